@@ -1,0 +1,52 @@
+# One-screen list of what can be done here. Every target makes .venv by itself and uses it again.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DATA ?= ../shared/data
+
+.PHONY: demo test lint fix bench docs lock clean
+
+demo: $(VENV)/.ready           ## make an agent home, import and close two conversations, assemble a prompt
+	$(BIN)/python -m bench.demo demo-home
+
+test: $(VENV)/.ready           ## every test, warnings are errors
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.ready           ## ruff, mypy strict, generated help in docs is current
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/cog --check -r docs/*.md README.md
+
+fix: $(VENV)/.ready            ## what ruff can mend by itself, and the generated docs
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/cog -r docs/*.md README.md
+
+bench: $(VENV)/.bench          ## tokens, timings and retrieval beside their baselines; DATA=folder of evaluation data
+	$(BIN)/python -m bench --data $(DATA)
+
+docs: $(VENV)/.bench           ## regenerate help texts and tables in docs/
+	$(BIN)/cog -r docs/*.md README.md
+
+lock: $(BIN)/uv                ## pin every package by version and hash, without addresses
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  pyproject.toml --extra model --group dev --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-emit-index-url \
+	  pyproject.toml --extra model --group dev --group bench --output-file requirements-bench.lock
+
+clean:
+	rm -rf $(VENV) demo-home build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/.ready: requirements.lock pyproject.toml | $(BIN)/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps -e .
+	touch $@
+
+$(VENV)/.bench: requirements-bench.lock $(VENV)/.ready
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-bench.lock
+	touch $@

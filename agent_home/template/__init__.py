@@ -1,0 +1,1 @@
+"""The files a new home starts with."""

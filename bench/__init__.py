@@ -1,0 +1,1 @@
+"""Reproducible measurements. Run from a checkout: `python -m bench`."""

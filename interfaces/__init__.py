@@ -1,0 +1,1 @@
+"""Ways in from outside. Each parses its input, calls one function and renders the result."""
