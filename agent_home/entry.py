@@ -1,0 +1,160 @@
+"""A memory entry: one Markdown list item with a stable id inside its text.
+
+Owns the grammar of an entry, its id alphabet, and the table of sections. An entry that was parsed renders to
+exactly the text it was parsed from; only a changed entry is rendered anew. Where entries stand in a file is the
+business of ``agent_home.document``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+__all__ = [
+    "ENTRY_ID",
+    "FIELDS",
+    "SECTIONS",
+    "Entry",
+    "SectionRule",
+    "new_id",
+    "parse_entry",
+    "section_of",
+]
+
+#: Crockford's base 32: no I, L, O, U, so that an id survives being read aloud.
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
+#: Continuation lines ``  Name: value`` with one of these names are fields, all others are detail text.
+FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State")
+
+_HEAD = re.compile(
+    rf"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{{2}}-[{ALPHABET}]{{4}})\](?:[ \t]+(?P<date>\d{{4}}-\d{{2}}-\d{{2}}))?"
+    r"(?:[ \t]+(?P<title>[^\n]*?))?\*\*(?:[ \t]+(?:-|–|—)[ \t]+(?P<body>[^\n]*)|(?P<rest>[^\n]*))$"
+)
+_FIELD = re.compile(rf"[ \t]+(?P<name>{'|'.join(FIELDS)}):[ \t]*(?P<value>.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionRule:
+    """A section of ``MEMORY.md``: its heading, the prefix of its ids, and when its entries leave."""
+
+    title: str
+    prefix: str
+    ages: bool  # archived when nobody refers to it for long enough
+    always: bool  # shown in full whatever the message is
+
+
+SECTIONS = (
+    SectionRule(title="Standing Preferences", prefix="SP", ages=False, always=True),
+    SectionRule(title="Open Threads", prefix="OT", ages=False, always=True),
+    SectionRule(title="Corrections and root causes", prefix="CO", ages=False, always=False),
+    SectionRule(title="Key Decisions", prefix="KD", ages=False, always=False),
+    SectionRule(title="Lessons Learned", prefix="LL", ages=True, always=False),
+    SectionRule(title="Recent Context", prefix="RC", ages=True, always=False),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One remembered thing.
+
+    *id* is like ``KD-7F3A``; *date* is ISO or empty; *title* and *body* are one line each; *detail* holds further
+    lines of text; *fields* the named lines in file order. *raw* is the text it was parsed from, newline included,
+    or empty for an entry that was made or changed here.
+    """
+
+    id: str
+    date: str = ""
+    title: str
+    body: str = ""
+    detail: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    raw: str = ""
+
+    def render(self) -> str:
+        """Markdown of the entry, ending in a newline. The exact source text when nothing changed."""
+        if self.raw:
+            return self.raw
+        date = f" {self.date}" if self.date else ""
+        title = f" {_one_line(self.title).replace('**', '*')}" if self.title else ""
+        body = f" - {_one_line(self.body)}" if self.body else ""
+        lines = [f"- **[{self.id}]{date}{title}**{body}"]
+        lines += [f"  {line.strip()}" for line in self.detail.splitlines() if line.strip()]
+        lines += [f"  {name}: {_one_line(value)}" for name, value in self.fields.items() if value]
+        return "\n".join(lines) + "\n"
+
+    @property
+    def text(self) -> str:
+        """What the entry says, without id, date and fields: for search, comparison and merging."""
+        parts = [self.title, self.body, *self.detail.splitlines()]
+        return " ".join(part.strip() for part in parts if part.strip())
+
+    @property
+    def prefix(self) -> str:
+        return self.id[:2]
+
+    @property
+    def index_line(self) -> str:
+        """The entry in one line of the progressive index."""
+        date = f" {self.date}" if self.date else ""
+        return f"- [{self.id}]{date} {self.title or self.body}".rstrip()
+
+    def changed(self, **changes: object) -> Entry:
+        """A copy with *changes*; it will be rendered anew. Fields given as ``fields=`` replace all fields."""
+        return replace(self, raw="", **changes)  # type: ignore[arg-type]
+
+
+def parse_entry(raw: str) -> Entry | None:
+    """The entry that *raw*, one whole list item, spells; ``None`` when its first line is no entry.
+
+    >>> entry = parse_entry("- **[KD-7F3A] 2026-11-20 Use apsw** - stock builds cannot load extensions.\\n")
+    >>> entry.id, entry.date, entry.title, entry.body
+    ('KD-7F3A', '2026-11-20', 'Use apsw', 'stock builds cannot load extensions.')
+    """
+    head, *others = re.split(r"\r\n|\r|\n", raw.rstrip("\r\n"))
+    match = _HEAD.match(head)
+    if match is None:
+        return None
+    detail, fields = [], {}
+    for line in others:
+        named = _FIELD.match(line)
+        if named:
+            fields[named["name"]] = named["value"].strip()
+        else:
+            detail.append(line.strip())
+    body = match["body"] if match["body"] is not None else (match["rest"] or "").strip()
+    return Entry(
+        id=match["id"],
+        date=match["date"] or "",
+        title=(match["title"] or "").strip(),
+        body=body.strip(),
+        detail="\n".join(line for line in detail if line),
+        fields=fields,
+        raw=raw,
+    )
+
+
+def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
+    """An id with *prefix* that is not in *taken*, the same for the same arguments.
+
+    Derived from *seed* rather than drawn at random: a closing that was killed and run again names its entries
+    alike. 2^20 ids per prefix; a taken one moves on to the next.
+    """
+    for attempt in range(1 << 20):
+        digest = hashlib.blake2b(f"{prefix}\0{seed}\0{attempt}".encode("utf-8", "surrogatepass"), digest_size=4).digest()
+        number = int.from_bytes(digest, "big")
+        candidate = f"{prefix}-" + "".join(ALPHABET[(number >> shift) & 31] for shift in (15, 10, 5, 0))
+        if candidate not in taken:
+            return candidate
+    raise ValueError(f"all ids with prefix {prefix} are taken")
+
+
+def section_of(prefix: str) -> SectionRule | None:
+    """The section whose ids start with *prefix*."""
+    return next((rule for rule in SECTIONS if rule.prefix == prefix), None)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,93 @@
+"""What can go wrong with a home. Every error says what was found, what was wanted and what to do next.
+
+``HomeError``
+├── ``NoHome``             no ``agent.toml`` there
+├── ``SettingsInvalid``    ``agent.toml`` does not say what it must
+├── ``DocumentInvalid``    a Markdown or JSONL file is not what it must be
+├── ``Locked``             another process kept the lock too long
+├── ``Changed``            a file changed under a transaction that did not hold its reader's version
+├── ``GuardRefused``       the guard rejected a text, or could not run
+├── ``NoSuchEntry``        no entry with that id
+└── ``HistoryError``       git is absent, or refused
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "Changed",
+    "DocumentInvalid",
+    "GuardRefused",
+    "HistoryError",
+    "HomeError",
+    "Locked",
+    "NoHome",
+    "NoSuchEntry",
+    "SettingsInvalid",
+]
+
+
+class HomeError(Exception):
+    """Root of this package's errors."""
+
+
+class NoHome(HomeError):
+    """There is no home where one was looked for."""
+
+    def __init__(self, where: Path) -> None:
+        super().__init__(f"no agent.toml in {where} or above it; make a home with `memory init {where}`, or name one with --home")
+        self.where = where
+
+
+class SettingsInvalid(HomeError):
+    """``agent.toml`` has a key, type or value that is not known."""
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path, self.problem = path, problem
+
+
+class DocumentInvalid(HomeError):
+    """A file is not what it must be. *line* counts from 1; 0 means the whole file."""
+
+    def __init__(self, path: Path | str, line: int, rule: str, problem: str) -> None:
+        place = f"{path}:{line}" if line else f"{path}"
+        super().__init__(f"{place}: {problem} ({rule})")
+        self.path, self.line, self.rule, self.problem = str(path), line, rule, problem
+
+
+class Locked(HomeError):
+    """The home's write lock was not free in time."""
+
+    def __init__(self, path: Path, waited_s: float) -> None:
+        super().__init__(f"another process has held {path} for {waited_s:g} s; try again when it is done")
+        self.path, self.waited_s = path, waited_s
+
+
+class Changed(HomeError):
+    """A file was changed by somebody outside the gateway while a transaction held it. Nothing was written."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} was changed outside the gateway during the write; nothing was written, run it again")
+        self.path = path
+
+
+class GuardRefused(HomeError):
+    """The guard rejected the text, or could not run; nothing was written."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"the guard refused a text for {path}: {reason}; change the text, nothing was written")
+        self.path, self.reason = path, reason
+
+
+class NoSuchEntry(HomeError):
+    """No live or archived entry has that id."""
+
+    def __init__(self, entry_id: str) -> None:
+        super().__init__(f"no entry {entry_id} in MEMORY.md or Archive/; `memory search` finds entries by their words")
+        self.entry_id = entry_id
+
+
+class HistoryError(HomeError):
+    """Git is absent, or an operation failed; the files themselves are whole."""

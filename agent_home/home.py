@@ -1,0 +1,110 @@
+"""The folder that is an agent's memory: where it is, and what lies where in it.
+
+Finding and describing only. Making a home is ``agent_home.creation``; changing one is ``agent_home.gateway``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from .audience import may_read
+from .errors import NoHome
+from .settings import MANIFEST, Manifest, load_manifest
+
+__all__ = ["ALIASES", "MEMORY", "Home", "find_home"]
+
+MEMORY = "MEMORY.md"
+#: Another name under which a context file is accepted.
+ALIASES: Mapping[str, str] = {"AGENT.md": "AGENTS.md"}
+
+
+@dataclass(frozen=True)
+class Home:
+    """A home and its manifest. *root* is absolute; paths inside a home are written relative, with ``/``."""
+
+    root: Path
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What ``agent.toml`` says, read once.
+
+        Raises:
+            SettingsInvalid: see :func:`agent_home.settings.load_manifest`.
+        """
+        return load_manifest(self.root / MANIFEST)
+
+    @property
+    def machine(self) -> Path:
+        """State of this machine alone, never in git: index, lock, audit, quarantine."""
+        return self.root / ".memory"
+
+    @property
+    def index(self) -> Path:
+        return self.machine / "index.db"
+
+    @property
+    def lock(self) -> Path:
+        return self.machine / "write.lock"
+
+    @property
+    def audit(self) -> Path:
+        return self.machine / "audit.jsonl"
+
+    @property
+    def quarantine(self) -> Path:
+        return self.machine / "quarantine"
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
+    @property
+    def daily(self) -> Path:
+        return self.root / "DailyActivity"
+
+    def path(self, relative: str) -> Path:
+        """The absolute path of a file of this home.
+
+        Raises:
+            ValueError: *relative* leads out of the home.
+        """
+        path = (self.root / relative).resolve()
+        if path != self.root.resolve() and self.root.resolve() not in path.parents:
+            raise ValueError(f"{relative!r} leads out of the home {self.root}")
+        return self.root / relative
+
+    def relative(self, path: Path) -> str:
+        """*path*, inside the home, as it is written in sources and receipts."""
+        return path.relative_to(self.root).as_posix()
+
+    def context_path(self, file: str) -> str:
+        """The name under which context file *file* lies here: itself, or its alias where only that exists."""
+        alias = ALIASES.get(file, file)
+        return alias if alias != file and not (self.root / file).exists() and (self.root / alias).exists() else file
+
+    def may_read(self, relative: str, audience: str) -> bool:
+        """Whether *audience* may see that file; the same answer for the prompt and for recall."""
+        name = next((file for file, alias in ALIASES.items() if alias == relative), relative)
+        return may_read(self.manifest.audiences, name, audience)
+
+
+def find_home(named: str | None, environment: Mapping[str, str], start: Path) -> Home:
+    """The home that is meant: *named*, else ``$AGENT_HOME``, else the nearest folder from *start* upwards.
+
+    Raises:
+        NoHome: there is no ``agent.toml`` there.
+    """
+    given = named or environment.get("AGENT_HOME")
+    if given:
+        root = Path(given).expanduser().absolute()
+        if not (root / MANIFEST).is_file():
+            raise NoHome(root)
+        return Home(root)
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if (folder / MANIFEST).is_file():
+            return Home(folder)
+    raise NoHome(start)

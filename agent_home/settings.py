@@ -1,0 +1,190 @@
+"""``agent.toml``, the manifest of a home, and how every package reads its own table of it.
+
+This module alone reads TOML and the environment. Each package keeps a frozen settings dataclass and asks
+:func:`read_table` to fill it: a key that the dataclass does not have is an error, never ignored.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from .audience import FOLDERS, Audience
+from .errors import SettingsInvalid
+
+__all__ = ["MANIFEST", "TABLES", "ContextFile", "Manifest", "load_manifest", "read_table"]
+
+MANIFEST = "agent.toml"
+VERSION = 1
+#: Tables of other packages; what is in them is theirs to say.
+TABLES = ("tokens", "embedding", "recall", "assembler", "distill", "guard")
+_TOP = {"version", "name", "context", "audiences", *TABLES}
+
+Cut = Literal["never", "oldest-first", "newest-first"]
+Owner = Literal["user", "agent", "generated"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """A file that is part of the prompt. Order in ``agent.toml`` is order in the prompt: steadiest first."""
+
+    file: str
+    owner: Owner
+    audiences: tuple[str, ...]
+    cut: Cut
+    floor: int = 0  # tokens that a tight budget leaves it
+
+    @property
+    def name(self) -> str:
+        """The section's name in prompt and receipt: ``SOUL`` for ``SOUL.md``."""
+        return self.file.removesuffix(".md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What ``agent.toml`` says. *tables* holds the other packages' settings, unread."""
+
+    path: Path
+    name: str
+    context: tuple[ContextFile, ...]
+    audiences: Mapping[str, frozenset[str]]
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def settings(self, table: str, kind: type[T]) -> T:
+        """The dataclass *kind* filled from ``[table]``; its defaults where the file is silent.
+
+        Raises:
+            SettingsInvalid: an unknown key, or a value of another type.
+        """
+        return read_table(kind, self.tables.get(table, {}), f"{self.path}: [{table}]")
+
+
+def load_manifest(path: Path) -> Manifest:
+    """Read ``agent.toml``.
+
+    Raises:
+        SettingsInvalid: not TOML, an unknown key, a wrong type, a file named twice, a path that leaves the home.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(path, f"not valid TOML: {error}; mend it, or take it back from git") from error
+    unknown = sorted(set(data) - _TOP)
+    if unknown:
+        raise SettingsInvalid(path, f"unknown key {unknown[0]!r}; known are {', '.join(sorted(_TOP))}")
+    if data.get("version") != VERSION:
+        raise SettingsInvalid(path, f"version is {data.get('version')!r}, this program reads version = {VERSION}")
+    tables = {name: data[name] for name in TABLES if name in data}
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise SettingsInvalid(path, f"{name} is {table!r}, wanted a table [{name}]")
+    context = _context(path, data.get("context", []))
+    return Manifest(
+        path=path,
+        name=str(data.get("name", path.parent.name)),
+        context=context,
+        audiences=_audiences(path, data.get("audiences", {}), context),
+        tables=tables,
+    )
+
+
+def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
+    """An instance of the dataclass *kind* from a TOML table. *where* begins the error message.
+
+    Lists become tuples; a whole number is accepted for a ``float``.
+
+    Raises:
+        SettingsInvalid: an unknown key, or a value of another type than the field's.
+    """
+    hints = typing.get_type_hints(kind)
+    names = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in names:
+            raise SettingsInvalid(where, f"unknown key {key!r}; known are {', '.join(sorted(names))}")
+        values[name] = _fitted(hints[name], value, f"{where} {key}")
+    missing = [n for n, f in names.items() if n not in values and _required(f)]
+    if missing:
+        raise SettingsInvalid(where, f"{missing[0]!r} is missing")
+    try:
+        return kind(**values)
+    except ValueError as error:
+        raise SettingsInvalid(where, str(error)) from error
+
+
+def _required(item: dataclasses.Field[Any]) -> bool:
+    return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
+
+
+def _fitted(hint: Any, value: Any, where: str) -> Any:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        if value not in typing.get_args(hint):
+            raise SettingsInvalid(where, f"is {value!r}, wanted one of {', '.join(map(repr, typing.get_args(hint)))}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise SettingsInvalid(where, f"is {value!r}, wanted a list")
+        return tuple(_fitted(typing.get_args(hint)[0], item, where) for item in value)
+    if origin in {dict, Mapping} or hint is dict or getattr(origin, "__name__", "") == "Mapping":
+        if not isinstance(value, dict):
+            raise SettingsInvalid(where, f"is {value!r}, wanted a table")
+        inner = typing.get_args(hint)[1]
+        return {key: _fitted(inner, item, f"{where}.{key}") for key, item in value.items()}
+    if origin in {typing.Union, types.UnionType}:
+        return _fitted(next(a for a in typing.get_args(hint) if a is not type(None)), value, where)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
+        raise SettingsInvalid(where, f"is {value!r}, wanted {hint.__name__}")
+    return value
+
+
+def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
+    if not isinstance(rows, list) or not rows:
+        raise SettingsInvalid(path, "names no context files; add at least one [[context]] table with file = \"...\"")
+    files = []
+    for number, row in enumerate(rows, 1):
+        item = read_table(ContextFile, row, f"{path}: [[context]] {number}")
+        _inside(path, item.file)
+        _known_audiences(path, item.audiences)
+        files.append(item)
+    names = [item.file for item in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise SettingsInvalid(path, f"names {twice} twice; one [[context]] table for each file")
+    return tuple(files)
+
+
+def _audiences(path: Path, table: Any, context: tuple[ContextFile, ...]) -> dict[str, frozenset[str]]:
+    if not isinstance(table, dict):
+        raise SettingsInvalid(path, f"audiences is {table!r}, wanted a table [audiences]")
+    rules: dict[str, frozenset[str]] = {folder: frozenset(allowed) for folder, allowed in FOLDERS.items()}
+    for item in context:
+        rules[item.file] = frozenset(item.audiences)
+    for name, allowed in table.items():
+        if not isinstance(allowed, list):
+            raise SettingsInvalid(path, f"audiences {name!r} is {allowed!r}, wanted a list")
+        _known_audiences(path, tuple(allowed))
+        rules[name] = frozenset(allowed)
+    return rules
+
+
+def _inside(path: Path, file: str) -> None:
+    parts = Path(file).parts
+    if not file.endswith(".md") or Path(file).is_absolute() or ".." in parts or parts[0].startswith("."):
+        raise SettingsInvalid(path, f"context file {file!r} must be a Markdown file inside the home")
+
+
+def _known_audiences(path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in set(Audience):
+            raise SettingsInvalid(path, f"unknown audience {name!r}; known are {', '.join(Audience)}")

@@ -1,0 +1,89 @@
+"""Bytes on the disk, durably: a reader sees the old version of a file or the new one, never a part.
+
+Durable after return on a filesystem that honours fsync. Who may write, and when, is the gateway's business.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import DocumentInvalid
+
+__all__ = ["append", "read_text", "replace", "stage", "sync_folder"]
+
+
+def read_text(path: Path) -> str:
+    """The file as text, line endings as they are; an absent file is empty.
+
+    Raises:
+        DocumentInvalid: the file is not UTF-8; the line is named.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return ""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DocumentInvalid(path, line, "not-utf8", "is not UTF-8; save it as UTF-8, or take it back from git") from error
+
+
+def stage(path: Path, data: bytes) -> None:
+    """Write *data* to *path* and wait until the disk has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace(staged: Path, target: Path) -> None:
+    """Put the staged file in *target*'s place, keeping the mode that *target* had."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        staged.chmod(target.stat().st_mode & 0o7777)
+    staged.replace(target)
+    sync_folder(target.parent)
+
+
+def append(path: Path, data: bytes) -> int:
+    """Append *data* and return the offset where it begins. A half-written last line is cut off first.
+
+    Such a line is what a killed writer left: nobody was ever told that it had been stored.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = not path.exists()
+    with path.open("ab+") as file:
+        start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
+        file.truncate(start)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if fresh:
+        sync_folder(path.parent)
+    return start
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename or a new name in *folder* durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _whole_lines_end(size: int, path: Path) -> int:
+    """The offset after the last newline among the first *size* bytes."""
+    with path.open("rb") as file:
+        end = size
+        while end > 0:
+            start = max(0, end - 65_536)
+            file.seek(start)
+            at = file.read(end - start).rfind(b"\n")
+            if at >= 0:
+                return start + at + 1
+            end = start
+    return 0
