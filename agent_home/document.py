@@ -195,7 +195,7 @@ def parse(text: str) -> Document:
 
 @cache
 def _markdown() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - 30 ms that `memory --help` need not pay
+    from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])

@@ -143,7 +143,9 @@ def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
     alike. 2^20 ids per prefix; a taken one moves on to the next.
     """
     for attempt in range(1 << 20):
-        digest = hashlib.blake2b(f"{prefix}\0{seed}\0{attempt}".encode("utf-8", "surrogatepass"), digest_size=4).digest()
+        digest = hashlib.blake2b(
+            f"{prefix}\0{seed}\0{attempt}".encode("utf-8", "surrogatepass"), digest_size=4
+        ).digest()
         number = int.from_bytes(digest, "big")
         candidate = f"{prefix}-" + "".join(ALPHABET[(number >> shift) & 31] for shift in (15, 10, 5, 0))
         if candidate not in taken:

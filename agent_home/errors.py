@@ -36,7 +36,9 @@ class NoHome(HomeError):
     """There is no home where one was looked for."""
 
     def __init__(self, where: Path) -> None:
-        super().__init__(f"no agent.toml in {where} or above it; make a home with `memory init {where}`, or name one with --home")
+        super().__init__(
+            f"no agent.toml in {where} or above it; make a home with `memory init {where}`, or name one with --home"
+        )
         self.where = where
 
 

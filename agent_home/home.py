@@ -26,6 +26,7 @@ class Home:
     """A home and its manifest. *root* is absolute; paths inside a home are written relative, with ``/``."""
 
     root: Path
+    given: Manifest | None = None  # for a home that is being made and has no file yet
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -34,7 +35,7 @@ class Home:
         Raises:
             SettingsInvalid: see :func:`agent_home.settings.load_manifest`.
         """
-        return load_manifest(self.root / MANIFEST)
+        return self.given or load_manifest(self.root / MANIFEST)
 
     @property
     def machine(self) -> Path:

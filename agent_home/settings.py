@@ -150,7 +150,7 @@ def _fitted(hint: Any, value: Any, where: str) -> Any:
 
 def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
     if not isinstance(rows, list) or not rows:
-        raise SettingsInvalid(path, "names no context files; add at least one [[context]] table with file = \"...\"")
+        raise SettingsInvalid(path, 'names no context files; add at least one [[context]] table with file = "..."')
     files = []
     for number, row in enumerate(rows, 1):
         item = read_table(ContextFile, row, f"{path}: [[context]] {number}")

@@ -27,7 +27,9 @@ def read_text(path: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DocumentInvalid(path, line, "not-utf8", "is not UTF-8; save it as UTF-8, or take it back from git") from error
+        raise DocumentInvalid(
+            path, line, "not-utf8", "is not UTF-8; save it as UTF-8, or take it back from git"
+        ) from error
 
 
 def stage(path: Path, data: bytes) -> None:

@@ -1,0 +1,61 @@
+"""The two generated context files: what lies in ``Knowledge/`` and in ``Projects/``, a line for each.
+
+They are functions of those folders, so they are rewritten whole; what a person wants to keep belongs elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import storage
+from .document import parse
+from .errors import DocumentInvalid
+from .gateway import Transaction
+from .home import Home
+
+__all__ = ["refresh", "render"]
+
+_FILES = {
+    "KNOWLEDGE.md": ("Knowledge", "Documents of this home, by file."),
+    "PROJECTS.md": ("Projects", "Projects of this home, by folder."),
+}
+#: A catalogue is an overview; past this many lines the rest is counted.
+MAX_LINES = 200
+_TITLE_CHARS = 100
+
+
+def refresh(edits: Transaction) -> None:
+    """Bring both files up to the folders, as part of a transaction; a file that is right stays untouched."""
+    for file in _FILES:
+        if (edits.home.root / file).exists():
+            edits.write(file, render(edits.home, file))
+
+
+def render(home: Home, file: str) -> str:
+    """The text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are."""
+    folder, about = _FILES[file]
+    title = file.removesuffix(".md").capitalize()
+    lines = list(_lines(home, folder))
+    shown = lines[:MAX_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"- and {len(lines) - len(shown)} more; `memory search --in {folder.lower()}` finds them")
+    return "\n".join([f"# {title}", "", about, "", *(shown or ["Nothing yet."])]) + "\n"
+
+
+def _lines(home: Home, folder: str) -> Iterator[str]:
+    for path in sorted((home.root / folder).glob("**/*.md")):
+        relative = home.relative(path)
+        if not any(part.startswith(".") for part in Path(relative).parts):
+            yield f"- `{relative}` {_title(path)}".rstrip()
+
+
+def _title(path: Path) -> str:
+    """The first heading of the file, or its first line."""
+    try:
+        blocks = parse(storage.read_text(path)).blocks
+    except DocumentInvalid:
+        return "(not UTF-8)"
+    heading = next((block.title for block in blocks if block.kind == "heading"), "")
+    first = next((block.raw for block in blocks if block.kind not in {"blank", "front"}), "")
+    return " ".join((heading or first.strip().splitlines()[0] if first else "").split())[:_TITLE_CHARS]

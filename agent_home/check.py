@@ -1,0 +1,210 @@
+"""What a home's files must be, and where they are not.
+
+:func:`text_problems` looks at one Markdown text; the gateway refuses an edit that brings a problem in. Files that
+people edited are only reported: nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from . import storage
+from .document import Block, Document, parse
+from .entry import SECTIONS, section_of
+from .errors import DocumentInvalid, SettingsInvalid
+from .home import MEMORY, Home
+from .settings import MANIFEST
+
+__all__ = ["RULES", "Problem", "markdown_files", "problems", "text_problems"]
+
+#: Every rule and what to do about it.
+RULES = {
+    "not-utf8": "save the file as UTF-8",
+    "bad-manifest": "mend agent.toml",
+    "duplicate-id": "give one of the two entries another id",
+    "malformed-entry": "write it as - **[KD-7F3A] 2026-11-20 Title** - text",
+    "bad-date": "write a date that exists, as 2026-11-20",
+    "outside-section": "move the entry under its ## heading",
+    "wrong-section": "move the entry under the heading of its prefix",
+    "duplicate-section": "join the two sections",
+    "broken-heading": "put a space after the #",
+    "unclosed-fence": "close the code block",
+    "unclosed-comment": "close the comment with -->",
+    "forged-marker": "remove the marker: only the assembler writes it, into prompts",
+    "conflict-marker": "resolve the merge conflict",
+    "control-character": "remove the character",
+    "not-json": "remove the line, or mend it",
+}
+
+_ENTRY_FILES = (MEMORY, "EVOLUTION.md")
+_ALMOST_ENTRY = re.compile(r"[-*+][ \t]+\*{0,2}\[[A-Za-z]{2,3}-?[0-9A-Za-z]{2,6}\]")
+_BROKEN_HEADING = re.compile(r"^#{2,6}[^#\s]")
+_MARKER = re.compile(
+    r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
+)
+_CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A place in a file that breaks a rule. *line* counts from 1; 0 is the whole file."""
+
+    file: str
+    line: int
+    rule: str
+    message: str
+
+
+def problems(home: Home) -> list[Problem]:
+    """Everything that is wrong with the home's files, ordered by file and line."""
+    found: list[Problem] = []
+    seen: dict[str, str] = {}
+    for relative in markdown_files(home):
+        try:
+            text = storage.read_text(home.root / relative)
+        except DocumentInvalid as error:
+            found.append(Problem(file=relative, line=error.line, rule=error.rule, message=error.problem))
+            continue
+        found += text_problems(relative, text)
+        if _holds_entries(relative):
+            found += _ids_elsewhere(relative, parse(text), seen)
+    found += _manifest_problems(home)
+    for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
+        found += _jsonl_problems(home.relative(path), path)
+    return sorted(found, key=lambda problem: (problem.file, problem.line, problem.rule))
+
+
+def text_problems(path: str, text: str) -> list[Problem]:
+    """What is wrong with one Markdown text that stands at *path*, in line order."""
+    document = parse(text)
+    found = [
+        Problem(file=path, line=line, rule=rule, message=message)
+        for line, rule, message in (*_in_blocks(document), *_in_entries(path, document))
+    ]
+    return sorted(found, key=lambda problem: (problem.line, problem.rule))
+
+
+def markdown_files(home: Home) -> Iterator[str]:
+    """Every Markdown file that is memory, relative to the home, in order; hidden folders are none."""
+    for path in sorted(home.root.glob("**/*.md")):
+        relative = home.relative(path)
+        if path.is_file() and not any(part.startswith(".") for part in Path(relative).parts):
+            yield relative
+
+
+def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
+    for block in document.blocks:
+        if block.kind == "code":
+            if _is_open_fence(block):
+                yield block.line, "unclosed-fence", "a code block is opened here and never closed"
+            continue
+        if block.kind == "html" and "<!--" in block.raw and "-->" not in block.raw:
+            yield block.line, "unclosed-comment", "a comment is opened here and never closed"
+        for rule, pattern in (
+            ("conflict-marker", _CONFLICT),
+            ("control-character", _CONTROL),
+            ("forged-marker", _MARKER),
+        ):
+            for match in pattern.finditer(block.raw):
+                line = block.line + block.raw.count("\n", 0, match.start())
+                yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip()!r}"
+
+
+def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
+    if not _holds_entries(path):
+        return
+    section, seen, titles = "", set[str](), set[str]()
+    for block in document.blocks:
+        if block.kind == "heading" and block.level <= 2:
+            section = block.title if block.level == 2 else ""
+            if block.level == 2 and section.casefold() in titles:
+                yield block.line, "duplicate-section", f"the section {section!r} stands here a second time"
+            titles.add(section.casefold())
+        elif block.entry is not None:
+            yield from _entry_problems(path, block, section)
+            if block.entry.id in seen:
+                yield block.line, "duplicate-id", f"the id {block.entry.id} is taken by an entry above"
+            seen.add(block.entry.id)
+        elif block.kind == "item" and _ALMOST_ENTRY.match(block.raw):
+            yield block.line, "malformed-entry", f"looks like an entry but is none: {block.raw.splitlines()[0][:60]!r}"
+        elif block.kind == "text":
+            for offset, line in enumerate(block.raw.splitlines()):
+                if _BROKEN_HEADING.match(line):
+                    yield block.line + offset, "broken-heading", f"is no heading without a space: {line[:60]!r}"
+
+
+def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int, str, str]]:
+    entry = block.entry
+    if entry is None:
+        return
+    if entry.date and not _is_date(entry.date):
+        yield block.line, "bad-date", f"{entry.id} has the date {entry.date}, which does not exist"
+    if not section:
+        yield block.line, "outside-section", f"{entry.id} stands under no ## heading"
+        return
+    rule = section_of(entry.prefix)
+    if path == MEMORY and rule is not None and rule.title.casefold() != section.casefold():
+        yield block.line, "wrong-section", f"{entry.id} stands under {section!r}, its prefix belongs to {rule.title!r}"
+    if path == MEMORY and rule is None:
+        known = ", ".join(item.prefix for item in SECTIONS)
+        yield block.line, "wrong-section", f"{entry.id} has a prefix that no section has; known are {known}"
+
+
+def _ids_elsewhere(path: str, document: Document, seen: dict[str, str]) -> Iterator[Problem]:
+    """Ids that another file has; within one file :func:`text_problems` finds them."""
+    for block in document.blocks:
+        if block.entry is None:
+            continue
+        other = seen.setdefault(block.entry.id, path)
+        if other != path:
+            message = f"the id {block.entry.id} is taken by an entry in {other}"
+            yield Problem(file=path, line=block.line, rule="duplicate-id", message=message)
+
+
+def _manifest_problems(home: Home) -> Iterable[Problem]:
+    try:
+        _ = home.manifest
+    except SettingsInvalid as error:
+        return [Problem(file=MANIFEST, line=0, rule="bad-manifest", message=error.problem)]
+    return []
+
+
+def _jsonl_problems(relative: str, path: Path) -> Iterator[Problem]:
+    """Lines that are no JSON object. A half-written last line is no problem: the next append cuts it off."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                valid = isinstance(json.loads(line), dict)
+            except ValueError:
+                valid = False
+            if not valid:
+                yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
+
+
+def _holds_entries(path: str) -> bool:
+    return path in _ENTRY_FILES or path.startswith("Archive/")
+
+
+def _is_open_fence(block: Block) -> bool:
+    lines = block.raw.rstrip().splitlines()
+    opening = re.match(r" {0,3}(`{3,}|~{3,})", lines[0]) if lines else None
+    if opening is None:
+        return False
+    closing = re.compile(rf" {{0,3}}{re.escape(opening[1][0])}{{{len(opening[1])},}}[ \t]*$")
+    return len(lines) < 2 or closing.match(lines[-1]) is None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

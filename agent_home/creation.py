@@ -1,0 +1,86 @@
+"""Making a home: the template's files, a git repository, and the first commit.
+
+Doing it again adds what is missing and changes nothing that is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import resources
+from pathlib import Path
+
+from . import history
+from .entry import Entry, section_of
+from .gateway import Transaction, transaction
+from .home import ALIASES, MEMORY, Home
+from .settings import MANIFEST, load_manifest
+
+__all__ = ["Created", "create", "template_files"]
+
+#: Files of the template that cannot carry their own name inside a package.
+_RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
+_FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sessions", "outputs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """What :func:`create` did. *commit* is ``None`` when nothing was missing."""
+
+    home: Home
+    commit: str | None
+    files: tuple[str, ...]
+
+
+def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
+    """Make *root* a home called *name* (default: the folder's name), with *seeds* as its first preferences.
+
+    Raises:
+        HistoryError: git is absent or refused.
+        GuardRefused: the guard could not run.
+        SettingsInvalid: there is an ``agent.toml`` that does not say what it must.
+    """
+    root = root.expanduser().absolute()
+    root.mkdir(parents=True, exist_ok=True)
+    history.init(root)
+    called = " ".join((name or root.name).split())
+    home = Home(root) if (root / MANIFEST).exists() else Home(root, load_manifest(_template() / MANIFEST))
+    with transaction(home, actor="init", message=f"Make the home of {called}", source="user", now=now) as edits:
+        for path, text in template_files():
+            if not _is_there(root, path):
+                edits.write(path, text.replace("{{name}}", called))
+        for seed in seeds:
+            _plant(edits, seed, now)
+    for folder in _FOLDERS:
+        (root / folder).mkdir(exist_ok=True)
+    return Created(home=Home(root), commit=edits.outcome.commit, files=edits.outcome.paths)
+
+
+def template_files() -> Iterator[tuple[str, str]]:
+    """``(path in the home, text)`` of every file that a new home starts with, in order of the path."""
+    folder = _template()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix not in {".py", ".pyc"} and path.name != "py.typed":
+            relative = path.relative_to(folder).as_posix()
+            yield _RENAMED.get(relative, relative), path.read_text(encoding="utf-8")
+
+
+def _template() -> Path:
+    with resources.as_file(resources.files("agent_home.template")) as folder:
+        return folder
+
+
+def _is_there(root: Path, path: str) -> bool:
+    return (root / path).exists() or (path in ALIASES and (root / ALIASES[path]).exists())
+
+
+def _plant(edits: Transaction, seed: str, now: datetime) -> None:
+    """Add *seed* as a standing preference, unless one says the same already."""
+    rule = section_of("SP")
+    document = edits.read(MEMORY)
+    text = " ".join(seed.split())
+    if rule is None or not text or any(entry.text == text for entry in document.section_entries(rule.title)):
+        return
+    entry = Entry(id=edits.new_id("SP", f"seed\0{text}"), date=f"{now:%Y-%m-%d}", title=text, fields={"Origin": "user"})
+    edits.write(MEMORY, document.with_entry(rule.title, entry))

@@ -1,0 +1,437 @@
+"""The one way to change a home.
+
+lock -> re-read under the lock -> edit the parsed document -> screen the new text -> validate the document -> temp
+file, fsync, rename, fsync the folder -> audit line -> git commit. Several edits share one transaction and one
+commit. A transaction happens whole or not at all, also when its process is killed: what is about to be renamed is
+first written down in a redo record, and whoever takes the lock next finishes it.
+
+Transcripts, ledgers and other JSON lines are appended through :func:`append_rows`, which screens and locks alike
+and does not commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from guard import Action, Finding, GuardError, GuardSettings, Verdict, screen
+
+from . import clock, history, storage
+from .check import text_problems
+from .document import Block, Document, parse
+from .entry import new_id
+from .errors import Changed, DocumentInvalid, GuardRefused
+from .home import MEMORY, Home
+from .lock import DEFAULT_TIMEOUT_S, hold
+from .quarantine import Quarantined, hold_back
+
+__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "destination_of", "recover", "transaction"]
+
+_DESTINATIONS = (
+    ("sessions/", "transcript"),
+    ("outputs/", "output"),
+    ("DailyActivity/", "daily"),
+    ("Knowledge/", "knowledge"),
+    ("Projects/", "project"),
+    ("USER.md", "user_profile"),
+    ("agent.toml", "settings"),
+)
+#: Files that a text could name to change how git treats the home; nobody writes them through the gateway.
+_FORBIDDEN = (".git/", ".memory/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a transaction did. *commit* is ``None`` when no file differs."""
+
+    commit: str | None = None
+    paths: tuple[str, ...] = ()
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What :func:`append_rows` did: where the first new row begins, and what the guard made of the rows."""
+
+    start: int
+    rows: int
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+
+
+@dataclass(slots=True)
+class Transaction:
+    """Edits that will be written together. Made by :func:`transaction`; valid inside its block only."""
+
+    home: Home
+    actor: str
+    message: str
+    session: str
+    source: str
+    now: datetime
+    outcome: Outcome = field(default_factory=Outcome)
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    trailers: dict[str, list[str]] = field(default_factory=dict)
+    _ids: set[str] | None = None
+
+    def text(self, path: str) -> str:
+        """The file's text with this transaction's edits; empty when there is no such file."""
+        if path not in self.before:
+            if path.startswith(_FORBIDDEN):
+                raise ValueError(f"{path} is not memory; the gateway does not touch it")
+            self.before[path] = storage.read_text(self.home.path(path))
+        return self.after.get(path, self.before[path])
+
+    def read(self, path: str) -> Document:
+        """The file as a document, with this transaction's edits."""
+        return parse(self.text(path))
+
+    def write(self, path: str, content: Document | str) -> None:
+        """Give *path* this content at the end of the block. An empty text removes the file."""
+        self.text(path)
+        self.after[path] = content if isinstance(content, str) else content.render()
+
+    def new_id(self, prefix: str, seed: str) -> str:
+        """An entry id unique over live and archived entries and this transaction; the same for the same seed."""
+        if self._ids is None:
+            self._ids = _known_ids(self.home)
+        found = new_id(prefix, seed, self._ids)
+        self._ids.add(found)
+        return found
+
+    def trailer(self, name: str, value: str) -> None:
+        """Add *value* to the commit's trailer ``Evidence``; the other trailers are known without being told."""
+        values = self.trailers.setdefault(name, [])
+        if value not in values:
+            values.append(value)
+
+
+@contextmanager
+def transaction(
+    home: Home,
+    *,
+    actor: str,
+    message: str,
+    session: str = "",
+    source: str = "agent",
+    now: datetime | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Iterator[Transaction]:
+    """Edit files of *home* under its lock; they are written and committed when the block ends without an error.
+
+    *actor* is who writes (``close``, ``import``, a person's name), *source* who said what is written (user, agent,
+    tool or web), *message* the commit's subject. After the block ``outcome`` tells what happened.
+
+    Raises:
+        Locked: the lock was not free within *timeout_s*.
+        GuardRefused: the guard could not run, or a text may not be stored in any form.
+        DocumentInvalid: an edit would make a file break its rules.
+        Changed: somebody changed a file outside the gateway meanwhile.
+        HistoryError: git is absent or refused.
+    """
+    with hold(home.lock, timeout_s):
+        recover(home)
+        edits = Transaction(
+            home=home, actor=actor, message=message, session=session, source=source, now=now or clock.now()
+        )
+        yield edits
+        edits.outcome = _finish(edits)
+
+
+def recover(home: Home) -> bool:
+    """Finish the transaction of a writer that died, if there is one. Call with the lock held.
+
+    A file that somebody changed after the crash is left as it is; our text for it goes to ``.memory/recovered/``.
+    """
+    record_path = _redo_path(home)
+    if not record_path.exists():
+        return False
+    record = json.loads(record_path.read_text(encoding="utf-8"))
+    _apply(home, record)
+    commit = history.commit_files(
+        home.root, [item["path"] for item in record["files"]], record["message"], record["trailers"],
+        died_at=record["at"],
+    )  # fmt: skip
+    _audit(home, {**record["audit"], "recovered": True, "commit": commit})
+    record_path.unlink()
+    storage.sync_folder(record_path.parent)
+    return True
+
+
+def append_rows(
+    home: Home,
+    path: str,
+    rows: Callable[[], Sequence[Mapping[str, Any]]],
+    *,
+    screened: str,
+    source: str,
+    session: str = "",
+    actor: str,
+    now: datetime | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Appended:
+    """Append JSON lines to *path*, the text under key *screened* passed through the guard first.
+
+    *rows* is called under the lock, so that what it leaves out because it is there already stays left out.
+    A row's own ``source`` key, where it has one, tells the guard who said it. A text that is quarantined is replaced
+    by a note that names the quarantined item, so that the row keeps its place and id.
+
+    Raises:
+        Locked, GuardRefused: see :func:`transaction`.
+    """
+    moment = (now or clock.now()).isoformat()
+    with hold(home.lock, timeout_s):
+        screened_rows = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]
+        lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row, _ in screened_rows]
+        start = storage.append(home.path(path), b"".join(line + b"\n" for line in lines)) if lines else 0
+    verdicts = [outcome for _, outcome in screened_rows]
+    redacted = sum(1 for outcome in verdicts if outcome is Action.REDACT)
+    held = tuple(outcome for outcome in verdicts if isinstance(outcome, Quarantined))
+    if held or redacted:
+        _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
+                      "quarantined": [item.id for item in held]})  # fmt: skip
+    return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held)
+
+
+def destination_of(path: str) -> str:
+    """The guard's name for what a text becomes part of when it is written to *path*."""
+    return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
+
+
+def _screened_row(
+    home: Home, path: str, row: Mapping[str, Any], screened: str, source: str, session: str, moment: str
+) -> tuple[Mapping[str, Any], Action | Quarantined]:
+    """The row as it may be stored, and what the guard did: its action, or what now waits for a person."""
+    said_by = str(row.get("source", source))
+    verdict = _screen(str(row[screened]), said_by, path, home.manifest.settings("guard", GuardSettings))
+    if not verdict.stored:
+        item = _hold_back(home, verdict, path, said_by, session, moment)
+        return {**row, screened: f"[quarantined {item.id}: {item.reason}]"}, item
+    return {**row, screened: verdict.text}, verdict.action
+
+
+def _finish(edits: Transaction) -> Outcome:
+    """Screen, validate, write, audit and commit what differs."""
+    home, settings = edits.home, edits.home.manifest.settings("guard", GuardSettings)
+    screening = _Screening(edits, settings)
+    changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
+    after = {path: screening.document(path, edits.before[path], text) for path, text in changed.items()}
+    after = {path: text for path, text in after.items() if text != edits.before[path]}
+    outcome = Outcome(
+        paths=tuple(sorted(after)),
+        redacted=screening.redacted,
+        quarantined=tuple(screening.held),
+        findings=tuple(screening.findings),
+    )
+    if not after:
+        return outcome
+    for path, text in after.items():
+        _validate(path, edits.before[path], text)
+    _keep_edits_by_hand(edits, sorted(after))
+    record = _record(edits, after, outcome)
+    _stage(home, record, after)
+    _apply(home, record)
+    commit = history.commit_files(home.root, list(outcome.paths), record["message"], record["trailers"])
+    _audit(home, {**record["audit"], "commit": commit})
+    _redo_path(home).unlink()
+    return Outcome(
+        commit=commit, paths=outcome.paths, redacted=outcome.redacted, quarantined=outcome.quarantined,
+        findings=outcome.findings,
+    )  # fmt: skip
+
+
+class _Screening:
+    """Passes every block that an edit adds through the guard, and remembers what the guard did."""
+
+    def __init__(self, edits: Transaction, settings: GuardSettings) -> None:
+        self.edits, self.settings = edits, settings
+        self.redacted = 0
+        self.held: list[Quarantined] = []
+        self.findings: list[dict[str, Any]] = []
+
+    def document(self, path: str, before: str, after: str) -> str:
+        """*after* with its new blocks screened; blocks that *before* has as well are left alone."""
+        if not path.endswith(".md"):
+            return self._piece(path, after, "")
+        known = Counter(block.raw for block in parse(before).blocks)
+        pieces = []
+        for block in parse(after).blocks:
+            if block.kind == "blank" or known[block.raw] > 0:
+                known[block.raw] -= 1
+                pieces.append(block.raw)
+            else:
+                pieces.append(self._piece(path, block.raw, _left_out(block)))
+        return "".join(pieces)
+
+    def _piece(self, path: str, text: str, left_out: str) -> str:
+        verdict = _screen(text, self.edits.source, path, self.settings)
+        self.findings += [_finding_row(path, finding) for finding in verdict.findings]
+        if not verdict.stored:
+            if not path.endswith(".md"):
+                raise GuardRefused(path, _reason(verdict))
+            edits = self.edits
+            item = _hold_back(edits.home, verdict, path, edits.source, edits.session, edits.now.isoformat())
+            self.held.append(item)
+            return left_out and f"{left_out}[quarantined {item.id}: {item.reason}]\n"
+        if verdict.action == Action.REDACT:
+            self.redacted += 1
+            if text.endswith("\n") and not verdict.text.endswith("\n"):
+                return verdict.text + "\n"
+        return verdict.text
+
+
+def _left_out(block: Block) -> str:
+    """How a quarantined block is marked where it would have stood; an entry is left out without a mark."""
+    return {"entry": "", "item": "- ", "heading": "#" * block.level + " "}.get(block.kind, "> ")
+
+
+def _screen(text: str, source: str, path: str, settings: GuardSettings) -> Verdict:
+    try:
+        return screen(text, source, destination_of(path), settings=settings)
+    except GuardError as error:
+        raise GuardRefused(path, f"it cannot run: {error}") from error
+
+
+def _reason(verdict: Verdict) -> str:
+    rules = sorted({f"{finding.layer}/{finding.rule}" for finding in verdict.findings})
+    return ", ".join(rules) or str(verdict.action)
+
+
+def _hold_back(home: Home, verdict: Verdict, path: str, source: str, session: str, ts: str) -> Quarantined:
+    return hold_back(
+        home, verdict.text, path=path, reason=_reason(verdict), source=source, session=session, ts=ts,
+        findings=[{"layer": f.layer, "rule": f.rule, "kind": f.kind} for f in verdict.findings],
+    )  # fmt: skip
+
+
+def _finding_row(path: str, finding: Finding) -> dict[str, Any]:
+    """A finding for the audit: what and where, and a salted hash instead of the text."""
+    return {
+        "path": path,
+        "layer": finding.layer,
+        "rule": finding.rule,
+        "kind": finding.kind,
+        "start": finding.start,
+        "end": finding.end,
+        "digest": finding.digest,
+    }
+
+
+def _validate(path: str, before: str, after: str) -> None:
+    """Refuse an edit that brings in a problem. One that was there before does not stop an unrelated edit."""
+    if not path.endswith(".md"):
+        return
+    old = Counter((problem.rule, problem.message) for problem in text_problems(path, before))
+    for problem in text_problems(path, after):
+        key = (problem.rule, problem.message)
+        if old[key] <= 0:
+            raise DocumentInvalid(path, problem.line, problem.rule, problem.message)
+        old[key] -= 1
+
+
+def _keep_edits_by_hand(edits: Transaction, paths: Sequence[str]) -> None:
+    """Commit what a person changed in these files apart from ours, so that each diff says one thing."""
+    home = edits.home
+    by_hand = [path for path in history.dirty(home.root, paths) if path in paths]
+    if by_hand and history.head(home.root):
+        names = ", ".join(by_hand)
+        history.commit_files(home.root, by_hand, f"Record edits made by hand in {names}", {"Actor": "by hand"})
+
+
+def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
+    trailers = {"Session": edits.session}
+    trailers["Entries"] = ", ".join(_entries_touched(edits.before, after))
+    trailers["Evidence"] = ", ".join(edits.trailers.get("Evidence", []))
+    guard = [f"{outcome.redacted} redacted"] if outcome.redacted else []
+    guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
+    trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
+    files = [
+        {"path": path, "before": _digest(edits.before[path]), "after": _digest(text), "staged": f"{number}.tmp"}
+        for number, (path, text) in enumerate(sorted(after.items()))
+    ]
+    audit = {
+        "ts": edits.now.isoformat(),
+        "actor": edits.actor,
+        "session": edits.session,
+        "message": edits.message,
+        "files": [{key: item[key] for key in ("path", "before", "after")} for item in files],
+        "findings": list(outcome.findings),
+        "quarantined": [item.id for item in outcome.quarantined],
+    }
+    return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
+
+
+def _entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Ids of the entries that an edit adds, changes, moves or removes, in order of the id."""
+    touched = set[str]()
+    for path, text in after.items():
+        if path.endswith(".md"):
+            old = {entry.id: entry.raw for entry in parse(before[path]).entries()}
+            new = {entry.id: entry.raw for entry in parse(text).entries()}
+            touched |= {entry_id for entry_id in old.keys() | new.keys() if old.get(entry_id) != new.get(entry_id)}
+    return sorted(touched)
+
+
+def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> None:
+    """Write the new texts beside the home, then the redo record: from there on the transaction will happen."""
+    folder = _staging(home)
+    for item in record["files"]:
+        storage.stage(folder / item["staged"], after[item["path"]].encode("utf-8"))
+    for item in record["files"]:
+        if _digest(storage.read_text(home.path(item["path"]))) != item["before"]:
+            raise Changed(item["path"])
+    staged = folder / "record.tmp"
+    storage.stage(staged, json.dumps(record, ensure_ascii=False).encode())
+    storage.sync_folder(folder)
+    storage.replace(staged, _redo_path(home))
+
+
+def _apply(home: Home, record: Mapping[str, Any]) -> None:
+    """Rename the staged files into place. Doing it again, wholly or after a part, gives the same."""
+    for item in record["files"]:
+        staged, target = _staging(home) / item["staged"], home.path(item["path"])
+        if not staged.exists():
+            continue
+        present = _digest(storage.read_text(target))
+        if present not in {item["before"], item["after"]}:
+            kept = home.machine / "recovered" / f"{record['at']:.0f}-{target.name}"
+            storage.replace(staged, kept)
+        elif staged.stat().st_size == 0:
+            target.unlink(missing_ok=True)
+            staged.unlink()
+        else:
+            storage.replace(staged, target)
+
+
+def _audit(home: Home, row: Mapping[str, Any]) -> None:
+    """One line in the audit. It stands outside git, so that reverting a commit does not revert who made it."""
+    storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _known_ids(home: Home) -> set[str]:
+    """The ids of all live and archived entries."""
+    files = [home.root / MEMORY, home.root / "EVOLUTION.md", *sorted((home.root / "Archive").glob("**/*.md"))]
+    return {entry.id for file in files for entry in parse(storage.read_text(file)).entries()}
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _redo_path(home: Home) -> Path:
+    return home.machine / "redo.json"
+
+
+def _staging(home: Home) -> Path:
+    return home.machine / "staging"

@@ -1,0 +1,116 @@
+"""DailyActivity: what happened each day, one section for each closing of a session.
+
+A section's second line says which messages of which session it covers, to the byte. That line is the watermark of
+closing: it is written in the same commit as the text that it vouches for, so the two cannot part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import storage
+from .document import parse
+from .home import Home
+
+__all__ = ["Closing", "anchor_of", "closings", "daily_path", "parse_closings", "render_closing", "watermark"]
+
+_HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
+_COVERS = re.compile(
+    r"Session: `(?P<session>[^`\n]+)` messages (?P<first>\d+)-(?P<last>\d+), bytes (?P<start>\d+)-(?P<end>\d+)"
+)
+_DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """One section of a daily file.
+
+    *first* and *last* count the session's messages from 1; *start* and *end* are byte offsets in its transcript.
+    *line* is where the section begins in *path*, 0 for one that is not written yet.
+    """
+
+    session: str
+    date: str
+    time: str
+    title: str
+    first: int
+    last: int
+    start: int
+    end: int
+    line: int = 0
+
+    @property
+    def anchor(self) -> str:
+        """The section's name inside its file, ``s-1a2b3c``: the same whenever the same part is closed."""
+        return anchor_of(self.session, self.start)
+
+    @property
+    def path(self) -> str:
+        return daily_path(self.date)
+
+    @property
+    def address(self) -> str:
+        """How evidence and sources refer to the section."""
+        return f"{self.path}#{self.anchor}"
+
+
+def anchor_of(session: str, start: int) -> str:
+    """A short name for the part of *session* that begins at byte *start*."""
+    digest = hashlib.blake2b(f"{session}\0{start}".encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    return f"s-{digest}"
+
+
+def daily_path(date: str) -> str:
+    """The daily file of an ISO date, relative to the home."""
+    return f"DailyActivity/{date}.md"
+
+
+def render_closing(closing: Closing, body: str) -> str:
+    """The section as Markdown, ending in one newline. *body* is Markdown without level 1 and 2 headings."""
+    title = " ".join(closing.title.split()) or "Session"
+    session = closing.session.replace("`", "'").replace("\n", " ")
+    covers = f"Session: `{session}` messages {closing.first}-{closing.last}, bytes {closing.start}-{closing.end}"
+    return f"## {closing.time} {title} ({closing.anchor})\n\n{covers}\n\n{body.strip()}\n"
+
+
+def parse_closings(text: str, date: str) -> list[Closing]:
+    """The closings that a daily file records, in file order. A section without a watermark line is none."""
+    document = parse(text)
+    found = []
+    for section in document.sections(level=2):
+        heading = _HEADING.match(section.title)
+        lines = (block.raw for block in document.blocks[section.start + 1 : section.end] if block.kind == "text")
+        covers = next((match for line in lines if (match := _COVERS.match(line))), None)
+        if covers is not None:
+            numbers = {key: int(covers[key]) for key in ("first", "last", "start", "end")}
+            found.append(
+                Closing(
+                    session=covers["session"], date=date, time=heading["time"] if heading else "",
+                    title=heading["title"] if heading else section.title, line=section.line, **numbers,
+                )
+            )  # fmt: skip
+    return found
+
+
+def closings(home: Home, since: str = "") -> list[Closing]:
+    """Every closing in daily files dated *since* or later, oldest day first."""
+    found = []
+    for path in daily_files(home):
+        if path.stem >= since:
+            found += parse_closings(storage.read_text(path), path.stem)
+    return found
+
+
+def daily_files(home: Home) -> list[Path]:
+    """The daily files, oldest first."""
+    return sorted(path for path in home.daily.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
+
+
+def watermark(home: Home, session: str, since: str = "") -> Closing | None:
+    """The closing of *session* that reaches furthest; ``None`` when it was never closed."""
+    name = session.replace("`", "'").replace("\n", " ")
+    mine = [closing for closing in closings(home, since) if closing.session == name]
+    return max(mine, key=lambda closing: closing.end, default=None)

@@ -1,0 +1,79 @@
+"""``memory guard scan``."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TextIO
+
+import click
+
+from guard import Action, GuardSettings, Source, Verdict, screen
+
+from .frame import FINDINGS, Frame, options
+
+__all__ = ["guard"]
+
+
+@click.group("guard")
+def guard() -> None:
+    """Look at text the way the guard does before anything is stored."""
+
+
+@guard.command("scan")
+@click.argument(
+    "file", type=click.File("r", encoding="utf-8", errors="surrogateescape"), default="-", metavar="[FILE|-]"
+)
+@click.option("--jsonl", is_flag=True, help='Read {"text": ...} lines and print one result line for each.')
+@click.option("--source", type=click.Choice([str(name) for name in Source]), default="user", help="Who wrote the text.")
+@click.option("--destination", default="memory", show_default=True, help="What the text is to become part of.")
+@options
+@click.pass_context
+def scan(context: click.Context, frame: Frame, file: TextIO, jsonl: bool, source: str, destination: str) -> None:
+    """Print what the guard would do with FILE (or standard input), and why. Nothing is stored.
+
+    Exit code 1 when something is found. The home's own guard settings count where there is a home.
+    """
+    settings = _settings(frame)
+    if jsonl:
+        found = [
+            _scan_line(line, number, source, destination, settings)
+            for number, line in enumerate(file, 1)
+            if line.strip()
+        ]
+        context.exit(FINDINGS if any(found) else 0)
+    verdict = screen(file.read(), source, destination, settings=settings)
+    lines = [f"{verdict.action}"] + [f"  {f.layer} {f.rule} ({f.kind}) at {f.start}-{f.end}" for f in verdict.findings]
+    frame.show(_row(verdict), lines)
+    context.exit(FINDINGS if verdict.findings else 0)
+
+
+def _settings(frame: Frame) -> GuardSettings:
+    """The settings of the home, if there is one: a scan works without."""
+    from agent_home.errors import NoHome
+
+    try:
+        return frame.home.manifest.settings("guard", GuardSettings)
+    except NoHome:
+        if frame.home_option or os.environ.get("AGENT_HOME"):
+            raise
+        return GuardSettings()
+
+
+def _scan_line(line: str, number: int, source: str, destination: str, settings: GuardSettings) -> bool:
+    try:
+        row = json.loads(line)
+        text = row["text"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise click.UsageError(f'line {number} is no {{"text": ...}} object') from error
+    verdict = screen(str(text), str(row.get("source", source)), destination, settings=settings)
+    click.echo(json.dumps(_row(verdict)))
+    return verdict.action != Action.ALLOW
+
+
+def _row(verdict: Verdict) -> dict[str, Any]:
+    findings = [
+        {"layer": str(f.layer), "rule": f.rule, "kind": f.kind, "start": f.start, "end": f.end}
+        for f in verdict.findings
+    ]
+    return {"action": str(verdict.action), "text": verdict.text, "findings": findings}
