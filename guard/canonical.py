@@ -1,0 +1,146 @@
+"""Readings of a text in which an attack or a secret cannot hide behind its spelling.
+
+Three readings, each with a way back to the offsets of the text as given:
+
+- *raw*: the text itself;
+- *folded*: compatibility characters in their plain form (NFKC per character), accents of alphabetic scripts and
+  everything invisible left out;
+- *skeleton*: folded, with letters that look like Latin ones read as Latin.
+
+Readings are for matching only and are never written anywhere. Rules stand elsewhere.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+# Format characters that are printed: number signs and the like of Arabic, Syriac and Kaithi.
+_VISIBLE_FORMATS = frozenset({0x6DD, 0x70F, 0x8E2, 0x110BD, 0x110CD, *range(0x600, 0x606), 0x890, 0x891})
+
+# Invisible, although Unicode does not call them format characters: joiner, fillers, variation selectors.
+_FILLERS = frozenset({0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810)})
+
+# Combining marks of alphabetic scripts, which carry accents there and never a letter's identity.
+_ACCENTS = ((0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F))
+
+_LOOKALIKES = {
+    # Cyrillic
+    "а": "a", "в": "b", "с": "c", "ԁ": "d", "е": "e", "ҽ": "e", "һ": "h", "і": "i", "ј": "j", "к": "k", "ӏ": "l",
+    "м": "m", "п": "n", "о": "o", "р": "p", "ԛ": "q", "ѕ": "s", "т": "t", "ц": "u", "ѵ": "v", "ԝ": "w", "х": "x",
+    "у": "y", "ү": "y", "ь": "b", "г": "r", "А": "A", "В": "B", "С": "C", "Е": "E", "Ԍ": "G", "Н": "H", "І": "I",
+    "Ј": "J", "К": "K", "М": "M", "О": "O", "Р": "P", "Ѕ": "S", "Т": "T", "Ѵ": "V", "Ԝ": "W", "Х": "X", "У": "Y",
+    "Ү": "Y", "З": "3", "ӡ": "3",
+    # Greek
+    "α": "a", "ϲ": "c", "ε": "e", "η": "n", "ι": "i", "κ": "k", "ν": "v", "ο": "o", "ρ": "p", "σ": "o", "τ": "t",
+    "υ": "u", "χ": "x", "γ": "y", "ω": "w", "Α": "A", "Β": "B", "Ε": "E", "Ζ": "Z", "Η": "H", "Ι": "I", "Κ": "K",
+    "Μ": "M", "Ν": "N", "Ο": "O", "Ρ": "P", "Τ": "T", "Υ": "Y", "Χ": "X",
+    # Armenian
+    "ա": "w", "օ": "o", "ո": "n", "ս": "u", "հ": "h", "ց": "g", "զ": "q", "ք": "p",
+    # Latin letters that are read as others
+    "ɑ": "a", "ɡ": "g", "ı": "i", "ɩ": "i", "ɪ": "i", "ʟ": "l", "ɴ": "n", "ʀ": "r", "ʏ": "y", "ᴀ": "a", "ᴄ": "c",
+    "ᴅ": "d", "ᴇ": "e", "ᴊ": "j", "ᴋ": "k", "ᴍ": "m", "ᴏ": "o", "ᴘ": "p", "ᴛ": "t", "ᴜ": "u", "ᴠ": "v", "ᴡ": "w",
+    "ᴢ": "z", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ǀ": "l", "ƽ": "s",
+}  # fmt: skip
+
+_LOOKALIKE_TABLE = str.maketrans(_LOOKALIKES)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read *source*; ``span`` leads back to it."""
+
+    text: str
+    source: str = field(repr=False)
+    exact: bool = True
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in lower case, character for character, for matching without regard to case."""
+        lowered = self.text.lower()
+        return lowered if len(lowered) == len(self.text) else "".join(c.lower()[:1] or c for c in self.text)
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        offsets: list[int] = []
+        for index, character in enumerate(self.source):
+            offsets += [index] * len(_FOLDED[character])
+        return offsets
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the half-open span of *source* that was read as ``text[start:end]``; start < end."""
+        if self.exact:
+            return start, end
+        return self._offsets[start], self._offsets[end - 1] + 1
+
+
+def readings(text: str) -> tuple[Reading, ...]:
+    """Return the readings of *text* that differ: raw first, then folded, then skeleton."""
+    raw = Reading(text, text)
+    if text.isascii() and not _CONTROLS.search(text):
+        return (raw,)
+    folded = text.translate(_TRANSLATION)
+    skeleton = folded.translate(_LOOKALIKE_TABLE)
+    found = [raw]
+    for reading in (folded, skeleton):
+        if all(reading != other.text for other in found):
+            found.append(Reading(reading, text, exact=False))
+    return tuple(found)
+
+
+def lookalike(character: str) -> bool:
+    """Whether *character* is a letter of another alphabet that reads as a Latin one."""
+    return character in _LOOKALIKES
+
+
+def invisible(code: int) -> bool:
+    """Whether the character *code* shows nothing by itself: format, filler, selector, tag, control, surrogate."""
+    if code < 0xA0:
+        return code < 0x20 and code not in {9, 10, 13} or code >= 0x7F
+    if code in _FILLERS or 0xFE00 <= code <= 0xFE0F or 0xE0000 <= code <= 0xE0FFF or 0xD800 <= code <= 0xDFFF:
+        return True
+    return code not in _VISIBLE_FORMATS and unicodedata.category(chr(code)) == "Cf"
+
+
+class _Fold(dict[str, str]):
+    """Each character's folded form, worked out when first met."""
+
+    def __missing__(self, character: str) -> str:
+        folded = "".join(_fold(character))
+        self[character] = folded
+        return folded
+
+
+class _Translation(dict[int, str]):
+    """The same by code point, as ``str.translate`` asks for it."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _FOLDED[chr(code)]
+        self[code] = folded
+        return folded
+
+
+_FOLDED = _Fold()
+_TRANSLATION = _Translation()
+
+
+def _fold(character: str) -> Iterator[str]:
+    for plain in unicodedata.normalize("NFKC", character):
+        code = ord(plain)
+        if invisible(code) or _accent(code):
+            continue
+        if code < 0x80:
+            yield plain
+        elif unicodedata.category(plain) in {"Zs", "Zl", "Zp"}:
+            yield " " if unicodedata.category(plain) == "Zs" else "\n"
+        elif code < 0x530 or 0x1E00 <= code <= 0x1FFF:
+            yield "".join(part for part in unicodedata.normalize("NFKD", plain) if not _accent(ord(part)))
+        else:
+            yield plain
+
+
+def _accent(code: int) -> bool:
+    return code >= 0x300 and any(first <= code <= last for first, last in _ACCENTS)

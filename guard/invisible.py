@@ -1,0 +1,175 @@
+"""Characters that a person does not see and a machine reads.
+
+*Hidden text* waits for a person: bidirectional overrides (what is read is not what is shown), tag characters,
+runs of variation selectors, characters of the supplementary private planes. *Stray* invisible characters are taken out. Untouched
+stays what writing needs: joiners inside emoji, Arabic and Indic words, variation selectors after the symbols and
+ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script, zero-width
+spaces in scripts written without spaces.
+
+Words that mix alphabets to imitate a Latin word are noted; ``guard.canonical`` sees to it that rules read them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+from guard.canonical import lookalike
+from guard.match import Match, Strength, placeholder
+
+_SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_TAGS = "\U000e0000-\U000e007f"
+
+_HIDDEN_RUNS = rf"[{_TAGS}]+|[{_SELECTORS}]{{2,}}|[\U000f0000-\U0010fffd]{{4,}}"
+_FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
+_OVERRIDES = "[\u202a-\u202e\u2066-\u2069]"
+_RIGHT_TO_LEFT = "[\u05d0-\u05ea\u0620-\u06d3\u0710-\u07f5\ufb1d-\ufdfc\ufe70-\ufefc]"
+_CANDIDATES = "[\xad\u034f\u0600-\u0605\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"\
+    f"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a{_TAGS}\U000e0080-\U000e01ef\U000f0000-\U0010fffd]"
+
+_STRAY_SELECTORS = 4
+"""Selectors after letters, one by one, from which on they are a message."""
+
+_WORD = r"[^\W\d_]{3,64}"
+
+
+def find_invisible(text: str) -> Iterator[Match]:
+    """Yield hidden text and stray invisible characters of *text*, and imitated words as notes."""
+    if text.isascii():
+        return
+    if _compiled(_CANDIDATES).search(text):
+        allowed = {position for flag in _compiled(_FLAG).finditer(text) for position in range(*flag.span())}
+        yield from _hidden_runs(text, allowed)
+        yield from _directions(text)
+        yield from _strays(text, allowed)
+    yield from _imitations(text)
+
+
+def _hidden_runs(text: str, allowed: set[int]) -> Iterator[Match]:
+    for run in _compiled(_HIDDEN_RUNS).finditer(text):
+        if run.start() in allowed:
+            continue
+        rule = "tag-characters" if "\U000e0000" <= run[0][0] <= "\U000e007f" else "selector-run"
+        if run[0][0] >= "\U000f0000":
+            rule = "private-plane"
+        if rule == "selector-run" and len(run[0]) == 2 and run[0][0] == "\ufe0f" and _emoji_before(text, run.start()):
+            continue
+        yield _match(rule, "hidden-text", run.span(), Strength.HIDDEN, placeholder("hidden-text"))
+
+
+def _directions(text: str) -> Iterator[Match]:
+    for line in _compiled(r"[^\n]+").finditer(text):
+        proper = _right_to_left(line[0])
+        for control in _compiled(_OVERRIDES).finditer(line[0]):
+            if not (proper and control[0] >= "\u2066"):
+                start = line.start() + control.start()
+                yield _match("bidi-control", "bidi", (start, start + 1), Strength.HIDDEN, "")
+
+
+def _right_to_left(line: str) -> bool:
+    """Whether a line holds right-to-left letters and its isolates are balanced, as translated text has them."""
+    isolates = _compiled("[\u2066-\u2069]").findall(line)
+    balanced = isolates.count("\u2069") * 2 == len(isolates)
+    return balanced and _compiled(_RIGHT_TO_LEFT).search(line) is not None
+
+
+def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
+    found = [
+        candidate.start()
+        for candidate in _compiled(_CANDIDATES).finditer(text)
+        if candidate.start() not in allowed and not _needed(text, candidate.start())
+    ]
+    selectors = [position for position in found if _selector(text[position])]
+    hidden = set(selectors) if len(selectors) >= _STRAY_SELECTORS else set()
+    for position in found:
+        span = (position, position + 1)
+        if position in hidden:
+            yield _match("scattered-selectors", "hidden-text", span, Strength.HIDDEN, "")
+        else:
+            replacement = "\n" if text[position] in "\u2028\u2029" else ""
+            yield _match("stray-invisible", "invisible", span, Strength.CLEAN, replacement)
+
+
+def _needed(text: str, position: int) -> bool:
+    """Whether the invisible character there has a use in writing, or is another rule's."""
+    character = text[position]
+    before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
+    if character in "\u200c\u200d":
+        return _joins(before) and (_joins(after) or character == "\u200c" and not after.isascii())
+    if character == "\u200b":
+        return _spaceless(before) and _spaceless(after)
+    if character in "\u200e\u200f\u061c":
+        return _compiled(_RIGHT_TO_LEFT).search(text) is not None
+    if _selector(character):
+        return _selects(character, before)
+    if "\u0600" <= character <= "\u0605" or "\u180b" <= character <= "\u180f":
+        return True
+    # Bidi controls, tags and private planes have rules of their own.
+    return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069" or character >= "\U000f0000" or (
+        "\U000e0000" <= character <= "\U000e007f"
+    )
+
+
+def _selector(character: str) -> bool:
+    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+
+
+def _selects(selector: str, base: str) -> bool:
+    if not base or _selector(base):
+        return _selector(base) if base else False
+    if selector >= "\U000e0100" or selector < "\ufe0e":
+        return _ideograph(base) or unicodedata.category(base) in {"Sm", "So"} or 0x1000 <= ord(base) <= 0x109F
+    return base in "0123456789#*" or not base.isascii() and unicodedata.category(base) not in {"Ll", "Lu", "Zs"}
+
+
+def _ideograph(character: str) -> bool:
+    code = ord(character)
+    return 0x3400 <= code <= 0x9FFF or 0xF900 <= code <= 0xFAFF or 0x20000 <= code <= 0x3FFFF
+
+
+def _emoji_before(text: str, position: int) -> bool:
+    return position > 0 and unicodedata.category(text[position - 1]) in {"So", "Sk"}
+
+
+def _joins(character: str) -> bool:
+    """Whether zero-width joiners and non-joiners have a meaning beside *character*."""
+    if not character:
+        return False
+    code = ord(character)
+    arabic = 0x600 <= code <= 0x8FF or 0xFB50 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFE
+    indic = 0x900 <= code <= 0xDFF or 0x1000 <= code <= 0x109F or 0x1780 <= code <= 0x18AF
+    emoji = unicodedata.category(character) in {"So", "Sk"} or character in "\ufe0f\u2640\u2642\u20e3"
+    return arabic or indic or emoji
+
+
+def _spaceless(character: str) -> bool:
+    """Thai, Lao, Tibetan, Burmese, Khmer: a zero-width space is where a line may break."""
+    return bool(character) and (0xE00 <= ord(character) <= 0x109F or 0x1780 <= ord(character) <= 0x17FF)
+
+
+def _imitations(text: str) -> Iterator[Match]:
+    for word in _compiled(_WORD).finditer(text):
+        if not word[0].isascii() and _imitates(word[0]):
+            yield _match("mixed-script", "lookalike", word.span(), Strength.NOTE, None)
+
+
+def _imitates(word: str) -> bool:
+    """Whether Latin letters are mixed with letters of other alphabets that all look Latin."""
+    others = [character for character in word if not _latin(character)]
+    return len(others) < len(word) and bool(others) and all(map(lookalike, others))
+
+
+@cache
+def _latin(character: str) -> bool:
+    return character.isascii() or unicodedata.name(character, "").startswith(("LATIN", "FULLWIDTH LATIN"))
+
+
+def _match(rule: str, kind: str, span: tuple[int, int], strength: Strength, replacement: str | None) -> Match:
+    return Match(
+        layer="unicode", rule=rule, kind=kind, start=span[0], end=span[1], strength=strength, replacement=replacement
+    )
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

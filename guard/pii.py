@@ -1,0 +1,167 @@
+"""Personal data by form and check digit: card, IBAN, Chinese resident id, US social security number, phone, e-mail.
+
+A number counts only when its own arithmetic holds (Luhn, mod 97, check digit and date) or its form is
+unmistakable, and never when the words before it call it an order, an invoice or an id. IP addresses, UUIDs, hashes,
+versions, dates, amounts and names are not personal data here.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import cache
+
+from guard.canonical import Reading
+from guard.match import Match, Strength, placeholder
+
+_FREE = r"(?![\w]|[./=-]\w)"
+
+_EMAIL = r"(?<![\w.+%-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}[A-Za-z]{2,24}(?![\w@]|-\w)"
+_CN_MOBILE = rf"(?<![\w.+/=])(?<!\d-)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{{4}}[ -]?\d{{4}}{_FREE}"
+_INTERNATIONAL = r"(?<![\w.+])\+[1-9](?:[ .\-()]{0,2}\d){8,14}(?!\d|[.,]\d)"
+_NANP = r"(?<![\w.+/=])(?<!\d-)(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-.])[2-9]\d{2}[-.]\d{4}" + _FREE
+_PHONE_CONTEXT = (
+    r"(?i:\b(?:phone|mobile|cell|tel|telephone|call|text|fax|whatsapp|contact|number)\b|电话|手机|联系方式|传真)"
+    r"[^\n\d+]{0,24}(\+?\(?\d(?:[ .\-()]{0,2}\d){7,13})(?!\d|[.,/-]\d)"
+)
+_CN_ID = r"(?<![0-9A-Za-z])\d{17}[\dXx](?![0-9A-Za-z])"
+_CARD = rf"(?<![\w.+=/])(?<!\d-)\d(?:[ -]?\d){{11,18}}{_FREE}"
+_IBAN = r"(?<![0-9A-Za-z])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z])"
+_SSN = r"(?<![\w.-])(?!000|666|9\d\d)\d{3}([- ]?)(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"
+_SSN_CONTEXT = r"(?i:\bssn\b|social[ -]?security|社会安全号)"
+
+_NUMBERED = re.compile(
+    r"(?i:(?:order|invoice|ref(?:erence)?|ticket|tracking|snowflake|issue|build|commit|serial|sku|isbn|uuid|hash|rows|"
+    r"timestamp|ts|epoch|id|no)\b[^\n]{0,12}$|(?:订单|单号|流水|编号|发票|工单|序列)[^\n]{0,8}$)"
+)
+_CARD_WORDS = re.compile(r"(?i:card|visa|mastercard|amex|卡)[^\n]{0,24}$")
+_EMAIL_NOBODY = re.compile(r"(?i:git|noreply|no-reply|do-not-reply|donotreply)@|\S*(?i:@users\.noreply\.)")
+
+
+def find_pii(reading: Reading) -> Iterator[Match]:
+    """Yield personal data in *reading*, with offsets into its source."""
+    text = reading.text
+    if "@" in text:
+        for match in _compiled(_EMAIL).finditer(text):
+            if not _EMAIL_NOBODY.match(match[0]):
+                yield _match("email", "email", reading.span(*match.span()))
+    if not _compiled(r"\d{4}|\d[ .()-]{1,2}\d").search(text):
+        return
+    for rule, kind, pattern, accept in _NUMBERS:
+        for match in _compiled(pattern).finditer(text):
+            group = match.lastindex if rule == "phone-context" else 0
+            start, end = match.span(group or 0)
+            if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
+                yield _match(rule, kind, reading.span(start, end))
+
+
+def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
+    return Match(
+        layer="pii",
+        rule=rule,
+        kind=kind,
+        start=span[0],
+        end=span[1],
+        strength=Strength.CLEAN,
+        replacement=placeholder(kind),
+    )
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def _digits(text: str) -> str:
+    return "".join(character for character in text if character.isdigit())
+
+
+def _resident_id(text: str, _before: str, _after: str) -> bool:
+    """GB 11643: region, birth date, order, check character by ISO 7064 mod 11-2."""
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    check = "10X98765432"[sum(int(digit) * weight for digit, weight in zip(text, weights, strict=False)) % 11]
+    return check == text[17].upper() and "11" <= text[:2] <= "91" and _birth_date(text[6:14])
+
+
+def _birth_date(digits: str) -> bool:
+    try:
+        return 1880 <= date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).year <= 2100
+    except ValueError:
+        return False
+
+
+_ISSUERS = re.compile(
+    r"(?:4(?:\d{12}|\d{15}|\d{18})"  # Visa
+    r"|(?:5[1-5]\d{4}|222[1-9]\d\d|22[3-9]\d{3}|2[3-6]\d{4}|27[01]\d{3}|2720\d\d)\d{10}"  # Mastercard
+    r"|3[47]\d{13}"  # American Express
+    r"|(?:6011\d\d|64[4-9]\d{3}|65\d{4})\d{10}(?:\d{3})?"  # Discover
+    r"|3(?:0[0-5]|[689]\d)\d{11}(?:\d{2})?"  # Diners
+    r"|35(?:2[89]|[3-8]\d)\d{12}"  # JCB
+    r"|(?:1800|2131)\d{11}"  # JCB, 15 digits
+    r"|62\d{14,17}"  # UnionPay
+    r"|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{8,15})\Z"  # Maestro
+)  # fmt: skip
+
+
+def _card(text: str, before: str, _after: str) -> bool:
+    digits = _digits(text)
+    if not _ISSUERS.match(digits) or not _luhn(digits):
+        return False
+    return _CARD_WORDS.search(before) is not None or not _NUMBERED.search(before)
+
+
+def _luhn(digits: str) -> bool:
+    total = 0
+    for index, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + index % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+# Length of an IBAN by country, from the SWIFT registry.
+_IBAN_LENGTHS = {
+    "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28, "CH": 21,
+    "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18, "FO": 18, "FR": 27,
+    "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28, "HR": 21, "HU": 28, "IE": 22, "IL": 23, "IQ": 23, "IS": 26,
+    "IT": 27, "JO": 30, "KW": 30, "KZ": 20, "LB": 28, "LC": 32, "LI": 21, "LT": 20, "LU": 20, "LV": 21, "MC": 27, "MD": 24,
+    "ME": 22, "MK": 19, "MR": 27, "MT": 31, "MU": 30, "NL": 18, "NO": 15, "PK": 24, "PL": 28, "PS": 29, "PT": 25, "QA": 29,
+    "RO": 24, "RS": 22, "SA": 24, "SC": 31, "SE": 24, "SI": 19, "SK": 24, "SM": 27, "ST": 25, "SV": 28, "TL": 23, "TN": 24,
+    "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20,
+}  # fmt: skip
+
+
+def _iban(text: str, _before: str, _after: str) -> bool:
+    compact = text.replace(" ", "")
+    if _IBAN_LENGTHS.get(compact[:2]) != len(compact):
+        return False
+    return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97 == 1
+
+
+def _social_security(_text: str, before: str, after: str) -> bool:
+    return bool(_compiled(_SSN_CONTEXT).search(before) or _compiled(_SSN_CONTEXT).search(after))
+
+
+def _phone(text: str, before: str, _after: str) -> bool:
+    return not _NUMBERED.search(before) and len(set(_digits(text))) >= 3
+
+
+def _international(text: str, before: str, after: str) -> bool:
+    digits = _digits(text)
+    separated = len(digits) + 1 < len(text)
+    return len(digits) >= (9 if separated else 10) and _phone(text, before, after)
+
+
+def _spoken_phone(text: str, before: str, after: str) -> bool:
+    """A number announced as a phone number: at least nine digits, and not a date or a time."""
+    return len(_digits(text)) >= 9 and not re.match(r"(?:19|20)\d\d[-./ ]?\d\d[-./ ]?\d\d", text) and _phone(text, before, after)
+
+
+_NUMBERS: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
+    ("cn-resident-id", "resident_id", _CN_ID, _resident_id),
+    ("payment-card", "card", _CARD, _card),
+    ("iban", "iban", _IBAN, _iban),
+    ("us-ssn", "ssn", _SSN, _social_security),
+    ("cn-mobile", "phone", _CN_MOBILE, _phone),
+    ("phone-international", "phone", _INTERNATIONAL, _international),
+    ("phone-nanp", "phone", _NANP, _phone),
+    ("phone-context", "phone", _PHONE_CONTEXT, _spoken_phone),
+)

@@ -1,0 +1,87 @@
+"""Which finding leads to which action, by who wrote the text and where it is going.
+
+Owns the settings of the package and its errors. The reasons stand in ``decide``; what is found is the detectors'.
+"""
+
+from dataclasses import dataclass, field
+
+from guard.match import Match, Strength
+from guard.verdict import Action, Destination, Source
+
+
+class GuardError(Exception):
+    """The guard cannot work as configured. Whoever wanted to write must not: fail closed."""
+
+
+class RuleError(GuardError):
+    """A rule does not compile."""
+
+    def __init__(self, rule: str, reason: str) -> None:
+        super().__init__(f"guard rule {rule!r} does not compile ({reason}); correct or remove it, nothing was written")
+        self.rule, self.reason = rule, reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardSettings:
+    """Limits and policy; everything else is fixed.
+
+    Attributes:
+        max_chars: longest text for an entry, a profile, settings or a prompt block; a longer one is rejected.
+        max_document_chars: the same for whole files and records (transcript, output, knowledge, project, daily).
+            These are scanned as a whole, never only a prefix: every rule is bounded, so time grows with length.
+        entries: destinations where a text becomes one list item, so that a heading in it forges structure.
+        keep_email, keep_phone: destinations that may hold the owner's addresses and numbers.
+        salt: makes digests in findings unguessable across homes.
+    """
+
+    max_chars: int = 65_536
+    max_document_chars: int = 4_194_304
+    entries: frozenset[Destination] = frozenset({Destination.MEMORY})
+    keep_email: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
+    keep_phone: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
+    salt: str = field(default="", repr=False)
+
+    def limit(self, destination: Destination) -> int:
+        """Return the greatest number of characters allowed there."""
+        return self.max_document_chars if destination in _DOCUMENTS else self.max_chars
+
+
+_DOCUMENTS = frozenset(
+    {
+        Destination.TRANSCRIPT,
+        Destination.OUTPUT,
+        Destination.KNOWLEDGE,
+        Destination.PROJECT,
+        Destination.DAILY,
+    }
+)
+
+
+def decide(match: Match, source: Source, destination: Destination) -> Action:
+    """Return what *match* alone asks for.
+
+    - What is taken out in place (secrets, personal data, stray invisible characters) redacts, whoever wrote it.
+    - Hidden text (bidi overrides, tag characters, selector runs) waits for a person, whoever wrote it.
+    - An attack is rejected from tools and the web, quarantined from the user and the agent, who may be writing a
+      lesson about it. Quoted, it drops one level: a stranger's quotation waits, one's own passes with a note.
+    - Suspicion alone (soft rules) counts only for strangers, and there it waits; quoted it is a note.
+    - Chat-template tokens and this system's own markers are attacks in text that becomes instructions or memory.
+      A record is shown only as quoted data, and people do talk about ``[INST]``: there the token is replaced in
+      place, which takes all its force, and the rest of the message stays. One's own quotation is treated so too.
+    """
+    if match.strength is Strength.FORBIDDEN:
+        return Action.REJECT
+    if match.strength is Strength.HIDDEN:
+        return Action.QUARANTINE
+    if match.strength is Strength.CLEAN:
+        return Action.REDACT
+    if match.strength is Strength.NOTE:
+        return Action.ALLOW
+    mild = Action.ALLOW if match.replacement is None else Action.REDACT
+    if match.layer == "structure" and match.replacement is not None and destination.record:
+        return Action.REDACT
+    if match.strength is Strength.SOFT:
+        return mild if source.trusted or match.quoted else Action.QUARANTINE
+    if source.trusted:
+        return mild if match.quoted else Action.QUARANTINE
+    return Action.QUARANTINE if match.quoted else Action.REJECT

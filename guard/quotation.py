@@ -1,0 +1,66 @@
+"""Where a text quotes: backticks, fenced blocks, quotation marks, quoted lines.
+
+Talk about an attack is not an attack, but neither is everything between quotation marks talk: a quotation has
+words around it, and a value in serialised data (``{"note": "..."}``) is not quoted.
+"""
+
+import re
+from bisect import bisect_right
+from functools import cached_property
+
+_LONGEST = 400
+"""Characters between two quotation marks; longer is a document, not a quotation."""
+
+_WORDS_AROUND = 10
+"""Letters outside the quotation below which nobody is talking about it."""
+
+_INLINE = re.compile(
+    rf"`[^`\n]{{1,{_LONGEST}}}`"
+    rf'|"[^"\n]{{1,{_LONGEST}}}"'
+    rf"|“[^“”\n]{{1,{_LONGEST}}}”"
+    rf"|‘[^‘’\n]{{1,{_LONGEST}}}’"
+    rf"|«[^«»\n]{{1,{_LONGEST}}}»"
+    rf"|「[^「」\n]{{1,{_LONGEST}}}」"
+    rf"|『[^『』\n]{{1,{_LONGEST}}}』"
+    rf"|(?<!\w)'[^'\n]{{1,{_LONGEST}}}'(?!\w)"
+)
+_FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
+_SERIALISED = re.compile(r"""["'`]\s{0,4}[:=]\s{0,4}$|[{\[(=]\s{0,4}$""")
+
+
+class Quotations:
+    """The quoted spans of one text, found when first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def cover(self, start: int, end: int) -> bool:
+        """Whether ``text[start:end]`` lies inside a quotation that has words around it."""
+        for spans in (self._inline, self._blocks):
+            index = bisect_right(spans, (start, len(self._text))) - 1
+            if index >= 0 and end <= spans[index][1] and self._talked_about(*spans[index]):
+                return True
+        return False
+
+    @cached_property
+    def _inline(self) -> list[tuple[int, int]]:
+        found = []
+        for match in _INLINE.finditer(self._text):
+            before = self._text[max(0, match.start() - 12) : match.start()]
+            if match[0][0] == "`" or not _SERIALISED.search(before):
+                found.append(match.span())
+        return found
+
+    @cached_property
+    def _blocks(self) -> list[tuple[int, int]]:
+        fences = [match.start() for match in _FENCE.finditer(self._text)]
+        blocks = list(zip(fences[::2], fences[1::2], strict=False))
+        return sorted(blocks + [match.span() for match in _QUOTED_LINE.finditer(self._text)])
+
+    @cached_property
+    def _letters(self) -> int:
+        return sum(map(str.isalpha, self._text))
+
+    def _talked_about(self, start: int, end: int) -> bool:
+        return self._letters - sum(map(str.isalpha, self._text[start:end])) >= _WORDS_AROUND

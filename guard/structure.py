@@ -1,0 +1,119 @@
+"""What a text may not contain because of what it would become: control characters, private passages, forged marks.
+
+- ``<private>`` passages, closed or not, are cut whole; nested ones to the outermost end.
+- NUL, control characters, terminal sequences and lone surrogates are taken out: no file needs them.
+- Chat-template tokens and this system's own markers (``agent-home`` tags and comments) are replaced in place: a
+  prompt that holds one could be read as another speaker or as the end of a fence. What they mean for the text
+  around them depends on source and destination, see ``guard.policy.decide``.
+- In an entry, a heading or a second entry head would forge a section of the document.
+
+Size is checked by ``guard.screen`` before anything else.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from guard.canonical import Reading
+from guard.match import Match, Strength, placeholder
+from guard.quotation import Quotations
+
+_CONTROLS = (
+    r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # terminal colours and cursor moves, whole
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
+)
+_PRIVATE = r"<\s{0,4}(/?)\s{0,4}private(?![\w-])[^<>\n]{0,64}>?"
+_MARKERS = r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?|<!--\s{0,8}agent-home[^\n]{0,200}"
+_TEMPLATE_TOKENS = (
+    r"<\|[\w/▁-]{2,40}\|>"
+    r"|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>"
+    r"|\[/?(?:SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
+    r"|</?(?:system|assistant|human)(?:[-_](?:reminder|prompt|message))?>"
+    r"|</?(?:function_calls|function_results|tool_call|tool_response|antml:[a-z_]{1,30})\b[^<>\n]{0,80}>"
+)
+_HEADING = r"^ {0,3}(?:#{2,6}[ \t]+\S|(?<=\n)#[ \t]+\S)[^\n]{0,80}"
+_ENTRY_HEAD = r"(?<=\n) {0,3}[-*+] +(?:\*\*)?\[[A-Z]{2}-[0-9A-Z]{4}\]"
+
+
+def find_controls(text: str) -> Iterator[Match]:
+    """Yield every control character, terminal sequence and lone surrogate of *text*."""
+    for match in _compiled(_CONTROLS).finditer(text):
+        kind = "lone-surrogate" if "\ud800" <= match[0] <= "\udfff" else "control-character"
+        replacement = "\ufffd" if kind == "lone-surrogate" else ""
+        yield _clean(kind, kind, match.span(), replacement)
+
+
+def find_private(reading: Reading) -> Iterator[Match]:
+    """Yield the outermost ``<private>`` passages, tags included; an unclosed one reaches the end.
+
+    A tag that stands alone between backticks is talk about the tag and opens nothing.
+    """
+    if "private" not in reading.lowered:
+        return
+    text, depth, opened = reading.lowered, 0, 0
+    for tag in _compiled(_PRIVATE).finditer(text):
+        if text[tag.start() - 1 : tag.start()] == text[tag.end() : tag.end() + 1] == "`":
+            continue
+        if not tag[1]:
+            opened = opened if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield _clean("private", "private", reading.span(opened, tag.end()), placeholder("private"))
+    if depth:
+        yield _clean("private-unclosed", "private", (reading.span(opened, len(text))), placeholder("private"))
+
+
+def find_markers(reading: Reading, quotations: Quotations) -> Iterator[Match]:
+    """Yield chat-template tokens and this system's own markers."""
+    if "<" not in reading.text and "[" not in reading.text:
+        return
+    for rule, kind, pattern in (
+        ("own-marker", "marker", _MARKERS),
+        ("chat-template", "chat-template-token", _TEMPLATE_TOKENS),
+    ):
+        for match in _compiled(pattern).finditer(reading.text):
+            start, end = reading.span(*match.span())
+            yield Match(
+                layer="structure",
+                rule=rule,
+                kind=kind,
+                start=start,
+                end=end,
+                strength=Strength.HARD,
+                replacement=placeholder(kind),
+                quoted=quotations.cover(start, end),
+            )
+
+
+def find_forgery(text: str, quotations: Quotations) -> Iterator[Match]:
+    """Yield headings and second entry heads: in an entry they would end it and begin something else."""
+    for rule, pattern in (("section-heading", _HEADING), ("entry-head", _ENTRY_HEAD)):
+        for match in _compiled(pattern).finditer(text):
+            yield Match(
+                layer="structure",
+                rule=rule,
+                kind="forged-structure",
+                start=match.start(),
+                end=match.end(),
+                strength=Strength.HARD,
+                quoted=quotations.cover(*match.span()),
+            )
+
+
+def _clean(rule: str, kind: str, span: tuple[int, int], replacement: str) -> Match:
+    return Match(
+        layer="structure",
+        rule=rule,
+        kind=kind,
+        start=span[0],
+        end=span[1],
+        strength=Strength.CLEAN,
+        replacement=replacement,
+    )
+
+
+@lru_cache(maxsize=None)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
