@@ -1,0 +1,403 @@
+"""Calibrate the token estimator against real vocabularies, and measure how far off it is.
+
+Owns the table of ``agent_home.token_weights`` and the numbers in ``docs/tokens.md``. Needs the dependency group
+``bench``: litellm carries the vocabularies as data files (it is never imported), tiktoken reads two of them, tokenizers
+two more that play no part in the calibration. Nothing is downloaded.
+
+The text is what the machine has: the Python standard library, Markdown, JSON and Python files of the installed
+packages, translated program messages and manual pages, the samples written for this project, and every ``--data``
+folder. Half of the files (by a checksum of the name) calibrate, the other half is only measured; the samples and the
+``--data`` folders are only measured.
+
+    python -m bench.tokens                       print the table
+    python -m bench.tokens --data FOLDER         with more text: .py .md .json .txt, and .jsonl with text fields
+    python -m bench.tokens --write-weights       rebuild agent_home/token_weights.py, then measure
+    python -m bench.tokens --write-docs          put the table into docs/tokens.md and the counts beside the samples
+"""
+
+import argparse
+import base64
+import gettext
+import gzip
+import importlib.util
+import json
+import os
+import re
+import statistics
+import sys
+import sysconfig
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import tiktoken
+from tokenizers import Tokenizer
+
+from agent_home.tokens import Table, count_tokens, cut
+
+__all__ = ["main", "measure", "render", "texts"]
+
+ROOT = Path(__file__).resolve().parent.parent
+SAMPLES = ROOT / "bench" / "token_samples"
+WEIGHTS = ROOT / "agent_home" / "token_weights.py"
+DOCS = ROOT / "docs" / "tokens.md"
+LANGUAGES = ("English", "Chinese", "Japanese", "Korean", "Python", "Markdown", "JSON")
+
+# litellm's file names; the first two are tiktoken's cache names, so tiktoken finds and verifies them itself.
+RANKS = {
+    "cl100k": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
+    "o200k": "fb374d419588a4632f3f557e76b4b70aebbca790",
+}
+OTHERS = {"Claude (2023)": "anthropic_tokenizer.json", "DeepSeek": "deepseek_tokenizer.json"}
+
+# Which tokens enter the packed table: all below a rank (the most common ones), runs of signs up to another, and what
+# Chinese, Japanese and Korean need. About 60 KB of text per vocabulary.
+COMMON_RANK = {"cl100k": 22_000, "o200k": 18_000}
+SIGNS_RANK = 50_000
+CJK_RANK = {"cl100k": 1 << 30, "o200k": 120_000}
+LONGEST_ENTRY_BYTES = 24
+# The sum is raised until the middle language is this far above the truth: too many tokens is the harmless side.
+AIM = 1.02
+
+MAX_FILES = 250
+MAX_CHARACTERS = 60_000
+MIN_CHARACTERS = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """One file's text: *part* is calibration, held-out, samples or data."""
+
+    language: str
+    name: str
+    part: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """Sums over the texts of one language and part."""
+
+    language: str
+    part: str
+    files: int
+    characters: int
+    real: Mapping[str, int]
+    estimate: Mapping[str, int]
+    quarter: int
+    words: int
+
+
+# ---------------------------------------------------------------------------------------------------- vocabularies
+
+
+@cache
+def _folder() -> Path:
+    spec = importlib.util.find_spec("litellm")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("litellm is not installed, its vocabulary files are needed; run `make bench`")
+    return Path(spec.submodule_search_locations[0]) / "litellm_core_utils" / "tokenizers"
+
+
+@cache
+def real_counter(vocabulary: str) -> Callable[[str], int]:
+    """The real count of a vocabulary of `RANKS` or `OTHERS`, special tokens read as plain text."""
+    if vocabulary in OTHERS:
+        tokenizer = Tokenizer.from_file(str(_folder() / OTHERS[vocabulary]))
+        return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(_folder())
+    encoding = tiktoken.get_encoding(f"{vocabulary}_base")
+    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def _ranks(vocabulary: str) -> dict[bytes, int]:
+    lines = (_folder() / RANKS[vocabulary]).read_bytes().splitlines()
+    return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+
+
+# ------------------------------------------------------------------------------------------------------------ texts
+
+
+def texts(data: Sequence[Path] = ()) -> list[Text]:
+    """Every text there is: samples, what the machine has (split in halves by file), then the *data* folders."""
+    found = list(_files(SAMPLES, "samples"))
+    for language, name, text in _machine():
+        part = "held-out" if zlib.crc32(name.encode()) & 1 else "calibration"
+        found.append(Text(language=language, name=name, part=part, text=text[:MAX_CHARACTERS]))
+    for folder in data:
+        found.extend(_files(folder, "data"))
+    return found
+
+
+def _files(folder: Path, part: str) -> Iterator[Text]:
+    by_suffix = {".py": "Python", ".md": "Markdown", ".json": "JSON", ".txt": ""}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if name == "counts.json" or path.suffix not in {*by_suffix, ".jsonl"}:
+            continue
+        text = path.read_text("utf-8", errors="replace")
+        if path.suffix == ".jsonl":
+            yield Text(language="JSON", name=name, part=part, text=text[:MAX_CHARACTERS])
+            text = "\n".join(value for line in text.splitlines() if line for value in _strings(json.loads(line)))
+        yield Text(language=by_suffix.get(path.suffix, "") or _language(text), name=name, part=part, text=text)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The sentences inside a JSON value: strings with a blank in them, or longer than any identifier."""
+    if isinstance(value, str) and (" " in value or len(value) > 40):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def _language(text: str) -> str:
+    letters = sum(map(str.isalpha, text)) or 1
+    if len(re.findall(r"[\u3040-\u30ff]", text)) > 0.1 * letters:
+        return "Japanese"
+    if len(re.findall(r"[\uac00-\ud7a3]", text)) > 0.1 * letters:
+        return "Korean"
+    return "Chinese" if len(re.findall(r"[\u4e00-\u9fff]", text)) > 0.1 * letters else "English"
+
+
+def _machine() -> Iterator[tuple[str, str, str]]:
+    library, packages = (Path(sysconfig.get_path(key)) for key in ("stdlib", "purelib"))
+    for path in sorted(library.glob("*.py")):
+        yield "Python", f"stdlib {path.name}", path.read_text("utf-8", errors="replace")
+    folders = {".py": [packages], ".md": [packages, Path("/usr/lib/node_modules")]}
+    folders[".json"] = folders[".md"]
+    for language, suffix in (("Python", ".py"), ("Markdown", ".md"), ("JSON", ".json")):
+        paths = [path for folder in folders[suffix] for path in folder.rglob(f"*{suffix}")]
+        paths.sort(key=lambda path: zlib.crc32(path.name.encode()))
+        for path in paths[:MAX_FILES]:
+            text = path.read_text("utf-8", errors="replace")
+            if len(text) >= MIN_CHARACTERS and not text.startswith("version https://git-lfs"):
+                yield language, f"package {path.name}", text
+                if suffix == ".json":
+                    yield from _reformatted(path, text)
+    for language, code in (("Chinese", "zh_CN"), ("Japanese", "ja"), ("Korean", "ko")):
+        yield from _translated(language, code)
+    for code in ("ru", "uk", "el", "ar", "he", "th", "hi"):
+        yield from _translated("other", code)
+    yield from _documentation()
+
+
+def _reformatted(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
+    """The same JSON on one line and indented by two: both are common in prompts."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return
+    yield "JSON", f"one line {path.name}", json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    yield "JSON", f"indented {path.name}", json.dumps(value, indent=2)
+
+
+def _translated(language: str, code: str) -> Iterator[tuple[str, str, str]]:
+    """Program messages and manual pages in one language, where the machine has them."""
+    for path in sorted(Path(f"/usr/share/locale/{code}/LC_MESSAGES").glob("*.mo")):
+        if not path.name.startswith("iso_"):
+            with path.open("rb") as file:
+                catalogue = gettext.GNUTranslations(file)
+            source = vars(catalogue)["_catalog"]
+            text = "\n".join(message for key, message in source.items() if key and isinstance(message, str))
+            if len(text) >= MIN_CHARACTERS:
+                yield language, f"messages {code} {path.name}", text
+    for path in sorted(Path(f"/usr/share/man/{code}").glob("man*/*.gz")):
+        text = gzip.decompress(path.read_bytes()).decode("utf-8", errors="replace")
+        text = re.sub(r"^[.'].*$|\\f.|\\", "", text, flags=re.MULTILINE)
+        if len(text) >= MIN_CHARACTERS and (language == "other" or _language(text) == language):
+            yield language, f"manual {code} {path.name}", re.sub(r"\n{3,}", "\n\n", text)
+
+
+def _documentation() -> Iterator[tuple[str, str, str]]:
+    """English prose: the docstrings of the standard library, licences and read-me texts."""
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        found = re.findall(r'"""(.+?)"""', path.read_text("utf-8", errors="replace"), flags=re.DOTALL)
+        text = "\n\n".join(found)
+        if len(text) >= MIN_CHARACTERS:
+            yield "English", f"docstrings {path.name}", text
+    for path in sorted(Path(sysconfig.get_path("purelib")).glob("*.dist-info/METADATA")):
+        text = path.read_text("utf-8", errors="replace").partition("\n\n")[2]
+        if len(text) >= MIN_CHARACTERS:
+            yield "English", f"description {path.parent.name}", text
+
+
+# ------------------------------------------------------------------------------------------------------ calibration
+
+
+def entries(vocabulary: str) -> list[bytes]:
+    """The tokens of *vocabulary* that enter the packed table, sorted."""
+    kept = []
+    for token, rank in _ranks(vocabulary).items():
+        if not 1 < len(token) <= LONGEST_ENTRY_BYTES or not token.strip() or b"\xff" in token:
+            continue
+        signs = token.isascii() and not re.search(rb"[A-Za-z]", token)
+        if (
+            rank < COMMON_RANK[vocabulary]
+            or (signs and rank < SIGNS_RANK and len(token) <= 8)
+            or (not token.isascii() and (len(token) <= 4 or (rank < CJK_RANK[vocabulary] and _is_cjk(token))))
+        ):
+            kept.append(token)
+    return sorted(kept)
+
+
+def _is_cjk(token: bytes) -> bool:
+    return re.search(r"[\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]", token.decode("utf-8", "ignore")) is not None
+
+
+def shares(vocabulary: str, table: Table, calibration: Iterable[Text]) -> dict[str, int]:
+    """For each kind of piece, the tokens that an entry after the first one stands for, in thousandths.
+
+    Every language weighs the same, however much text of it there is.
+    """
+    real = real_counter(vocabulary)
+    by_language: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in calibration:
+        by_language[text.language].update(cut(text.text))
+    pieces: dict[str, float] = defaultdict(float)
+    for counted in by_language.values():
+        for piece, times in counted.items():
+            pieces[piece] += times / counted.total()
+    tokens: dict[str, float] = defaultdict(float)
+    covered: dict[str, float] = defaultdict(float)
+    for piece, weight in pieces.items():
+        fixed, kind, further = table.cover(piece)
+        if further:
+            covered[kind] += weight * further
+            tokens[kind] += weight * (real(piece) - fixed)
+    return {kind: round(1000 * tokens[kind] / covered[kind]) for kind in sorted(covered)}
+
+
+def margin(vocabulary: str, table: Table, share: Mapping[str, int], calibration: Iterable[Text]) -> int:
+    """What the sum is multiplied with, in thousandths, so that the middle language comes out at `AIM`."""
+    real = real_counter(vocabulary)
+    truth: Counter[str] = Counter()
+    guess: Counter[str] = Counter()
+    for text in calibration:
+        truth[text.language] += real(text.text)
+        for piece in cut(text.text):
+            fixed, kind, further = table.cover(piece)
+            guess[text.language] += 1000 * fixed + further * share.get(kind, 1000)
+    ratios = [guess[language] / 1000 / truth[language] for language in LANGUAGES if truth[language]]
+    return round(1000 * AIM / statistics.median(ratios))
+
+
+def weights(calibration: Sequence[Text]) -> str:
+    """The source of ``agent_home/token_weights.py``."""
+    head = '"""Made by `python -m bench.tokens --write-weights`: the most common tokens of each vocabulary, packed."""'
+    parts = [head, '__all__ = ["VOCABULARIES"]']
+    rows = []
+    for vocabulary in RANKS:
+        kept = entries(vocabulary)
+        table = Table(kept)
+        share = shares(vocabulary, table, calibration)
+        packed = _pack(kept)
+        lines = "\n".join(packed[start : start + 120] for start in range(0, len(packed), 120))
+        parts.append(f'_{vocabulary.upper()} = """\n{lines}\n"""')
+        listed = "".join(f'            "{kind}": {thousandths},\n' for kind, thousandths in share.items())
+        factor = margin(vocabulary, table, share, calibration)
+        rows.append(
+            f'    "{vocabulary}": (\n        _{vocabulary.upper()},\n        {{\n{listed}        }},\n        {factor},\n    ),\n'
+        )
+    meaning = (
+        "# Packed entries; the share that each further entry of a piece costs; the margin on the sum (thousandths)."
+    )
+    parts.append(f"{meaning}\nVOCABULARIES: dict[str, tuple[str, dict[str, int], int]] = {{\n{''.join(rows)}}}\n")
+    return "\n\n".join(parts)
+
+
+def _pack(kept: Sequence[bytes]) -> str:
+    lines = []
+    before = b""
+    for entry in kept:
+        shared = len(os.path.commonprefix([before, entry]))
+        lines.append(bytes([shared]) + entry[shared:])
+        before = entry
+    return base64.b85encode(zlib.compress(b"\xff".join(lines), 9)).decode("ascii")
+
+
+# ------------------------------------------------------------------------------------------------------ measurement
+
+
+def measure(found: Iterable[Text], vocabularies: Sequence[str] = ("cl100k", "o200k")) -> list[Row]:
+    """One row per language and part, in the order of `LANGUAGES`; calibration texts are left out."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for text in found:
+        if text.part != "calibration":
+            groups[text.language, text.part].append(text.text)
+    rows = []
+    for language in LANGUAGES:
+        for part in ("samples", "held-out", "data"):
+            if group := groups.get((language, part)):
+                real = {name: sum(map(real_counter(name), group)) for name in vocabularies}
+                estimate = {name: sum(count_tokens(text, vocabulary=name) for text in group) for name in RANKS}
+                rows.append(
+                    Row(
+                        language=language,
+                        part=part,
+                        files=len(group),
+                        characters=sum(map(len, group)),
+                        real=real,
+                        estimate=estimate,
+                        quarter=sum(-(-len(text) // 4) for text in group),
+                        words=sum(map(_by_words, group)),
+                    )
+                )
+    return rows
+
+
+def _by_words(text: str) -> int:
+    """A common rule of thumb: a CJK character is 1/1.5 token, a word 4/3."""
+    cjk = len(re.findall(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]", text))
+    words = len(re.sub(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]", " ", text).split())
+    return round(cjk / 1.5 + words * 4 / 3)
+
+
+def render(rows: Iterable[Row]) -> str:
+    """The rows as a Markdown table; errors in per cent of the real count."""
+    lines = [
+        "| text | files | characters | cl100k | estimate | error | chars/4 | words rule | o200k | estimate | error |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        real, other = row.real["cl100k"], row.real["o200k"]
+        cells = [
+            f"{row.language}, {row.part}",
+            f"{row.files}",
+            f"{row.characters:,}",
+            f"{real:,}",
+            f"{row.estimate['cl100k']:,}",
+            f"**{_error(row.estimate['cl100k'], real)}**",
+            _error(row.quarter, real),
+            _error(row.words, real),
+            f"{other:,}",
+            f"{row.estimate['o200k']:,}",
+            f"**{_error(row.estimate['o200k'], other)}**",
+        ]
+        lines.append("| " + " | ".join(cells).replace(",", "\u202f").replace("\u202f ", ", ") + " |")
+    return "\n".join(lines)
+
+
+def _error(estimate: int, real: int) -> str:
+    return f"{100 * (estimate / real - 1):+.1f} %"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.tokens", description="Calibrate and measure token counting.")
+    parser.add_argument("--data", type=Path, action="append", default=[], help="folder with more text to measure")
+    parser.add_argument("--write-weights", action="store_true", help="rebuild agent_home/token_weights.py and stop")
+    options = parser.parse_args(arguments)
+    found = texts(options.data)
+    if options.write_weights:
+        WEIGHTS.write_text(weights([text for text in found if text.part == "calibration"]), "utf-8")
+        return 0
+    print(render(measure(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
