@@ -1,0 +1,37 @@
+"""What can go wrong with recall. Every error says what was found, what was wanted and what to do next.
+
+``RecallError``
+├── ``IndexUnusable``  the index file cannot be opened, and no new one can be made
+├── ``IndexStale``     the index holds another model's vectors
+└── ``ModelError``     the embedding model is not usable
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["IndexStale", "IndexUnusable", "ModelError", "RecallError"]
+
+
+class RecallError(Exception):
+    """Root of this package's errors."""
+
+
+class IndexUnusable(RecallError):
+    """The index cannot be opened, and setting it aside did not help."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"the index {path} is unusable and could not be rebuilt: {problem}; check the disk and rights there")
+        self.path, self.problem = path, problem
+
+
+class IndexStale(RecallError):
+    """The index holds the vectors of another embedding model."""
+
+    def __init__(self, found: str, wanted: str) -> None:
+        super().__init__(f"the index was built with {found}, the settings ask for {wanted}; run `memory reindex`")
+        self.found, self.wanted = found, wanted
+
+
+class ModelError(RecallError):
+    """The embedding model is absent, damaged, or not the one that was meant."""
