@@ -3,7 +3,7 @@
 Owns the estimator. A text is cut into the pieces that a byte-pair vocabulary cuts it into (a word with the sign before
 it, up to three digits, a run of signs, white space). Each piece is covered, longest match first, with the entries of
 ``agent_home.token_weights``: the most common tokens of one vocabulary. A piece that one entry covers is one token;
-every further entry costs a calibrated share of a token, because a rare word that the table leaves out is often one
+the next entries cost a calibrated share of a token each, because a rarer word that the table leaves out is often one
 token in the full vocabulary.
 
 Promises, for every text, lone surrogates included:
@@ -38,6 +38,15 @@ _UNIT = 1000
 _LONGEST_RUN = 64
 # Up to so many white-space characters in a row are one token in the vocabularies looked at.
 _LONGEST_BLANK = 80
+# In these kinds at most so many further entries cost a share; the ones after them cost a whole token each.
+_GRADED = ("lower", "title", "upper", "mixed", "signs")
+_SHARED_ENTRIES = 2
+_SCRIPTS = (
+    ("\u0400", "\u0530", "cyrillic"),
+    ("\u3040", "\u3100", "kana"),
+    ("\u3400", "\ua000", "han"),
+    ("\uac00", "\ud7b0", "hangul"),
+)
 # Distinct pieces kept with their cost.
 _CACHED_PIECES = 1 << 15
 
@@ -107,15 +116,15 @@ class Table:
         entries = self._count(signs if len(signs) == len(piece) else signs + "\n")
         word = piece if piece[0].isalpha() else piece[1:]
         if not word[:1].isalpha():
-            return Cover(1, "signs" if signs.isascii() else "symbols", entries - 1)
+            return _graded(1, "signs", entries) if signs.isascii() else Cover(1, "symbols", entries - 1)
         kind = _script(word)
         if word is piece:
-            return Cover(1, kind, entries - 1)
+            return _graded(1, kind, entries)
         if piece[0] == " ":
-            return Cover(1, kind + " after space", entries - 1)
+            return _graded(1, kind + " after space", entries)
         if entries > (alone := self._count(word)):
-            return Cover(2, kind, alone - 1)
-        return Cover(1, kind + " after sign", entries - 1)
+            return _graded(2, kind, alone)
+        return _graded(1, kind + " after sign", entries)
 
     def _count(self, piece: str) -> int:
         data = piece.encode("utf-8", "surrogatepass")
@@ -159,14 +168,18 @@ def _unpack(packed: str) -> list[bytes]:
     return entries
 
 
+def _graded(fixed: int, kind: str, entries: int) -> Cover:
+    """One token missing from the table explains two or three entries; more are no token of any vocabulary."""
+    further = min(entries - 1, _SHARED_ENTRIES) if kind.startswith(_GRADED) else entries - 1
+    return Cover(fixed + entries - 1 - further, kind, further)
+
+
 def _script(word: str) -> str:
     last = word[-1]
     if last > "\u024f":
-        if "\u3040" <= last < "\u3100":
-            return "kana"
-        if "\u3400" <= last < "\ua000":
-            return "han"
-        return "hangul" if "\uac00" <= last < "\ud7b0" else "other"
+        return next((name for first, end, name in _SCRIPTS if first <= last < end), "other")
+    if not word.isascii():
+        return "accented"
     if word.islower():
         return "lower"
     if word.isupper() and len(word) > 1:

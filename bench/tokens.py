@@ -249,41 +249,50 @@ def _is_cjk(token: bytes) -> bool:
     return re.search(r"[\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]", token.decode("utf-8", "ignore")) is not None
 
 
-def shares(vocabulary: str, table: Table, calibration: Iterable[Text]) -> dict[str, int]:
-    """For each kind of piece, the tokens that an entry after the first one stands for, in thousandths.
+def shares(vocabulary: str, table: Table, pieces: Mapping[str, Counter[str]]) -> dict[str, int]:
+    """For each kind of piece, the tokens that one further entry stands for, in thousandths.
 
-    Every language weighs the same, however much text of it there is.
+    Every language of *pieces* weighs the same, however much text of it there is.
     """
     real = real_counter(vocabulary)
-    by_language: dict[str, Counter[str]] = defaultdict(Counter)
-    for text in calibration:
-        by_language[text.language].update(cut(text.text))
-    pieces: dict[str, float] = defaultdict(float)
-    for counted in by_language.values():
+    weights: dict[str, float] = defaultdict(float)
+    for counted in pieces.values():
+        total = counted.total()
         for piece, times in counted.items():
-            pieces[piece] += times / counted.total()
+            weights[piece] += times / total
     tokens: dict[str, float] = defaultdict(float)
     covered: dict[str, float] = defaultdict(float)
-    for piece, weight in pieces.items():
+    for piece, weight in weights.items():
         fixed, kind, further = table.cover(piece)
         if further:
             covered[kind] += weight * further
             tokens[kind] += weight * (real(piece) - fixed)
-    return {kind: round(1000 * tokens[kind] / covered[kind]) for kind in sorted(covered)}
+    return {kind: max(0, round(1000 * tokens[kind] / covered[kind])) for kind in sorted(covered)}
 
 
 def margin(vocabulary: str, table: Table, share: Mapping[str, int], calibration: Iterable[Text]) -> int:
     """What the sum is multiplied with, in thousandths, so that the middle language comes out at `AIM`."""
     real = real_counter(vocabulary)
     truth: Counter[str] = Counter()
-    guess: Counter[str] = Counter()
+    pieces = _pieces(calibration)
     for text in calibration:
         truth[text.language] += real(text.text)
-        for piece in cut(text.text):
+    ratios = []
+    for language in LANGUAGES:
+        guess = 0
+        for piece, times in pieces[language].items():
             fixed, kind, further = table.cover(piece)
-            guess[text.language] += 1000 * fixed + further * share.get(kind, 1000)
-    ratios = [guess[language] / 1000 / truth[language] for language in LANGUAGES if truth[language]]
+            guess += times * (1000 * fixed + further * share.get(kind, 1000))
+        ratios.append(guess / 1000 / truth[language])
     return round(1000 * AIM / statistics.median(ratios))
+
+
+def _pieces(calibration: Iterable[Text]) -> dict[str, Counter[str]]:
+    """How often each piece occurs, per language."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in calibration:
+        found[text.language].update(cut(text.text))
+    return found
 
 
 def weights(calibration: Sequence[Text]) -> str:
@@ -294,15 +303,14 @@ def weights(calibration: Sequence[Text]) -> str:
     for vocabulary in RANKS:
         kept = entries(vocabulary)
         table = Table(kept)
-        share = shares(vocabulary, table, calibration)
+        share = shares(vocabulary, table, _pieces(calibration))
         packed = _pack(kept)
         lines = "\n".join(packed[start : start + 120] for start in range(0, len(packed), 120))
         parts.append(f'_{vocabulary.upper()} = """\n{lines}\n"""')
         listed = "".join(f'            "{kind}": {thousandths},\n' for kind, thousandths in share.items())
         factor = margin(vocabulary, table, share, calibration)
-        rows.append(
-            f'    "{vocabulary}": (\n        _{vocabulary.upper()},\n        {{\n{listed}        }},\n        {factor},\n    ),\n'
-        )
+        values = f"        _{vocabulary.upper()},\n        {{\n{listed}        }},\n        {factor},\n"
+        rows.append(f'    "{vocabulary}": (\n{values}    ),\n')
     meaning = (
         "# Packed entries; the share that each further entry of a piece costs; the margin on the sum (thousandths)."
     )
@@ -314,7 +322,8 @@ def _pack(kept: Sequence[bytes]) -> str:
     lines = []
     before = b""
     for entry in kept:
-        shared = len(os.path.commonprefix([before, entry]))
+        shared = next((i for i, (one, other) in enumerate(zip(before, entry, strict=False)) if one != other), None)
+        shared = min(len(before), len(entry)) if shared is None else shared
         lines.append(bytes([shared]) + entry[shared:])
         before = entry
     return base64.b85encode(zlib.compress(b"\xff".join(lines), 9)).decode("ascii")
