@@ -1,0 +1,17 @@
+"""What can go wrong in assembling. Little does: a missing model, index or file degrades a prompt, never stops it."""
+
+__all__ = ["AssemblerError", "WindowTooSmall"]
+
+
+class AssemblerError(Exception):
+    """Root of this package's errors."""
+
+
+class WindowTooSmall(AssemblerError):
+    """The model's window leaves no room for any memory."""
+
+    def __init__(self, window: int, used: int) -> None:
+        super().__init__(
+            f"a window of {window} tokens with {used} in use leaves no room for memory; name a larger --window"
+        )
+        self.window, self.used = window, used

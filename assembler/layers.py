@@ -1,0 +1,65 @@
+"""Asking recall on behalf of layers 2 to 4, each with its own deadline.
+
+A layer that fails or is late costs its own part of the prompt and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from .recalled import Passage
+from .receipt import LayerLine
+
+__all__ = ["LAYERS", "Findings", "Searcher", "ask"]
+
+#: What each layer of the prompt looks through, by recall's names.
+LAYERS = {
+    "L2": ("memory",),
+    "L3": ("sessions",),
+    "L4": ("knowledge", "projects", "daily", "archive", "outputs"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a search found, best first, and what did not work in it."""
+
+    hits: Sequence[Passage]
+    degraded: tuple[str, ...] = ()
+
+
+class Searcher(Protocol):
+    """Finds passages. *load_ms* is what opening index and model took, apart from any search."""
+
+    @property
+    def load_ms(self) -> float: ...
+
+    def search(
+        self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float
+    ) -> Findings: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One layer's hits and its line of the receipt; *line* has no tokens yet."""
+
+    hits: Sequence[Passage]
+    line: LayerLine
+
+
+def ask(
+    searcher: Searcher | None, layer: str, query: str, *, k: int, audience: str, now: datetime, deadline_ms: float
+) -> Answer:
+    """Search *layer* for *query*; an empty query asks nothing."""
+    if not query.strip():
+        return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0))
+    if searcher is None:
+        return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0, degraded=("recall is not available",)))
+    started = time.perf_counter()
+    found = searcher.search(query, layers=LAYERS[layer], k=k, audience=audience, now=now, deadline_ms=deadline_ms)
+    ms = (time.perf_counter() - started) * 1000
+    return Answer(hits=found.hits, line=LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded))

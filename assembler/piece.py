@@ -1,0 +1,207 @@
+"""A section of the prompt made of units, each kept or dropped whole.
+
+A unit is an entry, a list item, a paragraph, a table or a code block; a long paragraph may be cut between its lines.
+A heading stands as long as something under it does. Nothing is cut inside a line, and no newline is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from agent_home.document import Block, Document, parse
+
+__all__ = ["Count", "Piece", "Unit", "cached_parse", "cut_piece", "make_piece", "neutral", "only"]
+
+Count = Callable[[str], int]
+Cut = Literal["never", "oldest-first", "newest-first"]
+#: A paragraph over this many tokens may be cut between its lines.
+LONG_PARAGRAPH = 200
+_FENCE = re.compile(r"<(?=/?agent-home)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """Whole lines. *headings* index the units of the headings above it, outermost first; *rank* 0 is kept longest."""
+
+    text: str
+    tokens: int
+    entry_id: str = ""
+    section: str = ""
+    date: str = ""
+    heading: bool = False
+    headings: tuple[int, ...] = ()
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A section: its units in file order. ``tokens`` is what they cost together, notice included."""
+
+    name: str
+    units: tuple[Unit, ...]
+    dropped: tuple[Unit, ...] = ()
+    notice: str = ""
+    tokens: int = 0
+
+    @property
+    def text(self) -> str:
+        body = "".join(unit.text for unit in self.units)
+        if body and not body.endswith(("\n", "\r")):
+            body += "\n"
+        return body + self.notice
+
+
+@lru_cache(maxsize=64)
+def cached_parse(text: str) -> Document:
+    """Documents are immutable, and a warm process assembles the same files again and again."""
+    return parse(text)
+
+
+def neutral(text: str) -> str:
+    """*text* that cannot open or close the fences around it."""
+    return _FENCE.sub("‹", text)
+
+
+def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
+    """The section *name* from a file's text: comments, front matter and headings with nothing under them left out.
+
+    A file that does not begin with a level 1 heading gets its name as one. An empty file gives a piece without units.
+    """
+    blocks = _with_blanks([b for b in cached_parse(text).blocks if b.kind != "front" and not _is_comment(b)])
+    units = _units(blocks, count)
+    if not any(not unit.heading for unit in units):
+        return Piece(name=name, units=())
+    if not (blocks[0].kind == "heading" and blocks[0].level == 1):
+        title = f"# {name}\n\n"
+        units = [Unit(text=title, tokens=count(title), heading=True), *_shifted(units)]
+    units = _ranked(_without_empty_headings(units), cut)
+    return Piece(name=name, units=tuple(units), tokens=sum(unit.tokens for unit in units))
+
+
+def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
+    """*piece* with the units that fit into *tokens*, best ranked first; the rest is dropped, and a notice says so.
+
+    A unit that does not fit is passed over and a smaller one of lower rank may still be kept. *hint* tells the reader
+    where the rest is. A piece that fits is returned as it is; one of which nothing fits has no units and no notice.
+    """
+    if piece.tokens <= tokens:
+        return piece
+    notice = _notice(len(piece.units), hint)
+    room = tokens - count(notice)
+    kept: set[int] = set()
+    for index in sorted(range(len(piece.units)), key=lambda i: piece.units[i].rank):
+        unit = piece.units[index]
+        if unit.heading:
+            continue
+        added = {index, *unit.headings} - kept
+        cost = sum(piece.units[i].tokens for i in added)
+        if cost <= room:
+            kept |= added
+            room -= cost
+    return _with_only(piece, kept, hint, count)
+
+
+def only(piece: Piece, wanted: Callable[[Unit], bool], count: Count, *, hint: str) -> Piece:
+    """*piece* with the units that are *wanted* and the headings above them, and a notice of what is left out."""
+    kept = {i for i, unit in enumerate(piece.units) if not unit.heading and wanted(unit)}
+    kept |= {heading for i in kept for heading in piece.units[i].headings}
+    return _with_only(piece, kept, hint, count)
+
+
+def _with_only(piece: Piece, kept: set[int], hint: str, count: Count) -> Piece:
+    if len(kept) == len(piece.units):
+        return piece
+    units = tuple(unit for i, unit in enumerate(piece.units) if i in kept)
+    dropped = tuple(unit for i, unit in enumerate(piece.units) if i not in kept and not unit.heading)
+    if not units:
+        return Piece(name=piece.name, units=(), dropped=dropped)
+    notice = _notice(len(dropped), hint) if dropped else ""
+    tokens = sum(unit.tokens for unit in units) + (count(notice) if notice else 0)
+    return Piece(name=piece.name, units=units, dropped=dropped, notice=notice, tokens=tokens)
+
+
+def _notice(dropped: int, hint: str) -> str:
+    return f"\n[{dropped} parts left out to fit the budget: {hint}]\n"
+
+
+def _is_comment(block: Block) -> bool:
+    stripped = block.raw.strip()
+    return block.kind == "html" and stripped.startswith("<!--") and stripped.endswith("-->")
+
+
+def _with_blanks(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks with the blank lines after them joined to them, so that keeping a block keeps its spacing."""
+    joined: list[Block] = []
+    for block in blocks:
+        if block.kind != "blank":
+            joined.append(block)
+        elif joined:
+            joined[-1] = replace(joined[-1], raw=joined[-1].raw + block.raw)
+    return joined
+
+
+def _units(blocks: Sequence[Block], count: Count) -> list[Unit]:
+    units: list[Unit] = []
+    open_headings: list[tuple[int, int, str]] = []  # (level, index, title)
+    for block in blocks:
+        text = neutral(block.raw)
+        if block.kind == "heading":
+            open_headings = [item for item in open_headings if item[0] < block.level]
+        above = tuple(index for _, index, _ in open_headings)
+        section = next((title for level, _, title in open_headings if level == 2), "")
+        if block.kind == "heading":
+            units.append(Unit(text=text, tokens=count(text), heading=True, headings=above))
+            open_headings.append((block.level, len(units) - 1, block.title))
+            continue
+        entry_id, date = (block.entry.id, block.entry.date) if block.entry else ("", "")
+        units += [
+            Unit(text=part, tokens=count(part), entry_id=entry_id, section=section, date=date, headings=above)
+            for part in _parts(block, text, count)
+        ]
+    return units
+
+
+def _parts(block: Block, text: str, count: Count) -> list[str]:
+    if block.kind != "text" or count(text) <= LONG_PARAGRAPH or text.lstrip().startswith("|"):
+        return [text]
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def _shifted(units: Sequence[Unit]) -> list[Unit]:
+    """Units after a heading was put before them all."""
+    return [replace(unit, headings=(0, *(index + 1 for index in unit.headings))) for unit in units]
+
+
+def _without_empty_headings(units: Sequence[Unit]) -> list[Unit]:
+    used = {heading for unit in units if not unit.heading for heading in unit.headings}
+    place: dict[int, int] = {}
+    for index, unit in enumerate(units):
+        if not unit.heading or index in used:
+            place[index] = len(place)
+    return [
+        replace(unit, headings=tuple(place[heading] for heading in unit.headings))
+        for index, unit in enumerate(units)
+        if index in place
+    ]
+
+
+def _ranked(units: Sequence[Unit], cut: Cut) -> list[Unit]:
+    """Units with the order in which they are kept.
+
+    Text that is no entry explains the entries and is kept before them. Oldest first drops entries by their dates, and
+    of one date the one further down, because new entries are put on top; a text without entries grows at its end.
+    """
+    order = [i for i, unit in enumerate(units) if not unit.entry_id]
+    entries = [i for i, unit in enumerate(units) if unit.entry_id]
+    if cut == "oldest-first" and not entries:
+        order.reverse()
+    if cut == "oldest-first":
+        entries.sort(key=lambda i: units[i].date, reverse=True)
+    elif entries:
+        entries.sort(key=lambda i: units[i].date)
+    rank = {index: place for place, index in enumerate([*order, *entries])}
+    return [replace(unit, rank=rank[i]) for i, unit in enumerate(units)]

@@ -1,0 +1,119 @@
+"""Layer 2: MEMORY.md when it outgrows its share. An index line for each entry, and in full only those that matter.
+
+The first part stands in the prompt's prefix and does not depend on the message: standing preferences and open
+threads in full, and the index. The second part is what the message asks for. Without a message, or without an index
+to search, the newest entries take its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent_home.entry import SECTIONS, parse_entry
+
+from .piece import Count, Piece, Unit, cut_piece, neutral, only
+from .receipt import EntryLine
+from .settings import AssemblerSettings
+
+__all__ = ["Progressive", "progressive"]
+
+_ALWAYS = {rule.title.casefold() for rule in SECTIONS if rule.always}
+_INDEX_TITLE = "## Index of all entries\n\n"
+_SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
+_HINT = "`memory search --in memory` finds them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progressive:
+    """*stable* goes into the prefix, *selected* behind it; *lines* say what became of every entry."""
+
+    stable: str
+    selected: str
+    lines: tuple[EntryLine, ...]
+
+
+def progressive(
+    piece: Piece, tokens: int, scores: Mapping[str, float] | None, settings: AssemblerSettings, count: Count
+) -> Progressive:
+    """Fit MEMORY, too large as a whole, into *tokens*.
+
+    *scores* are recall's, by entry id, higher is better; ``None`` when there is no message or recall failed. Of equal
+    scores the newer entry comes first.
+    """
+    entries = [unit for unit in piece.units if unit.entry_id]
+    always = cut_piece(
+        only(piece, lambda unit: not unit.entry_id or unit.section.casefold() in _ALWAYS, count, hint=_HINT),
+        int(tokens * settings.always_share),
+        count,
+        hint=_HINT,
+    )
+    shown = {unit.entry_id for unit in always.units if unit.entry_id}
+    index, indexed = _index(entries, int(tokens * settings.index_share), count)
+    room = tokens - count(always.text + index) - count(_SELECTED_TITLE)
+    chosen, left = _choose([unit for unit in entries if unit.entry_id not in shown], scores, room)
+    body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in entries if unit.entry_id in chosen)
+    return Progressive(
+        stable=always.text.rstrip("\n") + "\n\n" + index if always.text else index,
+        selected=_SELECTED_TITLE + body if body else "",
+        lines=tuple(_line(unit, shown, chosen, left, indexed, scores) for unit in entries),
+    )
+
+
+def _index(entries: Sequence[Unit], tokens: int, count: Count) -> tuple[str, set[str]]:
+    """Index lines in file order, as many as fit, newest first; and the ids that have one."""
+    lines: dict[str, str] = {}
+    for unit in entries:
+        entry = parse_entry(unit.text)
+        if entry is not None:
+            lines[unit.entry_id] = neutral(entry.index_line) + "\n"
+    room = tokens - count(_INDEX_TITLE) - count(_more(len(lines)))
+    kept: set[str] = set()
+    for unit in sorted(entries, key=lambda unit: unit.rank):
+        cost = count(lines.get(unit.entry_id, ""))
+        if unit.entry_id in lines and cost <= room:
+            kept.add(unit.entry_id)
+            room -= cost
+    if not kept:
+        return "", kept
+    missing = len(lines) - len(kept)
+    body = "".join(line for entry_id, line in lines.items() if entry_id in kept)
+    return _INDEX_TITLE + body + (_more(missing) if missing else ""), kept
+
+
+def _more(number: int) -> str:
+    return f"[{number} older entries without a line here: {_HINT}]\n"
+
+
+def _choose(entries: Sequence[Unit], scores: Mapping[str, float] | None, room: int) -> tuple[set[str], dict[str, str]]:
+    """The entries in full: the best scored first, then the newest. And why each other one is left out."""
+    found = scores or {}
+    order = sorted(entries, key=lambda unit: (-found.get(unit.entry_id, float("-inf")), unit.rank))
+    chosen: set[str] = set()
+    left: dict[str, str] = {}
+    for unit in order:
+        if unit.tokens <= room:
+            chosen.add(unit.entry_id)
+            room -= unit.tokens
+        else:
+            left[unit.entry_id] = f"needs {unit.tokens} tokens, {max(room, 0)} were left of MEMORY's share"
+    return chosen, left
+
+
+def _line(
+    unit: Unit,
+    shown: set[str],
+    chosen: set[str],
+    left: Mapping[str, str],
+    indexed: set[str],
+    scores: Mapping[str, float] | None,
+) -> EntryLine:
+    score = (scores or {}).get(unit.entry_id)
+    if unit.entry_id in shown:
+        return EntryLine(id=unit.entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
+    if unit.entry_id in chosen:
+        reason = "matches the message" if score is not None else "among the newest"
+        return EntryLine(id=unit.entry_id, action="kept", reason=reason, tokens=unit.tokens, score=score)
+    action = "indexed" if unit.entry_id in indexed else "dropped"
+    reason = left.get(unit.entry_id, "over MEMORY's share")
+    return EntryLine(id=unit.entry_id, action=action, reason=reason, tokens=0, score=score)

@@ -1,0 +1,287 @@
+"""Assembling a prompt: context files, daily log and recall, steadiest first, inside one budget.
+
+The same files and the same arguments give the same text, byte for byte. What fails on the way (a file that cannot be
+read, an index, a model) is left out and named in the receipt; the prompt still comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+
+from agent_home.home import MEMORY, Home
+from agent_home.tokens import count_tokens
+
+from .budget import Budget, advice, budget_for
+from .context import Section, fit, load
+from .layers import Answer, Searcher, ask
+from .piece import Count, Piece, cut_piece, make_piece
+from .progressive import progressive
+from .recalled import Packed, pack_knowledge, pack_sessions
+from .receipt import EntryLine, LayerLine, Receipt, SectionLine
+from .resume import resume_hint
+from .settings import AssemblerSettings
+from .sources import Sources
+from .unchanged import unchanged_tokens
+
+__all__ = ["Request", "assemble"]
+
+OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
+_MEMORY = MEMORY.removesuffix(".md")
+#: Passages that each layer is offered; what of them fits is shown.
+_OFFERED = {"L2": 200, "L3": 40, "L4": 40}
+_HINT_TOKENS = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a prompt is for: a first *message*, a model's *window* of which *used* tokens are taken, an *audience*.
+
+    *session* is the session that will use it, so that it is not recalled to itself; *at* a revision of the home.
+    """
+
+    now: datetime
+    message: str = ""
+    window: int = 0  # 0: the setting
+    used: int = 0
+    audience: str = "owner"
+    session: str = ""
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rooms:
+    """The budget by part. The same with and without a message, so that the prefix is the same."""
+
+    context: int
+    daily: int
+    hint: int
+    sessions: int
+    knowledge: int
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """The prompt in the making: what it is for, its texts in prompt order, and what the receipt will say."""
+
+    home: Home
+    request: Request
+    settings: AssemblerSettings
+    count: Count
+    searcher: Searcher | None
+    stable: list[str] = field(default_factory=list)
+    moving: list[str] = field(default_factory=list)
+    sections: list[SectionLine] = field(default_factory=list)
+    entries: list[EntryLine] = field(default_factory=list)
+    layers: dict[str, LayerLine] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+
+
+def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> Receipt:
+    """The prompt for *request*, with its receipt.
+
+    *searcher* finds passages; without one, layers 2 to 4 do without recall and the receipt says so.
+
+    Raises:
+        WindowTooSmall: the window leaves no room.
+        SettingsInvalid: ``agent.toml`` cannot be read.
+        HistoryError: *at* names no revision.
+    """
+    settings = home.manifest.settings("assembler", AssemblerSettings)
+    count: Count = partial(count_tokens, vocabulary=settings.vocabulary)
+    budget = budget_for(request.window or settings.window, request.used, settings)
+    rooms = _rooms(budget, settings, count)
+    sources = Sources(home, request.audience, request.at)
+    draft = _Draft(home=home, request=request, settings=settings, count=count, searcher=searcher)
+    if request.at and request.message:
+        draft.degraded.append("recall looks at the present, so it is left out of a prompt of the past")
+        draft.searcher, draft.request = None, replace(request, message="")
+
+    started = time.perf_counter()
+    sections = fit(load(home, sources, count), rooms.context, count)
+    draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
+    _context(draft, sections)
+    shown = _daily(draft, sources, rooms.daily)
+    if not request.at and home.may_read("sessions/", request.audience):
+        _open_session(draft, rooms.hint)
+    _recall(draft, rooms, shown)
+    return _receipt(draft, budget)
+
+
+def _rooms(budget: Budget, settings: AssemblerSettings, count: Count) -> _Rooms:
+    daily = min(int(budget.tokens * settings.daily_share), settings.daily_tokens)
+    sessions = min(int(budget.tokens * settings.sessions_share), settings.sessions_tokens)
+    knowledge = min(int(budget.tokens * settings.knowledge_share), settings.knowledge_tokens)
+    hint = min(_HINT_TOKENS, budget.tokens // 20)
+    taken = daily + sessions + knowledge + hint + count(OPEN) + count(CLOSE)
+    return _Rooms(context=max(0, budget.tokens - taken), daily=daily, hint=hint, sessions=sessions, knowledge=knowledge)
+
+
+def _context(draft: _Draft, sections: Sequence[Section]) -> None:
+    """Layer 1, and layer 2 for a MEMORY.md over its share."""
+    draft.layers["L2"] = LayerLine(ms=0.0, tokens=0)
+    for section in sections:
+        if section.name == _MEMORY and section.cut and section.share > 0:
+            _progressive(draft, section)
+            continue
+        _add(draft.stable, section.piece.text)
+        draft.sections.append(section.line())
+        draft.entries += section.entry_lines()
+    tokens = draft.count("".join(draft.stable))
+    draft.layers["L1"] = replace(draft.layers["L1"], tokens=tokens)
+
+
+def _progressive(draft: _Draft, section: Section) -> None:
+    count = draft.count
+    answer = _ask(draft, "L2", draft.settings.selective_ms)
+    scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in answer.hits}
+    started = time.perf_counter()
+    parts = progressive(section.whole, section.share, scores or None, draft.settings, count)
+    _add(draft.stable, parts.stable)
+    _add(draft.moving, parts.selected)
+    tokens = count(parts.stable) + count(parts.selected)
+    kept = sum(1 for line in parts.lines if line.action == "kept")
+    reason = (
+        f"over its share of {section.share} tokens: {kept} of {len(parts.lines)} entries in full, the rest by index"
+    )
+    draft.sections.append(replace(section.line(), tokens=tokens, action="indexed", reason=reason))
+    draft.entries += parts.lines
+    ms = round(answer.line.ms + _ms_since(started), 2)
+    draft.layers["L2"] = LayerLine(ms=ms, tokens=tokens, degraded=answer.line.degraded)
+
+
+def _daily(draft: _Draft, sources: Sources, tokens: int) -> list[str]:
+    """The daily log of yesterday and today, as much of the newest as fits; returns the paths shown in full."""
+    whole: list[str] = []
+    texts = sources.daily(draft.request.now.date())
+    room, pieces, count = tokens, list[Piece](), draft.count
+    for path, text in reversed(texts):
+        name = f"Daily log {path[-13:-3]}"
+        piece = make_piece(name, text, "oldest-first", count)
+        cut = cut_piece(piece, room, count, hint=f"`memory search --in daily`, or {path}")
+        room -= cut.tokens
+        pieces.insert(0, cut)
+        if not cut.dropped:
+            whole.append(path)
+        reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
+        draft.sections.append(
+            SectionLine(name=name, tokens=cut.tokens, full_tokens=piece.tokens, action=_action(cut), reason=reason)
+        )
+    for piece in pieces:
+        _add(draft.moving, piece.text)
+    return whole
+
+
+def _open_session(draft: _Draft, tokens: int) -> None:
+    request = draft.request
+    hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session)
+    cost = draft.count(hint)
+    if not hint:
+        return
+    fits = cost <= tokens
+    if fits:
+        _add(draft.moving, hint)
+    draft.sections.append(
+        SectionLine(
+            name="Open session", tokens=cost if fits else 0, full_tokens=cost, action="kept" if fits else "dropped",
+            reason="a session was left open" if fits else f"over its room of {tokens} tokens",
+        )
+    )  # fmt: skip
+
+
+def _recall(draft: _Draft, rooms: _Rooms, shown: Sequence[str]) -> None:
+    """Layers 3 and 4: only for a first message."""
+    current, settings = draft.request.session, draft.settings
+    for layer, room, deadline_ms, pack in (
+        ("L3", rooms.sessions, settings.sessions_ms, pack_sessions),
+        ("L4", rooms.knowledge, settings.knowledge_ms, pack_knowledge),
+    ):
+        answer = _ask(draft, layer, deadline_ms)
+        hits = [hit for hit in answer.hits if not _already_shown(hit.source, hit.session, current, shown)]
+        packed: Packed = pack(hits, room, draft.count)
+        tokens = draft.count(packed.text)
+        _add(draft.moving, packed.text)
+        draft.entries += packed.lines
+        draft.layers[layer] = replace(answer.line, tokens=tokens)
+        draft.sections.append(_recall_line(layer, draft.request, answer, packed, tokens))
+
+
+def _ask(draft: _Draft, layer: str, deadline_ms: float) -> Answer:
+    request = draft.request
+    return ask(
+        draft.searcher,
+        layer,
+        request.message,
+        k=_OFFERED[layer],
+        audience=request.audience,
+        now=request.now,
+        deadline_ms=deadline_ms,
+    )
+
+
+def _already_shown(source: str, session: str, current: str, shown: Sequence[str]) -> bool:
+    return source.partition("#")[0] in shown or (current != "" and session == current)
+
+
+def _recall_line(layer: str, request: Request, answer: Answer, packed: Packed, tokens: int) -> SectionLine:
+    name = {"L3": "Recalled sessions", "L4": "Recalled knowledge"}[layer]
+    if tokens:
+        kept = sum(1 for line in packed.lines if line.action == "kept")
+        reason = f"{kept} of {len(packed.lines)} passages found"
+    elif not request.message.strip():
+        reason = "no message"
+    else:
+        reason = "; ".join(answer.line.degraded) or "nothing found"
+    action = "kept" if tokens else "dropped"
+    return SectionLine(name=name, tokens=tokens, full_tokens=tokens, action=action, reason=reason)
+
+
+def _receipt(draft: _Draft, budget: Budget) -> Receipt:
+    count = draft.count
+    parts = [OPEN, *draft.stable, *draft.moving]
+    text = "".join([*parts, CLOSE])
+    while count(text) > budget.tokens and len(parts) > 1:  # rounding at the joints; the last part gives way
+        gone = parts.pop()
+        draft.degraded.append(f"a part of {count(gone)} tokens was left out: over the budget")
+        text = "".join([*parts, CLOSE])
+    tokens = count(text)
+    left_out = [line for line in draft.entries if line.action != "kept" and line.score is not None]
+    left_out.sort(key=lambda line: (-(line.score or 0.0), line.id))
+    degraded = [*draft.degraded, *(f"{name}: {text}" for name, line in draft.layers.items() for text in line.degraded)]
+    return Receipt(
+        text=text,
+        tokens=tokens,
+        budget=budget.tokens,
+        tier=budget.tier,
+        window=budget.window,
+        advice=advice(tokens, budget.window),
+        sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        stable_prefix_tokens=count("".join([OPEN, *draft.stable])),
+        unchanged_prefix_tokens=unchanged_tokens(draft.home, f"{draft.request.audience} {budget.window}", parts, count),
+        sections=tuple(draft.sections),
+        entries=tuple(draft.entries),
+        layers=draft.layers,
+        near_misses=tuple(left_out[: draft.settings.near_misses]),
+        degraded=tuple(dict.fromkeys(degraded)),
+        load_ms=round(draft.searcher.load_ms, 2) if draft.searcher else 0.0,
+    )
+
+
+def _add(parts: list[str], text: str) -> None:
+    """Append *text* as a part that ends in a blank line; an empty text adds nothing."""
+    if text:
+        parts.append(text.rstrip("\r\n") + "\n\n")
+
+
+def _action(piece: Piece) -> str:
+    if not piece.units:
+        return "dropped"
+    return "cut" if piece.dropped else "kept"
+
+
+def _ms_since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 2)

@@ -1,0 +1,39 @@
+"""``[assembler]`` in ``agent.toml``: tiers, shares and deadlines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["AssemblerSettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssemblerSettings:
+    """How a prompt is put together. Shares are parts of the memory budget."""
+
+    window: int = 200_000  # the model's window when nobody says
+    vocabulary: str = "cl100k"  # whose tokens are counted; the one that costs CJK most is the safe one
+    #: (window from which on, budget); below the least window the budget is minimal.
+    tiers: tuple[tuple[int, ...], ...] = ((500_000, 100_000), (200_000, 50_000), (64_000, 30_000))
+    daily_share: float = 0.10
+    sessions_share: float = 0.12
+    knowledge_share: float = 0.12
+    daily_tokens: int = 4_000  # caps: a large budget is no reason to recall more than helps
+    sessions_tokens: int = 2_000
+    knowledge_tokens: int = 4_000
+    memory_first: float = 0.6  # of what the floors leave, the part MEMORY.md is offered before other files
+    always_share: float = 0.4  # of MEMORY's share in L2: standing preferences and open threads in full
+    index_share: float = 0.4  # of MEMORY's share in L2: the index lines
+    selective_ms: float = 50.0
+    sessions_ms: float = 100.0
+    knowledge_ms: float = 150.0
+    resume_days: int = 7  # a session left open longer ago than this is not mentioned
+    near_misses: int = 10  # how many of the best that were left out the receipt names
+
+    def __post_init__(self) -> None:
+        for tier in self.tiers:
+            if len(tier) != 2 or tier[0] < 1 or tier[1] < 1 or tier[1] * 2 > tier[0]:
+                raise ValueError(f"tier {tier!r} is no pair of a window and a budget of at most half of it")
+        shares = (self.daily_share, self.sessions_share, self.knowledge_share)
+        if min(shares) < 0 or sum(shares) > 0.6:
+            raise ValueError("daily_share, sessions_share and knowledge_share must not exceed 0.6 together")
