@@ -1,0 +1,261 @@
+"""Questions to a git repository that a session worked in, each under one deadline.
+
+Reads only, and trusts nothing that the repository configures: no hooks, no external diff programs, no network, no
+waiting for a password. Every answer comes from git through GitPython; when the time is over, or git refuses, an
+error says so and nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from git import Git
+
+__all__ = ["Change", "CommitFound", "GitRefused", "Repository", "TimeLimit", "TimeOver", "top_level"]
+
+_OPTIONS = (
+    "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
+    "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "grep.patternType=default",
+)  # fmt: skip
+_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
+#: Prose names things that the code no longer has; only code says whether a symbol is there.
+_CODE_ONLY = (
+    ".",
+    *(f":(exclude,glob,icase)**/{name}" for name in ("*.md", "*.mdx", "*.rst", "*.txt", "CHANGELOG*", "NEWS*")),
+)
+_RECORD, _FIELD = "\x1e", "\x1f"
+#: Enough of a patch to look for a number in; a larger commit is not searched further.
+_MAX_PATCH_CHARS = 2_000_000
+
+
+class GitRefused(Exception):
+    """git is absent, or answered with an error."""
+
+
+class TimeOver(Exception):
+    """The time for one claim is used up."""
+
+
+@dataclass(slots=True)
+class TimeLimit:
+    """Seconds that all questions about one claim may take together; the clock starts when it is made."""
+
+    seconds: float
+    _end: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._end = time.monotonic() + self.seconds
+
+    def left(self) -> float:
+        """Seconds left.
+
+        Raises:
+            TimeOver: there are none.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeOver(f"git did not answer within {self.seconds:g} s")
+        return left
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What one commit did to one path. *status* is A, D, M or T; *ts* seconds since the epoch."""
+
+    commit: str
+    short: str
+    ts: int
+    status: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFound:
+    """A commit: its hash, short hash, message and the paths it touched with their status."""
+
+    commit: str
+    short: str
+    ts: int
+    message: str
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        return self.message.split("\n", 1)[0]
+
+
+def top_level(folder: str) -> Path | None:
+    """The top of the work tree that holds *folder*; ``None`` when there is no repository, or no such folder."""
+    if not folder or not Path(folder).is_dir():
+        return None
+    start = Path(folder).resolve()
+    return next((path for path in (start, *start.parents) if (path / ".git").exists()), None)
+
+
+class Repository:
+    """One repository with the top *root*; every question raises ``TimeOver`` or ``GitRefused`` where it cannot answer."""
+
+    def __init__(self, root: Path, limit: TimeLimit) -> None:
+        self.root, self.limit = root, limit
+        self._head_paths: list[str] | None = None
+        self._shallow: bool | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether history is cut off (a shallow or partial clone): then absence proves nothing."""
+        if self._shallow is None:
+            shallow = self._git("rev-parse", "--is-shallow-repository").strip() == "true"
+            partial = self._git("config", "--get-regexp", r"^remote\..*\.promisor$", missing=(1,)).strip()
+            self._shallow = shallow or bool(partial)
+        return self._shallow
+
+    def commits_named(self, name: str) -> list[str]:
+        """The full hashes of the commits that the hexadecimal *name* abbreviates; more than one is ambiguous."""
+        objects = self._git("rev-parse", f"--disambiguate={name}", missing=(128,)).split()
+        return [item for item in objects if self._git("cat-file", "-t", item, missing=(128,)).strip() == "commit"]
+
+    def reachable(self, commit: str) -> bool:
+        """Whether a branch, a tag or HEAD holds *commit*."""
+        if self._git("for-each-ref", "--count=1", f"--contains={commit}").strip():
+            return True
+        return bool(self._git("branch", "--all", "--contains", commit, missing=(129,)).strip())
+
+    def commit(self, name: str) -> CommitFound:
+        """The commit of that full hash, with what it changed against its first parent."""
+        text = self._git(
+            "log",
+            "-1",
+            "-m",
+            "--first-parent",
+            "--no-renames",
+            "--name-status",
+            "-z",
+            "--no-ext-diff",
+            _pretty("%B"),
+            name,
+        )
+        found = _parse_log(text)
+        if not found:
+            raise GitRefused(f"git shows no commit {name}")
+        return found[0]
+
+    def commits_between(self, since: float, until: float) -> list[CommitFound]:
+        """The commits of all branches made between two times (seconds since the epoch), newest first."""
+        text = self._git(
+            "log", "--all", "--no-merges", "--no-renames", "--name-status", "-z", "--no-ext-diff", _pretty("%B"),
+            f"--since={int(since)}", f"--until={int(until)}", "-n", "500",
+        )  # fmt: skip
+        return _parse_log(text)
+
+    def patch(self, commit: str) -> str:
+        """The lines that *commit* adds and removes."""
+        text = self._git(
+            "show", "--format=", "--first-parent", "-m", "--unified=0", "--no-ext-diff", "--no-textconv", commit
+        )
+        return "\n".join(line for line in text[:_MAX_PATCH_CHARS].splitlines() if line[:1] in {"+", "-"})
+
+    def head_paths(self, name: str) -> list[str]:
+        """The files at HEAD that *name* means: that path, files of that name in any folder, or a folder's files."""
+        if self._head_paths is None:
+            text = self._git("ls-tree", "-r", "--name-only", "-z", "HEAD", missing=(128,))
+            self._head_paths = [path for path in text.split("\0") if path]
+        return [path for path in self._head_paths if f"/{name}/" in f"/{path}/"]
+
+    def on_disk(self, path: str) -> bool:
+        """Whether the work tree holds that path, committed or not."""
+        return (self.root / path).exists()
+
+    def path_changes(self, name: str) -> list[Change]:
+        """Every change of the files that *name* means, on all branches, newest first."""
+        quoted = re.sub(r"([*?\[\]\\])", r"\\\1", name)
+        text = self._git(
+            "log", "--all", "--no-renames", "--name-status", "-z", "--no-ext-diff", _pretty(""), "--",
+            *(f":(top,glob){start}{quoted}{end}" for start in ("", "**/") for end in ("", "/**")),
+        )  # fmt: skip
+        return [change for found in _parse_log(text) for change in found.changes]
+
+    def holds_symbol(self, name: str, paths: Sequence[str] = (), *, work_tree: bool = False) -> bool:
+        """Whether code at HEAD (or in the work tree, untracked files included) has *name* as a whole word."""
+        where = ["--untracked"] if work_tree else ["HEAD"]
+        limits = [f":(top,literal){path}" for path in paths] or list(_CODE_ONLY)
+        found = self._git("grep", "-l", "-I", "-w", "-F", "-e", name, *where, "--", *limits, missing=(1, 128))
+        return bool(found.strip())
+
+    def symbol_changes(self, name: str) -> list[Change]:
+        """The commits of all branches that changed how often code has the word *name*, newest first; status M."""
+        word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
+        text = self._git(
+            "log",
+            "--all",
+            "--no-ext-diff",
+            "--no-textconv",
+            _pretty(""),
+            "--pickaxe-regex",
+            f"-S{word}",
+            "--",
+            *_CODE_ONLY,
+        )
+        return [
+            Change(commit=found.commit, short=found.short, ts=found.ts, status="M", path="")
+            for found in _parse_log(text)
+        ]
+
+    def tag_commit(self, name: str) -> str:
+        """The full hash of the commit that tag *name* points at; empty when there is no such tag."""
+        reference = f"refs/tags/{name}^{{commit}}"
+        return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", reference, missing=(1, 128)).strip()
+
+    def _git(self, *arguments: str, missing: Sequence[int] = ()) -> str:
+        """Run git; an exit status in *missing* means «nothing found» and gives an empty text."""
+        from git.exc import GitCommandError, GitCommandNotFound
+
+        left = self.limit.left()
+        try:
+            output = _client(self.root).execute(
+                ["git", *_OPTIONS, *arguments], with_extended_output=True, with_exceptions=False,
+                kill_after_timeout=left, env=_ENVIRONMENT, strip_newline_in_stdout=False, stdout_as_string=False,
+            )  # fmt: skip
+        except (GitCommandNotFound, GitCommandError, OSError) as error:
+            raise GitRefused(f"git cannot be run in {self.root}") from error
+        assert isinstance(output, tuple)  # noqa: S101 - with_extended_output says so
+        status, stdout, stderr = output
+        self.limit.left()
+        if status == 0:
+            return stdout.decode("utf-8", "replace") if isinstance(stdout, bytes) else str(stdout)
+        if status in missing:
+            return ""
+        reason = " ".join(str(stderr).split())[:160]
+        raise GitRefused(f"git {arguments[0]} failed in {self.root}: {reason}")
+
+
+def _client(root: Path) -> Git:
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    from git import Git
+
+    return Git(str(root))
+
+
+def _pretty(body: str) -> str:
+    return f"--format={_RECORD}%H{_FIELD}%h{_FIELD}%ct{_FIELD}{body}{_FIELD}"
+
+
+def _parse_log(text: str) -> list[CommitFound]:
+    """Read ``git log`` output in the form of :func:`_pretty` with ``--name-status -z``."""
+    found = []
+    for record in text.split(_RECORD)[1:]:
+        commit, short, ts, message, rest = (*record.split(_FIELD, 4), "", "", "", "")[:5]
+        parts = [part.strip("\n") for part in rest.split("\0")]
+        parts = [part for part in parts if part]
+        changes = tuple(
+            Change(commit=commit, short=short, ts=int(ts), status=status[:1], path=path)
+            for status, path in zip(parts[::2], parts[1::2], strict=False)
+        )
+        found.append(CommitFound(commit=commit, short=short, ts=int(ts), message=message.strip(), changes=changes))
+    return found

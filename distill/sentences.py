@@ -1,0 +1,132 @@
+"""The text of a message as plain sentences: prose without code, quotations and list marks.
+
+Splitting loses only what is not prose. A sentence is a run of the source's own characters, so that a number, an
+amount of money or a name in it is spelled as it was written. What a sentence means is the business of
+``distill.cues``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Line", "is_question", "lines", "pieces", "shortened", "split"]
+
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
+_QUOTED = re.compile(r"^\s*>")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
+_BULLET = re.compile(
+    r"^[ \t]*(?:[-*+•·‣▪]|\(?\d{1,2}[.)、]|[(]?[①-⑩一二三四五六七八九十]{1,2}[、)])(?:[ \t]+|(?<=[、)•]))"
+)
+_CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
+_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+_CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
+#: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
+_END = re.compile(r"(?:[。!?]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]）》]*\s*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z]|\d{1,2})\.$", re.I
+)
+_QUESTION = re.compile(r"[??][”’」』\")）》]*$|(?:吗|么|呢)[。!.!~]*$")
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of prose without its marks. *kind* is ``text``, ``bullet`` or ``heading``."""
+
+    kind: str
+    text: str
+    gap: bool = False  # a blank line, a table or code stands before it
+
+
+def lines(content: str) -> Iterator[Line]:
+    """The lines of prose in *content*; fenced code, quoted lines (``>``) and tables are left out."""
+    fence, gap = "", False
+    for raw in content.splitlines():
+        mark = _FENCE.match(raw)
+        if fence:
+            fence = "" if mark and mark["mark"].startswith(fence) else fence
+            gap = True
+            continue
+        if mark:
+            fence = mark["mark"]
+            continue
+        if not raw.strip() or _QUOTED.match(raw) or _TABLE_ROW.match(raw):
+            gap = True
+            continue
+        yield _line(raw, gap)
+        gap = False
+
+
+def split(text: str) -> list[str]:
+    """The sentences of one line, in order. Ends at 。!? and at . ! ? before a space; never inside a code span.
+
+    >>> split("MEAGS is at -12.5 %, see e.g. page 3. 三个 deal 滑单。Done")
+    ['MEAGS is at -12.5 %, see e.g. page 3.', '三个 deal 滑单。', 'Done']
+    """
+    return [text[start:end] for start, end in _spans(text)]
+
+
+def pieces(text: str, limit: int) -> list[str]:
+    """*text* in runs of whole sentences of at most *limit* characters; a longer sentence is shortened."""
+    runs: list[tuple[int, int]] = []
+    for start, end in _spans(text):
+        if runs and end - runs[-1][0] <= limit:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return [shortened(text[start:end], limit) for start, end in runs]
+
+
+def shortened(text: str, limit: int) -> str:
+    """*text* if it fits in *limit* characters, else its beginning up to a boundary and an ellipsis.
+
+    >>> shortened("three deals slipped, one of them is large", 25)
+    'three deals slipped, one…'
+    """
+    if len(text) <= limit:
+        return text
+    head = text[: limit - 1]
+    cut = max(head.rfind(mark) for mark in " ,;，；。、")
+    if cut < limit // 2:
+        cut = len(head)
+    return head[:cut].rstrip(" ,;，；、—-(（") + _ELLIPSIS
+
+
+def is_question(sentence: str) -> bool:
+    """Whether the sentence asks, by its mark or by its last Chinese particle."""
+    return _QUESTION.search(sentence.strip()) is not None
+
+
+def _line(raw: str, gap: bool) -> Line:
+    heading = _HEADING.match(raw)
+    if heading:
+        return Line(kind="heading", text=_plain(heading["text"]), gap=gap)
+    bullet = _BULLET.match(raw)
+    text = raw[bullet.end() :] if bullet else raw
+    if bullet:
+        text = _CHECKBOX.sub("", text)
+    return Line(kind="bullet" if bullet else "text", text=_plain(text), gap=gap)
+
+
+def _plain(text: str) -> str:
+    """Without marks of emphasis, runs of space made one. Code spans stay as they are."""
+    parts = _CODE_SPAN.split(text)
+    parts[::2] = [_EMPHASIS.sub("", part) for part in parts[::2]]
+    return " ".join("".join(parts).split())
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of *text* begin and end, the space between them left out."""
+    code = [match.span() for match in _CODE_SPAN.finditer(text)]
+    cuts, start = [], 0
+    for match in _END.finditer(text):
+        inside = any(a < match.start() < b for a, b in code)
+        if not inside and not _ABBREVIATION.search(text[start : match.start() + 1]):
+            cuts.append((start, match.end()))
+            start = match.end()
+    cuts.append((start, len(text)))
+    trimmed = ((a + len(text[a:b]) - len(text[a:b].lstrip()), a + len(text[a:b].rstrip())) for a, b in cuts)
+    return [(a, b) for a, b in trimmed if a < b]
