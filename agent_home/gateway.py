@@ -42,7 +42,6 @@ _DESTINATIONS = (
     ("Knowledge/", "knowledge"),
     ("Projects/", "project"),
     ("USER.md", "user_profile"),
-    ("agent.toml", "settings"),
 )
 #: Files that a text could name to change how git treats the home; nobody writes them through the gateway.
 _FORBIDDEN = (".git/", ".memory/")
@@ -206,6 +205,8 @@ def append_rows(
 
 def destination_of(path: str) -> str:
     """The guard's name for what a text becomes part of when it is written to *path*."""
+    if not path.endswith((".md", ".jsonl")):
+        return "settings"
     return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
 
 
@@ -270,9 +271,20 @@ class _Screening:
             if block.kind == "blank" or known[block.raw] > 0:
                 known[block.raw] -= 1
                 pieces.append(block.raw)
+            elif block.kind == "heading":
+                pieces.append(self._heading(path, block))
             else:
                 pieces.append(self._piece(path, block.raw, _left_out(block)))
         return "".join(pieces)
+
+    def _heading(self, path: str, block: Block) -> str:
+        """A heading's words alone go through the guard: to it, a heading inside a text is a forged one."""
+        if not block.title:
+            return block.raw
+        title = self._piece(path, block.title, "")
+        if title == block.title:
+            return block.raw
+        return f"{'#' * block.level} {title.strip() or '[quarantined]'}\n"
 
     def _piece(self, path: str, text: str, left_out: str) -> str:
         verdict = _screen(text, self.edits.source, path, self.settings)

@@ -14,7 +14,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.settings import ContextFile
 
 from .budget import Claim, share_out
-from .piece import Count, Piece, cut_piece, make_piece
+from .piece import Count, Piece, cut_piece, make_piece, notice_text
 from .receipt import EntryLine, SectionLine
 from .sources import Sources
 
@@ -116,7 +116,7 @@ def _floor_cost(section: Section, count: Count) -> int:
     if section.whole.tokens <= section.file.floor:
         return section.whole.tokens
     units = section.whole.units
-    notice = count(_hint_notice(section))
+    notice = count(notice_text(len(units), _hint(section)))
     total, kept = notice + _JOINT, set[int]()
     for index in sorted(range(len(units)), key=lambda i: units[i].rank):
         if total >= section.file.floor:
@@ -153,8 +153,4 @@ def _hand_on(
 
 
 def _hint(section: Section) -> str:
-    return f"{section.path} has them"
-
-
-def _hint_notice(section: Section) -> str:
-    return f"\n[{len(section.whole.units)} parts left out to fit the budget: {_hint(section)}]\n"
+    return f"see {section.path}"

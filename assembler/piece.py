@@ -14,7 +14,7 @@ from typing import Literal
 
 from agent_home.document import Block, Document, parse
 
-__all__ = ["Count", "Piece", "Unit", "cached_parse", "cut_piece", "make_piece", "neutral", "only"]
+__all__ = ["Count", "Piece", "Unit", "cached_parse", "cut_piece", "make_piece", "neutral", "notice_text", "only"]
 
 Count = Callable[[str], int]
 Cut = Literal["never", "oldest-first", "newest-first"]
@@ -85,23 +85,26 @@ def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
 def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
     """*piece* with the units that fit into *tokens*, best ranked first; the rest is dropped, and a notice says so.
 
-    A unit that does not fit is passed over and a smaller one of lower rank may still be kept. *hint* tells the reader
-    where the rest is. A piece that fits is returned as it is; one of which nothing fits has no units and no notice.
+    An entry that does not fit is passed over and a smaller one of lower rank may still be kept; prose ends where it
+    stops fitting, unless that would waste more than half of the room. *hint* tells the reader where the rest is. A piece that fits is returned as it is; one of which nothing fits has no units and no notice.
     """
     if piece.tokens <= tokens:
         return piece
-    notice = _notice(len(piece.units), hint)
+    notice = notice_text(len(piece.units), hint)
     room = tokens - count(notice)
+    half, ended = room / 2, False
     kept: set[int] = set()
     for index in sorted(range(len(piece.units)), key=lambda i: piece.units[i].rank):
         unit = piece.units[index]
-        if unit.heading:
+        if unit.heading or (ended and not unit.entry_id):
             continue
         added = {index, *unit.headings} - kept
         cost = sum(piece.units[i].tokens for i in added)
         if cost <= room:
             kept |= added
             room -= cost
+        else:
+            ended = ended or room <= half
     return _with_only(piece, kept, hint, count)
 
 
@@ -119,13 +122,14 @@ def _with_only(piece: Piece, kept: set[int], hint: str, count: Count) -> Piece:
     dropped = tuple(unit for i, unit in enumerate(piece.units) if i not in kept and not unit.heading)
     if not units:
         return Piece(name=piece.name, units=(), dropped=dropped)
-    notice = _notice(len(dropped), hint) if dropped else ""
+    notice = notice_text(len(dropped), hint) if dropped else ""
     tokens = sum(unit.tokens for unit in units) + (count(notice) if notice else 0)
     return Piece(name=piece.name, units=units, dropped=dropped, notice=notice, tokens=tokens)
 
 
-def _notice(dropped: int, hint: str) -> str:
-    return f"\n[{dropped} parts left out to fit the budget: {hint}]\n"
+def notice_text(dropped: int, hint: str) -> str:
+    """The line that says what is missing and where it is."""
+    return f"\n[{dropped} parts cut: {hint}]\n"
 
 
 def _is_comment(block: Block) -> bool:

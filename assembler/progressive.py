@@ -21,7 +21,7 @@ __all__ = ["Progressive", "progressive"]
 _ALWAYS = {rule.title.casefold() for rule in SECTIONS if rule.always}
 _INDEX_TITLE = "## Index of all entries\n\n"
 _SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
-_HINT = "`memory search --in memory` finds them"
+_HINT = "see `memory search --in memory`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
