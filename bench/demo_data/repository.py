@@ -5,7 +5,6 @@ The session claims a commit that is really there, and the deletion of a file tha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -159,5 +158,6 @@ def make_repository(folder: Path, now: datetime) -> dict[str, str]:
 
 
 def _short(digest: str) -> str:
-    """The first ten characters, or more until one is a letter: digits alone would read as a number."""
-    return next(digest[:length] for length in range(10, len(digest) + 1) if re.search("[a-f]", digest[:length]))
+    """The first ten characters, or more until a letter and a digit are among them: else it reads as word or number."""
+    heads = (digest[:length] for length in range(10, len(digest)))
+    return next((head for head in heads if not head.isalpha() and not head.isdigit()), digest)

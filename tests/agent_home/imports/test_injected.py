@@ -1,0 +1,111 @@
+"""What this system put into a context is taken out again, and nothing else."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home.imports import strip_injected
+
+#: Words of a person: anything without our own tags.
+WORDS = st.text().filter(lambda text: "agent-home" not in text.lower())
+OPENINGS = st.sampled_from(
+    [
+        "<agent-home>",
+        "<AGENT-HOME>",
+        '<agent-home version="1">',
+        '<agent-home note="a > b">',
+        "<agent-home\nlayer='L1'>",
+        "< agent-home >",
+    ]
+)
+CLOSINGS = st.sampled_from(["</agent-home>", "</Agent-Home>", "</agent-home >", "</ agent-home>"])
+RECALLED = WORDS.map(lambda text: f'<agent-home-recall source="s#1">{text}</agent-home-recall>')
+
+
+@given(before=WORDS, opening=OPENINGS, inside=WORDS, recalled=RECALLED, closing=CLOSINGS, after=WORDS)
+def test_stripping_gives_back_the_words_around_a_block(
+    before: str, opening: str, inside: str, recalled: str, closing: str, after: str
+) -> None:
+    # A word that would make the tags part of something else is no case of this claim.
+    text = f"{before}\n{opening}{inside}\n{recalled}{closing}{after}"
+    if "<system-reminder" not in before.lower():
+        assert strip_injected(text) == (f"{before}\n{after}", True)
+
+
+@given(text=WORDS)
+def test_words_without_a_block_stay_as_they_are(text: str) -> None:
+    assert strip_injected(text) == (text, False)
+
+
+@given(before=WORDS, first=RECALLED, between=WORDS, second=RECALLED, after=WORDS)
+def test_words_between_two_blocks_stay(before: str, first: str, between: str, second: str, after: str) -> None:
+    stripped, removed = strip_injected(before + first + between + second + after)
+    assert removed
+    assert stripped == before + between + after
+
+
+TAGS = st.sampled_from(["<agent-home>", "</agent-home>", "<agent-home-recall x>", "</agent-home-recall>", "a"])
+
+
+@given(pieces=st.lists(TAGS))
+def test_stripping_twice_is_stripping_once(pieces: list[str]) -> None:
+    once, _ = strip_injected("".join(pieces))
+    assert strip_injected(once) == (once, False)
+
+
+def test_an_unclosed_block_reaches_to_the_end() -> None:
+    assert strip_injected("Question? <agent-home>## Memory\n- fact") == ("Question? ", True)
+    assert strip_injected("Question? <agent-home-recall n=3>- fact </agent-home>") == ("Question? ", True)
+
+
+def test_nested_blocks_go_as_one() -> None:
+    text = "a<agent-home>b<agent-home-recall>c</agent-home-recall>d<agent-home>e</agent-home>f</agent-home>g"
+    assert strip_injected(text) == ("ag", True)
+
+
+def test_the_end_tag_of_the_outer_block_closes_an_inner_one_left_open() -> None:
+    assert strip_injected("a<agent-home>b<agent-home-recall>c</agent-home>d") == ("ad", True)
+
+
+def test_an_empty_element_takes_nothing_with_it() -> None:
+    assert strip_injected("a<agent-home/>b<agent-home-recall n='1'/>c") == ("abc", True)
+
+
+@pytest.mark.parametrize("name", ["agent-homes", "agent-home-recalled", "agent-home.md", "my-agent-home"])
+def test_other_names_are_no_tags(name: str) -> None:
+    text = f"see <{name}> and </{name}>"
+    assert strip_injected(text) == (text, False)
+
+
+def test_a_stray_end_tag_is_left_alone() -> None:
+    assert strip_injected("it ends with </agent-home>") == ("it ends with </agent-home>", False)
+
+
+def test_an_empty_wrapper_of_the_host_goes_as_well() -> None:
+    block = "<agent-home>x</agent-home>"
+    recall = "<agent-home-recall>y</agent-home-recall>"
+    assert strip_injected(f"<system-reminder>\n{block}\n</system-reminder>\n\nFix it.") == ("\n\nFix it.", True)
+    assert strip_injected(f"<System-Reminder>{block}\n\n{recall}</System-Reminder>Fix it.") == ("Fix it.", True)
+    assert strip_injected("Fix it.<system-reminder>\n<agent-home>cut off") == ("Fix it.", True)
+
+
+def test_a_wrapper_that_says_something_itself_stays() -> None:
+    text = "<system-reminder>\nBuild is red.\n<agent-home>x</agent-home>\n</system-reminder>"
+    assert strip_injected(text) == ("<system-reminder>\nBuild is red.\n\n</system-reminder>", True)
+
+
+@pytest.mark.parametrize(
+    "piece", ['<agent-home "', "<agent-home x='", "<agent-home ", "<agent-home>", "<system-reminder> "]
+)
+def test_time_grows_with_the_length_alone(piece: str) -> None:
+    def seconds(times: int) -> float:
+        start = time.perf_counter()
+        strip_injected(piece * times)
+        return time.perf_counter() - start
+
+    short, long = min(seconds(1_000) for _ in range(3)), min(seconds(8_000) for _ in range(3))
+    assert long < 40 * short + 0.05

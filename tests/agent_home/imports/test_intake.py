@@ -1,0 +1,137 @@
+"""Importing writes what is new, once, screened, and says what it did."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_home import transcript
+from agent_home.home import Home
+from agent_home.imports import batch, import_chat, import_claude_code
+from agent_home.imports.batch import file_lines
+
+KEY = "AKIA" + "Q3EGRT5L" + "WX2NPK7D"
+
+
+def row(content: str, name: str, session: str = "s", **changes: Any) -> str:
+    return json.dumps(
+        {"session": session, "id": name, "ts": "2026-11-20T14:02:00", "role": "user", "content": content, **changes}
+    )
+
+
+def write(path: Path, *rows: str, end: str = "\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(("\n".join(rows) + end).encode("utf-8"))
+    return path
+
+
+def stored(home: Home, session: str) -> list[str]:
+    path = transcript.session_path(home, session)
+    assert path is not None
+    return [turn.message.content for turn in transcript.read(path)]
+
+
+def test_messages_are_stored_in_their_order_and_counted(home: Home, tmp_path: Path, now: datetime) -> None:
+    file = write(tmp_path / "a.jsonl", row("one", "1"), "{", row("elsewhere", "1", "t"), row("two", "2"))
+    done = import_chat(home, [file], now=now)
+    assert (done.files, done.messages, done.duplicates) == (1, 3, 0)
+    assert done.sessions == ("s", "t")
+    assert dict(done.skipped) == {"not-json": 1}
+    assert stored(home, "s") == ["one", "two"]
+    assert stored(home, "t") == ["elsewhere"]
+
+
+def test_importing_again_adds_nothing(home: Home, tmp_path: Path, now: datetime) -> None:
+    rows = [row("one", "1"), row("other words", "1"), row("no id", ""), row("no id", ""), row(f"key {KEY}", "5")]
+    file = write(tmp_path / "a.jsonl", *rows)
+    first = import_chat(home, [file], now=now)
+    before = {path: path.read_bytes() for path in home.sessions.rglob("*.jsonl")}
+    again = import_chat(home, [file, file], now=now)
+    assert first.messages == 5
+    assert (again.messages, again.sessions, again.duplicates) == (0, (), 5)
+    assert {path: path.read_bytes() for path in home.sessions.rglob("*.jsonl")} == before
+
+
+def test_a_file_that_has_grown_adds_what_is_new(home: Home, tmp_path: Path, now: datetime) -> None:
+    file = write(tmp_path / "a.jsonl", row("one", "1"), row("预算冻结", "2")[:-4], end="")
+    first = import_chat(home, [file], now=now)
+    assert (first.messages, first.waiting, first.skipped.total()) == (1, 1, 0)
+    write(file, row("one", "1"), row("预算冻结", "2"), row("three", "3"), end="")
+    second = import_chat(home, [file], now=now)
+    assert (second.messages, second.waiting, second.duplicates) == (2, 0, 1)
+    assert stored(home, "s") == ["one", "预算冻结", "three"]
+
+
+def test_a_secret_is_redacted_before_anything_is_stored(home: Home, tmp_path: Path, now: datetime) -> None:
+    done = import_chat(home, [write(tmp_path / "a.jsonl", row(f"the key is {KEY}, keep it", "1"))], now=now)
+    assert done.redacted == 1
+    assert not [path for path in home.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert "keep it" in stored(home, "s")[0]
+
+
+def test_what_was_injected_does_not_come_back(home: Home, tmp_path: Path, now: datetime) -> None:
+    file = write(
+        tmp_path / "a.jsonl",
+        row("<agent-home>\n# Memory\n- fact\n</agent-home>\n\nWhat is open?", "1"),
+        row("<agent-home-recall session='s'>fact</agent-home-recall>", "2", role="system"),
+    )
+    done = import_chat(home, [file], now=now)
+    assert stored(home, "s") == ["What is open?"]
+    assert dict(done.skipped) == {"injected": 1}
+
+
+def test_a_folder_stands_for_the_session_files_below_it(home: Home, tmp_path: Path, now: datetime) -> None:
+    def line(words: str) -> str:
+        return json.dumps({"type": "user", "uuid": words, "message": {"role": "user", "content": words}})
+
+    write(tmp_path / "projects" / "a" / "one.jsonl", line("first"))
+    write(tmp_path / "projects" / "b" / "deep" / "two.jsonl", line("second"))
+    write(tmp_path / "projects" / "notes.txt", "no session")
+    (tmp_path / "projects" / "folder.jsonl").mkdir()
+    done = import_claude_code(home, [tmp_path / "projects"], now=now)
+    assert (done.files, done.sessions) == (2, ("one", "two"))
+    assert stored(home, "two") == ["second"]
+
+
+def test_any_session_id_can_be_imported(home: Home, tmp_path: Path, now: datetime) -> None:
+    names = ["channel/2026", "会话 一", "x" * 3000, "../../up", "a\nb", "C:\\x", "." * 3]
+    file = write(tmp_path / "a.jsonl", *(row(name, "1", name) for name in names))
+    assert import_chat(home, [file], now=now).sessions == tuple(names)
+    for name in names:
+        assert stored(home, name) == [name]
+    assert import_chat(home, [file], now=now).messages == 0
+    assert not [path for path in tmp_path.rglob("*.jsonl") if home.root not in path.parents and path != file]
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_imported(
+    home: Home, tmp_path: Path, now: datetime
+) -> None:
+    missing, file = tmp_path / "missing.jsonl", write(tmp_path / "a.jsonl", row("one", "1"))
+    done = import_chat(home, [missing, file], now=now)
+    assert [(item.path, bool(item.reason)) for item in done.unread] == [(missing, True)]
+    assert done.messages == 1
+
+
+def test_what_is_written_while_a_file_is_read_is_left_for_the_next_time(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", row("one", "1"), row("two", "2")[:9], end="")
+    lines = []
+    for line in file_lines(file):
+        lines.append(line)
+        with file.open("ab") as writer:
+            writer.write(b"more\n")
+    assert len(lines) == 2
+    assert lines[1] == row("two", "2")[:9].encode()
+
+
+def test_a_huge_line_is_passed_over_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MAX_LINE_BYTES", 100)
+    file = tmp_path / "a.jsonl"
+    for tail in (b"\n", b"", b"\nlast"):
+        file.write_bytes(b"first\n" + b"x" * 1000 + tail)
+        lines = list(file_lines(file))
+        assert [len(line) for line in lines[:2]] == [6, 101 + tail.startswith(b"\n")]
+        assert lines[2:] == ([b"last"] if tail == b"\nlast" else [])
