@@ -86,8 +86,10 @@ def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
     """*piece* with the units that fit into *tokens*, best ranked first; the rest is dropped, and a notice says so.
 
     An entry that does not fit is passed over and a smaller one of lower rank may still be kept; prose ends where it
-    stops fitting, unless that would waste more than half of the room. *hint* tells the reader where the rest is. A piece that fits is returned as it is; one of which nothing fits has no units and no notice.
+    stops fitting, unless that would waste more than half of the room. *hint* tells the reader where the rest is. A
+    piece that fits is returned as it is; one of which nothing fits has no units and no notice.
     """
+
     if piece.tokens <= tokens:
         return piece
     notice = notice_text(len(piece.units), hint)
