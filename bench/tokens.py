@@ -11,8 +11,8 @@ folder. Half of the files (by a checksum of the name) calibrate, the other half 
 
     python -m bench.tokens                       print the table
     python -m bench.tokens --data FOLDER         with more text: .py .md .json .txt, and .jsonl with text fields
-    python -m bench.tokens --write-weights       rebuild agent_home/token_weights.py, then measure
-    python -m bench.tokens --write-docs          put the table into docs/tokens.md and the counts beside the samples
+    python -m bench.tokens --write-weights       rebuild agent_home/token_weights.py (half a minute)
+    python -m bench.tokens --write-docs          put the tables into docs/tokens.md and the counts beside the samples
 """
 
 import argparse
@@ -39,7 +39,7 @@ from tokenizers import Tokenizer
 
 from agent_home.tokens import Table, count_tokens, cut
 
-__all__ = ["main", "measure", "render", "texts"]
+__all__ = ["main", "measure", "render", "render_others", "texts"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "bench" / "token_samples"
@@ -66,6 +66,8 @@ AIM = 1.02
 MAX_FILES = 250
 MAX_CHARACTERS = 60_000
 MIN_CHARACTERS = 300
+# A single text with fewer tokens says little about the error in per cent.
+MIN_TOKENS = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +82,25 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """Sums over the texts of one language and part."""
+    """The texts of one language and part: sums, and the error of the single texts that are long enough to have one."""
 
     language: str
     part: str
-    files: int
     characters: int
-    real: Mapping[str, int]
-    estimate: Mapping[str, int]
+    real: Mapping[str, Sequence[int]]
+    estimate: Mapping[str, Sequence[int]]
     quarter: int
     words: int
+
+    def error(self, vocabulary: str, estimated: str | None = None) -> str:
+        """Of the total against a real *vocabulary*; *estimated* names the table when it is another one."""
+        return _percent(sum(self.estimate[estimated or vocabulary]), sum(self.real[vocabulary]))
+
+    def range(self, vocabulary: str) -> str:
+        """The lowest and the highest error of a single text."""
+        pairs = zip(self.estimate[vocabulary], self.real[vocabulary], strict=True)
+        ratios = sorted((guess / real, guess, real) for guess, real in pairs if real >= MIN_TOKENS)
+        return f"{_percent(*ratios[0][1:])} to {_percent(*ratios[-1][1:])}" if ratios else "-"
 
 
 # ---------------------------------------------------------------------------------------------------- vocabularies
@@ -332,30 +343,28 @@ def _pack(kept: Sequence[bytes]) -> str:
 # ------------------------------------------------------------------------------------------------------ measurement
 
 
-def measure(found: Iterable[Text], vocabularies: Sequence[str] = ("cl100k", "o200k")) -> list[Row]:
-    """One row per language and part, in the order of `LANGUAGES`; calibration texts are left out."""
+def measure(found: Iterable[Text], vocabularies: Sequence[str] = tuple(RANKS)) -> list[Row]:
+    """One row per language and part, in the order of `LANGUAGES`; calibration texts are left out.
+
+    *vocabularies* names the real ones to count with; the estimate is made for each of `RANKS`.
+    """
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for text in found:
-        if text.part != "calibration":
-            groups[text.language, text.part].append(text.text)
+        groups[text.language, text.part].append(text.text)
     rows = []
     for language in LANGUAGES:
         for part in ("samples", "held-out", "data"):
             if group := groups.get((language, part)):
-                real = {name: sum(map(real_counter(name), group)) for name in vocabularies}
-                estimate = {name: sum(count_tokens(text, vocabulary=name) for text in group) for name in RANKS}
-                rows.append(
-                    Row(
-                        language=language,
-                        part=part,
-                        files=len(group),
-                        characters=sum(map(len, group)),
-                        real=real,
-                        estimate=estimate,
-                        quarter=sum(-(-len(text) // 4) for text in group),
-                        words=sum(map(_by_words, group)),
-                    )
+                row = Row(
+                    language=language,
+                    part=part,
+                    characters=sum(map(len, group)),
+                    real={name: list(map(real_counter(name), group)) for name in vocabularies},
+                    estimate={name: [count_tokens(text, vocabulary=name) for text in group] for name in RANKS},
+                    quarter=sum(-(-len(text) // 4) for text in group),
+                    words=sum(map(_by_words, group)),
                 )
+                rows.append(row)
     return rows
 
 
@@ -366,45 +375,71 @@ def _by_words(text: str) -> int:
     return round(cjk / 1.5 + words * 4 / 3)
 
 
-def render(rows: Iterable[Row]) -> str:
+def render(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table; errors in per cent of the real count."""
-    lines = [
-        "| text | files | characters | cl100k | estimate | error | chars/4 | words rule | o200k | estimate | error |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    head = ["text", "files", "cl100k", "estimate", "error", "single files", "chars/4", "words rule"]
+    head += ["o200k", "estimate", "error"]
+    body = []
     for row in rows:
-        real, other = row.real["cl100k"], row.real["o200k"]
-        cells = [
-            f"{row.language}, {row.part}",
-            f"{row.files}",
-            f"{row.characters:,}",
-            f"{real:,}",
-            f"{row.estimate['cl100k']:,}",
-            f"**{_error(row.estimate['cl100k'], real)}**",
-            _error(row.quarter, real),
-            _error(row.words, real),
-            f"{other:,}",
-            f"{row.estimate['o200k']:,}",
-            f"**{_error(row.estimate['o200k'], other)}**",
-        ]
-        lines.append("| " + " | ".join(cells).replace(",", "\u202f").replace("\u202f ", ", ") + " |")
-    return "\n".join(lines)
+        real = sum(row.real["cl100k"])
+        cells = [f"{row.language}, {row.part}", len(row.real["cl100k"]), real, sum(row.estimate["cl100k"])]
+        cells += [f"**{row.error('cl100k')}**", row.range("cl100k"), _percent(row.quarter, real)]
+        cells += [_percent(row.words, real), sum(row.real["o200k"]), sum(row.estimate["o200k"])]
+        body.append([*cells, f"**{row.error('o200k')}**"])
+    return _table(head, body)
 
 
-def _error(estimate: int, real: int) -> str:
+def render_others(rows: Sequence[Row]) -> str:
+    """Errors of the default estimate against vocabularies that it was not calibrated for."""
+    names = [name for name in rows[0].real if name != "cl100k"]
+    body = [[f"{row.language}, {row.part}", *(row.error(name, "cl100k") for name in names)] for row in rows]
+    return _table(["text", *names], body)
+
+
+def _table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
+    rows = [head, ["---", *["--:"] * (len(head) - 1)]]
+    rows += [
+        [f"{cell:,}".replace(",", " ") if isinstance(cell, int) else str(cell) for cell in cells] for cells in body
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _percent(estimate: int, real: int) -> str:
     return f"{100 * (estimate / real - 1):+.1f} %"
 
 
+def _write_docs(rows: Sequence[Row]) -> None:
+    """Replace what stands between the markers of ``docs/tokens.md``, and the real counts beside the samples."""
+    page = DOCS.read_text("utf-8")
+    for name, table in (("measured", render(rows)), ("others", render_others(rows))):
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, _, rest = page.partition(begin)
+        if end not in rest:
+            raise SystemExit(f"{DOCS.name} has no {begin} ... {end}; put both lines back")
+        page = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+    DOCS.write_text(page, "utf-8")
+    counts = {
+        text.name: {"language": text.language, **{name: real_counter(name)(text.text) for name in RANKS}}
+        for text in _files(SAMPLES, "samples")
+    }
+    (SAMPLES / "counts.json").write_text(json.dumps(counts, indent=1) + "\n", "utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and write what the options ask for; 0 when done."""
     parser = argparse.ArgumentParser(prog="python -m bench.tokens", description="Calibrate and measure token counting.")
     parser.add_argument("--data", type=Path, action="append", default=[], help="folder with more text to measure")
     parser.add_argument("--write-weights", action="store_true", help="rebuild agent_home/token_weights.py and stop")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/tokens.md")
     options = parser.parse_args(arguments)
     found = texts(options.data)
     if options.write_weights:
         WEIGHTS.write_text(weights([text for text in found if text.part == "calibration"]), "utf-8")
         return 0
-    print(render(measure(found)))
+    rows = measure(found, (*RANKS, *OTHERS))
+    if options.write_docs:
+        _write_docs(rows)
+    print(f"{render(rows)}\n\n{render_others(rows)}")
     return 0
 
 
