@@ -14,20 +14,37 @@ from typing import Literal
 
 from .sentences import is_question
 
-__all__ = ["Action", "Assertion", "Claim", "Kind", "content_words", "is_completed_work", "parse_claim"]
+__all__ = [
+    "Action",
+    "Assertion",
+    "Claim",
+    "Kind",
+    "content_words",
+    "is_completed_work",
+    "is_file_name",
+    "named_paths",
+    "parse_claim",
+]
 
 Action = Literal["added", "removed", "changed", "fixed", "renamed", "none"]
 Kind = Literal["path", "symbol", "tag"]
 
 #: English verbs in the forms that report: past tense, participle, third person. "add" alone is a plan or an order.
 _ENGLISH: dict[Action, str] = {
-    "added": r"add(?:ed|s)|creat(?:ed|es)|implement(?:ed|s)|introduc(?:ed|es)|wrote|written|built|generated|shipped|"
-    r"released|tagged|published",
-    "removed": r"remov(?:ed|es)|delet(?:ed|es)|dropped|drops|got rid of|no longer exists?|(?:is|are) (?:now )?gone",
-    "changed": r"chang(?:ed|es)|updat(?:ed|es)|modifi(?:ed|es)|refactor(?:ed|s)|rewrote|rewritten|edited|migrat(?:ed|es)|"
-    r"bumped|replac(?:ed|es)|merg(?:ed|es)|extend(?:ed|s)|committed|pushed|landed|completed|finished",
-    "fixed": r"fix(?:ed|es)|resolv(?:ed|es)|repaired|patched|corrected",
-    "renamed": r"renam(?:ed|es)|moved|moves",
+    "added": r"added|created|implemented|introduced|wrote|written|built|generated|shipped|released|tagged|published",
+    "removed": r"removed|deleted|dropped|got rid of|no longer exists?|(?:is|are) (?:now )?gone",
+    "changed": r"changed|updated|modified|refactored|rewrote|rewritten|edited|migrated|bumped|replaced|merged|extended|"
+    r"committed|pushed|landed|completed|finished",
+    "fixed": r"fixed|resolved|repaired|patched|corrected",
+    "renamed": r"renamed|moved",
+}
+#: The third person counts only for a commit («3f9c2e1 adds a retry»); elsewhere it describes how code works.
+_PRESENT: dict[Action, str] = {
+    "added": r"adds|creates|implements|introduces",
+    "removed": r"removes|deletes|drops",
+    "changed": r"changes|updates|modifies|refactors|rewrites|migrates|bumps|replaces|extends",
+    "fixed": r"fixes|resolves",
+    "renamed": r"renames|moves",
 }
 _CHINESE: dict[Action, str] = {
     "added": "新增|添加|增加|加上|加了|加入|创建|新建|实现|写好|写了|引入|发布|生成",
@@ -40,6 +57,13 @@ _VERBS: list[tuple[Action, re.Pattern[str]]] = [
     *((action, re.compile(rf"\b(?:{words})\b", re.I)) for action, words in _ENGLISH.items()),
     *((action, re.compile(words)) for action, words in _CHINESE.items()),
 ]
+_BY_COMMIT: list[tuple[Action, re.Pattern[str]]] = [
+    (action, re.compile(rf"\b(?:{words})\b", re.I)) for action, words in _PRESENT.items()
+]
+#: «an updated version», «are created when»: no report of something done.
+_DESCRIBES = re.compile(
+    r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$", re.I
+)
 _PLANNED = re.compile(
     r"(?:\b(?:will|shall|should|must|could|would|can|may|might|needs?|going|want|wants|plan|plans|let'?s|have|has|if|when|"
     r"once|until|before|after)\s+(?:to\s+|not\s+)*(?:be|get|being)\s+(?:\w+\s+)?|\bto be (?:\w+ )?|\b(?:being|be) |"
@@ -218,6 +242,19 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     return (starts or chinese) and _WORK_NOUN.search(sentence) is not None
 
 
+def named_paths(text: str) -> list[str]:
+    """The files that *text* names by a known ending, in order; addresses on the web are none."""
+    prose = _URL.sub(lambda match: " " * len(match.group()), text)
+    return [subject.name for subject in _subjects(prose) if subject.kind == "path" and is_file_name(subject.name)]
+
+
+def is_file_name(name: str) -> bool:
+    """Whether *name* can only be a file: it has a known ending, which `async/await` has not."""
+    return (
+        re.search(rf"\.(?:{_EXTENSIONS})$|(?:^|/)(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG)$", name) is not None
+    )
+
+
 def content_words(text: str) -> tuple[str, ...]:
     """The words of *text* that say something, stemmed and lower case, each once, in order. Numbers stay whole."""
     found: dict[str, None] = {}
@@ -244,11 +281,11 @@ def _commits(text: str) -> tuple[tuple[str, ...], bool]:
 def _verbs(text: str, role: str) -> list[_Verb]:
     """The reporting verbs in the order of the text; plans and requests are left out."""
     found = []
-    for action, pattern in _VERBS:
+    for action, pattern in (*_VERBS, *(_BY_COMMIT if _commits(text)[0] else ())):
         for match in pattern.finditer(text):
             before = text[: match.start()]
             chinese = "\u4e00" <= match.group()[0] <= "\u9fff"
-            if (_PLANNED_ZH if chinese else _PLANNED).search(before):
+            if (_PLANNED_ZH if chinese else _PLANNED).search(before) or _DESCRIBES.search(before):
                 continue
             done = _DONE_ZH.search(_clause(text, match.start(), match.end())) is not None
             if chinese and role == "user" and not done:

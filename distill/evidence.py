@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from .claims import Assertion, Claim, content_words
+from .claims import Assertion, Claim, content_words, is_file_name
 from .repository import Change, CommitFound, GitRefused, Repository, TimeLimit, TimeOver
 
 __all__ = ["STATES", "UNCHECKED", "Evidence", "State", "Window", "check"]
@@ -175,8 +175,8 @@ def _path_added(item: Assertion, changes: list[Change], repository: Repository, 
         return _unsure(f"no commit shows how {item.subject} came to be")
     if repository.on_disk(item.subject):
         return _unsure("not committed")
-    if repository.incomplete:
-        return _unsure(f"{item.subject} is not in the part of history that is here")
+    if repository.incomplete or not is_file_name(item.subject):
+        return _unsure(f"{item.subject} is not in the history that is here")
     return _absent(f"{item.subject} was never in the repository")
 
 

@@ -1,0 +1,112 @@
+"""What a conversation is about, in a few terms, without a model.
+
+English words and identifiers, acronyms, quoted names, and runs of Chinese characters are counted by the number of
+messages they stand in; a Chinese phrase that is only ever part of a longer one gives way to it. The same messages give
+the same terms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from .sentences import lines
+
+__all__ = ["terms", "topics"]
+
+_LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*", re.A)
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+_QUOTED = re.compile(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
+_URL = re.compile(r"\S+://\S+|\[image:[^\]]*\]")
+#: Characters that a Chinese content phrase neither begins nor ends with, most of them of grammar.
+_EDGE = frozenset(
+    "的了是在我你他她它们这那有和与或也都就还又很不没吧吗呢啊呀哦嗯把被给让对从到向为以于之其所个些么什怎哪谁几多少再先后上下"
+    "中里外请说看要想会能可得着过去来做用吃好大小如果但而且因此所以然后只已经将才最更太每一二三四五六七八九十两第别让帮该等即则并及"
+)
+_STOP = frozenset(
+    """a about above actually after again against ago all also always am an and another any anyone anything are aren around as ask
+    at away awesome back bad be because been before being best better between big both but by call came can cannot could course
+    day days did didn different do does doesn doing don done down each either else end enough even ever every everyone everything
+    example exactly far feel feeling few find first following for found from fun future get gets getting give go goes going gonna
+    good got great had happy hard has hasn have haven having he hear hello help her here hers hey hi him his hope hopefully how
+    however i if important in instead into is isn it its itself just keep kind know last later least less let lets life like
+    likely little ll long look looking looks lot lots love made make makes making many may maybe me mean might mine more morning
+    most much must my myself need needs never new next nice night no nope not nothing now number of off often oh ok okay on once
+    one ones only or other others our out over own part people please point possible pretty probably put quite rather re read
+    ready real really recently right said same saw say saying says see seem seems sent set several she should show since so some
+    someone something soon sorry sounds sound start started still stuff such sure take taking talk tell than thank thanks that
+    the their them then there these they thing things think thinking this those though thought through time times to today
+    together told tomorrow tonight too took totally tried true try trying turn two under until up upon us use used using ve very
+    wait want wanted was wasn way we week weekend weeks well went were weren what whatever when where whether which while who
+    whole whom why will wish with within without won work worked working works would wow wrong yeah year years yep yes yesterday
+    yet you your yours yourself amazing excited cool definitely absolutely guess haha lol haven hasn ensure step steps using
+    certainly explanation explain create creating created additional further question code adding add help correctly ensures provide specific based include includes including overall per via e.g i.e etc""".split()
+)
+
+
+def topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+    """Up to *count* terms that at least two of *messages* share, the most shared first; of short talks also single ones.
+
+    Ties go to longer terms, then to the one that comes first in the alphabet. *without* are terms, lower case, that say
+    nothing here, such as the names of the speakers and what those names are shortened to.
+    """
+    spread: Counter[str] = Counter()
+    shown: dict[str, Counter[str]] = defaultdict(Counter)
+    for text in messages:
+        seen = set()
+        for term in terms(text):
+            shown[term.casefold()][term] += 1
+            seen.add(term.casefold())
+        spread.update(seen)
+    needed = 2 if len(messages) > 4 else 1
+    ranked = sorted(
+        (t for t, number in spread.items() if number >= needed and not any(n.startswith(t) for n in without)),
+        key=lambda term: (-_weight(term, shown[term], spread[term]), -len(term), term),
+    )
+    chosen: list[str] = []
+    for term in ranked:
+        if len(chosen) < count and not any(_overlap(term, other) for other in chosen):
+            chosen.append(term)
+    return tuple(max(shown[term], key=lambda form: (shown[term][form], form)) for term in chosen)
+
+
+def terms(text: str) -> list[str]:
+    """The candidate terms of one message, repeated as often as they stand in it."""
+    prose = _URL.sub(" ", "\n".join(line.text for line in lines(text)))
+    found = [match.group() for match in _LATIN.finditer(prose) if _informative(match.group())]
+    found += [name.strip() for name in _QUOTED.findall(prose) if 0 < len(name.split()) <= 4]
+    for run in _HAN.findall(prose):
+        found.extend(_phrases(run))
+    return found
+
+
+def _informative(word: str) -> bool:
+    parts = [part for part in re.split(r"[_-]", word.casefold()) if part]
+    return len(word) > 2 and not all(part in _STOP or len(part) < 2 for part in parts)
+
+
+def _phrases(run: str) -> Iterable[str]:
+    """Two to four characters that neither begin nor end with a word of grammar."""
+    for size in (2, 3, 4):
+        for at in range(len(run) - size + 1):
+            phrase = run[at : at + size]
+            if not _EDGE.intersection(phrase):
+                yield phrase
+
+
+def _weight(term: str, forms: Counter[str], spread: int) -> float:
+    """How many messages hold it, more for names, acronyms and identifiers, and for longer Chinese phrases."""
+    capital = all(not form.islower() for form in forms) and term.isascii()
+    marked = "_" in term or "-" in term or any(form.isupper() and len(form) > 2 for form in forms)
+    chinese = not term.isascii()
+    return spread * (1.0 + 0.3 * capital + 0.5 * marked + (0.25 * (len(term) - 2) if chinese else 0.0))
+
+
+def _overlap(term: str, other: str) -> bool:
+    """Whether one of two terms is part of the other, or two Chinese ones share two characters in a row."""
+    if term in other or other in term:
+        return True
+    if term.isascii() or other.isascii():
+        return False
+    return any(term[at : at + 2] in other for at in range(len(term) - 1))
