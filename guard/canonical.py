@@ -14,7 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -70,6 +70,10 @@ class Reading:
             offsets += [index] * len(_FOLDED[character])
         return offsets
 
+    def mentions(self, keywords: str) -> bool:
+        """Whether one of *keywords*, lower-case alternatives between bars, occurs in the text whatever its case."""
+        return any(keyword in self.lowered for keyword in _alternatives(keywords))
+
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the half-open span of *source* that was read as ``text[start:end]``; start < end."""
         if self.exact:
@@ -91,6 +95,11 @@ def readings(text: str) -> tuple[Reading, ...]:
     return tuple(found)
 
 
+@cache
+def _alternatives(keywords: str) -> tuple[str, ...]:
+    return tuple(keywords.split("|"))
+
+
 def lookalike(character: str) -> bool:
     """Whether *character* is a letter of another alphabet that reads as a Latin one."""
     return character in _LOOKALIKES
@@ -99,7 +108,7 @@ def lookalike(character: str) -> bool:
 def invisible(code: int) -> bool:
     """Whether the character *code* shows nothing by itself: format, filler, selector, tag, control, surrogate."""
     if code < 0xA0:
-        return code < 0x20 and code not in {9, 10, 13} or code >= 0x7F
+        return code >= 0x7F or (code < 0x20 and code not in {9, 10, 13})
     if code in _FILLERS or 0xFE00 <= code <= 0xFE0F or 0xE0000 <= code <= 0xE0FFF or 0xD800 <= code <= 0xDFFF:
         return True
     return code not in _VISIBLE_FORMATS and unicodedata.category(chr(code)) == "Cf"

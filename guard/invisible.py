@@ -1,12 +1,13 @@
 """Characters that a person does not see and a machine reads.
 
-*Hidden text* waits for a person: bidirectional overrides (what is read is not what is shown), tag characters,
-runs of variation selectors, characters of the supplementary private planes. *Stray* invisible characters are taken out. Untouched
-stays what writing needs: joiners inside emoji, Arabic and Indic words, variation selectors after the symbols and
-ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script, zero-width
+*Hidden text* waits for a person: bidirectional overrides (what is read is not what is shown), tag characters, runs of
+variation selectors, characters of the supplementary private planes. *Stray* invisible characters are taken out.
+Untouched stays what writing needs: joiners inside emoji, Arabic and Indic words, variation selectors after the symbols
+and ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script, zero-width
 spaces in scripts written without spaces.
 
-Words that mix alphabets to imitate a Latin word are noted; ``guard.canonical`` sees to it that rules read them.
+Words that mix alphabets to imitate Latin ones are noted, and hidden text when there are several; rules read them
+as what they imitate, see ``guard.canonical``.
 """
 
 import re
@@ -22,19 +23,24 @@ _TAGS = "\U000e0000-\U000e007f"
 
 _HIDDEN_RUNS = rf"[{_TAGS}]+|[{_SELECTORS}]{{2,}}|[\U000f0000-\U0010fffd]{{4,}}"
 _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
-_OVERRIDES = "[\u202a-\u202e\u2066-\u2069]"
+_OVERRIDES = "[\u202a-\u202e]+|[\u2066-\u2069]+"
 _RIGHT_TO_LEFT = "[\u05d0-\u05ea\u0620-\u06d3\u0710-\u07f5\ufb1d-\ufdfc\ufe70-\ufefc]"
-_CANDIDATES = "[\xad\u034f\u0600-\u0605\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"\
+_CANDIDATES = (
+    "[\xad\u034f\u0600-\u0605\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     f"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a{_TAGS}\U000e0080-\U000e01ef\U000f0000-\U0010fffd]"
+)
 
 _STRAY_SELECTORS = 4
 """Selectors after letters, one by one, from which on they are a message."""
+
+_DISGUISED_WORDS = 3
+"""Imitated words in one text from which on it is no slip of a keyboard layout."""
 
 _WORD = r"[^\W\d_]{3,64}"
 
 
 def find_invisible(text: str) -> Iterator[Match]:
-    """Yield hidden text and stray invisible characters of *text*, and imitated words as notes."""
+    """Yield hidden text and stray invisible characters of *text*, and imitated words."""
     if text.isascii():
         return
     if _compiled(_CANDIDATES).search(text):
@@ -62,8 +68,8 @@ def _directions(text: str) -> Iterator[Match]:
         proper = _right_to_left(line[0])
         for control in _compiled(_OVERRIDES).finditer(line[0]):
             if not (proper and control[0] >= "\u2066"):
-                start = line.start() + control.start()
-                yield _match("bidi-control", "bidi", (start, start + 1), Strength.HIDDEN, "")
+                span = line.start() + control.start(), line.start() + control.end()
+                yield _match("bidi-control", "bidi", span, Strength.HIDDEN, "")
 
 
 def _right_to_left(line: str) -> bool:
@@ -81,13 +87,23 @@ def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
     ]
     selectors = [position for position in found if _selector(text[position])]
     hidden = set(selectors) if len(selectors) >= _STRAY_SELECTORS else set()
-    for position in found:
-        span = (position, position + 1)
-        if position in hidden:
-            yield _match("scattered-selectors", "hidden-text", span, Strength.HIDDEN, "")
+    for start, end in _runs(found):
+        if start in hidden:
+            yield _match("scattered-selectors", "hidden-text", (start, end), Strength.HIDDEN, "")
         else:
-            replacement = "\n" if text[position] in "\u2028\u2029" else ""
-            yield _match("stray-invisible", "invisible", span, Strength.CLEAN, replacement)
+            replacement = "\n" if text[start] in "\u2028\u2029" else ""
+            yield _match("stray-invisible", "invisible", (start, end), Strength.CLEAN, replacement)
+
+
+def _runs(positions: list[int]) -> list[tuple[int, int]]:
+    """Join neighbouring positions, ascending, to half-open spans."""
+    spans: list[tuple[int, int]] = []
+    for position in positions:
+        if spans and spans[-1][1] == position:
+            spans[-1] = (spans[-1][0], position + 1)
+        else:
+            spans.append((position, position + 1))
+    return spans
 
 
 def _needed(text: str, position: int) -> bool:
@@ -95,7 +111,7 @@ def _needed(text: str, position: int) -> bool:
     character = text[position]
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
     if character in "\u200c\u200d":
-        return _joins(before) and (_joins(after) or character == "\u200c" and not after.isascii())
+        return _joins(before) and (_joins(after) or (character == "\u200c" and not after.isascii()))
     if character == "\u200b":
         return _spaceless(before) and _spaceless(after)
     if character in "\u200e\u200f\u061c":
@@ -105,8 +121,11 @@ def _needed(text: str, position: int) -> bool:
     if "\u0600" <= character <= "\u0605" or "\u180b" <= character <= "\u180f":
         return True
     # Bidi controls, tags and private planes have rules of their own.
-    return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069" or character >= "\U000f0000" or (
-        "\U000e0000" <= character <= "\U000e007f"
+    return (
+        "\u202a" <= character <= "\u202e"
+        or "\u2066" <= character <= "\u2069"
+        or character >= "\U000f0000"
+        or ("\U000e0000" <= character <= "\U000e007f")
     )
 
 
@@ -119,7 +138,7 @@ def _selects(selector: str, base: str) -> bool:
         return _selector(base) if base else False
     if selector >= "\U000e0100" or selector < "\ufe0e":
         return _ideograph(base) or unicodedata.category(base) in {"Sm", "So"} or 0x1000 <= ord(base) <= 0x109F
-    return base in "0123456789#*" or not base.isascii() and unicodedata.category(base) not in {"Ll", "Lu", "Zs"}
+    return base in "0123456789#*" or (not base.isascii() and unicodedata.category(base) not in {"Ll", "Lu", "Zs"})
 
 
 def _ideograph(character: str) -> bool:
@@ -148,15 +167,21 @@ def _spaceless(character: str) -> bool:
 
 
 def _imitations(text: str) -> Iterator[Match]:
-    for word in _compiled(_WORD).finditer(text):
-        if not word[0].isascii() and _imitates(word[0]):
-            yield _match("mixed-script", "lookalike", word.span(), Strength.NOTE, None)
+    words = [word.span() for word in _compiled(_WORD).finditer(text) if not word[0].isascii() and _imitates(word[0])]
+    strength = Strength.HIDDEN if len(words) >= _DISGUISED_WORDS else Strength.SOFT
+    for span in words:
+        yield _match("mixed-script", "lookalike", span, strength, None)
 
 
 def _imitates(word: str) -> bool:
-    """Whether Latin letters are mixed with letters of other alphabets that all look Latin."""
+    """Whether Latin letters are mixed with letters of other alphabets that all look Latin.
+
+    A Greek letter before one or two Latin ones is a formula.
+    """
     others = [character for character in word if not _latin(character)]
-    return len(others) < len(word) and bool(others) and all(map(lookalike, others))
+    if not others or len(others) == len(word) or (len(word) < 4 and others[0] < "\u0400"):
+        return False
+    return all(map(lookalike, others))
 
 
 @cache

@@ -23,8 +23,6 @@ class Strength(IntEnum):
     """An attack, or talk about one."""
     HIDDEN = 4
     """Text that a person cannot see; waits for one, whoever wrote it."""
-    FORBIDDEN = 5
-    """Never stored, whoever wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

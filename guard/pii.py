@@ -15,13 +15,16 @@ from guard.match import Match, Strength, placeholder
 
 _FREE = r"(?![\w]|[./=-]\w)"
 
-_EMAIL = r"(?<![\w.+%-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}[A-Za-z]{2,24}(?![\w@]|-\w)"
+_EMAIL = (
+    r"(?<![\w.+%-])[A-Za-z0-9][\w.+%-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}[A-Za-z]{2,24}(?![\w@]|-\w)"
+)
 _CN_MOBILE = rf"(?<![\w.+/=])(?<!\d-)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{{4}}[ -]?\d{{4}}{_FREE}"
 _INTERNATIONAL = r"(?<![\w.+])\+[1-9](?:[ .\-()]{0,2}\d){8,14}(?!\d|[.,]\d)"
 _NANP = r"(?<![\w.+/=])(?<!\d-)(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-.])[2-9]\d{2}[-.]\d{4}" + _FREE
 _PHONE_CONTEXT = (
-    r"(?i:\b(?:phone|mobile|cell|tel|telephone|call|text|fax|whatsapp|contact|number)\b|电话|手机|联系方式|传真)"
-    r"[^\n\d+]{0,24}(\+?\(?\d(?:[ .\-()]{0,2}\d){7,13})(?!\d|[.,/-]\d)"
+    r"(?i:\b(?:phone|mobile|cell|tel|telephone|call|fax|whatsapp|contact|my number|reach|answering at|messages? to)\b"
+    r"|电话|手机|联系方式|传真)[^\n\d+]{0,24}(\+?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ .-]\d{2,6}){0,5})"
+    r"(?!\d|[.,/-]\d|\(|[ ]?[+*=])"
 )
 _CN_ID = r"(?<![0-9A-Za-z])\d{17}[\dXx](?![0-9A-Za-z])"
 _CARD = rf"(?<![\w.+=/])(?<!\d-)\d(?:[ -]?\d){{11,18}}{_FREE}"
@@ -104,9 +107,11 @@ _ISSUERS = re.compile(
 
 def _card(text: str, before: str, _after: str) -> bool:
     digits = _digits(text)
-    if not _ISSUERS.match(digits) or not _luhn(digits):
+    if not _luhn(digits) or len(set(digits)) < 3:
         return False
-    return _CARD_WORDS.search(before) is not None or not _NUMBERED.search(before)
+    if _CARD_WORDS.search(before):
+        return True
+    return _ISSUERS.match(digits) is not None and not _NUMBERED.search(before)
 
 
 def _luhn(digits: str) -> bool:
@@ -119,20 +124,23 @@ def _luhn(digits: str) -> bool:
 
 # Length of an IBAN by country, from the SWIFT registry.
 _IBAN_LENGTHS = {
-    "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28, "CH": 21,
-    "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18, "FO": 18, "FR": 27,
-    "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28, "HR": 21, "HU": 28, "IE": 22, "IL": 23, "IQ": 23, "IS": 26,
-    "IT": 27, "JO": 30, "KW": 30, "KZ": 20, "LB": 28, "LC": 32, "LI": 21, "LT": 20, "LU": 20, "LV": 21, "MC": 27, "MD": 24,
-    "ME": 22, "MK": 19, "MR": 27, "MT": 31, "MU": 30, "NL": 18, "NO": 15, "PK": 24, "PL": 28, "PS": 29, "PT": 25, "QA": 29,
-    "RO": 24, "RS": 22, "SA": 24, "SC": 31, "SE": 24, "SI": 19, "SK": 24, "SM": 27, "ST": 25, "SV": 28, "TL": 23, "TN": 24,
-    "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20,
+    "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28,
+    "CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DK": 18, "DO": 28, "EE": 20, "EG": 29, "ES": 24, "FI": 18,
+    "FO": 18, "FR": 27, "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28, "HR": 21, "HU": 28, "IE": 22,
+    "IL": 23, "IQ": 23, "IS": 26, "IT": 27, "JO": 30, "KW": 30, "KZ": 20, "LB": 28, "LC": 32, "LI": 21, "LT": 20,
+    "LU": 20, "LV": 21, "MC": 27, "MD": 24, "ME": 22, "MK": 19, "MR": 27, "MT": 31, "MU": 30, "NL": 18, "NO": 15,
+    "PK": 24, "PL": 28, "PS": 29, "PT": 25, "QA": 29, "RO": 24, "RS": 22, "SA": 24, "SC": 31, "SE": 24, "SI": 19,
+    "SK": 24, "SM": 27, "ST": 25, "SV": 28, "TL": 23, "TN": 24, "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20,
 }  # fmt: skip
 
 
 def _iban(text: str, _before: str, _after: str) -> bool:
     compact = text.replace(" ", "")
-    if _IBAN_LENGTHS.get(compact[:2]) != len(compact):
+    length = _IBAN_LENGTHS.get(compact[:2], 99)
+    # The pattern may have taken a short word in capitals after the last group as well.
+    if length > len(compact) or len(compact) - length > 3:
         return False
+    compact = compact[:length]
     return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97 == 1
 
 
@@ -151,8 +159,13 @@ def _international(text: str, before: str, after: str) -> bool:
 
 
 def _spoken_phone(text: str, before: str, after: str) -> bool:
-    """A number announced as a phone number: at least nine digits, and not a date or a time."""
-    return len(_digits(text)) >= 9 and not re.match(r"(?:19|20)\d\d[-./ ]?\d\d[-./ ]?\d\d", text) and _phone(text, before, after)
+    """A number announced as a phone number: seven digits in groups or nine in a row, and not a date."""
+    digits = _digits(text)
+    return (
+        7 + 2 * (digits == text) <= len(digits) <= 15
+        and not re.match(r"(?:19|20)\d\d[-./ ]?\d\d[-./ ]?\d\d", text)
+        and _phone(text, before, after)
+    )
 
 
 _NUMBERS: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (

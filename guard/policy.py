@@ -69,19 +69,21 @@ def decide(match: Match, source: Source, destination: Destination) -> Action:
       A record is shown only as quoted data, and people do talk about ``[INST]``: there the token is replaced in
       place, which takes all its force, and the rest of the message stays. One's own quotation is treated so too.
     """
-    if match.strength is Strength.FORBIDDEN:
-        return Action.REJECT
-    if match.strength is Strength.HIDDEN:
-        return Action.QUARANTINE
-    if match.strength is Strength.CLEAN:
-        return Action.REDACT
-    if match.strength is Strength.NOTE:
-        return Action.ALLOW
+    fixed = _FIXED.get(match.strength)
+    if fixed is not None:
+        return fixed
     mild = Action.ALLOW if match.replacement is None else Action.REDACT
-    if match.layer == "structure" and match.replacement is not None and destination.record:
-        return Action.REDACT
+    if match.replacement is not None and destination.record:
+        return mild
     if match.strength is Strength.SOFT:
         return mild if source.trusted or match.quoted else Action.QUARANTINE
     if source.trusted:
         return mild if match.quoted else Action.QUARANTINE
     return Action.QUARANTINE if match.quoted else Action.REJECT
+
+
+_FIXED = {
+    Strength.NOTE: Action.ALLOW,
+    Strength.CLEAN: Action.REDACT,
+    Strength.HIDDEN: Action.QUARANTINE,
+}

@@ -43,6 +43,11 @@ class Quotations:
                 return True
         return False
 
+    def fenced(self, start: int, end: int) -> bool:
+        """Whether ``text[start:end]`` lies inside a fenced block that is closed."""
+        index = bisect_right(self._fences, (start, len(self._text))) - 1
+        return index >= 0 and end <= self._fences[index][1]
+
     @cached_property
     def _inline(self) -> list[tuple[int, int]]:
         found = []
@@ -54,9 +59,12 @@ class Quotations:
 
     @cached_property
     def _blocks(self) -> list[tuple[int, int]]:
+        return sorted(self._fences + [match.span() for match in _QUOTED_LINE.finditer(self._text)])
+
+    @cached_property
+    def _fences(self) -> list[tuple[int, int]]:
         fences = [match.start() for match in _FENCE.finditer(self._text)]
-        blocks = list(zip(fences[::2], fences[1::2], strict=False))
-        return sorted(blocks + [match.span() for match in _QUOTED_LINE.finditer(self._text)])
+        return list(zip(fences[::2], fences[1::2], strict=False))
 
     @cached_property
     def _letters(self) -> int:

@@ -7,6 +7,7 @@ has to go, so that taking something out can never complete an attack or a secret
 Pure and deterministic: no I/O, no clock, no randomness; any ``str`` is a valid input.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from guard.canonical import Reading, readings
@@ -26,6 +27,9 @@ _RANK = ("secret", "pii", "structure", "unicode", "injection", "provenance")
 _PASSES = 6
 """Replacements reach a fixed point in two passes; a text that has not after six is not worth keeping."""
 
+_MOST_FINDINGS = 100
+"""Findings reported per rule and action. Everything is replaced all the same."""
+
 _DEFAULTS = GuardSettings()
 
 
@@ -41,8 +45,9 @@ def screen(
         settings: limits and policy.
 
     Returns:
-        The verdict. Its text is *text* itself when nothing had to be replaced; screening it again with the same
-        arguments replaces nothing. Texts over the limit are rejected unread and their text is a placeholder.
+        The verdict, with at most 100 findings per rule and action. Its text is *text* itself when nothing had to be
+        replaced; screening it again with the same arguments replaces nothing. Texts over the limit are rejected
+        unread and their text is a placeholder.
 
     Raises:
         ValueError: *source* or *destination* is not one of the known names.
@@ -62,7 +67,10 @@ def screen(
     current = text
     for _ in range(_PASSES):
         matches = _unique(_scan(current, source, destination, settings))
-        findings += [_finding(match, text, edits, source, destination, settings) for match in matches]
+        findings += [
+            _finding(match, text, edits, source, destination, settings)
+            for match in _reported(matches, source, destination)
+        ]
         edited = apply(current, [match for match in matches if _replaced(match, source, destination)], _RANK)
         if edited.text == current:
             break
@@ -124,6 +132,15 @@ def _unique(matches: Iterator[Match]) -> list[Match]:
 
 def _replaced(match: Match, source: Source, destination: Destination) -> bool:
     return match.replacement is not None and decide(match, source, destination) is not Action.ALLOW
+
+
+def _reported(matches: list[Match], source: Source, destination: Destination) -> Iterator[Match]:
+    count: Counter[tuple[str, Action]] = Counter()
+    for match in matches:
+        key = (match.rule, decide(match, source, destination))
+        count[key] += 1
+        if count[key] <= _MOST_FINDINGS:
+            yield match
 
 
 def _finding(

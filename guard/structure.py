@@ -12,7 +12,7 @@ Size is checked by ``guard.screen`` before anything else.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 from guard.canonical import Reading
 from guard.match import Match, Strength, placeholder
@@ -20,7 +20,7 @@ from guard.quotation import Quotations
 
 _CONTROLS = (
     r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # terminal colours and cursor moves, whole
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]+|\x1b|[\ud800-\udfff]+"
 )
 _PRIVATE = r"<\s{0,4}(/?)\s{0,4}private(?![\w-])[^<>\n]{0,64}>?"
 _MARKERS = r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?|<!--\s{0,8}agent-home[^\n]{0,200}"
@@ -36,9 +36,9 @@ _ENTRY_HEAD = r"(?<=\n) {0,3}[-*+] +(?:\*\*)?\[[A-Z]{2}-[0-9A-Z]{4}\]"
 
 
 def find_controls(text: str) -> Iterator[Match]:
-    """Yield every control character, terminal sequence and lone surrogate of *text*."""
+    """Yield the runs of control characters, terminal sequences and lone surrogates of *text*."""
     for match in _compiled(_CONTROLS).finditer(text):
-        kind = "lone-surrogate" if "\ud800" <= match[0] <= "\udfff" else "control-character"
+        kind = "lone-surrogate" if "\ud800" <= match[0][0] <= "\udfff" else "control-character"
         replacement = "\ufffd" if kind == "lone-surrogate" else ""
         yield _clean(kind, kind, match.span(), replacement)
 
@@ -88,9 +88,11 @@ def find_markers(reading: Reading, quotations: Quotations) -> Iterator[Match]:
 
 
 def find_forgery(text: str, quotations: Quotations) -> Iterator[Match]:
-    """Yield headings and second entry heads: in an entry they would end it and begin something else."""
+    """Yield headings and second entry heads outside code: in an entry they would end it and begin something else."""
     for rule, pattern in (("section-heading", _HEADING), ("entry-head", _ENTRY_HEAD)):
         for match in _compiled(pattern).finditer(text):
+            if quotations.fenced(*match.span()):
+                continue
             yield Match(
                 layer="structure",
                 rule=rule,
@@ -98,7 +100,6 @@ def find_forgery(text: str, quotations: Quotations) -> Iterator[Match]:
                 start=match.start(),
                 end=match.end(),
                 strength=Strength.HARD,
-                quoted=quotations.cover(*match.span()),
             )
 
 
@@ -114,6 +115,6 @@ def _clean(rule: str, kind: str, span: tuple[int, int], replacement: str) -> Mat
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

@@ -6,6 +6,7 @@ Values only. Which finding leads to which action is ``guard.policy``'s; how text
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 
 class Action(StrEnum):
@@ -120,5 +121,10 @@ class Verdict:
 
 def digest(text: str, salt: str = "") -> str:
     """Return 16 hexadecimal digits of BLAKE2b over *salt* and *text*; any string, lone surrogates included."""
-    key = hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=32).digest()
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=key, digest_size=8).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=_key(salt), digest_size=8).hexdigest()
+
+
+@cache
+def _key(salt: str) -> bytes:
+    """A salt of any length as a key of the length BLAKE2b takes."""
+    return hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=32).digest()
