@@ -45,10 +45,10 @@ def chat(context: click.Context, frame: Frame, files: tuple[Path, ...]) -> None:
 @click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.pass_context
 def claude_code(context: click.Context, frame: Frame, paths: tuple[Path, ...]) -> None:
-    """Import a coding assistant's session files, or all *.jsonl files below a folder.
+    """Import a coding assistant's session files.
 
-    Kept are the words of user and assistant, and one short line for each tool that changed something. Exit code 1
-    when a file could not be read.
+    PATH is a file, or a folder: all *.jsonl files below it. Kept are the words of user and assistant, and one short
+    line for each tool that changed something. Exit code 1 when a file could not be read.
     """
     from agent_home.imports import import_claude_code
 
@@ -86,13 +86,13 @@ def _data(done: Imported) -> dict[str, Any]:
 
 
 def _lines(done: Imported) -> Iterator[str]:
-    yield f"{done.messages} messages added in {len(done.sessions)} sessions, {done.duplicates} were there already"
+    yield f"messages added: {done.messages} (sessions: {len(done.sessions)}, there already: {done.duplicates})"
     if done.skipped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
-        yield f"{done.skipped.total()} lines left out: {reasons}"
+        yield f"lines left out: {done.skipped.total()} ({reasons})"
     if done.waiting:
-        yield f"{done.waiting} half-written last lines left for the next import"
+        yield f"half-written last lines, left for the next import: {done.waiting}"
     if done.redacted or done.quarantined:
-        yield f"guard: {done.redacted} messages redacted, {len(done.quarantined)} quarantined"
+        yield f"guard: {done.redacted} redacted, {len(done.quarantined)} quarantined"
     if done.sessions:
         yield "Next: memory close --all"

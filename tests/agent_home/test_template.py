@@ -11,6 +11,7 @@ import pytest
 from agent_home.audience import Audience, may_read
 from agent_home.document import parse
 from agent_home.entry import SECTIONS
+from agent_home.home import Home
 from agent_home.settings import Manifest, load_manifest
 from agent_home.tokens import count_tokens
 
@@ -141,3 +142,11 @@ def test_a_floor_never_asks_for_much_more_than_a_steady_file_has(manifest: Manif
     """The files that a home rarely changes: their floor protects them whole, AGENT.md in its first half."""
     for item in manifest.context[:4]:
         assert item.floor <= count_tokens((TEMPLATE / item.file).read_text(encoding="utf-8")) * 1.3
+
+
+def test_a_new_home_holds_the_template_word_for_word(home: Home) -> None:
+    """Nothing in it looks like an attack or a secret to the guard that screens the first commit."""
+    for name in (*ORDER, "agent.toml"):
+        written = (home.root / name).read_text(encoding="utf-8")
+        assert written == (TEMPLATE / name).read_text(encoding="utf-8").replace("{{name}}", "Test")
+    assert not home.quarantine.exists() or not list(home.quarantine.iterdir())

@@ -1,0 +1,93 @@
+"""``memory import`` prints what the contract asks for, and exits as it says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home.home import Home
+from interfaces.cli import cli
+
+CHAT = {"session": "s", "id": "1", "ts": "2026-11-20T14:02:00", "role": "user", "name": "n"}
+KEY = "AKIA" + "Q3EGRT5L" + "WX2NPK7D"
+
+
+def run(home: Home, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(cli, ["import", *map(str, arguments), "--home", str(home.root)])
+
+
+def data(home: Home, *arguments: str | Path) -> dict[str, Any]:
+    result = run(home, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    loaded: dict[str, Any] = json.loads(result.stdout)
+    return loaded
+
+
+@pytest.fixture
+def conversation(tmp_path: Path) -> Path:
+    rows = [CHAT | {"content": f"the key is {KEY}"}, CHAT | {"id": "2", "content": "ok"}, CHAT | {"id": "3"}]
+    path = tmp_path / "conversation.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"session": "s', encoding="utf-8")
+    return path
+
+
+def test_chat_counts_what_it_did(home: Home, conversation: Path) -> None:
+    done = data(home, "chat", conversation)
+    assert (done["sessions"], done["messages"], done["skipped"]) == (1, 2, 1)
+    assert (done["redacted"], done["quarantined"], done["duplicates"]) == (1, 0, 0)
+    assert done["reasons"] == {"no-content": 1}
+    assert done["waiting"] == 1
+    assert done["session_ids"] == ["s"]
+
+
+def test_the_second_time_adds_nothing(home: Home, conversation: Path) -> None:
+    data(home, "chat", conversation)
+    again = data(home, "chat", conversation)
+    assert (again["sessions"], again["messages"], again["redacted"], again["duplicates"]) == (0, 0, 0, 2)
+
+
+def test_claude_code_takes_a_folder(home: Home, tmp_path: Path) -> None:
+    row = {"type": "user", "uuid": "u", "sessionId": "c", "message": {"role": "user", "content": "Fix it."}}
+    folder = tmp_path / "projects" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "c.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = data(home, "claude-code", tmp_path / "projects")
+    assert (done["files"], done["messages"], done["session_ids"]) == (1, 1, ["c"])
+
+
+def test_the_text_for_a_person_names_counts_and_the_next_step(home: Home, conversation: Path) -> None:
+    lines = run(home, "chat", conversation).stdout.splitlines()
+    assert lines[0] == "messages added: 2 (sessions: 1, there already: 0)"
+    assert "1 no-content" in lines[1]
+    assert lines[-1] == "Next: memory close --all"
+
+
+def test_a_folder_without_sessions_is_said_on_standard_error(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = run(home, "claude-code", tmp_path / "empty", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["messages"] == 0
+    assert "no *.jsonl file" in result.stderr
+
+
+def test_a_missing_file_is_wrong_usage_and_a_missing_home_is_none(
+    home: Home, tmp_path: Path, conversation: Path
+) -> None:
+    assert run(home, "chat", tmp_path / "missing.jsonl").exit_code == 2
+    assert run(home, "chat").exit_code == 2
+    elsewhere = CliRunner().invoke(cli, ["import", "chat", str(conversation), "--home", str(tmp_path)])
+    assert elsewhere.exit_code == 3
+
+
+def test_an_unreadable_file_is_a_finding(home: Home, tmp_path: Path, conversation: Path) -> None:
+    loop = tmp_path / "folder" / "loop.jsonl"
+    loop.parent.mkdir()
+    loop.symlink_to(tmp_path / "nowhere.jsonl")
+    result = run(home, "chat", conversation, loop.parent, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["messages"] == 2
+    assert "could not be read" in result.stderr
