@@ -21,7 +21,9 @@ class IndexUnusable(RecallError):
     """The index cannot be opened, and setting it aside did not help."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(f"the index {path} is unusable and could not be rebuilt: {problem}; check the disk and rights there")
+        super().__init__(
+            f"the index {path} is unusable and could not be rebuilt: {problem}; check the disk and rights there"
+        )
         self.path, self.problem = path, problem
 
 

@@ -125,16 +125,9 @@ def cut(root: Path, path: str, settings: RecallSettings) -> Cut:
     file = root / path
     if layer == "sessions":
         return _cut_transcript(file, path, settings)
-    if file.stat().st_size > settings.max_file_bytes:
-        return Cut(passages=(), skipped=(f"{path} is larger than {settings.max_file_bytes} bytes; not indexed",))
-    data = file.read_bytes()
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return Cut(passages=(), skipped=(f"{path}:{line} is not UTF-8; save it as UTF-8 to have it indexed",))
-    if "\x00" in text:
-        return Cut(passages=(), skipped=(f"{path} holds NUL bytes and is no text; not indexed",))
+    text, problem = _read(file, path, settings.max_file_bytes)
+    if problem:
+        return Cut(passages=(), skipped=(problem,))
     if layer in {"memory", "archive"}:
         return Cut(passages=tuple(_entries(text, path, layer)))
     if Path(path).suffix.lower() in _MARKDOWN:
@@ -142,6 +135,20 @@ def cut(root: Path, path: str, settings: RecallSettings) -> Cut:
     else:
         pieces = _plain_pieces(text, settings.passage_tokens)
     return Cut(passages=tuple(_pages(pieces, path, layer)))
+
+
+def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
+    """The file's text, and why it has none."""
+    if file.stat().st_size > max_bytes:
+        return "", f"{path} is larger than {max_bytes} bytes; not indexed"
+    data = file.read_bytes()
+    if b"\x00" in data:
+        return "", f"{path} holds NUL bytes and is no text; not indexed"
+    try:
+        return data.decode("utf-8"), ""
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return "", f"{path}:{line} is not UTF-8; save it as UTF-8 to have it indexed"
 
 
 def cut_signature(settings: RecallSettings) -> str:
@@ -207,10 +214,19 @@ def _cut_transcript(file: Path, path: str, settings: RecallSettings) -> Cut:
         if message is None:
             bad += 1
         elif message.content.strip():
-            turns.extend(_turn_parts(message, path, len(turns), settings.passage_tokens))
+            turns.extend(_turn_parts(_storable(message), path, len(turns), settings.passage_tokens))
     skipped = (f"{path} has {bad} lines that are no messages; they are not indexed",) if bad else ()
     session = turns[0].session if turns else ""
     return Cut(passages=tuple(_with_neighbours(turns, settings)), session=session, skipped=skipped)
+
+
+def _storable(message: transcript.Message) -> transcript.Message:
+    """*message* without halves of surrogate pairs: JSON can spell them, no database can hold them."""
+    names = ("session", "id", "ts", "role", "name", "content")
+    texts = {name: getattr(message, name) for name in names}
+    if all(text.isascii() for text in texts.values()):
+        return message
+    return replace(message, **{name: text.encode("utf-8", "replace").decode("utf-8") for name, text in texts.items()})
 
 
 def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: int) -> Iterator[Passage]:

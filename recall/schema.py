@@ -9,9 +9,10 @@ Migrations are numbered by their place and only ever appended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -27,9 +28,13 @@ __all__ = [
     "meta",
     "migrate",
     "open_reader",
+    "open_reader_or_none",
     "open_writer",
+    "rows",
+    "set_aside",
     "set_meta",
     "transaction",
+    "value",
 ]
 
 #: "agho" in the file's header: tells our index from any other SQLite file.
@@ -88,7 +93,7 @@ CREATE VIRTUAL TABLE groups USING fts5(body, content='', contentless_delete=1, t
 MIGRATIONS = (_FIRST,)
 
 
-class Damaged(Exception):  # noqa: N818 - never leaves this package
+class Damaged(Exception):
     """The file cannot be used as an index; the text says why."""
 
 
@@ -122,9 +127,8 @@ def open_reader(path: Path) -> apsw.Connection | None:
         conn = connect(path, apsw.SQLITE_OPEN_READWRITE)
         try:
             _require_ours(conn)
-            if _version(conn) != len(MIGRATIONS):
-                raise Damaged(f"it has schema version {_version(conn)}, wanted {len(MIGRATIONS)}")
-            conn.pragma("query_only", True)  # noqa: FBT003 - the pragma's value
+            _require_current(conn)
+            conn.pragma("query_only", True)
         except BaseException:
             conn.close()
             raise
@@ -133,15 +137,23 @@ def open_reader(path: Path) -> apsw.Connection | None:
     return conn
 
 
+def open_reader_or_none(path: Path) -> apsw.Connection | None:
+    """Like :func:`open_reader`, with ``None`` for an unusable index as well."""
+    try:
+        return open_reader(path)
+    except Damaged:
+        return None
+
+
 def connect(path: Path | str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
     """A connection with sqlite-vec loaded and every pragma set."""
     import sqlite_vec
 
     conn = apsw.Connection(str(path), flags=flags)
     conn.set_busy_timeout(BUSY_TIMEOUT_MS)
-    conn.enable_load_extension(True)  # noqa: FBT003 - positional only
+    conn.enable_load_extension(True)
     conn.load_extension(sqlite_vec.loadable_path())
-    conn.enable_load_extension(False)  # noqa: FBT003
+    conn.enable_load_extension(False)
     conn.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
     return conn
 
@@ -176,8 +188,19 @@ def migrate(conn: apsw.Connection) -> None:
         conn.execute(f"PRAGMA application_id = {APPLICATION_ID:d}; PRAGMA user_version = {len(MIGRATIONS):d}")
 
 
+def rows(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    return conn.execute(statement, values).fetchall()
+
+
+def value(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> Any:
+    """The one value of a query that gives one row of one column."""
+    ((found,),) = rows(conn, statement, values)
+    return found
+
+
 def meta(conn: apsw.Connection) -> dict[str, str]:
-    """What the index says of itself: ``terms``, ``cut``, ``model``, ``dimension``, ``metric``."""
+    """What the index says of itself: ``terms``, ``cut``, ``model``, ``fingerprint``, ``dimension``, ``metric``."""
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
 
 
@@ -187,7 +210,7 @@ def set_meta(conn: apsw.Connection, values: Mapping[str, object]) -> None:
     conn.executemany("INSERT INTO meta VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", rows)
 
 
-def create_vectors(conn: apsw.Connection, model: str, dimension: int) -> None:
+def create_vectors(conn: apsw.Connection, model: str, fingerprint: str, dimension: int) -> None:
     """Make the vector tables and record whose vectors they hold. Inside a transaction.
 
     ``vectors`` has one row for each embedded passage, ``windows`` one for each turn together with its neighbours.
@@ -197,7 +220,7 @@ def create_vectors(conn: apsw.Connection, model: str, dimension: int) -> None:
             f"CREATE VIRTUAL TABLE {table} USING vec0(passage INTEGER PRIMARY KEY, layer INTEGER, "
             f"embedding float[{dimension:d}] distance_metric={METRIC})"
         )
-    set_meta(conn, {"model": model, "dimension": dimension, "metric": METRIC})
+    set_meta(conn, {"model": model, "fingerprint": fingerprint, "dimension": dimension, "metric": METRIC})
 
 
 def set_aside(path: Path) -> Path:
@@ -227,9 +250,15 @@ def _migrated(path: Path) -> apsw.Connection:
 
 def _require_ours(conn: apsw.Connection) -> None:
     """A file with tables that does not carry our mark is somebody else's."""
-    (tables,) = conn.execute("SELECT count(*) FROM sqlite_schema").fetchall()[0]
+    tables = value(conn, "SELECT count(*) FROM sqlite_schema")
     if tables and conn.pragma("application_id") != APPLICATION_ID:
         raise Damaged("it is another program's database")
+
+
+def _require_current(conn: apsw.Connection) -> None:
+    version = _version(conn)
+    if version != len(MIGRATIONS):
+        raise Damaged(f"it has schema version {version}, wanted {len(MIGRATIONS)}")
 
 
 def _version(conn: apsw.Connection) -> int:

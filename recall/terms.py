@@ -47,7 +47,7 @@ _STOP_WORDS = frozenset(
     how i if in into is it its just ll m may me might more most must my no nor not now o of off on once only or other
     our out over own re s same shall she should so some such t than that the their them then there these they this
     those through to too under until up us ve very was we were what when where which while who whom whose why will
-    with would you your""".split()
+    with would you your""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 _STOP_RUN = re.compile(
     "为什么|是不是|有没有|哪几个|什么样|什么|怎么样|怎么|怎样|如何|哪些|哪个|哪里|哪儿|哪位|哪年|多少|几个|是否|可以|"

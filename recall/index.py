@@ -1,0 +1,317 @@
+"""The rows of the index: passages with their postings and vectors, written and read as one.
+
+Owns the statements that keep the tables in step with each other. Every function that writes runs inside the caller's
+transaction. Which files are read, and when, is ``recall.sync``'s business; asking questions is ``recall.search``'s.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from . import schema
+from .passage import LAYERS, Cut, Passage
+from .terms import index_text
+
+__all__ = [
+    "LAYER_CODES",
+    "Changes",
+    "Stamp",
+    "Vectors",
+    "count_pending",
+    "group_text",
+    "pending_ids",
+    "pending_meanings",
+    "put_file",
+    "refresh_windows",
+    "remove_file",
+    "stamps",
+    "store_vectors",
+    "window",
+]
+
+Vectors = npt.NDArray[np.float32]
+LAYER_CODES = {layer: code for code, layer in enumerate(LAYERS)}
+_SESSIONS = LAYER_CODES["sessions"]
+#: Turns whose windows are made in one go: bounds memory and the time a write lock is held.
+_WINDOW_BATCH = 1000
+_COLUMNS = (
+    "ordinal", "part", "source", "session", "message", "role", "name", "ts",
+    "heading", "text", "context", "meaning", "content_digest", "meaning_digest",
+)  # fmt: skip
+_INSERT = (
+    f"INSERT INTO passages(id, file, layer, windowed, {', '.join(_COLUMNS)}) VALUES(?, ?, ?, ?{', ?' * len(_COLUMNS)})"
+)
+_UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
+_INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading, context) VALUES(?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What the index knows of a file: enough to see that it did not change."""
+
+    id: int
+    sha256: bytes
+    mtime_ns: int
+    size: int
+    skipped: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """Passages that came, that have another text under the same address, and that went."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+    def __add__(self, other: Changes) -> Changes:
+        return Changes(
+            added=self.added + other.added,
+            changed=self.changed + other.changed,
+            removed=self.removed + other.removed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An indexed passage, as far as telling it from a new one needs."""
+
+    id: int
+    values: tuple[Any, ...]  # of _COLUMNS
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.values[2], self.values[1]
+
+
+def stamps(conn: apsw.Connection) -> dict[str, Stamp]:
+    """Every indexed file by its path."""
+    rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
+    return {r[0]: Stamp(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
+
+
+def put_file(
+    conn: apsw.Connection, path: str, layer: str, cut: Cut, *, sha256: bytes, mtime_ns: int, size: int, reach: int
+) -> Changes:
+    """Make the index hold exactly *cut* for the file *path*.
+
+    Unchanged passages keep their rows and vectors wherever they moved to; a passage whose neighbours alone changed
+    keeps its vector. *reach* is how many turns on each side make up a window.
+    """
+    file = schema.value(
+        conn,
+        "INSERT INTO files(path, layer, session, sha256, mtime_ns, size, skipped) VALUES(?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT(path) DO UPDATE SET session = excluded.session, sha256 = excluded.sha256, "
+        "mtime_ns = excluded.mtime_ns, size = excluded.size, skipped = excluded.skipped RETURNING id",
+        (path, layer, cut.session, sha256, mtime_ns, size, "\n".join(cut.skipped)),
+    )
+    old = [_Row(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
+    kept, fresh, gone = _matched(old, cut.passages)
+    _delete(conn, [row.id for row in gone])
+    _update(conn, kept)
+    _insert(conn, fresh, file, LAYER_CODES[layer])
+    if fresh or gone or any(row.values[:-2] != _values(new)[:-2] for row, new in kept):
+        body = group_text(cut.passages)
+        conn.execute("INSERT OR REPLACE INTO groups(rowid, body) VALUES(?, ?)", (file, index_text(body)))
+    if layer == "sessions":
+        moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
+        _flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
+    before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
+    both = len(before & after)
+    return Changes(added=len(after) - both, changed=both, removed=len(before) - both)
+
+
+_SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants
+
+
+def remove_file(conn: apsw.Connection, file: int) -> int:
+    """Take the file and all its passages out; the number of passages that went."""
+    ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
+    _delete(conn, ids)
+    conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+    conn.execute("DELETE FROM files WHERE id = ?", (file,))
+    return len(ids)
+
+
+def group_text(passages: Iterable[Passage]) -> str:
+    """The words of a whole file: every passage with its heading or speaker."""
+    return "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
+
+
+def count_pending(conn: apsw.Connection) -> int:
+    """Passages that have no vector yet."""
+    return int(schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 0"))
+
+
+def pending_ids(conn: apsw.Connection) -> list[int]:
+    """Passages without a vector in the order in which they are wanted: memory first, then newest sessions."""
+    rows = conn.execute(
+        "SELECT p.id FROM passages p JOIN files f ON f.id = p.file WHERE p.embedded = 0 "
+        "ORDER BY p.layer, f.path DESC, p.ordinal"
+    )
+    return [row[0] for row in rows]
+
+
+def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[int, int, str]]:
+    """``(id, layer, text to embed)`` of those of *ids* that still wait for a vector."""
+    return list(
+        conn.execute(
+            "SELECT id, layer, meaning FROM passages WHERE embedded = 0 AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
+    """Give the passages ``(id, layer)`` their *vectors*, row by row; the windows that they are in become due."""
+    pairs = zip(rows, vectors, strict=True)
+    conn.executemany(
+        "INSERT INTO vectors(passage, layer, embedding) VALUES(?, ?, ?)",
+        ((ident, layer, vector.tobytes()) for (ident, layer), vector in pairs),
+    )
+    conn.executemany("UPDATE passages SET embedded = 1 WHERE id = ?", ((ident,) for ident, _ in rows))
+    places: dict[int, list[int]] = defaultdict(list)
+    turns = json.dumps([ident for ident, layer in rows if layer == _SESSIONS])
+    in_turns = "SELECT file, ordinal FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+    for file, ordinal in schema.rows(conn, in_turns, (turns,)):
+        places[file].append(ordinal)
+    for file, ordinals in places.items():
+        _flag_windows(conn, file, ordinals, reach)
+
+
+def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
+    """Make at most *limit* of the windows that are due; the number made."""
+    due: dict[int, list[int]] = defaultdict(list)
+    waiting = "SELECT file, ordinal FROM passages WHERE windowed = 0 AND embedded = 1 ORDER BY file, ordinal LIMIT ?"
+    for file, ordinal in schema.rows(conn, waiting, (limit,)):
+        due[file].append(ordinal)
+    made = []
+    for file, ordinals in due.items():
+        vectors = _file_vectors(conn, file, min(ordinals) - reach, max(ordinals) + reach)
+        for ordinal in ordinals:
+            ident, _ = vectors[ordinal]
+            near = {at - ordinal: vectors[at][1] for at in range(ordinal - reach, ordinal + reach + 1) if at in vectors}
+            made.append((ident, window(near)))
+    conn.executemany("DELETE FROM windows WHERE passage = ?", ((ident,) for ident, _ in made))
+    conn.executemany(
+        "INSERT INTO windows(passage, layer, embedding) VALUES(?, ?, ?)",
+        ((ident, _SESSIONS, vector.tobytes()) for ident, vector in made),
+    )
+    conn.executemany("UPDATE passages SET windowed = 1 WHERE id = ?", ((ident,) for ident, _ in made))
+    return len(made)
+
+
+def window(near: dict[int, Vectors]) -> Vectors:
+    """The vector of a turn with its neighbours, by distance from it: each step away halves the weight."""
+    total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
+    for distance in sorted(near):
+        total += near[distance] * 0.5 ** abs(distance)
+    length = float(np.linalg.norm(total))
+    return (total / length if length else total).astype(np.float32)
+
+
+def _matched(
+    old: Sequence[_Row], new: Sequence[Passage]
+) -> tuple[list[tuple[_Row, Passage]], list[Passage], list[_Row]]:
+    """Old rows paired with the passages that they stand for, passages without a row, rows without a passage.
+
+    First what is equal in everything that is searched, then what has the same vector.
+    """
+    kept: list[tuple[_Row, Passage]] = []
+    for column, digest in ((-2, "content_digest"), (-1, "meaning_digest")):
+        by_digest: dict[bytes, list[_Row]] = defaultdict(list)
+        for row in reversed(old):
+            by_digest[row.values[column]].append(row)
+        rest = []
+        for passage in new:
+            rows = by_digest.get(getattr(passage, digest))
+            if rows:
+                kept.append((rows.pop(), passage))
+            else:
+                rest.append(passage)
+        taken = {row.id for row, _ in kept}
+        old, new = [row for row in old if row.id not in taken], rest
+    return kept, list(new), list(old)
+
+
+def _values(passage: Passage) -> tuple[Any, ...]:
+    return (
+        passage.ordinal, passage.part, passage.source, passage.session, passage.message, passage.role, passage.name,
+        passage.ts, passage.heading, passage.text, passage.context, passage.meaning,
+        passage.content_digest, passage.meaning_digest,
+    )  # fmt: skip
+
+
+def _page(ident: int, passage: Passage) -> tuple[int, str, str, str]:
+    return ident, index_text(passage.text), index_text(passage.heading), index_text(passage.context)
+
+
+def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer: int) -> None:
+    last = schema.value(conn, "SELECT coalesce(max(id), 0) FROM passages")
+    rows = list(enumerate(passages, last + 1))
+    windowed = int(layer != _SESSIONS)  # only turns have neighbours
+    conn.executemany(_INSERT, ((ident, file, layer, windowed, *_values(passage)) for ident, passage in rows))
+    conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
+
+
+def _update(conn: apsw.Connection, kept: Iterable[tuple[_Row, Passage]]) -> None:
+    for row, passage in kept:
+        values = _values(passage)
+        if values == row.values:
+            continue
+        conn.execute(_UPDATE, (*values, row.id))
+        if values[-2] != row.values[-2]:
+            conn.execute(_INSERT_PAGE, _page(row.id, passage))
+
+
+def _delete(conn: apsw.Connection, ids: Sequence[int]) -> None:
+    rows = [(ident,) for ident in ids]
+    tables = ["pages", "passages"]
+    for statement in (f"DELETE FROM {table} WHERE {'rowid' if table == 'pages' else 'id'} = ?" for table in tables):  # noqa: S608
+        conn.executemany(statement, rows)
+    if rows and _has_vectors(conn):
+        for table in ("vectors", "windows"):
+            conn.executemany(f"DELETE FROM {table} WHERE passage = ?", rows)  # noqa: S608 - constants
+
+
+def _has_vectors(conn: apsw.Connection) -> bool:
+    return bool(conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'").fetchall())
+
+
+def _flag_windows(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
+    """The windows around *ordinals* are due again; ``None`` means all of the file."""
+    if ordinals is None:
+        conn.execute("UPDATE passages SET windowed = 0 WHERE file = ?", (file,))
+        return
+    conn.executemany(
+        "UPDATE passages SET windowed = 0 WHERE file = ? AND ordinal BETWEEN ? AND ?",
+        ((file, first - reach, last + reach) for first, last in _runs(ordinals)),
+    )
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of successive numbers."""
+    ordered = sorted(numbers)
+    start = 0
+    for at in range(1, len(ordered) + 1):
+        if at == len(ordered) or ordered[at] > ordered[at - 1] + 1:
+            yield ordered[start], ordered[at - 1]
+            start = at
+
+
+def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> dict[int, tuple[int, Vectors]]:
+    """``ordinal -> (id, vector)`` of the embedded passages of a file between two ordinals."""
+    rows = conn.execute(
+        "SELECT p.ordinal, p.id, v.embedding FROM passages p JOIN vectors v ON v.passage = p.id "
+        "WHERE p.file = ? AND p.ordinal BETWEEN ? AND ? AND p.embedded = 1",
+        (file, first, last),
+    )
+    return {ordinal: (ident, np.frombuffer(blob, dtype=np.float32)) for ordinal, ident, blob in rows}
