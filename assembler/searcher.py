@@ -1,0 +1,108 @@
+"""The searcher that a prompt uses: the home's own index and, where there is one, the embedding model.
+
+Opening it brings the index up to the files and loads the model; both are counted apart from the layers, because a
+process that serves many prompts pays for them once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from agent_home.home import Home
+from recall.embedding import NoEmbedder, open_embedder
+from recall.model import EmbeddingSettings
+from recall.search import search
+from recall.settings import RecallSettings
+from recall.sync import ensure_fresh
+
+from .layers import Findings
+
+if TYPE_CHECKING:
+    from recall.embedding import Embedder, Vector
+
+__all__ = ["HomeSearcher"]
+
+
+class HomeSearcher:
+    """Searches one home. Keep it for the life of a process; :meth:`refresh` before each prompt.
+
+    *embedder* is used instead of loading the model that the settings name.
+    """
+
+    def __init__(self, home: Home, embedder: Embedder | None = None) -> None:
+        started = time.perf_counter()
+        self._home = home
+        self._settings = home.manifest.settings("recall", RecallSettings)
+        self._standing: tuple[str, ...] = ()
+        opened = embedder or open_embedder(home.manifest.settings("embedding", EmbeddingSettings), build_missing=False)
+        if isinstance(opened, NoEmbedder):
+            self._standing = (f"no vectors, words alone: {opened.reason}",)
+            self._embedder: Embedder | None = None
+        else:
+            self._embedder = _Remembering(opened)
+        self._changing: tuple[str, ...] = ()
+        self._load_ms = (time.perf_counter() - started) * 1000
+
+    @property
+    def load_ms(self) -> float:
+        """Milliseconds spent outside the layers: on the model, on the index, on the question's vector."""
+        return self._load_ms
+
+    def refresh(self, question: str = "") -> None:
+        """Notice changed files, and embed *question* before any layer's time begins to run."""
+        started = time.perf_counter()
+        self._changing = ensure_fresh(self._home, self._settings, self._embedder).degraded
+        if question.strip() and self._embedder is not None:
+            self._embedder.embed_query(question)
+        self._load_ms += (time.perf_counter() - started) * 1000
+
+    def search(
+        self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float
+    ) -> Findings:
+        """See :class:`assembler.layers.Searcher`. *now* is for ranking by time, which recall does not do yet."""
+        del now
+        found = search(
+            self._home,
+            query,
+            settings=self._settings,
+            embedder=self._embedder,
+            mode="hybrid" if self._embedder is not None else "lexical",
+            k=k,
+            layers=tuple(layers),
+            audience=audience,
+            deadline_ms=deadline_ms,
+        )
+        return Findings(hits=found.hits, degraded=(*self._standing, *self._changing, *found.degraded))
+
+
+class _Remembering:
+    """An embedder that remembers the last question: one prompt asks it in three layers."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._last: tuple[str, Vector] | None = None
+
+    @property
+    def name(self) -> str:
+        return self._inner.name
+
+    @property
+    def fingerprint(self) -> str:
+        return self._inner.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        return self._inner.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        return self._inner.embed(texts)
+
+    def embed_query(self, text: str) -> Vector:
+        last = self._last
+        if last is None or last[0] != text:
+            last = (text, self._inner.embed_query(text))
+            self._last = last
+        return last[1]

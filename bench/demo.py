@@ -1,0 +1,133 @@
+"""The main job, end to end, with the commands a user would type: ``python -m bench.demo FOLDER``.
+
+Makes a home, imports two conversations, closes them into memory commits, and assembles the prompt for a question
+about yesterday. Then it proves what it claims: the answer is in the prompt, the false claim is not in memory, and the
+planted secrets are in no file, no git object and no index row. Exit code 1 when one of that is not so.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.rule import Rule
+
+from bench import demo_data
+
+QUESTION = "昨天 forecast gap 的结论是什么?哪几个 BU 风险最大?"
+#: What a reader must find in the prompt: the gap, the deal, and what the user corrected.
+WANTED = ("-12 %", "¥2.1M", "Corvid 这单不是 APX 的,而是 NORDA 的")
+MARKER = ".agent-home-demo"
+console = Console(highlight=False, soft_wrap=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the demo in the folder that *arguments* name; the exit code."""
+    started = time.monotonic()
+    top = Path(arguments[0] if arguments else "demo-home").absolute()
+    _clear(top)
+    home, repository = top / "home", top / "invoices"
+    now = datetime.now().astimezone()
+    secrets = demo_data.planted()
+    facts = demo_data.make_repository(repository, now)
+    values = {**secrets, **demo_data.dates(now), **facts, "repo": str(repository)}
+
+    _step("The embedding model, written once from its published weights")
+    _memory("model", "build")
+    _step("A home: Markdown in git")
+    _memory("init", str(home), "--name", "Ada", "--seed", "Answer in the language of the question")
+    _step("Two conversations: yesterday's forecast review, and a coding session")
+    with tempfile.TemporaryDirectory() as folder:
+        chat, coding = (
+            _written(Path(folder), name, values) for name in (demo_data.FORECAST_REVIEW, demo_data.CODING_SESSION)
+        )
+        _memory("import", "chat", str(chat), "--home", str(home))
+        _memory("import", "claude-code", str(coding), "--home", str(home))
+    _step("Closing: each conversation becomes a daily section and sourced entries, in one commit each")
+    _memory("close", "--all", "--home", str(home))
+    _step("What a person reviews")
+    _run("git", "-C", str(home), "--no-pager", "log", "--stat", "--format=%h %s%n%(trailers)")
+    _run("git", "-C", str(home), "--no-pager", "diff", "HEAD~2", "HEAD", "--", "MEMORY.md")
+    _step(f"The system prompt for «{QUESTION}»")
+    prompt = _memory("prompt", "--home", str(home), "--message", QUESTION, "--explain")
+    _step("Is it so?")
+    failures = [*_missing(prompt), *_leaks(home, list(secrets.values())), *_false_claim(home)]
+    for failure in failures:
+        console.print(f"[red]not so:[/red] {failure}", markup=True)
+    if not failures:
+        console.print("The prompt holds the -12 %, the ¥2.1M deal and the correction; the false claim did not become")
+        console.print("memory; the planted key and phone number are in no file, no git object, no index row.")
+    console.print(f"\n{time.monotonic() - started:.0f} s. The home is {home}: read MEMORY.md, `git log`, or ask it:")
+    console.print(f"  .venv/bin/memory search 预算冻结 --home {home}", markup=False)
+    return 1 if failures else 0
+
+
+def _clear(top: Path) -> None:
+    """Start anew, but only in a folder that an earlier demo made."""
+    if top.exists() and any(top.iterdir()) and not (top / MARKER).exists():
+        raise SystemExit(f"{top} is not empty and was not made by this demo; name another folder")
+    shutil.rmtree(top, ignore_errors=True)
+    top.mkdir(parents=True)
+    (top / MARKER).write_text("Made by `make demo`, which deletes this folder when it runs again.\n", encoding="utf-8")
+
+
+def _written(folder: Path, name: str, values: dict[str, str]) -> Path:
+    path = folder / name
+    path.write_text("\n".join(demo_data.load(name, values)) + "\n", encoding="utf-8")
+    return path
+
+
+def _step(title: str) -> None:
+    console.print()
+    console.print(Rule(title, align="left"))
+
+
+def _memory(*arguments: str) -> str:
+    return _run(str(Path(sys.executable).parent / "memory"), *arguments, shown="memory")
+
+
+def _run(program: str, *arguments: str, shown: str = "") -> str:
+    """Run a command as a user would, show it, and return what it printed."""
+    words = [f"'{word}'" if " " in word or "«" in word else word for word in arguments]
+    console.print(f"[bold]$ {shown or program} [/bold]", end="")
+    console.print(" ".join(words), markup=False)
+    done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
+    console.print(done.stdout.rstrip(), markup=False)
+    if done.returncode not in {0, 1}:
+        raise SystemExit(f"{shown or program} {arguments[0]} ended with exit code {done.returncode}")
+    return done.stdout
+
+
+def _missing(prompt: str) -> Iterator[str]:
+    for text in WANTED:
+        if text not in prompt:
+            yield f"the prompt does not hold {text!r}"
+
+
+def _leaks(home: Path, secrets: Sequence[str]) -> Iterator[str]:
+    """Places under *home* that hold a planted secret: files, the index among them, and git objects."""
+    needles = [secret.encode() for secret in secrets]
+    for path in sorted(home.rglob("*")):
+        if path.is_file() and any(needle in path.read_bytes() for needle in needles):
+            yield f"{path} holds a planted secret"
+    listed = subprocess.run(
+        ["git", "-C", str(home), "cat-file", "--batch-all-objects", "--batch"], stdout=subprocess.PIPE, check=True
+    ).stdout
+    if any(needle in listed for needle in needles):
+        yield "a git object holds a planted secret"
+
+
+def _false_claim(home: Path) -> Iterator[str]:
+    if "legacy_rounding.py" in (home / "MEMORY.md").read_text(encoding="utf-8"):
+        yield "MEMORY.md holds the claim that legacy_rounding.py was deleted, which git contradicts"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""What a home needs in order to work, looked at one thing at a time.
+
+A check that cannot be made fails and says why; it never stops the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from agent_home import history
+from agent_home.check import markdown_files, problems
+from agent_home.errors import HomeError
+from agent_home.home import Home
+from agent_home.quarantine import waiting
+
+__all__ = ["Check", "examine"]
+
+Status = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing looked at. *detail* says what was found and, unless it is ok, what to do."""
+
+    name: str
+    status: Status
+    detail: str
+
+
+def examine(home: Home, now: datetime) -> list[Check]:
+    """All checks, in the order in which a later one depends on an earlier one."""
+    looks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
+        ("manifest", lambda: _manifest(home)),
+        ("git", lambda: _git(home)),
+        ("files", lambda: _files(home)),
+        ("quarantine", lambda: _quarantine(home)),
+        ("model", lambda: _model(home)),
+        ("index", lambda: _index(home)),
+        ("prompt", lambda: _prompt(home, now)),
+    )
+    checks: list[Check] = []
+    for name, look in looks:
+        try:
+            checks += look()
+        except (HomeError, OSError, ValueError, ImportError, RuntimeError) as error:
+            checks.append(Check(name=name, status="failed", detail=" ".join(str(error).split())))
+    return checks
+
+
+def _manifest(home: Home) -> Iterator[Check]:
+    absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
+    absent = [file for file in absent if file != "BOOTSTRAP.md"]  # deleted once the agent knows its user
+    if absent:
+        detail = f"agent.toml names {', '.join(absent)}, which do not exist; `memory init` adds what is missing"
+        yield Check(name="manifest", status="warning", detail=detail)
+    else:
+        yield Check(name="manifest", status="ok", detail=f"{len(home.manifest.context)} context files")
+
+
+def _git(home: Home) -> Iterator[Check]:
+    head = history.head(home.root)
+    if (home.machine / "redo.json").exists():
+        detail = "a write was interrupted; the next write finishes it"
+        yield Check(name="git", status="warning", detail=detail)
+    by_hand = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
+    if by_hand:
+        detail = f"not committed: {', '.join(by_hand[:5])}; the next write to each commits it, or do it yourself"
+        yield Check(name="git", status="warning", detail=detail)
+    else:
+        yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _files(home: Home) -> Iterator[Check]:
+    found = problems(home)
+    if found:
+        first = found[0]
+        detail = f"{len(found)} problems, the first {first.file}:{first.line} {first.rule}; run `memory check`"
+        yield Check(name="files", status="failed", detail=detail)
+    else:
+        yield Check(name="files", status="ok", detail="every file is what it must be")
+
+
+def _quarantine(home: Home) -> Iterator[Check]:
+    held = list(waiting(home))
+    if held:
+        folder = home.relative(home.quarantine)
+        detail = f"{len(held)} texts wait for a person in {folder}, the first {held[0].id}: {held[0].reason}"
+        yield Check(name="quarantine", status="warning", detail=detail)
+    else:
+        yield Check(name="quarantine", status="ok", detail="nothing waits")
+
+
+def _model(home: Home) -> Iterator[Check]:
+    from recall.model import EmbeddingSettings, locate
+
+    location = locate(home.manifest.settings("embedding", EmbeddingSettings))
+    if location.ready:
+        yield Check(
+            name="model", status="ok", detail=f"{location.name} from {location.origin}, {location.folder or ''}"
+        )
+    else:
+        yield Check(name="model", status="warning", detail=f"search uses words alone: {location.detail}")
+
+
+def _index(home: Home) -> Iterator[Check]:
+    from recall.errors import RecallError
+    from recall.settings import RecallSettings
+    from recall.sync import ensure_fresh
+
+    try:
+        report = ensure_fresh(home, home.manifest.settings("recall", RecallSettings), None)
+    except RecallError as error:
+        yield Check(name="index", status="failed", detail=str(error))
+        return
+    if report.skipped:
+        detail = f"not indexed: {', '.join(report.skipped[:3])}"
+        yield Check(name="index", status="warning", detail=detail)
+    if report.degraded:
+        yield Check(name="index", status="warning", detail="; ".join(report.degraded))
+    elif report.pending:
+        detail = f"{report.pending} passages wait for vectors; run `memory sync`"
+        yield Check(name="index", status="warning", detail=detail)
+    else:
+        yield Check(name="index", status="ok", detail="in step with the files; `memory index verify` proves it")
+
+
+def _prompt(home: Home, now: datetime) -> Iterator[Check]:
+    """Every cut of the plain prompt is named here too: a silent one would be found by nobody."""
+    from assembler.prompt import Request, assemble
+
+    receipt = assemble(home, Request(now=now))
+    cuts = [s for s in receipt.sections if s.full_tokens > s.tokens]
+    share = f"{receipt.tokens} of {receipt.budget} tokens, {receipt.advice}"
+    if cuts:
+        names = ", ".join(f"{cut.name} ({cut.tokens} of {cut.full_tokens}: {cut.action})" for cut in cuts)
+        yield Check(name="prompt", status="warning", detail=f"{share}; cut: {names}")
+    else:
+        yield Check(name="prompt", status="ok", detail=f"{share}; nothing cut")
