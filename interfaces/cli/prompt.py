@@ -62,8 +62,8 @@ def prompt(
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
     """The receipt as a table, in lines."""
     yield (
-        f"{receipt.tokens} of {receipt.budget} tokens (tier {receipt.tier}, window {receipt.window}): {receipt.advice}; "
-        f"stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"
+        f"{receipt.tokens} of {receipt.budget} tokens (tier {receipt.tier}, window {receipt.window}): "
+        f"{receipt.advice}; stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"
     )
     if receipt.unchanged_prefix_tokens is not None:
         yield f"unchanged since the last prompt: {receipt.unchanged_prefix_tokens} leading tokens"
