@@ -3,9 +3,10 @@
 Kept are the words of the user and of the assistant, one turn for each line that has some. A line's ``uuid`` is the
 turn's id: the parts of one streamed message arrive one by one, and joining them would change a turn that was
 already imported when the file grew. Of tools, only what leaves a mark is kept, as a message with role ``tool`` and a
-line for each use (``Edit src/invoice.py``, ``Bash git commit -m ...``): which files a session touched is worth
-finding and checking, what it looked at is not. Left out are thinking, tool results, side chains of subagents, compact
-summaries, and what the program itself writes in the user's name.
+line for each use (``Edit src/invoice.py``, ``Bash git commit -m ...``) and for each commit that git reported
+(``[main 3f9c2e1] Round half to even``): which files and commits a session made is worth finding and checking, what it
+looked at is not. Left out are thinking, all other tool results, side chains of subagents, compact summaries, and what
+the program itself writes in the user's name.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _CHANGES = re.compile(
     r"(?:^|[;&|(]\s*)(?:sudo\s+)?(?:git\s+(?:-[cC]\s+\S+\s+)*"
     r"(?:commit|merge|revert|cherry-pick|rebase|reset|tag|push|mv|rm|init|clone)\b|rm\s|mv\s)"
 )
+#: How git reports a commit that it made.
+_COMMITTED = re.compile(r"^\[[^\]\s]+(?: \(root-commit\))? [0-9a-f]{7,40}\] \S.*$", re.MULTILINE)
 _NOTE_CHARS = 200
 _WRAPPERS = (
     "command-name|command-message|command-args|command-contents|local-command-stdout|local-command-stderr|"
@@ -91,7 +94,11 @@ def _left_out(row: Mapping[str, Any]) -> str:
 def _add_user(batch: Batch, row: Mapping[str, Any], session: str) -> None:
     content = row["message"]["content"]
     if _is_tool_result(row, content):
-        batch.skipped["tool-result"] += 1
+        commits = [_short(line) for result in _results(content) for line in _COMMITTED.findall(result)]
+        if commits:
+            batch.add(_message(row, session, "tool", "\n".join(commits), suffix=":tool"))
+        else:
+            batch.skipped["tool-result"] += 1
         return
     said = "\n\n".join(_texts(content))
     if said.startswith(_COMPACTED):
@@ -154,6 +161,13 @@ def _blocks(content: str | list[Any], kind: str) -> Iterator[Mapping[str, Any]]:
         yield from (block for block in content if isinstance(block, dict) and block.get("type") == kind)
 
 
+def _results(content: str | list[Any]) -> Iterator[str]:
+    """The texts that tools gave back."""
+    for block in _blocks(content, "tool_result"):
+        result = block.get("content")
+        yield from _texts(result if isinstance(result, str | list) else "")
+
+
 def _silence(content: str | list[Any]) -> str:
     """Why an assistant's line says nothing."""
     kinds = {kind for kind in ("tool_use", "thinking", "redacted_thinking") if any(_blocks(content, kind))}
@@ -193,7 +207,11 @@ def _note(block: Mapping[str, Any], cwd: str) -> str:
     command = " ".join(label(given.get("command")).split())
     if name not in _SHELL_TOOLS or not _CHANGES.search(command):
         return ""
-    return f"{name} {command if len(command) <= _NOTE_CHARS else command[: _NOTE_CHARS - 1] + '…'}"
+    return _short(f"{name} {command}")
+
+
+def _short(note: str) -> str:
+    return note if len(note) <= _NOTE_CHARS else note[: _NOTE_CHARS - 1] + "…"
 
 
 def _shown(path: str, cwd: str) -> str:

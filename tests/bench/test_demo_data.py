@@ -112,7 +112,8 @@ def test_the_coding_session_has_what_real_ones_have_and_keeps_only_what_was_said
     assert f"deleted {KEPT_FILE}" in said
     notes = [message.content for message in parsed.messages if message.role == "tool"]
     assert notes[:2] == ["Edit invoice.py", "Edit test_invoice.py"]
-    assert notes[2].endswith("git rev-parse --short HEAD")
+    assert notes[2].endswith("git commit -am 'Round half to even in invoice totals'")
+    assert notes[3] == f"[main {values['true_commit']}] Round half to even in invoice totals"
 
 
 @pytest.fixture

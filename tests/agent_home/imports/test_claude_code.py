@@ -141,6 +141,22 @@ def test_tools_that_change_something_leave_a_line_each() -> None:
     ]
 
 
+def test_of_tool_results_only_the_commits_that_git_reported_are_kept() -> None:
+    output = "3 passed\n[main 3f9c2e1] Round half to even\n 2 files changed\n[x] no commit [a b c1] either\n"
+    results = [
+        {"type": "tool_result", "tool_use_id": "t", "content": output},
+        {
+            "type": "tool_result",
+            "tool_use_id": "u",
+            "content": [text("[dev (root-commit) 0a1b2c3d] First"), {"type": "image"}],
+        },
+        {"type": "tool_result", "tool_use_id": "v"},
+    ]
+    (note,) = parse([row("user", results)]).messages
+    assert (note.id, note.role) == ("u1:tool", "tool")
+    assert note.content == "[main 3f9c2e1] Round half to even\n[dev (root-commit) 0a1b2c3d] First"
+
+
 def test_a_long_command_is_cut_with_a_mark() -> None:
     ((_, note),) = said(row("assistant", [tool("Bash", command="git commit -m " + "x" * 500)]))
     assert len(note) < 220
