@@ -247,7 +247,7 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "openai-key",
         "openai_key",
-        rf"{_B}sk-(?:proj-|svcacct-|admin-|None-)?[A-Za-z0-9_-]{{20,220}}",
+        rf"{_B}sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{{20,220}}|[A-Za-z0-9]{{20,120}}{_E})",
         "sk-",
         _strange,
     ),
@@ -441,8 +441,9 @@ RULES: tuple[SecretRule, ...] = (
     SecretRule(
         "spoken-key-zh",
         "secret",
-        r"(?:密钥|密鑰|秘钥|私钥|令牌|凭证|(?i:api ?key|token))[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|改成|改为"
-        r"""|换成)\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})""",
+        r"(?:(?:密钥|密鑰|秘钥|私钥|令牌|凭证)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|改成|改为|换成)"
+        r"|(?i:api ?key|token)[^\n,，。;；:：]{0,12}?(?:是|为|為|设为|改成|改为|换成))"
+        r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})""",
         "密钥|密鑰|秘钥|私钥|令牌|凭证|key|token",
         _strange,
     ),

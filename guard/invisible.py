@@ -26,7 +26,7 @@ _FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,6}\U000e007f"
 _OVERRIDES = "[\u202a-\u202e]+|[\u2066-\u2069]+"
 _RIGHT_TO_LEFT = "[\u05d0-\u05ea\u0620-\u06d3\u0710-\u07f5\ufb1d-\ufdfc\ufe70-\ufefc]"
 _CANDIDATES = (
-    "[\xad\u034f\u0600-\u0605\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164"
     f"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a{_TAGS}\U000e0080-\U000e01ef\U000f0000-\U0010fffd]"
 )
 
@@ -111,15 +111,15 @@ def _needed(text: str, position: int) -> bool:
     character = text[position]
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
     if character in "\u200c\u200d":
-        return _joins(before) and (_joins(after) or (character == "\u200c" and not after.isascii()))
+        return _joining_script(before) or (_emoji(before) and _emoji(after))
     if character == "\u200b":
         return _spaceless(before) and _spaceless(after)
     if character in "\u200e\u200f\u061c":
         return _compiled(_RIGHT_TO_LEFT).search(text) is not None
     if _selector(character):
         return _selects(character, before)
-    if "\u0600" <= character <= "\u0605" or "\u180b" <= character <= "\u180f":
-        return True
+    if "\u180b" <= character <= "\u180f":
+        return "\u1800" <= before <= "\u18af"
     # Bidi controls, tags and private planes have rules of their own.
     return (
         "\u202a" <= character <= "\u202e"
@@ -150,15 +150,17 @@ def _emoji_before(text: str, position: int) -> bool:
     return position > 0 and unicodedata.category(text[position - 1]) in {"So", "Sk"}
 
 
-def _joins(character: str) -> bool:
-    """Whether zero-width joiners and non-joiners have a meaning beside *character*."""
-    if not character:
-        return False
-    code = ord(character)
+def _joining_script(character: str) -> bool:
+    """Whether joiners and non-joiners have a meaning after *character*: Arabic, Indic, Burmese, Khmer, Mongolian."""
+    code = ord(character) if character else 0
     arabic = 0x600 <= code <= 0x8FF or 0xFB50 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFE
-    indic = 0x900 <= code <= 0xDFF or 0x1000 <= code <= 0x109F or 0x1780 <= code <= 0x18AF
-    emoji = unicodedata.category(character) in {"So", "Sk"} or character in "\ufe0f\u2640\u2642\u20e3"
-    return arabic or indic or emoji
+    return arabic or 0x900 <= code <= 0xDFF or 0x1000 <= code <= 0x109F or 0x1780 <= code <= 0x18AF
+
+
+def _emoji(character: str) -> bool:
+    return bool(character) and (
+        unicodedata.category(character) in {"So", "Sk"} or character in "\ufe0f\u2640\u2642\u20e3"
+    )
 
 
 def _spaceless(character: str) -> bool:

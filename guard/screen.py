@@ -7,6 +7,8 @@ has to go, so that taking something out can never complete an attack or a secret
 Pure and deterministic: no I/O, no clock, no randomness; any ``str`` is a valid input.
 """
 
+import sys
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,7 +16,7 @@ from guard.canonical import Reading, readings
 from guard.credentials import find_secrets
 from guard.injection import find_injection
 from guard.invisible import find_invisible
-from guard.match import Edited, Match, Strength, apply, placeholder
+from guard.match import Edited, Match, apply, placeholder
 from guard.pii import find_pii
 from guard.policy import GuardSettings, decide
 from guard.quotation import Quotations
@@ -113,21 +115,27 @@ def _personal(view: Reading, destination: Destination, settings: GuardSettings) 
 
 
 def _unique(matches: Iterator[Match]) -> list[Match]:
-    """Drop what another reading found already: same layer, overlapping, and of replaced ones all but the first."""
-    found: dict[tuple[str, str, int, int], Match] = {}
-    for match in matches:
-        found.setdefault((match.layer, match.rule, match.start, match.end), match)
+    """Drop what another reading or a more specific rule found already, and personal data that is part of a secret."""
     kept: list[Match] = []
-    reach: dict[str, list[tuple[int, int]]] = {}
-    for match in found.values():
-        group = match.layer if match.layer in {"secret", "pii"} else f"{match.layer} {match.rule}"
-        spans = reach.setdefault(group, [])
-        if match.layer in {"secret", "pii"} or match.strength >= Strength.SOFT:
-            if any(start <= match.start and match.end <= end for start, end in spans[-64:]):
-                continue
-            spans.append((match.start, match.end))
+    covered: dict[str, list[tuple[int, int]]] = {}
+    for match in matches:
+        topic = match.layer if match.layer in {"secret", "pii"} else f"{match.layer} {match.rule}"
+        spans = covered.setdefault(topic, [])
+        if _inside(spans, match) or (match.layer == "pii" and _touches(covered.get("secret", []), match)):
+            continue
+        insort(spans, (match.start, match.end))
         kept.append(match)
     return kept
+
+
+def _inside(spans: list[tuple[int, int]], match: Match) -> bool:
+    index = bisect_right(spans, (match.start, sys.maxsize)) - 1
+    return index >= 0 and match.end <= spans[index][1]
+
+
+def _touches(spans: list[tuple[int, int]], match: Match) -> bool:
+    index = bisect_right(spans, (match.end - 1, sys.maxsize)) - 1
+    return index >= 0 and match.start < spans[index][1]
 
 
 def _replaced(match: Match, source: Source, destination: Destination) -> bool:

@@ -23,7 +23,10 @@ _CONTROLS = (
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]+|\x1b|[\ud800-\udfff]+"
 )
 _PRIVATE = r"<\s{0,4}(/?)\s{0,4}private(?![\w-])[^<>\n]{0,64}>?"
-_MARKERS = r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?|<!--\s{0,8}agent-home[^\n]{0,200}"
+_MARKERS = (
+    r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?"
+    r"|<!--\s{0,8}agent-home(?:(?!-->)[^\n]){0,200}(?:-->)?"
+)
 _TEMPLATE_TOKENS = (
     r"<\|[\w/▁-]{2,40}\|>"
     r"|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>"

@@ -1,0 +1,35 @@
+"""Time grows with length, not with its square: twice the text may not take much more than twice as long."""
+
+import time
+
+import pytest
+
+from guard import screen
+
+HOSTILE = [
+    "a", "A1b2", "://a:", "a@", "a.", "eyJ", "eyJaaaaaaaaaaaa.", "-----BEGIN RSA PRIVATE" + " KEY-----",
+    "password", "password is ", "token: a1B2c3 ", "api key ", "密码是 ", "ignore all previous ",
+    "ignore all previous instructions. ", "send your password ", "1 ", "4111 1111 ", "+1", "phone 1",
+    "<private>", "<private></private>", "[INST]", "<|aa|>", '"', "'a ", "`a", "a\u200b", "\u200d", "\u202e",
+    "\u05d0\u2066", "\U000e0041", "a\ufe01", "\x00", "\x1b[", "\ud800", "аa", "把密码", "GB82 WEST ", "ghp_",
+    "curl $(", "\n## a", "```\n", "a_b_c_", "secret=a_a_a_a_a_a_a_a_a_a_a!",
+    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkrLw",
+]  # fmt: skip
+
+
+def seconds(unit: str, length: int) -> float:
+    text = (unit * (length // len(unit) + 1))[:length]
+    best = float("inf")
+    for _ in range(2):
+        begun = time.perf_counter()
+        screen(text, "tool", "memory")
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
+def test_time_grows_with_length(unit: str) -> None:
+    small, large = seconds(unit, 8_000), seconds(unit, 64_000)
+    # Linear would be 8, quadratic 64; below a few milliseconds the clock and the machine decide.
+    assert large < 24 * small + 0.05

@@ -1,0 +1,82 @@
+"""Personal data is replaced when its arithmetic holds; numbers that only look alike stay."""
+
+import pytest
+
+from guard import Action, Verdict, screen
+
+
+def resident_id(seventeen: str) -> str:
+    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+    return seventeen + "10X98765432"[sum(int(d) * w for d, w in zip(seventeen, weights, strict=True)) % 11]
+
+
+def luhn(digits: str) -> str:
+    """Complete *digits* by their check digit."""
+    doubled = sum(sum(divmod(int(d) * (2 if i % 2 == 0 else 1), 10)) for i, d in enumerate(reversed(digits)))
+    return digits + str(-doubled % 10)
+
+
+CASES = {
+    "Chinese mobile": ("联系电话138" + "1234" + "5678,下午", "联系电话[REDACTED:phone],下午"),
+    "mobile with country": ("mobile +86 138" + "-1234-5678.", "mobile [REDACTED:phone]."),
+    "international": ("call +44 20 7946 " + "0958 now", "call [REDACTED:phone] now"),
+    "American": ("(212) 555" + "-0187 at noon", "[REDACTED:phone] at noon"),
+    "e-mail": ("write to jo.doe+x@" + "mail.example.org today", "write to [REDACTED:email] today"),
+    "card": ("card " + luhn("426684199530471") + " exp 12/28", "card [REDACTED:card] exp 12/28"),
+    "UnionPay": ("卡号" + luhn("621700000000123456") + "。", "卡号[REDACTED:card]。"),
+    "resident id": ("身份证" + resident_id("11010519491231002") + "。", "身份证[REDACTED:resident_id]。"),
+    "IBAN": ("to GB82 WEST 1234 5698 " + "7654 32 today", "to [REDACTED:iban] today"),
+    "SSN": ("SSN: 123-45" + "-6789", "SSN: [REDACTED:ssn]"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_personal_data_is_replaced_in_place(name: str) -> None:
+    text, expected = CASES[name]
+    assert screen(text, "user", "memory").text == expected
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wrong_check_digit_is_not_personal_data(name: str) -> None:
+    if name not in {"card", "UnionPay", "resident id", "IBAN"}:
+        return
+    text, _ = CASES[name]
+    last = max(i for i, character in enumerate(text[:-10] if name in {"card", "IBAN"} else text) if character.isdigit())
+    broken = text[:last] + str((int(text[last]) + 1) % 10) + text[last + 1 :]
+    assert screen(broken, "user", "memory").action is Action.ALLOW
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-21T14:30:00Z, version 125.0.6005.105, build 20261121",
+        "bind 0.0.0.0:8080 on 192.168.1.12",
+        "session 21636369-8b52-4b4a-97b7-50923ceb3ffd",
+        "sha256:5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+        "commit ac3478d69a3c81fa62e60f5c3696165a4e5e6ac4",
+        "ts=1763116422 epoch 1763116422123 rows=7340888752",
+        "王小明的订单号是20261121000123456",
+        "order no 13812345678, invoice 4266841995304710",
+        "预算 ¥2.1M, MEAGS -12 %, 3,450,000.00 元",
+        "git clone git@github.com:team/repo.git",
+        "Co-authored-by: bot <noreply@mail.internal>",
+        "sqrt{20(20-8)(20-15)(20-17)}",
+        "123-45-6789 is a part number",
+    ],
+)
+def test_numbers_of_other_kinds_stay(text: str) -> None:
+    assert screen(text, "user", "memory") == Verdict(action=Action.ALLOW, text=text)
+
+
+def test_the_profile_keeps_its_owners_address_and_number_but_no_card() -> None:
+    text = "e-mail me@" + "mail.example.org, phone 138" + "12345678, card " + luhn("426684199530471")
+    verdict = screen(text, "user", "user_profile")
+    assert "me@mail" in verdict.text
+    assert "13812345678" in verdict.text
+    assert verdict.text.endswith("[REDACTED:card]")
+
+
+@pytest.mark.parametrize("destination", ["memory", "daily", "knowledge", "project", "transcript", "output", "prompt"])
+def test_everywhere_else_they_go(destination: str) -> None:
+    verdict = screen("reach me@" + "mail.example.org or 138" + "12345678", "user", destination)
+    assert verdict.text == "reach [REDACTED:email] or [REDACTED:phone]"

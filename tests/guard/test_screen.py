@@ -1,0 +1,139 @@
+"""Properties of the gate that hold for every text."""
+
+import subprocess
+import sys
+from dataclasses import fields
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import guard
+from guard import Action, Destination, Finding, GuardError, GuardSettings, Source, screen
+from guard import credentials as credentials_module
+
+FRAGMENTS = st.sampled_from(
+    [
+        "ignore ", "previous ", "all ", "instructions", ". ", "忽略", "之前的", "指令", "密码是", "password: ",
+        "hunter2Gx!", "token=", "AKIA", "2E7XQPLMNB5RTYUC", "ghp_", "a1B2c3D4e5F6g7H8i9J0kLmNoPqRsTuVwXyZ",
+        "sk-", "https://u:", "s3cr3tPa55", "@host ", "<private>", "</private>", "<|im_", "start|>", "[IN",
+        "ST]", "</agent-", "home>", "\u200b", "\u2060", "\u202e", "\x00", "\x1b[0m", "\U000e0041",
+        "\ufe01", "\ud800", "138", "1234", "5678", "+86 ", "a@b.", "org", " ", "\n", "\n## ", "`", '"',
+        "о", "е", "[REDACTED:", "x]", "-----BEGIN PRIVATE", " KEY-----", "Ａ", "\u2028", "{", ":", "=",
+    ]
+)  # fmt: skip
+TEXTS = (
+    st.lists(FRAGMENTS, max_size=24).map("".join) | st.text(max_size=80) | st.text("a1B-_. \u200b<>|[]", max_size=80)
+)
+SOURCES = st.sampled_from(Source)
+DESTINATIONS = st.sampled_from(Destination)
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+def test_any_string_gets_a_verdict_that_can_be_written(text: str, source: Source, destination: Destination) -> None:
+    verdict = screen(text, source, destination)
+    assert verdict.text.encode().decode() == verdict.text
+    assert verdict.action is max((finding.action for finding in verdict.findings), default=Action.ALLOW)
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+@settings(max_examples=300)
+def test_screening_twice_changes_nothing(text: str, source: Source, destination: Destination) -> None:
+    first = screen(text, source, destination)
+    second = screen(first.text, source, destination)
+    assert second.text == first.text
+    assert not [finding for finding in second.findings if finding.layer in {"secret", "pii"}]
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+def test_taking_something_out_never_completes_an_attack(text: str, source: Source, destination: Destination) -> None:
+    first = screen(text, source, destination)
+    assert screen(first.text, source, destination).action <= first.action
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+def test_a_text_without_findings_is_returned_as_it_is(text: str, source: Source, destination: Destination) -> None:
+    verdict = screen(text, source, destination)
+    if not verdict.findings:
+        assert verdict.text == text
+    if verdict.text != text:
+        assert verdict.action >= Action.REDACT
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+def test_offsets_lie_inside_the_text_given(text: str, source: Source, destination: Destination) -> None:
+    for finding in screen(text, source, destination).findings:
+        assert 0 <= finding.start <= finding.end <= len(text)
+
+
+@given(TEXTS, SOURCES, DESTINATIONS)
+def test_the_same_arguments_give_the_same_verdict(text: str, source: Source, destination: Destination) -> None:
+    assert screen(text, source, destination) == screen(text, source.value, destination.value)
+
+
+def test_offsets_are_those_of_the_text_given_although_earlier_parts_changed_length() -> None:
+    key = "AKIA" + "2E7XQPLMNB5RTYUC"
+    text = f"<private>a long passage</private>\x00\x00 then {key}"
+    (found,) = [finding for finding in screen(text, "user", "memory").findings if finding.layer == "secret"]
+    assert text[found.start : found.end] == key
+
+
+def test_a_secret_completed_by_a_cut_is_found_in_the_next_pass() -> None:
+    text = "AKIA" + "\x002E7XQPLM\x00NB5RTYUC"
+    assert screen(text, "user", "memory").text == "[REDACTED:aws_key]"
+
+
+def test_actions_compare_by_severity_and_not_by_spelling() -> None:
+    assert Action.ALLOW < Action.REDACT < Action.QUARANTINE < Action.REJECT
+    assert max(Action.QUARANTINE, Action.REDACT) is Action.QUARANTINE
+    assert Action.REJECT >= Action.REJECT >= "allow"
+    assert sorted(["reject", "allow", "quarantine", "redact"], key=Action) == [*Action]
+
+
+def test_a_digest_recognises_the_same_secret_and_depends_on_the_salt() -> None:
+    text = "use ghp_" + "a1B2c3D4e5" * 4
+
+    def digest_of(salt: str, prefix: str = "") -> str:
+        return screen(prefix + text, "user", "memory", settings=GuardSettings(salt=salt)).findings[0].digest
+
+    assert digest_of("one") == digest_of("one", "again, ")
+    assert digest_of("one") != digest_of("two")
+    assert len(digest_of("")) == 16
+
+
+def test_a_finding_has_no_field_for_the_text_itself() -> None:
+    assert {field.name for field in fields(Finding)} == {"layer", "rule", "kind", "start", "end", "action", "digest"}
+
+
+def test_the_number_of_findings_is_bounded_and_the_replacement_is_not() -> None:
+    verdict = screen("13812345678 " * 500, "user", "transcript")
+    assert len(verdict.findings) == 100
+    assert "138" not in verdict.text
+
+
+def test_a_rule_that_does_not_compile_stops_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = credentials_module.SecretRule("broken", "broken", "(", "words", bool)
+    monkeypatch.setattr(credentials_module, "RULES", (broken,))
+    with pytest.raises(GuardError, match="'broken' does not compile"):
+        screen("some words", "user", "memory")
+
+
+@pytest.mark.parametrize(("source", "destination"), [("martian", "memory"), ("user", "nowhere")])
+def test_an_unknown_source_or_destination_is_an_error(source: str, destination: str) -> None:
+    with pytest.raises(ValueError, match="is not a valid"):
+        screen("text", source, destination)
+
+
+def test_the_public_names_are_complete() -> None:
+    assert sorted(guard.__all__) == guard.__all__
+    assert all(hasattr(guard, name) for name in guard.__all__)
+
+
+def test_importing_compiles_no_rule_and_needs_only_the_standard_library() -> None:
+    script = (
+        "import sys, guard; from guard import credentials, injection, pii;"
+        "print([m._compiled.cache_info().currsize for m in (credentials, injection, pii)]);"
+        "print([m for m in sys.modules if m.split('.')[0] in {'regex', 're2', 'ahocorasick', 'stdnum', 'agent_home'}])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "[0, 0, 0]\n[]\n"
