@@ -205,7 +205,10 @@ _KEY_LIKE = (
     r"|apikey|token|secret|credentials?|auth(?![a-z])"
 )
 _WORD_LIKE = r"passw(?:or)?d|passphrase|passwd|passcode|pwd|db[_-]?pass|\bpass"
-_ASSIGNS = r"""["'`\]]{0,2}\s{0,4}(?::=|=>|->|={1,2}|:)\s{0,4}"""
+_ASSIGNS = (
+    r"""["'`\]]{0,2}\s{0,4}(?:(?:string|String|str)\s{0,2})?"""
+    r"""(?:[:?.+]{0,3}={1,3}|=>|->|:|>|(?<=["']),(?=\s{0,2}["']))\s{0,6}"""
+)
 _BARE = r"""[^\s"'`,;<>(){}\[\]|]"""
 
 
