@@ -5,6 +5,7 @@ Doing it again adds what is missing and changes nothing that is there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -49,7 +50,7 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
     with transaction(home, actor="init", message=f"Make the home of {called}", source="user", now=now) as edits:
         for path, text in template_files():
             if not _is_there(root, path):
-                edits.write(path, text.replace("{{name}}", called))
+                edits.write(path, text.replace("{{name}}", _quoted(called) if path == MANIFEST else called))
         for seed in seeds:
             _plant(edits, seed, now)
     for folder in _FOLDERS:
@@ -69,6 +70,11 @@ def template_files() -> Iterator[tuple[str, str]]:
 def _template() -> Path:
     with resources.as_file(resources.files("agent_home.template")) as folder:
         return folder
+
+
+def _quoted(name: str) -> str:
+    """*name* as it stands between the quotes of a TOML string."""
+    return json.dumps(name, ensure_ascii=False)[1:-1]
 
 
 def _is_there(root: Path, path: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -122,10 +122,18 @@ class LazyGroup(click.Group):
             raise TypeError(f"{self.lazy[cmd_name]} is no command")
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            _refuse(ctx, error)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except click.exceptions.ClickException:
+        except click.UsageError as error:
+            _refuse(error.ctx or ctx, error)
+        except click.ClickException:
             raise
         except BrokenPipeError:
             _discard_output()
@@ -145,6 +153,16 @@ def exit_code(error: BaseException) -> int | None:
         if code is not None:
             return code
     return None
+
+
+def _refuse(context: click.Context, error: click.UsageError) -> NoReturn:
+    """Wrong usage as one line: click would print three."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message())
+        context.exit(2)
+    hint = f"`{context.command_path} --help` explains"
+    click.echo(f"memory: {' '.join(error.format_message().split()).rstrip('.')}; {hint}", err=True)
+    context.exit(2)
 
 
 def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime:
