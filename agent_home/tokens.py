@@ -36,8 +36,8 @@ VOCABULARIES: tuple[str, ...] = tuple(token_weights.VOCABULARIES)
 _UNIT = 1000
 # A longer run is cut: it bounds the memory of the cache and the time for a megabyte without a space.
 _LONGEST_RUN = 64
-# Up to so many white-space characters in a row are one token in the vocabularies looked at.
-_LONGEST_BLANK = 80
+# So many white-space characters in a row are about one token: more for spaces, fewer for line ends.
+_LONGEST_BLANK = 32
 # In these kinds at most so many further entries cost a share; the ones after them cost a whole token each.
 _GRADED = ("lower", "title", "upper", "mixed", "signs")
 _SHARED_ENTRIES = 2
@@ -116,15 +116,15 @@ class Table:
         entries = self._count(signs if len(signs) == len(piece) else signs + "\n")
         word = piece if piece[0].isalpha() else piece[1:]
         if not word[:1].isalpha():
-            return _graded(1, "signs", entries) if signs.isascii() else Cover(1, "symbols", entries - 1)
+            return _graded("signs", entries) if signs.isascii() else Cover(1, "symbols", entries - 1)
         kind = _script(word)
         if word is piece:
-            return _graded(1, kind, entries)
+            return _graded(kind, entries)
         if piece[0] == " ":
-            return _graded(1, kind + " after space", entries)
-        if entries > (alone := self._count(word)):
-            return _graded(2, kind, alone)
-        return _graded(1, kind + " after sign", entries)
+            return _graded(kind + " after space", entries)
+        if entries > self._count(word):
+            return _graded(kind + " apart from sign", entries)
+        return _graded(kind + " after sign", entries)
 
     def _count(self, piece: str) -> int:
         data = piece.encode("utf-8", "surrogatepass")
@@ -168,10 +168,10 @@ def _unpack(packed: str) -> list[bytes]:
     return entries
 
 
-def _graded(fixed: int, kind: str, entries: int) -> Cover:
+def _graded(kind: str, entries: int) -> Cover:
     """One token missing from the table explains two or three entries; more are no token of any vocabulary."""
     further = min(entries - 1, _SHARED_ENTRIES) if kind.startswith(_GRADED) else entries - 1
-    return Cover(fixed + entries - 1 - further, kind, further)
+    return Cover(entries - further, kind, further)
 
 
 def _script(word: str) -> str:
