@@ -54,31 +54,32 @@ _CHINESE: dict[Action, str] = {
     "renamed": "重命名|改名|移动到|移到",
 }
 _VERBS: list[tuple[Action, re.Pattern[str]]] = [
-    *((action, re.compile(rf"\b(?:{words})\b", re.I)) for action, words in _ENGLISH.items()),
+    *((action, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for action, words in _ENGLISH.items()),
     *((action, re.compile(words)) for action, words in _CHINESE.items()),
 ]
 _BY_COMMIT: list[tuple[Action, re.Pattern[str]]] = [
-    (action, re.compile(rf"\b(?:{words})\b", re.I)) for action, words in _PRESENT.items()
+    (action, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for action, words in _PRESENT.items()
 ]
 #: «an updated version», «are created when»: no report of something done.
 _DESCRIBES = re.compile(
-    r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$", re.I
+    r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
+    re.IGNORECASE,
 )
 _PLANNED = re.compile(
     r"(?:\b(?:will|shall|should|must|could|would|can|may|might|needs?|going|want|wants|plan|plans|let'?s|have|has|if|when|"
     r"once|until|before|after)\s+(?:to\s+|not\s+)*(?:be|get|being)\s+(?:\w+\s+)?|\bto be (?:\w+ )?|\b(?:being|be) |"
     r"\b(?:if|once|when|until|before|unless)\b[^,;]{0,60})$",
-    re.I,
+    re.IGNORECASE,
 )
 _PLANNED_ZH = re.compile(
     r"(?:要|将(?!`|\s*`|[^,。;]{1,40}$)|会|准备|计划|打算|应该|应当|可以|需要|需|待|请|帮我|记得|建议|想|能|如果|等到|正在|是否|"
     r"下一步|再|去|不要|别|必须|希望|让我|我来)[^,。;,;了已]{0,8}$"
 )
-_NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?:\w+\s+){0,2}$", re.I)
+_NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;,;]{0,4}$")
 _DONE_ZH = re.compile(r"了|已|完|好|掉")
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.I)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
 _EXTENSIONS = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|kt|kts|go|rs|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|md|mdx|rst|txt|"
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"
@@ -92,61 +93,66 @@ _QUOTED_PATH = re.compile(
     r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile))`"
 )
 _PRODUCT = re.compile(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
-_CALL = re.compile(r"(?<![A-Za-z0-9_.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\(\)", re.A)
+_CALL = re.compile(r"(?<![A-Za-z0-9_.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\(\)", re.ASCII)
 _SNAKE = re.compile(
-    r"(?<![A-Za-z0-9_/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![A-Za-z0-9_/-])", re.A
+    r"(?<![A-Za-z0-9_/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![A-Za-z0-9_/-])",
+    re.ASCII,
 )
-_CAMEL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.A)
-_QUOTED_CALL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.A)
+_CAMEL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.ASCII)
+_QUOTED_CALL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.ASCII)
 _TAG = re.compile(
-    r"(?<![A-Za-z0-9_./-])v\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|a|b|dev)\.?\d*)?(?![A-Za-z0-9_/]|\.\d)", re.A
+    r"(?<![A-Za-z0-9_./-])v\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|a|b|dev)\.?\d*)?(?![A-Za-z0-9_/]|\.\d)", re.ASCII
 )
 _VERSION = re.compile(
-    r"(?:version|release|tag|版本|标签)\s*(?:to\s+|为|到|号)?\s*`?(?P<name>\d+\.\d+(?:\.\d+)?)(?![\d.]*\d)", re.I
+    r"(?:version|release|tag|版本|标签)\s*(?:to\s+|为|到|号)?\s*`?(?P<name>\d+\.\d+(?:\.\d+)?)(?![\d.]*\d)",
+    re.IGNORECASE,
 )
 _HASH = re.compile(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
 _COMMIT_WORD = re.compile(
-    r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|提交|推送|合并|回滚", re.I
+    r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|提交|推送|合并|回滚",
+    re.IGNORECASE,
 )
 _PLACE = re.compile(
     r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under)\s+(?:the\s+)?(?:file\s+|module\s+)?|在|到|从|里的|往)\s*`?$",
-    re.I,
+    re.IGNORECASE,
 )
 _AFTER = re.compile(
     r"^`?\s*(?:(?:file|module|function|class|helper|script|method|文件|模块|函数|类|脚本|方法)\s*)?"
     r"(?:(?:was|were|is|are|has been|have been|had been|got|now|already|also|both|all)\s+|已经|已|被|都|也|给|从[^,。]{0,12}?)*$",
-    re.I,
+    re.IGNORECASE,
 )
 _TARGET = re.compile(
     r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|重命名为|改名为|移到|移动到|为|成)\s*`?$",
-    re.I,
+    re.IGNORECASE,
 )
 _WORK_NOUN = re.compile(
     r"\b(?:scripts?|tests?|functions?|modules?|class(?:es)?|methods?|endpoints?|configs?|configuration|pipelines?|reports?|docs?|"
     r"documentation|readme|branch(?:es)?|pull requests?|PRs?|commits?|patch(?:es)?|migrations?|schemas?|tables?|dashboards?|"
     r"spreadsheets?|slides|decks?|bugs?|regressions?|builds?|dependenc(?:y|ies)|parser|index|API|CLI|workflows?|jobs?)\b"
     r"|脚本|测试|函数|模块|接口|配置|报告|文档|分支|补丁|表格|看板|缺陷|漏洞|代码|依赖|流水线|索引|邮件草稿|幻灯片|方案文档",
-    re.I,
+    re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(
     r"^(?:ok(?:ay)?[,.]\s*|done[,.:!]\s*|great[,.!]\s*|all set[,.:]\s*|好的?[,,。]\s*|完成[,,。]\s*)*"
     r"(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:now\s+|also\s+|just\s+|already\s+)*)?$",
-    re.I,
+    re.IGNORECASE,
 )
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.A)
-#: Words that every report of work holds; that two texts share them proves nothing.
-_COMMON = frozenset(
-    """a an the this that these those it its i we you they he she my our your their me us and or but so then also both all any
-    some each now just already still only very more most much new old is are was were be been being has have had do does did
-    done not no to in into of for from by with without on at as up out off over under about after before when while because
-    commit commits committed hash sha pushed merged landed branch main master head repo repository file files code change
-    changes changed fix fixes fixed add adds added remove removes removed delete deletes deleted update updates updated create
-    creates created implement implemented introduce introduced write wrote written build built make made use uses used using
-    work works working issue issues problem problems bug bugs version release released tagged tag complete completed finish
-    finished rename renamed move moved refactor refactored rewrite rewrote resolve resolved latest last first one two which
-    there here today yesterday please ok okay yes will can should session sessions function method class module test tests
-    which what how who where well as per via see done""".split()
-)
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.ASCII)
+#: Words that every report of work holds: that two texts share them proves nothing.
+_COMMON_WORDS = """
+    a an the this that these those it its i we you they he she my our your their me us and or but so then also
+    both all any some each now just already still only very more most much new old is are was were be been being
+    has have had do does did done not no to in into of for from by with without on at as up out off over under
+    about after before when while because commit commits committed hash sha pushed merged landed branch main
+    master head repo repository file files code change changes changed fix fixes fixed add adds added remove
+    removes removed delete deletes deleted update updates updated create creates created implement implemented
+    introduce introduced write wrote written build built make made use uses used using work works working issue
+    issues problem problems bug bugs version release released tagged tag complete completed finish finished rename
+    renamed move moved refactor refactored rewrite rewrote resolve resolved latest last first one two which there
+    here today yesterday please ok okay yes will can should session sessions function method class module test
+    tests what how who where well per via see
+"""
+_COMMON = frozenset(_COMMON_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +221,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     assertions = tuple(_assertions(prose, subjects, verbs)) if verbs else ()
     first = verbs[0] if verbs else None
     words = content_words(_without(prose, subjects, commits))
-    if not commits and not assertions and len(words) < 3:
+    if not commits and not assertions and (len(words) < 3 or not is_completed_work(text, role)):
         return None
     return Claim(
         text=text,
@@ -272,7 +278,7 @@ def _commits(text: str) -> tuple[tuple[str, ...], bool]:
     for match in _HASH.finditer(text):
         name = match["hash"]
         mixed = re.search(r"\d", name) and re.search(r"[a-f]", name)
-        named = re.search(r"(?:commit|sha|hash|revision|提交)\W{0,3}$", text[: match.start()], re.I)
+        named = re.search(r"(?:commit|sha|hash|revision|提交)\W{0,3}$", text[: match.start()], re.IGNORECASE)
         if (mixed and (len(name) <= 12 or len(name) == 40)) or named:
             found.append(name)
     return tuple(dict.fromkeys(found)), strict
@@ -361,7 +367,7 @@ def _governing(text: str, subjects: list[_Subject], index: int, verbs: list[_Ver
         return before[-1]
     later = [verb for verb in verbs if verb.start >= subject.end]
     joined = later and all(
-        re.fullmatch(r"`?\s*(?:,|,|、|and|or|和|与|及|以及)*\s*`?", text[a.end : b.start], re.I)
+        re.fullmatch(r"`?\s*(?:,|,|、|and|or|和|与|及|以及)*\s*`?", text[a.end : b.start], re.IGNORECASE)
         for a, b in zip(subjects[index:], subjects[index + 1 :], strict=False)
         if b.end <= later[0].start
     )

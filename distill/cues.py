@@ -43,7 +43,7 @@ _LABELS: tuple[tuple[ItemKind, str], ...] = (
     ("preference", r"(?:standing |user )?preferences?|偏好|个人偏好|长期偏好"),
     (
         "open_thread",
-        r"to-?dos?|open (?:questions?|threads?|items?|issues?|points?)|still open|unresolved|pending|tb[dc]|blockers?|"
+        r"to-?dos?|open(?: questions?| threads?| items?| issues?| points?)?|still open|unresolved|pending|tb[dc]|blockers?|"
         r"待(?:确认|定|办|跟进|核实|解决|讨论)(?:事项|问题)?|未决(?:事项|问题)?|遗留(?:问题|事项)?|开放问题",
     ),
     (
@@ -52,16 +52,21 @@ _LABELS: tuple[tuple[ItemKind, str], ...] = (
     ),
     ("deliverable", r"deliver(?:ed|ables?)|shipped|done|completed|交付(?:物|内容|成果)?|产出|已?完成|已交付"),
 )
+#: Words that open sentences as well: only a colon makes them labels.
+_NEEDS_COLON = frozenset({
+    "open", "next", "done", "pending", "completed", "agreed", "decided", "shipped", "delivered", "corrected", "unresolved",
+    "发现", "总结", "决定", "完成", "定了", "更正", "纠正", "后续", "下一步", "决策", "教训", "复盘", "待定", "待办",
+})  # fmt: skip
 _LABEL = re.compile(
     r"^[^\w一-鿿]{0,3}\s*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS) + r")"
     r"(?:\s*[((][^()()]{0,40}[))])?(?P<end>\s*[::]\s*|\s+[—–-]{1,2}\s+|\s*——?\s*|\s*$)",
-    re.I,
+    re.IGNORECASE,
 )
 #: A heading or a line ending in a colon opens a list only with these: "### Conclusion" over an essay says little.
 _CONDITION = re.compile(
     r"^(?:and |but |so |,)?(?:if|when|whenever|unless|suppose|imagine|should you|in case|depending|whether|once|before|after)\b|"
     r"^(?:如果|要是|假如|假设|万一|若|当|一旦|除非)",
-    re.I,
+    re.IGNORECASE,
 )
 
 
@@ -73,7 +78,7 @@ class _Cue:
 
 
 def _cue(kind: ItemKind, *patterns: str, roles: Collection[str] = ("user", "assistant")) -> _Cue:
-    return _Cue(kind, re.compile("|".join(patterns), re.I), roles)
+    return _Cue(kind, re.compile("|".join(patterns), re.IGNORECASE), roles)
 
 
 _USER = ("user",)
@@ -139,7 +144,7 @@ _CUES: tuple[_Cue, ...] = (
         r"\bplease (?:always|never)\b",
         r"\bI (?:like|want|need) (?:my|all|all my|your|the) (?:\w+ ){0,2}(?:answers?|replies|responses?|reports?|summaries|code|emails?|tables?|"
         r"numbers|charts)\b.{1,60}",
-        r"以后(?:都|请|一律|不要|别|每次|默认|所有|的?(?:回答|回复|报告|代码|数字|总结))|今后(?:都|请|一律|不要|别)|从现在(?:开始|起)",
+        r"以后[^,。,;;]{0,12}(?:都|一律|默认)|以后(?:都|请|一律|不要|别|每次|默认|所有|的?(?:回答|回复|报告|代码|数字|总结))|今后(?:都|请|一律|不要|别)|从现在(?:开始|起)",
         r"我(?:个人)?(?:更|比较|一向|一直)?(?:偏好|倾向于?|习惯用|更喜欢|喜欢你)|(?:请|麻烦)(?:你)?(?:始终|一律|每次都|总是|务必每次)|"
         r"永远(?:不要|别)|^(?:一律|默认)(?:用|使用|不|按)|记住[::,,]",
         roles=_USER,
@@ -174,7 +179,7 @@ _CUES: tuple[_Cue, ...] = (
 _ADVICE = re.compile(
     r"\b(?:should|could|would|can|may|might|will|aim|ensure|consider|suppose|example|e\.g|trying|hope|want|trouble|understand|"
     r"you|your|let['’]s)\b|比如|例如|假设|可以|应该|建议|希望|你的?",
-    re.I,
+    re.IGNORECASE,
 )
 _MAX_FACT_CHARS = 200
 #: A figure that a review turns on: money with a sign, or a percentage.
@@ -185,12 +190,12 @@ _BARE = re.compile(
     r"^(?:no|nope|wrong|incorrect|not quite|that(?:['’]s| is) (?:wrong|incorrect|not (?:right|correct|true))|correction|actually|"
     r"不对|错了|不准确|说错了|我说错了|搞错了|你?(?:搞|弄|说|写|算|记)错了|数字(?:不对|错了|有误)|更正一下|纠正一下|这(?:个|里)(?:不对|错了|有误))"
     r"[\s,.:;!—–,。!:-]*$",
-    re.I,
+    re.IGNORECASE,
 )
 _STATES = re.compile(
-    r"\b(?:it|that|this|the|they)\b.{0,60}\b(?:is|are|was|were|should)\b|\b(?:it|that)['’]s\b|\d", re.I
+    r"\b(?:it|that|this|the|they)\b.{0,60}\b(?:is|are|was|were|should)\b|\b(?:it|that)['’]s\b|\d", re.IGNORECASE
 )
-_CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.I)
+_CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,9 +213,11 @@ def label_of(line: str) -> Label | None:
     Label(kind='conclusion', rest='MEAGS -12 %')
     """
     match = _LABEL.match(line)
-    if match is None or (match["end"].strip() in {"-", "–", "--"} and match["next_step"]):
+    if match is None:
         return None
     kind = next(kind for kind, _ in _LABELS if match[kind] is not None)
+    if match[kind].casefold() in _NEEDS_COLON and match["end"].strip() not in {":", ":"}:
+        return None
     return Label(kind=kind, rest=line[match.end() :].strip())
 
 

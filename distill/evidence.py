@@ -55,6 +55,11 @@ class Window:
     since: float = 0.0
     until: float = float("inf")
 
+    @property
+    def known(self) -> bool:
+        """Whether the session has times at all; without them every commit may have been in it, and none surely."""
+        return self.since > 0
+
     def holds(self, ts: float) -> bool:
         return self.since <= ts <= self.until
 
@@ -223,6 +228,8 @@ def _path_changed(
 ) -> _Finding:  # fmt: skip
     wanted = {commit.commit for commit in named}
     recent = [change for change in changes if (change.commit in wanted if named else window.holds(change.ts))]
+    if not named and not window.known:
+        return _unsure("the session has no times")
     for change in recent:
         commit = repository.commit(change.commit)
         if _agrees(claim, commit, repository, half=True):
@@ -248,7 +255,7 @@ def _symbol(
     if item.action in {"added", "removed"}:
         rule = _symbol_added if item.action == "added" else _symbol_removed
         return rule(item, changes, by_named, repository, window)
-    for change in by_named or [change for change in changes if window.holds(change.ts)]:
+    for change in by_named or [change for change in changes if window.known and window.holds(change.ts)]:
         if _agrees(claim, repository.commit(change.commit), repository, half=True):
             return _verified(change.short, f"{item.subject} in its patch")
     return _unsure(f"no commit of that time shows a change of {item.subject}")
@@ -312,7 +319,7 @@ def _tag(
             return _verified(repository.commit(commit).short, f"tag {name}")
     if named:
         return _by_commit(claim, named, repository)
-    for found in repository.commits_between(window.since, min(window.until, 2**40)):
+    for found in repository.commits_between(window.since, window.until) if window.known else ():
         if bare in re.findall(r"\d+(?:\.\d+)+", found.message):
             return _verified(found.short, f"its message names {bare}")
     return _unsure(f"no tag {item.subject}")
@@ -331,9 +338,9 @@ def _by_commit(claim: Claim, named: Sequence[CommitFound], repository: Repositor
 
 def _by_words(claim: Claim, repository: Repository, window: Window) -> _Finding:
     """A claim without names: nearly all its words must agree with one commit of the session's time."""
-    if window.since <= 0 or len(claim.words) < _MIN_WORDS:
+    if not window.known or len(claim.words) < _MIN_WORDS:
         return _unsure("names nothing that git knows")
-    for commit in repository.commits_between(window.since, min(window.until, 2**40)):
+    for commit in repository.commits_between(window.since, window.until):
         known = _words_of(commit)
         hits = [word for word in claim.words if word in known]
         missing = len(claim.words) - len(hits)

@@ -26,7 +26,7 @@ _CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
 #: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
 _END = re.compile(r"(?:[。!?]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]）》]*\s*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z]|\d{1,2})\.$", re.I
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
 _QUESTION = re.compile(r"[??][”’」』\")）》]*$|(?:吗|么|呢)[。!.!~]*$")
 _ELLIPSIS = "…"

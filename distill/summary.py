@@ -33,9 +33,9 @@ _SPOKEN = ("user", "assistant")
 _GREETING = re.compile(
     r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)"
     r"(?:[ ,,.!!。]+|$))+",
-    re.I,
+    re.IGNORECASE,
 )
-_TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.M)
+_TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
 _NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
 
 

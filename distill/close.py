@@ -1,0 +1,347 @@
+"""Closing a session: what was said since its last closing becomes a section of the daily log and entries of memory.
+
+Everything is one transaction and one commit. The daily section says to the byte which part of the transcript it
+covers, and that is the watermark: closing twice adds nothing, closing after more was said adds only that, and of two
+that close at once one finds the watermark moved under the lock and starts again. Git is asked before the lock is
+taken. The index is not this module's business.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from agent_home import journal, transcript
+from agent_home.clock import parse_time
+from agent_home.document import Document
+from agent_home.entry import Entry, parse_entry
+from agent_home.errors import HomeError
+from agent_home.gateway import Transaction, destination_of, transaction
+from agent_home.home import MEMORY, Home
+from agent_home.quarantine import Quarantined
+from agent_home.transcript import Message, Turn
+from guard import GuardSettings, screen
+
+from .claims import Claim, parse_claim
+from .daily import render_body
+from .errors import Contended, DistillError, EmptySession, NoSuchSession
+from .evidence import Evidence, Window, check
+from .promotion import Candidate, candidates, place
+from .repository import top_level
+from .sentences import split
+from .settings import DistillSettings
+from .summary import Item, Summary, summarise
+
+__all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
+
+#: Kinds whose words can be a report of work; plans and wishes claim nothing.
+_REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "correction", "fact"})
+_WORST_FIRST = ("contradicted", "unverified", "unchecked", "verified")
+_ATTEMPTS = 5
+_MAX_REPOSITORIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """An entry that a closing wrote, as it stands in ``MEMORY.md``. *merged*: an older one that gained a source."""
+
+    id: str
+    section: str
+    text: str
+    sources: tuple[str, ...]
+    evidence: str
+    commit: str = ""
+    origin: str = ""
+    merged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """An entry that waits for a person."""
+
+    id: str
+    section: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """An item that claims work, and what git said. A contradicted one is in the daily log only."""
+
+    text: str
+    sources: tuple[str, ...]
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """What closing a session did. *commit* is ``None`` and the rest empty when nothing was new.
+
+    *daily* is the file of the new section, or of the last one when nothing was new.
+    """
+
+    session: str
+    daily: str = ""
+    anchor: str = ""
+    title: str = ""
+    entries: tuple[NewEntry, ...] = ()
+    merged: tuple[NewEntry, ...] = ()
+    claims: tuple[Checked, ...] = ()
+    proposed: tuple[Proposal, ...] = ()
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A session that could not be closed, and why."""
+
+    session: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedAll:
+    """What :func:`close_all` did, oldest session first."""
+
+    closed: tuple[Closed, ...] = ()
+    failed: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A summary of the turns after a watermark, with what git said; not yet written."""
+
+    start: int
+    closing: journal.Closing
+    summary: Summary
+    evidence: Mapping[Item, Evidence]
+    origins: Mapping[str, str]
+
+
+def close(home: Home, session: str, *, now: datetime, settings: DistillSettings | None = None) -> Closed:
+    """Turn what was said in *session* since its last closing into memory.
+
+    Raises:
+        NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
+        Contended: others kept closing the session meanwhile.
+        HomeError: see :func:`agent_home.gateway.transaction`; nothing was written.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    path = transcript.session_path(home, session)
+    if path is None:
+        raise NoSuchSession(session, len(transcript.sessions(home)))
+    for _ in range(_ATTEMPTS):
+        last = journal.watermark(home, session)
+        draft = _draft(home, session, path, last.end if last else 0, now, settings)
+        if draft is None:
+            return Closed(session=session, daily=last.path if last else "", anchor=last.anchor if last else "")
+        closed = _write(home, draft, now, settings)
+        if closed is not None:
+            return closed
+    raise Contended(session)
+
+
+def close_all(
+    home: Home,
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> ClosedAll:
+    """Close every session that has something new, the one that began first first.
+
+    One that fails does not stop the others. *progress* is called before each with its name, its number from 1, and
+    how many there are.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    waiting = unclosed(home)
+    closed, failed = [], []
+    for number, session in enumerate(waiting, 1):
+        if progress:
+            progress(session, number, len(waiting))
+        try:
+            closed.append(close(home, session, now=now, settings=settings))
+        except (DistillError, HomeError, OSError) as error:
+            failed.append(Failure(session=session, error=str(error)))
+    return ClosedAll(closed=tuple(closed), failed=tuple(failed))
+
+
+def unclosed(home: Home) -> list[str]:
+    """The sessions with turns after their watermark, by the time of the first such turn, then by name."""
+    marks: dict[str, int] = {}
+    for closing in journal.closings(home):
+        marks[closing.session] = max(closing.end, marks.get(closing.session, 0))
+    waiting = []
+    for file in transcript.sessions(home):
+        start = marks.get(_log_name(file.session), 0)
+        if file.size > start and (turns := transcript.read(file.path, start)):
+            waiting.append((turns[0].message.ts, file.session))
+    return [session for _, session in sorted(waiting)]
+
+
+def _draft(home: Home, session: str, path: Path, start: int, now: datetime, settings: DistillSettings) -> _Draft | None:
+    """The summary of what stands in *path* after byte *start*; ``None`` when nothing does."""
+    turns = transcript.read(path)
+    if not turns:
+        raise EmptySession(session, home.relative(path))
+    fresh = [turn for turn in turns if turn.start >= start]
+    if not fresh:
+        return None
+    earlier = [turn.message for turn in turns if turn.start < start]
+    summary = summarise([turn.message for turn in fresh], earlier, max_topics=settings.max_topics)
+    evidence = _checked(summary.items, turns, now, settings)
+    ended = _local(fresh[-1].message.ts, now)
+    closing = journal.Closing(
+        session=session, date=f"{ended:%Y-%m-%d}", time=f"{ended:%H:%M}", title=_clean(home, summary.title),
+        first=len(earlier) + 1,
+        last=len(turns), start=start, end=fresh[-1].end,
+    )  # fmt: skip
+    origins = {turn.message.source: turn.message.origin for turn in turns}
+    return _Draft(start=start, closing=closing, summary=summary, evidence=evidence, origins=origins)
+
+
+def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) -> Closed | None:
+    """Write *draft* in one transaction; ``None`` when the watermark moved since it was made."""
+    closing = draft.closing
+    message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
+    with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
+        last = journal.watermark(home, closing.session)
+        if (last.end if last else 0) != draft.start:
+            return None
+        _add_to_daily_log(edits, draft, settings)
+        found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date)
+        placed = place(
+            found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars
+        )
+        for path, document in placed.documents.items():
+            edits.write(path, document)
+        added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
+        for entry in (*added, *merged):
+            edits.trailer("Entries", entry.id)
+        for said in draft.evidence.values():
+            edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
+    outcome = edits.outcome
+    return Closed(
+        session=closing.session,
+        daily=closing.path,
+        anchor=closing.anchor,
+        title=closing.title,
+        entries=added,
+        merged=merged,
+        claims=tuple(Checked(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
+        redacted=outcome.redacted,
+        quarantined=outcome.quarantined,
+        commit=outcome.commit,
+    )
+
+
+def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:
+    closing = draft.closing
+    section = journal.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items))
+    text = edits.text(closing.path) or f"# {closing.date}\n"
+    edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
+
+
+def _memory(edits: Transaction) -> dict[str, Document]:
+    """``MEMORY.md`` and the archive, as this transaction sees them."""
+    archive = sorted((edits.home.root / "Archive").glob("**/*.md"))
+    return {path: edits.read(path) for path in (MEMORY, *(edits.home.relative(file) for file in archive))}
+
+
+def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: bool = False) -> tuple[NewEntry, ...]:
+    """The entries as the gateway will store them, without those that it will hold back."""
+    settings = home.manifest.settings("guard", GuardSettings)
+    found = []
+    for candidate, entry in listing:
+        verdict = screen(entry.render(), "agent", destination_of(MEMORY), settings=settings)
+        written = parse_entry(verdict.text) if verdict.stored else None
+        if written is None:
+            continue
+        found.append(
+            NewEntry(
+                id=written.id,
+                section=candidate.section.title,
+                text=written.body if written.body.startswith(written.title.removesuffix("…")) else written.text,
+                sources=tuple(source.strip() for source in written.fields.get("Sources", "").split(",")),
+                evidence=candidate.evidence.state,
+                commit=candidate.evidence.commit,
+                origin=written.fields.get("Origin", ""),
+                merged=merged,
+            )
+        )
+    return tuple(found)
+
+
+def _checked(
+    items: Sequence[Item], turns: Sequence[Turn], now: datetime, settings: DistillSettings
+) -> dict[Item, Evidence]:
+    """What git says about each item that reports work, in the order of *items*."""
+    window = _window([turn.message for turn in turns], now, settings.window_slack_s)
+    folders = {turn.message.source: turn.message.cwd for turn in turns if turn.message.cwd}
+    tops = {folder: top_level(folder) for folder in dict.fromkeys(folders.values())}
+    deadline = time.monotonic() + settings.session_timeout_s
+    found: dict[Item, Evidence] = {}
+    for item in items:
+        claims = _claims(item)
+        if not claims:
+            continue
+        own = [tops[folders[source]] for source in item.sources if source in folders]
+        roots = [root for root in dict.fromkeys([*own, *tops.values()]) if root is not None][:_MAX_REPOSITORIES]
+        answers = []
+        for claim in claims:
+            left = min(settings.claim_timeout_s, deadline - time.monotonic())
+            answers.append(check(claim, roots, window, max(left, 0.0)))
+        found[item] = min(answers, key=lambda answer: _WORST_FIRST.index(answer.state))
+    return found
+
+
+def _claims(item: Item) -> list[Claim]:
+    if item.kind not in _REPORTS:
+        return []
+    found = (parse_claim(sentence, item.role) for sentence in split(item.text))
+    return [claim for claim in found if claim is not None]
+
+
+def _window(messages: Sequence[Message], now: datetime, slack_s: float) -> Window:
+    """From the first message's time to the last one's, widened; unknown where no message has a time."""
+    times = [_local(message.ts, now).timestamp() for message in messages if _is_time(message.ts)]
+    return Window(since=min(times) - slack_s, until=max(times) + slack_s) if times else Window()
+
+
+def _local(ts: str, now: datetime) -> datetime:
+    """The time *ts* as its writer's clock showed it.
+
+    A time without a zone is in the zone of *now*, one in UTC is shown there (machines write UTC), one with another
+    offset is local already. No time is *now*.
+    """
+    if not _is_time(ts):
+        return now
+    moment = datetime.fromisoformat(ts)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=now.tzinfo)
+    return moment.astimezone(now.tzinfo) if moment.utcoffset() == timedelta(0) else moment
+
+
+def _is_time(ts: str) -> bool:
+    try:
+        parse_time(ts)
+    except ValueError:
+        return False
+    return True
+
+
+def _clean(home: Home, title: str) -> str:
+    """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
+    settings = home.manifest.settings("guard", GuardSettings)
+    verdict = screen(title, "agent", "daily", settings=settings)
+    return verdict.text if verdict.stored else "Session"
+
+
+def _log_name(session: str) -> str:
+    """How the daily log spells a session's name."""
+    return session.replace("`", "'").replace("\n", " ")

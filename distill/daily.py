@@ -1,0 +1,68 @@
+"""The text of one closing in the daily log: topics, items by kind with their turns, files and commits.
+
+Every item is one list item that stands alone, so that the guard can hold one back and keep the rest. What git
+contradicts is marked where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .cues import KINDS, ItemKind
+from .evidence import Evidence
+from .summary import Item, Summary
+
+__all__ = ["HEADINGS", "render_body"]
+
+HEADINGS: Mapping[ItemKind, str] = {
+    "conclusion": "Conclusions",
+    "decision": "Decisions",
+    "correction": "Corrections",
+    "root_cause": "Root causes",
+    "lesson": "Lessons",
+    "preference": "Preferences",
+    "deliverable": "Deliverables",
+    "open_thread": "Open threads",
+    "next_step": "Next steps",
+    "fact": "Figures",
+}
+
+
+def render_body(summary: Summary, evidence: Mapping[Item, Evidence], max_items: int) -> str:
+    """Markdown without level 1 and 2 headings, ending in one newline."""
+    parts = []
+    if summary.topics:
+        parts.append(f"Topics: {', '.join(summary.topics)}\n")
+    for kind in KINDS:
+        items = [item for item in summary.items if item.kind == kind]
+        if items:
+            limit = max_items // 3 if kind == "fact" else max_items
+            parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, limit)}")
+    for heading, names in (("Files", summary.files), ("Commits", summary.commits)):
+        if names:
+            parts.append(f"{heading}: {', '.join(f'`{name}`' for name in names)}\n")
+    return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
+
+
+def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], limit: int) -> str:
+    lines = [line for item in items[:limit] for line in _lines(item, evidence.get(item))]
+    if len(items) > limit:
+        lines.append(f"- … {len(items) - limit} more in the transcript")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(item: Item, evidence: Evidence | None) -> list[str]:
+    lines = [f"- {_inert(item.text)} ({', '.join(item.sources)})"]
+    if item.replaces:
+        lines.append(f"  Instead of: {item.replaces}")
+    if item.corrected:
+        lines.append("  State: corrected later in this session")
+    if evidence is not None:
+        lines.append(f"  Evidence: {evidence.render()}")
+    return lines
+
+
+def _inert(text: str) -> str:
+    """*text* that starts no block of its own inside a list item: no heading, list, quotation or fence."""
+    starts = text.startswith(("#", ">", "- ", "* ", "+ ", "```", "~~~", "|", "<", "**["))
+    return f"\\{text}" if starts else text

@@ -1,0 +1,185 @@
+"""From a session's items to entries of ``MEMORY.md``.
+
+Says which items earn an entry, in which section, with which fields; and unites what says exactly the same, in the
+section or in the archive. Nothing here writes: the caller passes documents in and writes the ones it gets back. Two
+items are the same only when their own words are: provenance never counts, so unrelated items stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_home.document import Document
+from agent_home.entry import Entry, SectionRule, section_of
+from agent_home.home import MEMORY
+
+from .cues import ItemKind
+from .evidence import UNCHECKED, Evidence
+from .sentences import shortened
+from .summary import Item, normalised
+
+__all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "place", "statement"]
+
+#: Kinds that earn an entry, and the prefix of its section. Facts stay in the daily log.
+PREFIXES: Mapping[ItemKind, str] = {
+    "decision": "KD",
+    "lesson": "LL",
+    "correction": "CO",
+    "root_cause": "CO",
+    "preference": "SP",
+    "open_thread": "OT",
+    "next_step": "OT",
+    "conclusion": "RC",
+    "deliverable": "RC",
+}
+#: From most to least trusted.
+TRUST = ("user", "agent", "tool", "web")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An item on its way to *section*, with what git said and who answers for its words."""
+
+    item: Item
+    section: SectionRule
+    evidence: Evidence
+    origin: str
+    date: str
+
+
+@dataclass(slots=True)
+class Placed:
+    """What :func:`place` made: the documents by path, the new entries in the order of the conversation, and the older
+    entries that gained a source.
+    """
+
+    documents: dict[str, Document]
+    added: list[tuple[Candidate, Entry]] = field(default_factory=list)
+    merged: list[tuple[Candidate, Entry]] = field(default_factory=list)
+
+
+def candidates(
+    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], date: str
+) -> list[Candidate]:
+    """The items that earn an entry, in their order. *origins* maps a turn's source to who said it.
+
+    What git contradicts, and what a later turn corrected, stays in the daily log; of deliverables only those that
+    git was asked about are work. *date* stands in for a turn without a time.
+    """
+    found = []
+    for item in items:
+        said = evidence.get(item)
+        prefix = PREFIXES.get(item.kind)
+        section = section_of(prefix) if prefix else None
+        if section is None or item.corrected or (said is not None and said.state == "contradicted"):
+            continue
+        if item.kind == "deliverable" and said is None:
+            continue
+        origin = least_trusted([origins.get(source, "agent") for source in item.sources])
+        found.append(
+            Candidate(item=item, section=section, evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date)
+        )
+    return found
+
+
+def place(
+    found: Sequence[Candidate],
+    documents: Mapping[str, Document],
+    *,
+    new_id: Callable[[str, str], str],
+    address: str,
+    title_chars: int,
+) -> Placed:
+    """Put *found* into ``MEMORY.md``, newest on top, or unite each with the older entry that says the same.
+
+    *documents* are ``MEMORY.md`` and the archive files by their paths; *address* is the daily section that evidence
+    points at.
+    """
+    placed = Placed(documents=dict(documents))
+    index = _index(documents)
+    for candidate in found:
+        key = (candidate.section.prefix, normalised(candidate.item.text))
+        known = index.get(key)
+        if known is None:
+            # From the turn and its words alone: a closing that is run again names its entries alike.
+            entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
+            entry = _entry(candidate, entry_id, address, title_chars)
+            memory = placed.documents[MEMORY].with_entry(candidate.section.title, entry)
+            placed.documents[MEMORY] = memory
+            placed.added.append((candidate, entry))
+            index[key] = (MEMORY, entry)
+            continue
+        path, older = known
+        united = _united(older, candidate, address)
+        index[key] = (path, united)
+        placed.documents[path] = placed.documents[path].with_entry_changed(united)
+        _remember(placed, candidate, united)
+    return placed
+
+
+def statement(entry: Entry) -> str:
+    """What an entry says, normalised: its body where the title is only the beginning of it, else both."""
+    head = normalised(entry.title.removesuffix("…"))
+    body = normalised(entry.body)
+    text = body if head and body.startswith(head) else head + body
+    return text + "".join(normalised(line) for line in entry.detail.splitlines() if not line.startswith(_INSTEAD))
+
+
+def least_trusted(origins: Sequence[str]) -> str:
+    """The least trusted of *origins*; ``agent`` when there is none or one is unknown."""
+    known = [origin if origin in TRUST else "agent" for origin in origins] or ["agent"]
+    return max(known, key=TRUST.index)
+
+
+_INSTEAD = "Instead of: "
+
+
+def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str, Entry]]:
+    """The entries by prefix and statement, live ones before archived; superseded ones say nothing any more."""
+    found: dict[tuple[str, str], tuple[str, Entry]] = {}
+    for path in sorted(documents, key=lambda name: (name != MEMORY, name)):
+        for entry in documents[path].entries():
+            if not entry.fields.get("Superseded-By"):
+                found.setdefault((entry.prefix, statement(entry)), (path, entry))
+    return found
+
+
+def _entry(candidate: Candidate, entry_id: str, address: str, title_chars: int) -> Entry:
+    text = candidate.item.text
+    # The body repeats what a cut title began, so a cut one is kept short.
+    title = (text if len(text) <= title_chars else shortened(text, title_chars * 3 // 5)).rstrip("*")
+    return Entry(
+        id=entry_id,
+        date=candidate.date,
+        title=title,
+        body=text if title != text else "",
+        detail=f"{_INSTEAD}{candidate.item.replaces}" if candidate.item.replaces else "",
+        fields={
+            "Evidence": candidate.evidence.render(address),
+            "Sources": ", ".join(candidate.item.sources),
+            "Origin": candidate.origin,
+        },
+    )
+
+
+def _united(older: Entry, candidate: Candidate, address: str) -> Entry:
+    """*older* with the new sources, the less trusted origin, and the new evidence where git now confirms it."""
+    fields = dict(older.fields)
+    sources = [source.strip() for source in fields.get("Sources", "").split(",") if source.strip()]
+    fields["Sources"] = ", ".join(dict.fromkeys([*sources, *candidate.item.sources]))
+    if candidate.evidence.state == "verified" and not fields.get("Evidence", "").startswith("verified"):
+        fields["Evidence"] = candidate.evidence.render(address)
+    if fields == dict(older.fields):
+        return older
+    return older.changed(fields=fields)
+
+
+def _remember(placed: Placed, candidate: Candidate, united: Entry) -> None:
+    """Keep what is reported in step with the documents: an entry of this batch may have gained a source."""
+    for listing in (placed.added, placed.merged):
+        for index, (first, entry) in enumerate(listing):
+            if entry.id == united.id:
+                listing[index] = (first, united)
+                return
+    placed.merged.append((candidate, united))

@@ -1,0 +1,142 @@
+"""``memory close``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .frame import FINDINGS, Frame, home_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agent_home.home import Home
+    from distill import Closed, Failure
+
+__all__ = ["close"]
+
+
+@home_command("close")
+@click.argument("session", required=False)
+@click.option("--all", "every", is_flag=True, help="Close every session that has something new, oldest first.")
+@click.pass_context
+def close(context: click.Context, frame: Frame, session: str | None, every: bool) -> None:
+    """Turn what was said in SESSION into memory: a section of the daily log, entries of MEMORY.md, one commit.
+
+    Claims about commits, files and symbols are checked against the git repositories that the session worked in. What
+    git contradicts stays in the daily log, marked. Closing again adds only what was said since. Exit code 1 when the
+    guard held something back, or when a session of --all could not be closed.
+    """
+    from distill import close as close_one
+    from distill import close_all
+
+    if every == (session is not None):
+        raise click.UsageError("name one SESSION, or give --all for every session that has something new")
+    home = frame.home
+    failed: Sequence[Failure] = ()
+    if every:
+        done = close_all(home, now=frame.moment, progress=_progress(frame))
+        closed, failed = done.closed, done.failed
+    else:
+        closed = (close_one(home, session or "", now=frame.moment),)
+    problems = _index(home) if any(one.commit for one in closed) else ()
+    for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
+        frame.warn(problem)
+    data = _all_data(closed, failed) if every else _data(closed[0])
+    frame.show({**data, "degraded": list(problems)}, _lines(closed, every=every))
+    held_back = any(one.quarantined for one in closed)
+    context.exit(FINDINGS if failed or held_back else 0)
+
+
+def _progress(frame: Frame) -> Any:
+    def show(session: str, number: int, total: int) -> None:
+        if total > 1:
+            frame.warn(f"closing {number} of {total}: {session}")
+
+    return show
+
+
+def _index(home: Home) -> Sequence[str]:
+    """Bring the words of the index up to date, so that the next search finds what was written; vectors can wait."""
+    from recall import RecallSettings
+    from recall.sync import ensure_fresh
+
+    return ensure_fresh(home, home.manifest.settings("recall", RecallSettings), None).degraded
+
+
+def _data(closed: Closed) -> dict[str, Any]:
+    return {
+        "session": closed.session,
+        "daily": closed.daily,
+        "section": f"{closed.daily}#{closed.anchor}" if closed.anchor else "",
+        "title": closed.title,
+        "entries": [_entry(entry) for entry in closed.entries],
+        "merged": [_entry(entry) for entry in closed.merged],
+        "claims": [
+            {
+                "text": claim.text,
+                "sources": list(claim.sources),
+                "evidence": claim.evidence.state,
+                "commit": claim.evidence.commit,
+                "detail": claim.evidence.detail,
+            }
+            for claim in closed.claims
+        ],
+        "proposed": [{"id": item.id, "section": item.section, "text": item.text} for item in closed.proposed],
+        "redacted": closed.redacted,
+        "quarantined": len(closed.quarantined),
+        "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
+        "commit": closed.commit,
+    }
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "section": entry.section,
+        "text": entry.text,
+        "sources": list(entry.sources),
+        "evidence": entry.evidence,
+        "commit": entry.commit,
+        "origin": entry.origin,
+    }
+
+
+def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, Any]:
+    """The same keys for all sessions together, and each of them under ``sessions``."""
+    rows = [_data(one) for one in closed]
+    last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
+    together = {
+        key: [item for row in rows for item in row[key]]
+        for key in ("entries", "merged", "claims", "proposed", "quarantine")
+    }
+    return {
+        "session": last["session"],
+        "daily": last["daily"],
+        **together,
+        "redacted": sum(row["redacted"] for row in rows),
+        "quarantined": sum(row["quarantined"] for row in rows),
+        "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
+        "sessions": rows,
+        "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
+    }
+
+
+def _lines(closed: Sequence[Closed], *, every: bool) -> Iterator[str]:
+    if every and not closed:
+        yield "nothing new: every session is closed"
+    for one in closed:
+        if one.commit is None:
+            yield f"{one.session}: nothing new since it was closed"
+            continue
+        yield f"{one.session}: {one.daily}#{one.anchor}, commit {one.commit[:7]}"
+        for entry in one.entries:
+            yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
+        for entry in one.merged:
+            yield f"  [{entry.id}] was known; it gained a source"
+        for claim in one.claims:
+            if claim.evidence.state == "contradicted":
+                yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
+        if one.redacted or one.quarantined:
+            yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"
