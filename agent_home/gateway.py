@@ -22,27 +22,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from guard import Action, Finding, GuardError, GuardSettings, Verdict, screen
+from guard import Action
 
 from . import clock, history, storage
 from .check import text_problems
-from .document import Block, Document, parse
+from .document import Document, parse
 from .entry import new_id
-from .errors import Changed, DocumentInvalid, GuardRefused
+from .errors import Changed, DocumentInvalid
 from .home import MEMORY, Home
 from .lock import DEFAULT_TIMEOUT_S, hold
-from .quarantine import Quarantined, hold_back
+from .quarantine import Quarantined
+from .screening import Screening, held_back, note, screened_text
 
-__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "destination_of", "recover", "transaction"]
+__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
 
-_DESTINATIONS = (
-    ("sessions/", "transcript"),
-    ("outputs/", "output"),
-    ("DailyActivity/", "daily"),
-    ("Knowledge/", "knowledge"),
-    ("Projects/", "project"),
-    ("USER.md", "user_profile"),
-)
 #: Files that a text could name to change how git treats the home; nobody writes them through the gateway.
 _FORBIDDEN = (".git/", ".memory/")
 
@@ -203,29 +196,22 @@ def append_rows(
     return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held)
 
 
-def destination_of(path: str) -> str:
-    """The guard's name for what a text becomes part of when it is written to *path*."""
-    if not path.endswith((".md", ".jsonl")):
-        return "settings"
-    return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
-
-
 def _screened_row(
     home: Home, path: str, row: Mapping[str, Any], screened: str, source: str, session: str, moment: str
 ) -> tuple[Mapping[str, Any], Action | Quarantined]:
     """The row as it may be stored, and what the guard did: its action, or what now waits for a person."""
     said_by = str(row.get("source", source))
-    verdict = _screen(str(row[screened]), said_by, path, home.manifest.settings("guard", GuardSettings))
+    verdict = screened_text(home, path, str(row[screened]), said_by)
     if not verdict.stored:
-        item = _hold_back(home, verdict, path, said_by, session, moment)
-        return {**row, screened: f"[quarantined {item.id}: {item.reason}]"}, item
+        item = held_back(home, verdict, path, said_by, session, moment)
+        return {**row, screened: note(item)}, item
     return {**row, screened: verdict.text}, verdict.action
 
 
 def _finish(edits: Transaction) -> Outcome:
     """Screen, validate, write, audit and commit what differs."""
-    home, settings = edits.home, edits.home.manifest.settings("guard", GuardSettings)
-    screening = _Screening(edits, settings)
+    home = edits.home
+    screening = Screening(home, source=edits.source, session=edits.session, ts=edits.now.isoformat())
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     after = {path: screening.document(path, edits.before[path], text) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
@@ -250,94 +236,6 @@ def _finish(edits: Transaction) -> Outcome:
         commit=commit, paths=outcome.paths, redacted=outcome.redacted, quarantined=outcome.quarantined,
         findings=outcome.findings,
     )  # fmt: skip
-
-
-class _Screening:
-    """Passes every block that an edit adds through the guard, and remembers what the guard did."""
-
-    def __init__(self, edits: Transaction, settings: GuardSettings) -> None:
-        self.edits, self.settings = edits, settings
-        self.redacted = 0
-        self.held: list[Quarantined] = []
-        self.findings: list[dict[str, Any]] = []
-
-    def document(self, path: str, before: str, after: str) -> str:
-        """*after* with its new blocks screened; blocks that *before* has as well are left alone."""
-        if not path.endswith(".md"):
-            return self._piece(path, after, "")
-        known = Counter(block.raw for block in parse(before).blocks)
-        pieces = []
-        for block in parse(after).blocks:
-            if block.kind == "blank" or known[block.raw] > 0:
-                known[block.raw] -= 1
-                pieces.append(block.raw)
-            elif block.kind == "heading":
-                pieces.append(self._heading(path, block))
-            else:
-                pieces.append(self._piece(path, block.raw, _left_out(block)))
-        return "".join(pieces)
-
-    def _heading(self, path: str, block: Block) -> str:
-        """A heading's words alone go through the guard: to it, a heading inside a text is a forged one."""
-        if not block.title:
-            return block.raw
-        title = self._piece(path, block.title, "")
-        if title == block.title:
-            return block.raw
-        return f"{'#' * block.level} {title.strip() or '[quarantined]'}\n"
-
-    def _piece(self, path: str, text: str, left_out: str) -> str:
-        verdict = _screen(text, self.edits.source, path, self.settings)
-        self.findings += [_finding_row(path, finding) for finding in verdict.findings]
-        if not verdict.stored:
-            if not path.endswith(".md"):
-                raise GuardRefused(path, _reason(verdict))
-            edits = self.edits
-            item = _hold_back(edits.home, verdict, path, edits.source, edits.session, edits.now.isoformat())
-            self.held.append(item)
-            return left_out and f"{left_out}[quarantined {item.id}: {item.reason}]\n"
-        if verdict.action == Action.REDACT:
-            self.redacted += 1
-            if text.endswith("\n") and not verdict.text.endswith("\n"):
-                return verdict.text + "\n"
-        return verdict.text
-
-
-def _left_out(block: Block) -> str:
-    """How a quarantined block is marked where it would have stood; an entry is left out without a mark."""
-    return {"entry": "", "item": "- ", "heading": "#" * block.level + " "}.get(block.kind, "> ")
-
-
-def _screen(text: str, source: str, path: str, settings: GuardSettings) -> Verdict:
-    try:
-        return screen(text, source, destination_of(path), settings=settings)
-    except GuardError as error:
-        raise GuardRefused(path, f"it cannot run: {error}") from error
-
-
-def _reason(verdict: Verdict) -> str:
-    rules = sorted({f"{finding.layer}/{finding.rule}" for finding in verdict.findings})
-    return ", ".join(rules) or str(verdict.action)
-
-
-def _hold_back(home: Home, verdict: Verdict, path: str, source: str, session: str, ts: str) -> Quarantined:
-    return hold_back(
-        home, verdict.text, path=path, reason=_reason(verdict), source=source, session=session, ts=ts,
-        findings=[{"layer": f.layer, "rule": f.rule, "kind": f.kind} for f in verdict.findings],
-    )  # fmt: skip
-
-
-def _finding_row(path: str, finding: Finding) -> dict[str, Any]:
-    """A finding for the audit: what and where, and a salted hash instead of the text."""
-    return {
-        "path": path,
-        "layer": finding.layer,
-        "rule": finding.rule,
-        "kind": finding.kind,
-        "start": finding.start,
-        "end": finding.end,
-        "digest": finding.digest,
-    }
 
 
 def _validate(path: str, before: str, after: str) -> None:

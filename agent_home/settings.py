@@ -10,8 +10,9 @@ import dataclasses
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -125,27 +126,35 @@ def _required(item: dataclasses.Field[Any]) -> bool:
 
 
 def _fitted(hint: Any, value: Any, where: str) -> Any:
+    """*value* as the type *hint* wants it."""
     origin = typing.get_origin(hint)
+    inner = typing.get_args(hint)
     if origin is Literal:
-        if value not in typing.get_args(hint):
-            raise SettingsInvalid(where, f"is {value!r}, wanted one of {', '.join(map(repr, typing.get_args(hint)))}")
-        return value
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise SettingsInvalid(where, f"is {value!r}, wanted a list")
-        return tuple(_fitted(typing.get_args(hint)[0], item, where) for item in value)
-    if origin in {dict, Mapping} or hint is dict or getattr(origin, "__name__", "") == "Mapping":
-        if not isinstance(value, dict):
-            raise SettingsInvalid(where, f"is {value!r}, wanted a table")
-        inner = typing.get_args(hint)[1]
-        return {key: _fitted(inner, item, f"{where}.{key}") for key, item in value.items()}
+        return _one_of(inner, value, where)
+    if origin in {tuple, frozenset}:
+        _require(isinstance(value, list), value, "a list", where)
+        return origin(_fitted(inner[0], item, where) for item in value)
+    if origin in {dict, Mapping}:
+        _require(isinstance(value, dict), value, "a table", where)
+        return {key: _fitted(inner[1], item, f"{where}.{key}") for key, item in value.items()}
     if origin in {typing.Union, types.UnionType}:
-        return _fitted(next(a for a in typing.get_args(hint) if a is not type(None)), value, where)
+        return _fitted(next(kind for kind in inner if kind is not type(None)), value, where)
+    if issubclass(hint, StrEnum):
+        return hint(_one_of([str(name) for name in hint], value, where))
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise SettingsInvalid(where, f"is {value!r}, wanted {hint.__name__}")
+    _require(isinstance(value, hint) and not (hint is int and isinstance(value, bool)), value, hint.__name__, where)
     return value
+
+
+def _one_of(names: Sequence[Any], value: Any, where: str) -> Any:
+    _require(value in names, value, f"one of {', '.join(map(repr, names))}", where)
+    return value
+
+
+def _require(right: bool, value: Any, wanted: str, where: str) -> None:  # noqa: FBT001
+    if not right:
+        raise SettingsInvalid(where, f"is {value!r}, wanted {wanted}")
 
 
 def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:

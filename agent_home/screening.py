@@ -1,0 +1,193 @@
+"""Passing what an edit adds through the guard, and acting on what the guard says.
+
+Redacted text is written as redacted. Text that the guard holds back is left out and waits in quarantine; a mark stands
+in its place, except for an entry, which is simply not there. A guard that cannot run stops the write.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from guard import Action, Finding, GuardError, GuardSettings, Verdict, screen
+
+from .document import Block, parse
+from .errors import GuardRefused
+from .home import Home
+from .quarantine import Quarantined, hold_back
+
+__all__ = ["Screening", "destination_of", "held_back", "note", "screened_text"]
+
+_DESTINATIONS = (
+    ("sessions/", "transcript"),
+    ("outputs/", "output"),
+    ("DailyActivity/", "daily"),
+    ("Knowledge/", "knowledge"),
+    ("Projects/", "project"),
+    ("USER.md", "user_profile"),
+)
+#: Blocks that are screened alone: joined, each would look like a forged part of the one before it.
+_ALONE = frozenset({"entry", "heading"})
+
+
+class Screening:
+    """One transaction's screening. *redacted*, *held* and *findings* tell what it came to."""
+
+    def __init__(self, home: Home, *, source: str, session: str, ts: str) -> None:
+        self.redacted = 0
+        self.held: list[Quarantined] = []
+        self.findings: list[dict[str, Any]] = []
+        self._home, self._source, self._session, self._ts = home, source, session, ts
+
+    def document(self, path: str, before: str, after: str) -> str:
+        """*after* with what it adds to *before* screened; blocks that *before* has as well are left alone.
+
+        Blocks that stand together are screened together, so that nothing hides by spanning them.
+
+        Raises:
+            GuardRefused: the guard cannot run, or holds back a file that is not Markdown.
+        """
+        if not path.endswith(".md"):
+            return self._whole(path, after)
+        pieces = []
+        for added, run in _runs(before, after):
+            if not added:
+                pieces.append("".join(block.raw for block in run))
+            elif run[0].kind == "heading":
+                pieces.append(self._heading(path, run[0]))
+            else:
+                pieces.append(self._run(path, run))
+        return "".join(pieces)
+
+    def _whole(self, path: str, text: str) -> str:
+        verdict = self._verdict(path, text)
+        if not verdict.stored:
+            raise GuardRefused(path, _reason(verdict))
+        return verdict.text
+
+    def _heading(self, path: str, block: Block) -> str:
+        """A heading's words alone are screened: to the guard, a heading inside a text is a forged one."""
+        if not block.title:
+            return block.raw
+        verdict = self._verdict(path, block.title)
+        if verdict.action == Action.ALLOW:
+            return block.raw
+        title = verdict.text.strip() if verdict.stored else note(self._hold(path, verdict))
+        return f"{'#' * block.level} {title or '[removed]'}\n"
+
+    def _run(self, path: str, run: Sequence[Block]) -> str:
+        text = "".join(block.raw for block in run)
+        verdict = self._verdict(path, text)
+        if verdict.stored:
+            return _ended_like(text, verdict.text)
+        if len(run) == 1:
+            return self._in_place_of(path, run[0], verdict)
+        blocks = parse(_ended_like(text, verdict.text)).blocks
+        verdicts = [self._verdict(path, block.raw) for block in blocks]
+        if all(each.stored for each in verdicts):  # only together are they what the guard holds back
+            return f"> {note(self._hold(path, verdict))}\n"
+        return "".join(
+            _ended_like(block.raw, each.text) if each.stored else self._in_place_of(path, block, each)
+            for block, each in zip(blocks, verdicts, strict=True)
+        )
+
+    def _in_place_of(self, path: str, block: Block, verdict: Verdict) -> str:
+        """What stands where a block was held back: nothing for an entry, a mark for anything else."""
+        item = self._hold(path, verdict)
+        return "" if block.kind == "entry" else f"{'-' if block.kind == 'item' else '>'} {note(item)}\n"
+
+    def _verdict(self, path: str, text: str) -> Verdict:
+        verdict = screened_text(self._home, path, text, self._source)
+        self.findings += [_finding_row(path, finding) for finding in verdict.findings]
+        self.redacted += verdict.action == Action.REDACT
+        return verdict
+
+    def _hold(self, path: str, verdict: Verdict) -> Quarantined:
+        item = held_back(self._home, verdict, path, self._source, self._session, self._ts)
+        self.held.append(item)
+        return item
+
+
+def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
+    """The guard's verdict on *text* from *source* for the file *path*.
+
+    Raises:
+        GuardRefused: the guard cannot run; nothing may be written.
+    """
+    try:
+        return screen(text, source, destination_of(path), settings=home.manifest.settings("guard", GuardSettings))
+    except GuardError as error:
+        raise GuardRefused(path, f"it cannot run: {error}") from error
+
+
+def destination_of(path: str) -> str:
+    """The guard's name for what a text becomes part of when it is written to *path*."""
+    if not path.endswith((".md", ".jsonl")):
+        return "settings"
+    return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
+
+
+def held_back(home: Home, verdict: Verdict, path: str, source: str, session: str, ts: str) -> Quarantined:
+    """Put a text that may not be stored into quarantine, redacted."""
+    return hold_back(
+        home,
+        verdict.text,
+        path=path,
+        reason=_reason(verdict),
+        source=source,
+        session=session,
+        ts=ts,
+        findings=[{"layer": f.layer, "rule": f.rule, "kind": f.kind} for f in verdict.findings],
+    )
+
+
+def note(item: Quarantined) -> str:
+    """What stands where a quarantined text would have stood."""
+    return f"[quarantined {item.id}: {item.reason}]"
+
+
+def _runs(before: str, after: str) -> Iterator[tuple[bool, list[Block]]]:
+    """*after*'s blocks in order, as runs of blocks that are all new or all known; entries and headings alone."""
+    known = Counter(block.raw for block in parse(before).blocks)
+    run: list[Block] = []
+    adding = False
+    for block in parse(after).blocks:
+        if block.kind == "blank" and run:
+            run.append(block)
+            continue
+        added = block.kind != "blank" and known[block.raw] <= 0
+        known[block.raw] -= 1
+        if run and (added != adding or block.kind in _ALONE or run[0].kind in _ALONE):
+            yield from _split_blanks(adding, run)
+            run = []
+        adding = added
+        run.append(block)
+    if run:
+        yield from _split_blanks(adding, run)
+
+
+def _split_blanks(adding: bool, run: list[Block]) -> Iterator[tuple[bool, list[Block]]]:  # noqa: FBT001
+    """The blank lines that end a run are nobody's: they are known whatever the run is."""
+    end = len(run)
+    while end > 1 and run[end - 1].kind == "blank":
+        end -= 1
+    yield adding, run[:end]
+    if end < len(run):
+        yield False, run[end:]
+
+
+def _reason(verdict: Verdict) -> str:
+    decisive = [f for f in verdict.findings if f.action == verdict.action] or list(verdict.findings)
+    return ", ".join(sorted({f"{f.layer}/{f.rule}" for f in decisive})) or str(verdict.action)
+
+
+def _finding_row(path: str, finding: Finding) -> dict[str, Any]:
+    """A finding for the audit: what and where, and a salted hash instead of the text."""
+    keys = ("layer", "rule", "kind", "start", "end", "digest")
+    return {"path": path, **{key: getattr(finding, key) for key in keys}}
+
+
+def _ended_like(text: str, screened: str) -> str:
+    """*screened* with the newline at its end that *text* has: a cut must not join two blocks."""
+    return screened + "\n" if text.endswith("\n") and not screened.endswith("\n") else screened
