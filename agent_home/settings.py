@@ -24,7 +24,7 @@ __all__ = ["MANIFEST", "TABLES", "ContextFile", "Manifest", "load_manifest", "re
 MANIFEST = "agent.toml"
 VERSION = 1
 #: Tables of other packages; what is in them is theirs to say.
-TABLES = ("tokens", "embedding", "recall", "assembler", "distill", "guard")
+TABLES = ("embedding", "recall", "assembler", "distill", "guard")
 _TOP = {"version", "name", "context", "audiences", *TABLES}
 
 Cut = Literal["never", "oldest-first", "newest-first"]

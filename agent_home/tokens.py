@@ -146,7 +146,7 @@ def _costs(vocabulary: str) -> tuple[Callable[[str], int], int]:
     """The cost of one piece, cached, and the margin on the sum; both in thousandths."""
     if vocabulary not in token_weights.VOCABULARIES:
         known = ", ".join(VOCABULARIES)
-        raise ValueError(f"unknown vocabulary {vocabulary!r}; known are {known}; correct the setting tokens.vocabulary")
+        raise ValueError(f"unknown vocabulary {vocabulary!r}; known are {known}")
     packed, shares, margin = token_weights.VOCABULARIES[vocabulary]
     table = Table(_unpack(packed))
 
