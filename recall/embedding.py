@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from .errors import ModelError
 from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, download_folder, locate
 
-__all__ = ["Embedder", "NoEmbedder", "Vector", "open_embedder"]
+__all__ = ["Embedder", "NoEmbedder", "Vector", "open_embedder", "understands"]
 
 Vector = NDArray[np.float32]
 
@@ -45,7 +45,13 @@ class Embedder(Protocol):
         """Length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """Return one unit vector a text, in order: (len(texts), dimension). Equal texts give equal vectors."""
+        """Return one unit vector a text, in order: (len(texts), dimension). Equal texts give equal vectors.
+
+        A text longer than the model's limit (256 tokens for the default model) is read to that limit.
+
+        Raises:
+            ModelError: the runtime failed on a text.
+        """
 
     def embed_query(self, text: str) -> Vector:
         """Return the unit vector of a question: (dimension,). Some models mark questions in their own way."""
@@ -70,13 +76,14 @@ def open_embedder(
 
     Args:
         settings: the ``[embedding]`` table.
-        build_missing: whether a model that is not in the cache may be written there first (some seconds), or be
-            downloaded where the settings allow it. A search passes False: it must not wait.
+        build_missing: whether a model whose weights are installed may be written into the cache first (some
+            seconds). A search passes False: it must not wait. Nothing is ever downloaded here: that is what
+            `memory model build` is for.
         cache: instead of the user's cache folder.
         progress: called with a line now and then while the model is made.
     """
     location = locate(settings, cache=cache)
-    if not location.ready and build_missing and location.origin in {"package", "download"}:
+    if not location.ready and build_missing and location.origin == "package":
         try:
             location = build(settings, cache=cache, progress=progress)
         except (ModelError, OSError) as error:
@@ -85,10 +92,18 @@ def open_embedder(
         return NoEmbedder(reason=location.detail, location=location)
     try:
         return _load(settings, location, cache)
-    except (ModelError, OSError, ValueError, RuntimeError, ImportError) as error:
+    except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
         where = location.folder or settings.model
-        reason = f"{where} cannot be loaded: {' '.join(str(error).split())[:200]}; run `memory model build --verify`"
+        reason = f"{where} cannot be loaded: {_one_line(error)}; run `memory model build --verify`"
         return NoEmbedder(reason=reason, location=location)
+
+
+def understands(embedder: Embedder) -> bool:
+    """Whether the model, run here and now, finds two sentences about one thing nearer than a third about another."""
+    dog, puppy, tax = embedder.embed(
+        ["A dog plays in the garden.", "A puppy runs on the lawn.", "The tax office closes."]
+    )
+    return bool(dog @ puppy > max(dog @ tax, puppy @ tax) and abs(float(dog @ dog) - 1) < 1e-3)
 
 
 def _load(settings: EmbeddingSettings, location: ModelLocation, cache: Path | None) -> Embedder:
@@ -123,7 +138,7 @@ class _Parallel:
         distinct = sorted(set(texts), key=lambda text: (-len(text), text))
         pool = ThreadPoolExecutor(max_workers=self._threads, thread_name_prefix="embed")
         try:
-            vectors = dict(zip(distinct, pool.map(self._unit, distinct), strict=True))
+            vectors = dict(zip(distinct, pool.map(self._passage, distinct), strict=True))
         finally:
             pool.shutdown(cancel_futures=True)
         if not texts:
@@ -131,10 +146,22 @@ class _Parallel:
         return np.stack([vectors[text] for text in texts])
 
     def embed_query(self, text: str) -> Vector:
-        return _unit(self._encode_query(text))
+        return self._run(self._encode_query, text)
 
-    def _unit(self, text: str) -> Vector:
-        return _unit(self._encode(text))
+    def _passage(self, text: str) -> Vector:
+        return self._run(self._encode, text)
+
+    def _run(self, encode: Callable[[str], Vector], text: str) -> Vector:
+        try:
+            vector = encode(text)
+        except Exception as error:  # what the libraries raise has no common root but this
+            message = f"{self.name} failed on a text of {len(text)} characters: {_one_line(error)}"
+            raise ModelError(f"{message}; run `memory model --verify`") from error
+        return _unit(vector)
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def _unit(vector: Vector) -> Vector:

