@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .frame import FINDINGS, Frame, home_command
+from .sync import follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agent_home.home import Home
     from distill import Closed, Failure
 
 __all__ = ["close"]
@@ -40,7 +40,7 @@ def close(context: click.Context, frame: Frame, session: str | None, every: bool
         closed, failed = done.closed, done.failed
     else:
         closed = (close_one(home, session or "", now=frame.moment),)
-    problems = _index(home) if any(one.commit for one in closed) else ()
+    problems: Sequence[str] = follow(home, frame) if any(one.commit for one in closed) else ()
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         frame.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
@@ -55,14 +55,6 @@ def _progress(frame: Frame) -> Any:
             frame.warn(f"closing {number} of {total}: {session}")
 
     return show
-
-
-def _index(home: Home) -> Sequence[str]:
-    """Bring the words of the index up to date, so that the next search finds what was written; vectors can wait."""
-    from recall import RecallSettings
-    from recall.sync import ensure_fresh
-
-    return ensure_fresh(home, home.manifest.settings("recall", RecallSettings), None).degraded
 
 
 def _data(closed: Closed) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from .frame import Frame, home_command
 from .search import MAX_HITS, layer_names
 
 if TYPE_CHECKING:
-    from recall.evaluation import Report, Scores
+    from recall.evaluation import Grain, Report, Scores
 
 __all__ = ["eval_", "table"]
 
@@ -34,7 +34,7 @@ def _depths(_context: click.Context, _parameter: click.Parameter, value: str) ->
 @click.option(
     "--grain", default="message", type=click.Choice(("message", "session", "file")), help="What counts as found."
 )
-def eval_(frame: Frame, file: Path, depths: tuple[int, ...], layers: tuple[str, ...] | None, grain: str) -> None:
+def eval_(frame: Frame, file: Path, depths: tuple[int, ...], layers: tuple[str, ...] | None, grain: Grain) -> None:
     """Measure how well search answers questions whose sources are known.
 
     Each line of FILE is {"query": "...", "expect": ["SOURCE", ...], "category": "..."}. Printed are, for words alone,

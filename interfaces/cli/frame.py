@@ -26,6 +26,8 @@ __all__ = ["EXIT_CODES", "FINDINGS", "Frame", "LazyGroup", "home_command", "opti
 
 #: Done, but with findings.
 FINDINGS = 1
+#: A defect of this program.
+DEFECT = 70
 #: Error class, by name because importing its package may be slow, to exit code. Subclasses share their parent's.
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": 2,
@@ -138,12 +140,13 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _discard_output()
             ctx.exit(0)
+        except (click.exceptions.Exit, click.Abort):
+            raise
         except Exception as error:
-            code = exit_code(error)
-            if code is None:
+            if os.environ.get("AGENT_HOME_DEBUG"):
                 raise
-            click.echo(f"memory: {' '.join(str(error).split())}", err=True)
-            ctx.exit(code)
+            click.echo(f"memory: {_message(error)}", err=True)
+            ctx.exit(exit_code(error) or DEFECT)
 
 
 def exit_code(error: BaseException) -> int | None:
@@ -153,6 +156,13 @@ def exit_code(error: BaseException) -> int | None:
         if code is not None:
             return code
     return None
+
+
+def _message(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if exit_code(error) is not None:
+        return text
+    return f"internal error, {type(error).__name__}: {text}; report it with what AGENT_HOME_DEBUG=1 shows"
 
 
 def _refuse(context: click.Context, error: click.UsageError) -> NoReturn:

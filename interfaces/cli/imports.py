@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .frame import FINDINGS, Frame, home_command
+from .sync import follow
 
 if TYPE_CHECKING:
     from agent_home.imports import Imported
@@ -64,7 +65,10 @@ def _show(context: click.Context, frame: Frame, done: Imported) -> None:
         frame.warn("no *.jsonl file there; name a file, or a folder that holds some")
     for file in done.unread:
         frame.warn(f"{file.path} could not be read: {file.reason}")
-    frame.show(_data(done), _lines(done))
+    degraded = follow(frame.home, frame) if done.messages else []
+    for problem in degraded:
+        frame.warn(problem)
+    frame.show({**_data(done), "degraded": degraded}, _lines(done))
     context.exit(FINDINGS if done.unread else 0)
 
 

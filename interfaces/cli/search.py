@@ -12,7 +12,7 @@ from agent_home.audience import Audience
 from .frame import Frame, home_command
 
 if TYPE_CHECKING:
-    from recall.search import Hit, Result
+    from recall.search import Hit, Mode, Result
 
 __all__ = ["layer_names", "search"]
 
@@ -47,7 +47,7 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
 )
 @click.option("--explain", is_flag=True, help="Print the score of each part, and the milliseconds of each leg.")
 def search(
-    frame: Frame, query: str, wanted: int, layers: tuple[str, ...] | None, mode: str, audience: str, explain: bool
+    frame: Frame, query: str, wanted: int, layers: tuple[str, ...] | None, mode: Mode, audience: str, explain: bool
 ) -> None:
     """Find the passages that answer QUERY, with their addresses.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recall.embedding import Embedder, NoEmbedder
     from recall.sync import SyncReport
 
-__all__ = ["meter", "opened_embedder", "report_data", "report_lines", "sync", "warn_of"]
+__all__ = ["follow", "meter", "opened_embedder", "report_data", "report_lines", "sync", "warn_of"]
 
 
 @home_command("sync")
@@ -36,6 +36,32 @@ def sync(frame: Frame, words_only: bool, limit: int | None) -> None:
     report = bring_up(home, settings, embedder, progress=meter(), embed_limit=limit)
     warn_of(frame, report)
     frame.show(report_data(report), report_lines(report))
+
+
+#: Vectors that a command makes in passing, some two seconds' work; more wait for `memory sync`.
+IN_PASSING = 256
+
+
+def follow(home: Home, frame: Frame) -> list[str]:
+    """Index what a command has just written: words at once, and the vectors if they are few.
+
+    Never fails the command that it follows: what is not as it should be is returned, in lines.
+    """
+    from agent_home.errors import Locked
+    from recall.errors import RecallError
+    from recall.settings import RecallSettings
+    from recall.sync import ensure_fresh
+    from recall.sync import sync as bring_up
+
+    settings = home.manifest.settings("recall", RecallSettings)
+    report = ensure_fresh(home, settings, None)
+    if not 0 < report.pending <= IN_PASSING:
+        return list(report.degraded)
+    try:
+        embedder = opened_embedder(home, frame, build_missing=True)
+        return list(bring_up(home, settings, embedder).degraded)
+    except (RecallError, Locked) as error:
+        return [str(error)]
 
 
 def opened_embedder(home: Home, frame: Frame, *, build_missing: bool) -> Embedder | NoEmbedder:
