@@ -39,6 +39,7 @@ MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
 MAX_HITS = 1000
 #: vec0 refuses more.
 _MAX_NEIGHBOURS = 4096
+_SESSIONS = LAYER_CODES["sessions"]
 #: Rows that one leg reads at most, however many hits are wanted: a turn may have several parts.
 _MAX_CANDIDATES = 3000
 #: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
@@ -130,7 +131,7 @@ def search(
         if late is not None:
             limit_ms = deadline_ms or settings.vector_deadline_ms
             legs["vector"] = late.result(limit_ms - _since(start), limit_ms)
-        hits = _hits(conn, home, legs, settings, audience, exclude)[:wanted]
+        hits = _hits(conn, home, legs, settings, wanted, audience, exclude)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
     finally:
@@ -273,19 +274,16 @@ def _vectors(conn: apsw.Connection, query: str, embedder: Embedder, scope: _Scop
         return _Leg(problem=f"{problem}; words only until then")
     text = query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8")
     vector = embedder.embed_query(text).tobytes()
-    leg = _Leg()
     where, values = _vector_filter(scope)
     found: dict[str, dict[int, float]] = {}
-    sessions = LAYER_CODES["sessions"]
     whole: dict[int, float] = {}
     for leg_name, table in (("vector", "vectors"), ("window", "windows")):
         sql = f"SELECT passage, layer, 1.0 - distance FROM {table} WHERE embedding MATCH ? AND k = ? {where}"  # noqa: S608
         rows = schema.rows(conn, sql, (vector, min(limit, _MAX_NEIGHBOURS), *values))
         found[leg_name] = {passage: score for passage, _, score in rows}
-        whole |= {passage: score for passage, layer, score in rows if layer != sessions}
+        whole |= {passage: score for passage, layer, score in rows if layer != _SESSIONS}
     found["window"] |= whole  # what has no neighbours is its own window
-    leg.scores = found
-    return leg
+    return _Leg(scores=found)
 
 
 def _vector_filter(scope: _Scope) -> tuple[str, tuple[object, ...]]:
@@ -298,9 +296,13 @@ def _vector_filter(scope: _Scope) -> tuple[str, tuple[object, ...]]:
     return where, tuple(values)
 
 
-_SELECT_ROWS = """
-SELECT p.id, p.file, p.source, p.text, p.ts, f.path, p.session, p.name, p.role, p.heading, f.layer
-FROM passages p JOIN files f ON f.id = p.file WHERE p.id IN (SELECT value FROM json_each(?))
+_SELECT_PLACES = """
+SELECT p.id, p.file, p.source, f.path FROM passages p JOIN files f ON f.id = p.file
+WHERE p.id IN (SELECT value FROM json_each(?))
+"""
+_SELECT_TEXT = """
+SELECT p.text, p.ts, p.session, p.name, p.role, p.heading, f.layer FROM passages p JOIN files f ON f.id = p.file
+WHERE p.id = ?
 """
 
 
@@ -309,16 +311,17 @@ def _hits(
     home: Home,
     legs: Mapping[str, _Leg],
     settings: RecallSettings,
+    wanted: int,
     audience: str,
     exclude: Collection[str],
 ) -> list[Hit]:
-    """Everything found, best first, one hit for each address: its best part."""
+    """The best *wanted* of what was found, one hit for each address: its best part."""
     raw = {name: scores for leg in legs.values() for name, scores in leg.scores.items()}
     groups = raw.pop("group", {})
     candidates = json.dumps(sorted({passage for scores in raw.values() for passage in scores}))
-    rows = {row[0]: row[1:] for row in conn.execute(_SELECT_ROWS, (candidates,))}
+    places = {row[0]: row[1:] for row in schema.rows(conn, _SELECT_PLACES, (candidates,))}
     scaled = {name: (by_best if name == "lexical" else by_range)(scores) for name, scores in raw.items()}
-    scaled["group"] = by_best({passage: groups.get(row[0], 0.0) for passage, row in rows.items()})
+    scaled["group"] = by_best({passage: groups.get(place[0], 0.0) for passage, place in places.items()})
     weights = {
         "lexical": settings.lexical_weight,
         "group": settings.group_weight,
@@ -326,18 +329,23 @@ def _hits(
         "window": settings.window_weight,
     }
     fused = fuse(scaled, weights)
-    best: dict[str, Hit] = {}
-    for passage in sorted(rows, key=lambda passage: (-fused[passage], rows[passage][1])):
-        _, source, text, ts, path, session, name, role, heading, layer = rows[passage]
-        hidden = source in exclude or session_of(source) in exclude or path in exclude
-        if source in best or hidden or not home.may_read(path, audience):
+    hits: dict[str, Hit] = {}
+    hidden: dict[str, bool] = {}
+    for passage in sorted(places, key=lambda passage: (-fused[passage], places[passage][1])):
+        _, source, path = places[passage]
+        if path not in hidden:
+            hidden[path] = path in exclude or not home.may_read(path, audience)
+        if len(hits) >= wanted:
+            break
+        if source in hits or hidden[path] or source in exclude or session_of(source) in exclude:
             continue
-        parts = {name: scores[passage] for name, scores in scaled.items() if passage in scores}
-        best[source] = Hit(
+        ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (passage,))
+        hits[source] = Hit(
             source=source, score=fused[passage], text=text, layer=layer, ts=ts, path=path, session=session,
-            name=name, role=role, heading=heading, parts=parts,
+            name=name, role=role, heading=heading,
+            parts={leg: scores[passage] for leg, scores in scaled.items() if passage in scores},
         )  # fmt: skip
-    return list(best.values())
+    return list(hits.values())
 
 
 def _late(name: str, deadline_ms: float) -> str:
