@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from guard import Action
@@ -28,7 +29,7 @@ from . import clock, history, storage
 from .check import text_problems
 from .document import Document, parse
 from .entry import new_id
-from .errors import Changed, DocumentInvalid
+from .errors import Changed, DocumentInvalid, HistoryError
 from .home import MEMORY, Home
 from .lock import DEFAULT_TIMEOUT_S, hold
 from .quarantine import Quarantined
@@ -36,8 +37,9 @@ from .screening import Screening, held_back, note, screened_text
 
 __all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
 
-#: Files that a text could name to change how git treats the home; nobody writes them through the gateway.
-_FORBIDDEN = (".git/", ".memory/")
+#: Folders that are not memory; nobody writes them through the gateway.
+_FORBIDDEN = frozenset({".git", ".memory"})
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +80,14 @@ class Transaction:
     _ids: set[str] | None = None
 
     def text(self, path: str) -> str:
-        """The file's text with this transaction's edits; empty when there is no such file."""
+        """The file's text with this transaction's edits; empty when there is no such file.
+
+        Raises:
+            ValueError: *path* leads out of the home, or to what is no memory.
+            DocumentInvalid: the file is not UTF-8.
+        """
         if path not in self.before:
-            if path.startswith(_FORBIDDEN):
-                raise ValueError(f"{path} is not memory; the gateway does not touch it")
-            self.before[path] = storage.read_text(self.home.path(path))
+            self.before[path] = storage.read_text(_memory_path(self.home, path))
         return self.after.get(path, self.before[path])
 
     def read(self, path: str) -> Document:
@@ -91,8 +96,10 @@ class Transaction:
 
     def write(self, path: str, content: Document | str) -> None:
         """Give *path* this content at the end of the block. An empty text removes the file."""
+        if path.startswith("sessions/"):
+            raise ValueError(f"{path} is a transcript; a transcript is only appended to")
         self.text(path)
-        self.after[path] = content if isinstance(content, str) else content.render()
+        self.after[path] = _SURROGATE.sub("\ufffd", content if isinstance(content, str) else content.render())
 
     def new_id(self, prefix: str, seed: str) -> str:
         """An entry id unique over live and archived entries and this transaction; the same for the same seed."""
@@ -149,13 +156,19 @@ def recover(home: Home) -> bool:
     record_path = _redo_path(home)
     if not record_path.exists():
         return False
-    record = json.loads(record_path.read_text(encoding="utf-8"))
-    _apply(home, record)
-    commit = history.commit_files(
-        home.root, [item["path"] for item in record["files"]], record["message"], record["trailers"],
-        died_at=record["at"],
-    )  # fmt: skip
-    _audit(home, {**record["audit"], "recovered": True, "commit": commit})
+    try:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+        changed_since = _apply(home, record)
+    except (ValueError, KeyError) as error:
+        raise DocumentInvalid(
+            record_path,
+            0,
+            "bad-redo-record",
+            f"cannot be read ({error}); move it away, its texts are in .memory/staging",
+        ) from error
+    paths = [item["path"] for item in record["files"] if item["path"] not in changed_since]
+    commit = _commit(home, paths, record["message"], record["trailers"])
+    _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
     record_path.unlink()
     storage.sync_folder(record_path.parent)
     return True
@@ -163,7 +176,7 @@ def recover(home: Home) -> bool:
 
 def append_rows(
     home: Home,
-    path: str,
+    place: str | Callable[[], str],
     rows: Callable[[], Sequence[Mapping[str, Any]]],
     *,
     screened: str,
@@ -173,9 +186,10 @@ def append_rows(
     now: datetime | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Appended:
-    """Append JSON lines to *path*, the text under key *screened* passed through the guard first.
+    """Append JSON lines to the file *place*, the text under key *screened* passed through the guard first.
 
-    *rows* is called under the lock, so that what it leaves out because it is there already stays left out.
+    *place*, where it is a function, and *rows* are called under the lock, in this order: two writers then agree on
+    where the rows go, and what *rows* leaves out because it is there already stays left out.
     A row's own ``source`` key, where it has one, tells the guard who said it. A text that is quarantined is replaced
     by a note that names the quarantined item, so that the row keeps its place and id.
 
@@ -184,15 +198,17 @@ def append_rows(
     """
     moment = (now or clock.now()).isoformat()
     with hold(home.lock, timeout_s):
+        path = place if isinstance(place, str) else place()
+        target = _memory_path(home, path)
         screened_rows = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]
         lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row, _ in screened_rows]
-        start = storage.append(home.path(path), b"".join(line + b"\n" for line in lines)) if lines else 0
-    verdicts = [outcome for _, outcome in screened_rows]
-    redacted = sum(1 for outcome in verdicts if outcome is Action.REDACT)
-    held = tuple(outcome for outcome in verdicts if isinstance(outcome, Quarantined))
-    if held or redacted:
-        _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
-                      "quarantined": [item.id for item in held]})  # fmt: skip
+        start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
+        verdicts = [outcome for _, outcome in screened_rows]
+        redacted = sum(1 for outcome in verdicts if outcome is Action.REDACT)
+        held = tuple(outcome for outcome in verdicts if isinstance(outcome, Quarantined))
+        if held or redacted:
+            _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
+                          "quarantined": [item.id for item in held]})  # fmt: skip
     return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held)
 
 
@@ -225,11 +241,16 @@ def _finish(edits: Transaction) -> Outcome:
         return outcome
     for path, text in after.items():
         _validate(path, edits.before[path], text)
+    history.refuse_unfinished(home.root)
     _keep_edits_by_hand(edits, sorted(after))
     record = _record(edits, after, outcome)
     _stage(home, record, after)
+    _refuse_changed(home, record)
     _apply(home, record)
-    commit = history.commit_files(home.root, list(outcome.paths), record["message"], record["trailers"])
+    try:
+        commit = _commit(home, outcome.paths, record["message"], record["trailers"])
+    except HistoryError as error:
+        raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
     _audit(home, {**record["audit"], "commit": commit})
     _redo_path(home).unlink()
     return Outcome(
@@ -255,8 +276,20 @@ def _keep_edits_by_hand(edits: Transaction, paths: Sequence[str]) -> None:
     home = edits.home
     by_hand = [path for path in history.dirty(home.root, paths) if path in paths]
     if by_hand and history.head(home.root):
-        names = ", ".join(by_hand)
-        history.commit_files(home.root, by_hand, f"Record edits made by hand in {names}", {"Actor": "by hand"})
+        committed = {path: history.text_at(home.root, "HEAD", path) for path in by_hand}
+        entries = _entries_touched(committed, {path: edits.before[path] for path in by_hand})
+        trailers = {"Entries": ", ".join(entries), "Actor": "by hand"}
+        _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+
+
+def _commit(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
+    """Commit under a mark that stays behind when this process is killed, so that git's locks can be told for ours."""
+    mark = home.machine / "committing"
+    died_at = mark.stat().st_mtime if mark.exists() else None
+    storage.stage(mark, b"")
+    commit = history.commit_files(home.root, paths, message, trailers, died_at=died_at)
+    mark.unlink()
+    return commit
 
 
 def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
@@ -298,35 +331,56 @@ def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> N
     folder = _staging(home)
     for item in record["files"]:
         storage.stage(folder / item["staged"], after[item["path"]].encode("utf-8"))
-    for item in record["files"]:
-        if _digest(storage.read_text(home.path(item["path"]))) != item["before"]:
-            raise Changed(item["path"])
     staged = folder / "record.tmp"
-    storage.stage(staged, json.dumps(record, ensure_ascii=False).encode())
+    storage.stage(staged, json.dumps(record).encode())
     storage.sync_folder(folder)
     storage.replace(staged, _redo_path(home))
 
 
-def _apply(home: Home, record: Mapping[str, Any]) -> None:
-    """Rename the staged files into place. Doing it again, wholly or after a part, gives the same."""
+def _refuse_changed(home: Home, record: Mapping[str, Any]) -> None:
+    """Take the transaction back, before its first rename, when somebody changed one of its files meanwhile."""
     for item in record["files"]:
+        if _digest(storage.read_text(home.path(item["path"]))) != item["before"]:
+            _redo_path(home).unlink()
+            raise Changed(item["path"])
+
+
+def _apply(home: Home, record: Mapping[str, Any]) -> list[str]:
+    """Rename the staged files into place; the paths left alone, because somebody changed them after a crash.
+
+    Doing it again, wholly or after a part, gives the same.
+    """
+    left_alone = []
+    for number, item in enumerate(record["files"]):
         staged, target = _staging(home) / item["staged"], home.path(item["path"])
-        if not staged.exists():
-            continue
-        present = _digest(storage.read_text(target))
-        if present not in {item["before"], item["after"]}:
-            kept = home.machine / "recovered" / f"{record['at']:.0f}-{target.name}"
-            storage.replace(staged, kept)
-        elif staged.stat().st_size == 0:
-            target.unlink(missing_ok=True)
-            staged.unlink()
-        else:
-            storage.replace(staged, target)
+        kept = home.machine / "recovered" / f"{record['at']:.0f}-{number}-{target.name}"
+        if staged.exists():
+            present = _digest(storage.read_text(target))
+            if present not in {item["before"], item["after"]}:
+                storage.replace(staged, kept)
+            elif staged.stat().st_size == 0:
+                storage.remove(target)
+                staged.unlink()
+            else:
+                storage.replace(staged, target)
+        if kept.exists():
+            left_alone.append(item["path"])
+    return left_alone
 
 
 def _audit(home: Home, row: Mapping[str, Any]) -> None:
     """One line in the audit. It stands outside git, so that reverting a commit does not revert who made it."""
     storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _memory_path(home: Home, path: str) -> Path:
+    """Where *path* lies, spelled in the one way that names it: two spellings would be two texts of one file."""
+    parts = PurePosixPath(path).parts
+    if PurePosixPath(path).as_posix() != path or ".." in parts or "\0" in path or path in {"", "."}:
+        raise ValueError(f"{path!r} is not how a file of the home is named; write it as Knowledge/note.md")
+    if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
+        raise ValueError(f"{path} is not memory; the gateway does not touch it")
+    return home.path(path)
 
 
 def _known_ids(home: Home) -> set[str]:

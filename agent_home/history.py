@@ -9,18 +9,32 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .entry import ENTRY_ID
 from .errors import HistoryError
 
 if TYPE_CHECKING:
     from git import Git, Repo
 
-__all__ = ["TRAILERS", "Event", "commit_files", "dirty", "entry_history", "head", "init", "open_repository", "text_at"]
+__all__ = [
+    "TRAILERS",
+    "Event",
+    "commit_files",
+    "dirty",
+    "entry_history",
+    "head",
+    "init",
+    "open_repository",
+    "refuse_unfinished",
+    "text_at",
+]
 
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor")
 #: Who commits where git knows nobody.
@@ -29,8 +43,20 @@ NAME, EMAIL = "agent-home", "agent-home@localhost"
 GIT_LOCK_WAIT_S = 10.0
 #: Age at which a git lock made after a writer of ours died is taken for its orphan: git needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
+#: A writer of ours that died made its last git lock at most this long after it began to commit.
+LAST_GIT_LOCK_S = 60.0
 _RECORD, _FIELD = "\x1e", "\x1f"
 _LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)'")
+#: What git keeps in its folder while a person is in the middle of something; a commit then would become part of it.
+_UNFINISHED = {
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+}
+#: Set by git for its hooks: a hook of another repository must not lead our commits there.
+_REDIRECTS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +79,16 @@ def init(root: Path) -> None:
     Raises:
         HistoryError: git is absent or refused.
     """
-    git_class, _ = _gitpython()
-    if not (root / ".git").exists():
-        _run(git_class(str(root)), "init", "--quiet", "--initial-branch=main")
+    git_class, repo_class = _gitpython()
+    from git.exc import InvalidGitRepositoryError
+
+    try:
+        repo_class(root)
+    except InvalidGitRepositoryError:
+        git = git_class(str(root))
+        if any(name in os.environ for name in _REDIRECTS):
+            _point(git, root, root / ".git")
+        _run(git, "init", "--quiet", "--initial-branch=main")
 
 
 def open_repository(root: Path) -> Repo:
@@ -75,9 +108,23 @@ def open_repository(root: Path) -> Repo:
         ) from error
 
 
+def refuse_unfinished(root: Path) -> None:
+    """Stop before a write whose commit git would refuse, or make part of what a person is in the middle of.
+
+    Raises:
+        HistoryError: a merge, cherry-pick or rebase is unfinished.
+    """
+    folder = Path(open_repository(root).git_dir)
+    for name, what in _UNFINISHED.items():
+        if (folder / name).exists():
+            raise HistoryError(
+                f"a {what} is unfinished in {root}; finish it, or end it with `git {what} --abort`, and try again"
+            )
+
+
 def head(root: Path) -> str:
     """The hash of HEAD, or an empty string before the first commit."""
-    git = open_repository(root).git
+    git = _git(root)
     try:
         return str(git.rev_parse("--verify", "--quiet", "HEAD"))
     except _command_error():
@@ -86,8 +133,9 @@ def head(root: Path) -> str:
 
 def dirty(root: Path, paths: Sequence[str]) -> list[str]:
     """Which of *paths* differ from HEAD in the work tree or the staging area, untracked ones included."""
-    git = open_repository(root).git
-    output = _run(git, "--no-optional-locks", "status", "--porcelain", "-z", "--untracked-files=all", "--", *paths)
+    git = _git(root)
+    output = _run(git, "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
+                  "--", *paths)  # fmt: skip
     return [item[3:] for item in output.split("\0") if len(item) > 3]
 
 
@@ -97,20 +145,21 @@ def commit_files(
     """Commit exactly *paths* as they are on disk (a missing one as removed) and return the commit's hash.
 
     Returns the present HEAD when nothing differs. Hooks do not run: the gateway has screened already. *died_at*
-    (seconds since the epoch) says that a writer of ours died then: locks of git from that time on are its orphans.
+    (seconds since the epoch) says that a writer of ours began to commit then and died: git's locks from that time
+    are its orphans.
 
     Raises:
         HistoryError: git is absent or refused; the files stay as they are.
     """
-    git = open_repository(root).git
-    _with_git_lock(git, died_at, "add", "--all", "--force", "--", *paths)
-    if not _run(git, "diff", "--cached", "--name-only", "--", *paths).strip():
+    git = _git(root)
+    paths = [path for path in paths if (root / path).exists() or _run(git, "ls-files", "--", path)]
+    if paths:
+        _with_git_lock(git, died_at, "add", "--all", "--force", "--", *paths)
+    if not paths or not _run(git, "diff", "--cached", "--name-only", "--", *paths).strip():
         return head(root)
-    lines = [f"{name}: {value}" for name, value in trailers.items() if value]
-    text = message.strip() + ("\n\n" + "\n".join(lines) if lines else "")
-    options = ["-c", "gc.auto=0", "-c", "commit.gpgsign=false", *_identity(git)]
-    arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-m", text, "--", *paths)
-    _with_git_lock(git, died_at, *arguments, options=options)
+    options = ["-c", "gc.auto=0", "-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}", *_identity(git)]
+    arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *paths)
+    _with_git_lock(git, died_at, *arguments, options=options, stdin=_commit_message(message, trailers))
     return str(git.rev_parse("HEAD"))
 
 
@@ -120,9 +169,9 @@ def text_at(root: Path, revision: str, path: str) -> str:
     Raises:
         HistoryError: there is no such revision.
     """
-    git = open_repository(root).git
+    git = _git(root)
     try:
-        git.rev_parse("--verify", "--quiet", f"{revision}^{{commit}}")
+        git.rev_parse("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     except _command_error() as error:
         raise HistoryError(f"no revision {revision!r} in {root}; `git log` there lists them") from error
     try:
@@ -133,33 +182,43 @@ def text_at(root: Path, revision: str, path: str) -> str:
 
 
 def entry_history(root: Path, entry_id: str) -> list[Event]:
-    """Every commit that added, changed, moved or removed the entry, oldest first; empty when there is none."""
-    git = open_repository(root).git
-    if not head(root):
+    """Every commit that added, changed, moved or removed the entry, oldest first; empty when there is none.
+
+    A commit that touched only the lines below the entry's first is known by its trailer ``Entries``, which every
+    commit of the gateway has.
+    """
+    git = _git(root)
+    if not ENTRY_ID.fullmatch(entry_id) or not head(root):
         return []
-    names = ",".join(
-        f"%(trailers:key={name},valueonly,separator=%x2C)" + "%x1f" for name in ("Session", "Evidence", "Actor")
-    )
-    pretty = f"--format=%x1e%H%x1f%cI%x1f%s%x1f{names.replace(',%(', '%(')}"
-    pattern = rf"^[-*+] +\*\*\[{re.escape(entry_id)}\]"
-    whole = r"\[" + re.escape(entry_id) + r"\]"
-    output = _run(git, "log", "--reverse", pretty, "-p", "--unified=0", "--no-color", "--no-ext-diff", f"-G{whole}",
+    found = _events(git, entry_id, "--extended-regexp", f"--grep=^Entries: .*{entry_id}", unseen="changed")
+    found |= _events(git, entry_id, rf"-G\[{entry_id}\]", unseen="")
+    if len(found) < 2:
+        return list(found.values())
+    order = {commit: at for at, commit in enumerate(_run(git, "rev-list", "--reverse", "HEAD").split())}
+    return sorted(found.values(), key=lambda event: order[event.commit])
+
+
+def _events(git: Git, entry_id: str, *selection: str, unseen: str) -> dict[str, Event]:
+    """The events of the commits that *selection* finds; *unseen* is what happened where the patch does not tell."""
+    names = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Evidence", "Actor"))
+    output = _run(git, "log", f"--format=%x1e%H%x1f%cI%x1f%s{names}%x1f", "-p", "--unified=0", "--no-color",
+                  "--no-ext-diff", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", *selection,
                   "--", "MEMORY.md", "EVOLUTION.md", "Archive")  # fmt: skip
-    events = []
+    events = {}
     for record in output.split(_RECORD)[1:]:
         commit, ts, subject, session, evidence, actor, patch = (*record.split(_FIELD, 6), "", "", "", "", "")[:7]
-        action, file = _action(patch, pattern)
-        if action:
-            events.append(Event(ts=ts, action=action, commit=commit, session=session, evidence=evidence,
-                                actor=actor, subject=subject, file=file))  # fmt: skip
+        action, file = _action(patch, entry_id)
+        if action or unseen:
+            events[commit] = Event(ts=ts, action=action or unseen, commit=commit, session=session, evidence=evidence,
+                                   actor=actor, subject=subject, file=file)  # fmt: skip
     return events
 
 
-def _action(patch: str, pattern: str) -> tuple[str, str]:
-    """What a patch did with the entry whose first line matches *pattern*, and in which file."""
-    line = re.compile(pattern[1:])
+def _action(patch: str, entry_id: str) -> tuple[str, str]:
+    """What a patch did with the first line of the entry, and in which file (the last one it touches, if nothing)."""
+    line = re.compile(rf"[-*+][ \t]+\*\*\[{entry_id}\]")
     file, added, removed = "", "", ""
-    for text in patch.splitlines():
+    for text in patch.split("\n"):
         if text.startswith(("+++ b/", "--- a/")):
             file = text[6:]
         elif text.startswith("+") and line.match(text[1:]):
@@ -172,9 +231,36 @@ def _action(patch: str, pattern: str) -> tuple[str, str]:
         return "changed", added
     if added:
         return "added", added
-    return ("removed", removed) if removed else ("", "")
+    return ("removed", removed) if removed else ("", file)
 
 
+def _git(root: Path) -> Git:
+    """Git at work on the repository of *root*, whatever the environment says; paths are names, never patterns."""
+    repository = open_repository(root)
+    git_class, _ = _gitpython()
+    git = git_class(str(root))
+    git.update_environment(GIT_LITERAL_PATHSPECS="1")
+    if any(name in os.environ for name in _REDIRECTS):
+        _point(git, root, Path(repository.git_dir))
+        git.update_environment(GIT_COMMON_DIR=str(repository.common_dir))
+        git.update_environment(GIT_OBJECT_DIRECTORY=str(Path(repository.common_dir) / "objects"))
+    return git
+
+
+def _point(git: Git, root: Path, folder: Path) -> None:
+    """Name the repository outright, against what a hook's environment says."""
+    git.update_environment(GIT_DIR=str(folder), GIT_WORK_TREE=str(root), GIT_INDEX_FILE=str(folder / "index"))
+    git.update_environment(GIT_COMMON_DIR=str(folder), GIT_OBJECT_DIRECTORY=str(folder / "objects"))
+
+
+def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
+    """Subject and trailers. A value is one line, so that nobody's name for a session can forge another trailer."""
+    lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
+    text = (message.strip() or "Change memory") + ("\n\n" + "\n".join(lines) if lines else "")
+    return _UNPRINTABLE.sub(" ", text).encode()
+
+
+@cache
 def _gitpython() -> tuple[type[Git], type[Repo]]:
     """GitPython's classes.
 
@@ -197,9 +283,9 @@ def _gitpython() -> tuple[type[Git], type[Repo]]:
 
 
 def _command_error() -> type[Exception]:
-    from git.exc import GitCommandError
+    from git.exc import CommandError
 
-    return GitCommandError
+    return CommandError
 
 
 def _identity(git: Git) -> list[str]:
@@ -213,20 +299,25 @@ def _identity(git: Git) -> list[str]:
     return ["-c", f"user.name={NAME}", "-c", f"user.email={EMAIL}"]
 
 
-def _run(git: Git, *arguments: str, options: Sequence[str] = ()) -> str:
+def _run(git: Git, *arguments: str, options: Sequence[str] = (), stdin: bytes = b"") -> str:
     try:
-        return str(git.execute(["git", *options, *arguments], strip_newline_in_stdout=False))
+        with tempfile.TemporaryFile() as file:
+            file.write(stdin)
+            file.seek(0)
+            return str(git.execute(["git", *options, *arguments], istream=file, strip_newline_in_stdout=False))
     except _command_error() as error:
         reason = str(getattr(error, "stderr", "") or error).strip().removeprefix("stderr: ").strip(" '\n")
         raise HistoryError(f"git {arguments[0]} failed: {' '.join(reason.split())}") from error
 
 
-def _with_git_lock(git: Git, died_at: float | None, *arguments: str, options: Sequence[str] = ()) -> str:
+def _with_git_lock(
+    git: Git, died_at: float | None, *arguments: str, options: Sequence[str] = (), stdin: bytes = b""
+) -> str:
     """Run git, waiting while another command holds one of git's own locks; an orphan's lock is removed."""
     deadline = time.monotonic() + GIT_LOCK_WAIT_S
     while True:
         try:
-            return _run(git, *arguments, options=options)
+            return _run(git, *arguments, options=options, stdin=stdin)
         except HistoryError as error:
             match = _LOCKED.search(str(error))
             if match is None:
@@ -245,5 +336,5 @@ def _remove_orphan(lock: Path, died_at: float) -> None:
         made_at = lock.stat().st_mtime
     except FileNotFoundError:
         return
-    if made_at >= died_at - 1 and time.time() - made_at > ORPHAN_GIT_LOCK_S:
+    if died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S and time.time() - made_at > ORPHAN_GIT_LOCK_S:
         lock.unlink(missing_ok=True)

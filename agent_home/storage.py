@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "read_text", "replace", "stage", "sync_folder"]
+__all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder"]
 
 
 def read_text(path: Path) -> str:
@@ -34,7 +34,7 @@ def read_text(path: Path) -> str:
 
 def stage(path: Path, data: bytes) -> None:
     """Write *data* to *path* and wait until the disk has it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     with path.open("wb") as file:
         file.write(data)
         file.flush()
@@ -43,26 +43,39 @@ def stage(path: Path, data: bytes) -> None:
 
 def replace(staged: Path, target: Path) -> None:
     """Put the staged file in *target*'s place, keeping the mode that *target* had."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(target.parent)
     if target.exists():
         staged.chmod(target.stat().st_mode & 0o7777)
     staged.replace(target)
     sync_folder(target.parent)
 
 
+def remove(target: Path) -> None:
+    """Take the file away; an absent one is no error."""
+    if target.exists():
+        target.unlink()
+        sync_folder(target.parent)
+
+
 def append(path: Path, data: bytes) -> int:
     """Append *data* and return the offset where it begins. A half-written last line is cut off first.
 
-    Such a line is what a killed writer left: nobody was ever told that it had been stored.
+    Such a line is what a killed writer left: nobody was ever told that it had been stored. When the disk does not
+    take *data*, the file is what it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     fresh = not path.exists()
-    with path.open("ab+") as file:
+    with path.open("ab+", buffering=0) as file:
         start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
         file.truncate(start)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[file.write(left) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(start)
+            raise
     if fresh:
         sync_folder(path.parent)
     return start
@@ -75,6 +88,14 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make *folder* and those above it as durable as the file that will lie in it."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def _whole_lines_end(size: int, path: Path) -> int:

@@ -98,11 +98,11 @@ def append(
     """
     if not session.strip():
         raise DocumentInvalid("sessions/", 0, "no-session", "a session needs a name that is not blank")
-    path = session_path(home, session) or _new_path(home, session, messages, now or clock.now())
+    fallback = _new_path(home, session, messages, now or clock.now())
     written = append_rows(
         home,
-        home.relative(path),
-        lambda: [_row(message) for message in _fresh(path, messages)],
+        lambda: home.relative(session_path(home, session) or fallback),
+        lambda: [_row(message) for message in _fresh(session_path(home, session), messages)],
         screened="content",
         source="user",
         session=session,
@@ -111,7 +111,7 @@ def append(
     )
     return Appended(
         session=session,
-        path=path,
+        path=session_path(home, session) or fallback,
         added=written.rows,
         duplicates=len(messages) - written.rows,
         redacted=written.redacted,
@@ -155,9 +155,9 @@ def sessions(home: Home) -> list[SessionFile]:
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
 
 
-def _fresh(path: Path, messages: Sequence[Message]) -> list[Message]:
+def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
     """Those of *messages* whose ids neither the transcript nor an earlier one of them has."""
-    known = {turn.message.id for turn in read(path)} if path.exists() else set()
+    known = {turn.message.id for turn in read(path)} if path else set()
     fresh = []
     for message in messages:
         if message.id not in known:
@@ -177,7 +177,7 @@ def _row(message: Message) -> dict[str, Any]:
 def _message(line: bytes) -> Message | None:
     try:
         row = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(row, dict) or not isinstance(row.get("content"), str):
         return None
