@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .sentences import is_question
+from .sentences import folded, is_question
 
 __all__ = [
     "Action",
@@ -73,10 +73,10 @@ _PLANNED = re.compile(
 )
 _PLANNED_ZH = re.compile(
     r"(?:要|将(?!`|\s*`|[^,。;]{1,40}$)|会|准备|计划|打算|应该|应当|可以|需要|需|待|请|帮我|记得|建议|想|能|如果|等到|正在|是否|"
-    r"下一步|再|去|不要|别|必须|希望|让我|我来)[^,。;,;了已]{0,8}$"
+    r"下一步|再|去|不要|别|必须|希望|让我|我来)[^,。;了已]{0,8}$"
 )
 _NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
-_NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;,;]{0,4}$")
+_NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;]{0,4}$")
 _DONE_ZH = re.compile(r"了|已|完|好|掉")
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
@@ -93,10 +93,9 @@ _QUOTED_PATH = re.compile(
     r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile))`"
 )
 _PRODUCT = re.compile(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
-_CALL = re.compile(r"(?<![A-Za-z0-9_.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\(\)", re.ASCII)
+_CALL = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
 _SNAKE = re.compile(
-    r"(?<![A-Za-z0-9_/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![A-Za-z0-9_/-])",
-    re.ASCII,
+    r"(?<![\w/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w/-])", re.ASCII
 )
 _CAMEL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.ASCII)
 _QUOTED_CALL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.ASCII)
@@ -109,7 +108,8 @@ _VERSION = re.compile(
 )
 _HASH = re.compile(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
 _COMMIT_WORD = re.compile(
-    r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|提交|推送|合并|回滚",
+    r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|"
+    r"提交|推送|合并|回滚",
     re.IGNORECASE,
 )
 _PLACE = re.compile(
@@ -118,7 +118,8 @@ _PLACE = re.compile(
 )
 _AFTER = re.compile(
     r"^`?\s*(?:(?:file|module|function|class|helper|script|method|文件|模块|函数|类|脚本|方法)\s*)?"
-    r"(?:(?:was|were|is|are|has been|have been|had been|got|now|already|also|both|all)\s+|已经|已|被|都|也|给|从[^,。]{0,12}?)*$",
+    r"(?:(?:was|were|is|are|has been|have been|had been|got|now|already|also|both|all)\s+|"
+    r"已经|已|被|都|也|给|从[^,。]{0,12}?)*$",
     re.IGNORECASE,
 )
 _TARGET = re.compile(
@@ -126,14 +127,15 @@ _TARGET = re.compile(
     re.IGNORECASE,
 )
 _WORK_NOUN = re.compile(
-    r"\b(?:scripts?|tests?|functions?|modules?|class(?:es)?|methods?|endpoints?|configs?|configuration|pipelines?|reports?|docs?|"
-    r"documentation|readme|branch(?:es)?|pull requests?|PRs?|commits?|patch(?:es)?|migrations?|schemas?|tables?|dashboards?|"
-    r"spreadsheets?|slides|decks?|bugs?|regressions?|builds?|dependenc(?:y|ies)|parser|index|API|CLI|workflows?|jobs?)\b"
-    r"|脚本|测试|函数|模块|接口|配置|报告|文档|分支|补丁|表格|看板|缺陷|漏洞|代码|依赖|流水线|索引|邮件草稿|幻灯片|方案文档",
+    r"\b(?:scripts?|tests?|functions?|modules?|class(?:es)?|methods?|endpoints?|configs?|configuration|pipelines?|"
+    r"reports?|docs?|documentation|readme|branch(?:es)?|pull requests?|PRs?|commits?|patch(?:es)?|migrations?|"
+    r"schemas?|tables?|dashboards?|spreadsheets?|slides|decks?|bugs?|regressions?|builds?|dependenc(?:y|ies)|parser|"
+    r"index|API|CLI|workflows?|jobs?)\b|"
+    r"脚本|测试|函数|模块|接口|配置|报告|文档|分支|补丁|表格|看板|缺陷|漏洞|代码|依赖|流水线|索引|幻灯片",
     re.IGNORECASE,
 )
 _FIRST_PERSON = re.compile(
-    r"^(?:ok(?:ay)?[,.]\s*|done[,.:!]\s*|great[,.!]\s*|all set[,.:]\s*|好的?[,,。]\s*|完成[,,。]\s*)*"
+    r"^(?:ok(?:ay)?[,.]\s*|done[,.:!]\s*|great[,.!]\s*|all set[,.:]\s*|好的?[,。]\s*|完成[,。]\s*)*"
     r"(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:now\s+|also\s+|just\s+|already\s+)*)?$",
     re.IGNORECASE,
 )
@@ -212,7 +214,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     """
     if is_question(text):
         return None
-    prose = _URL.sub(lambda match: " " * len(match.group()), text)
+    prose = _prose(text)
     commits, strict = _commits(prose)
     verbs = _verbs(prose, role)
     if not verbs and not commits:
@@ -221,7 +223,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     assertions = tuple(_assertions(prose, subjects, verbs)) if verbs else ()
     first = verbs[0] if verbs else None
     words = content_words(_without(prose, subjects, commits))
-    if not commits and not assertions and (len(words) < 3 or not is_completed_work(text, role)):
+    if not commits and not assertions and (len(words) < 3 or not _tells(prose, verbs)):
         return None
     return Claim(
         text=text,
@@ -236,22 +238,22 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
 
 def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     """Whether the sentence reports finished work: a verb of doing, and something that work is done on."""
+    if is_question(sentence):
+        return False
+    sentence = folded(sentence)
     verbs = [verb for verb in _verbs(sentence, role) if not verb.negated]
-    if not verbs or is_question(sentence):
+    if not verbs:
         return False
     if _commits(sentence)[0] or _subjects(sentence):
         return True
-    starts = any(_FIRST_PERSON.match(sentence[: verb.start]) for verb in verbs)
-    chinese = (
-        any("\u4e00" <= sentence[verb.start] <= "\u9fff" for verb in verbs) and _DONE_ZH.search(sentence) is not None
-    )
-    return (starts or chinese) and _WORK_NOUN.search(sentence) is not None
+    return _tells(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
 
 
 def named_paths(text: str) -> list[str]:
     """The files that *text* names by a known ending, in order; addresses on the web are none."""
-    prose = _URL.sub(lambda match: " " * len(match.group()), text)
-    return [subject.name for subject in _subjects(prose) if subject.kind == "path" and is_file_name(subject.name)]
+    return [
+        subject.name for subject in _subjects(_prose(text)) if subject.kind == "path" and is_file_name(subject.name)
+    ]
 
 
 def is_file_name(name: str) -> bool:
@@ -269,6 +271,17 @@ def content_words(text: str) -> tuple[str, ...]:
         if word not in _COMMON and (len(word) > 2 or word[0].isdigit()):
             found.setdefault(_stem(word))
     return tuple(found)
+
+
+def _tells(text: str, verbs: list[_Verb]) -> bool:
+    """Whether the speaker reports own work: the sentence begins with the verb, or a Chinese one has its 了 or 已."""
+    chinese = any("\u4e00" <= text[verb.start] <= "\u9fff" for verb in verbs) and _DONE_ZH.search(text) is not None
+    return chinese or any(_FIRST_PERSON.match(text[: verb.start]) for verb in verbs)
+
+
+def _prose(text: str) -> str:
+    """*text* with narrow punctuation and with blanks for addresses on the web, of the same length."""
+    return _URL.sub(lambda match: " " * len(match.group()), folded(text))
 
 
 def _commits(text: str) -> tuple[tuple[str, ...], bool]:
@@ -302,8 +315,8 @@ def _verbs(text: str, role: str) -> list[_Verb]:
 
 
 def _clause(text: str, start: int, end: int) -> str:
-    left = max(text.rfind(mark, 0, start) for mark in ",,。;;") + 1
-    rights = [at for mark in ",,。;;" if (at := text.find(mark, end)) >= 0]
+    left = max(text.rfind(mark, 0, start) for mark in ",。;") + 1
+    rights = [at for mark in ",。;" if (at := text.find(mark, end)) >= 0]
     return text[left : min(rights, default=len(text))]
 
 
@@ -326,7 +339,7 @@ def _subjects(text: str) -> list[_Subject]:
 
 
 def _assertions(text: str, subjects: list[_Subject], verbs: list[_Verb]) -> Iterator[Assertion]:
-    """Each subject with the verb that governs it: the one right behind it («a.py was deleted»), else the last before."""
+    """Each subject with the verb that governs it: one right behind («a.py was deleted»), else the last before it."""
     skip = set[int]()
     for index, subject in enumerate(subjects):
         if index in skip:
@@ -351,9 +364,8 @@ def _assertions(text: str, subjects: list[_Subject], verbs: list[_Verb]) -> Iter
             continue  # where the symbol before it stands
         is_place = subject.kind == "path" and _PLACE.search(text[: subject.start]) is not None
         action: Action = "changed" if is_place and verb.start < subject.start and verb.action != "none" else verb.action
-        yield Assertion(
-            kind=subject.kind, subject=subject.name, action=action, negated=verb.negated, place=_place_of(text, subjects, index)
-        )  # fmt: skip
+        place = _place_of(text, subjects, index)
+        yield Assertion(kind=subject.kind, subject=subject.name, action=action, negated=verb.negated, place=place)
 
 
 def _governing(text: str, subjects: list[_Subject], index: int, verbs: list[_Verb]) -> _Verb | None:
@@ -367,7 +379,7 @@ def _governing(text: str, subjects: list[_Subject], index: int, verbs: list[_Ver
         return before[-1]
     later = [verb for verb in verbs if verb.start >= subject.end]
     joined = later and all(
-        re.fullmatch(r"`?\s*(?:,|,|、|and|or|和|与|及|以及)*\s*`?", text[a.end : b.start], re.IGNORECASE)
+        re.fullmatch(r"`?\s*(?:,|、|and|or|和|与|及|以及)*\s*`?", text[a.end : b.start], re.IGNORECASE)
         for a, b in zip(subjects[index:], subjects[index + 1 :], strict=False)
         if b.end <= later[0].start
     )
@@ -375,13 +387,11 @@ def _governing(text: str, subjects: list[_Subject], index: int, verbs: list[_Ver
 
 
 def _place_of(text: str, subjects: list[_Subject], index: int) -> str:
-    """The file named right behind («foo() in a.py») or before («a.py 里的 foo()») a symbol."""
-    if subjects[index].kind != "symbol":
+    """The file named right behind a symbol, as in «foo() in a.py»; empty when there is none."""
+    if subjects[index].kind != "symbol" or index + 1 == len(subjects) or subjects[index + 1].kind != "path":
         return ""
-    if index + 1 < len(subjects) and subjects[index + 1].kind == "path":
-        if _PLACE.search(text[subjects[index].end : subjects[index + 1].start]):
-            return subjects[index + 1].name
-    return ""
+    between = text[subjects[index].end : subjects[index + 1].start]
+    return subjects[index + 1].name if _PLACE.search(between) else ""
 
 
 def _without(text: str, subjects: list[_Subject], commits: tuple[str, ...]) -> str:

@@ -19,11 +19,11 @@ from agent_home.clock import parse_time
 from agent_home.document import Document
 from agent_home.entry import Entry, parse_entry
 from agent_home.errors import HomeError
-from agent_home.gateway import Transaction, destination_of, transaction
+from agent_home.gateway import Transaction, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.quarantine import Quarantined
+from agent_home.screening import screened_text
 from agent_home.transcript import Message, Turn
-from guard import GuardSettings, screen
 
 from .claims import Claim, parse_claim
 from .daily import render_body
@@ -255,10 +255,9 @@ def _memory(edits: Transaction) -> dict[str, Document]:
 
 def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: bool = False) -> tuple[NewEntry, ...]:
     """The entries as the gateway will store them, without those that it will hold back."""
-    settings = home.manifest.settings("guard", GuardSettings)
     found = []
     for candidate, entry in listing:
-        verdict = screen(entry.render(), "agent", destination_of(MEMORY), settings=settings)
+        verdict = screened_text(home, MEMORY, entry.render(), "agent")
         written = parse_entry(verdict.text) if verdict.stored else None
         if written is None:
             continue
@@ -337,8 +336,7 @@ def _is_time(ts: str) -> bool:
 
 def _clean(home: Home, title: str) -> str:
     """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
-    settings = home.manifest.settings("guard", GuardSettings)
-    verdict = screen(title, "agent", "daily", settings=settings)
+    verdict = screened_text(home, journal.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"
 
 

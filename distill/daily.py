@@ -32,7 +32,8 @@ def render_body(summary: Summary, evidence: Mapping[Item, Evidence], max_items: 
     """Markdown without level 1 and 2 headings, ending in one newline."""
     parts = []
     if summary.topics:
-        parts.append(f"Topics: {', '.join(summary.topics)}\n")
+        # A heading first: what the guard makes of the topics must not touch the watermark line above them.
+        parts.append(f"### Topics\n\n{', '.join(summary.topics)}\n")
     for kind in KINDS:
         items = [item for item in summary.items if item.kind == kind]
         if items:
@@ -40,7 +41,7 @@ def render_body(summary: Summary, evidence: Mapping[Item, Evidence], max_items: 
             parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, limit)}")
     for heading, names in (("Files", summary.files), ("Commits", summary.commits)):
         if names:
-            parts.append(f"{heading}: {', '.join(f'`{name}`' for name in names)}\n")
+            parts.append(f"### {heading}\n\n{', '.join(f'`{name}`' for name in names)}\n")
     return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
 
 

@@ -20,8 +20,8 @@ class NoSuchSession(DistillError):
 
     def __init__(self, session: str, known: int) -> None:
         super().__init__(
-            f"no session {session!r} among the {known} in sessions/; bring it in with `memory import`, or close what is "
-            "there with `memory close --all`"
+            f"no session {session!r} among the {known} in sessions/; bring it in with `memory import`, or close what "
+            "is there with `memory close --all`"
         )
         self.session = session
 

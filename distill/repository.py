@@ -100,7 +100,7 @@ def top_level(folder: str) -> Path | None:
 
 
 class Repository:
-    """One repository with the top *root*; every question raises ``TimeOver`` or ``GitRefused`` where it cannot answer."""
+    """One repository with the top *root*; a question that cannot be answered raises ``TimeOver`` or ``GitRefused``."""
 
     def __init__(self, root: Path, limit: TimeLimit) -> None:
         self.root, self.limit = root, limit

@@ -11,24 +11,27 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Line", "is_question", "lines", "pieces", "shortened", "split"]
+__all__ = ["Line", "folded", "is_question", "lines", "pieces", "shortened", "split"]
+
+#: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
+_NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
 
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
 _QUOTED = re.compile(r"^\s*>")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
 _BULLET = re.compile(
-    r"^[ \t]*(?:[-*+•·‣▪]|\(?\d{1,2}[.)、]|[(]?[①-⑩一二三四五六七八九十]{1,2}[、)])(?:[ \t]+|(?<=[、)•]))"
+    r"^[ \t]*(?:[-*+•·‣▪]|\(?\d{1,2}[.)、]|\(?[①-⑩一二三四五六七八九十]{1,2}[、)])(?:[ \t]+|(?<=[、)•]))"
 )
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
 _EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 _CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
 #: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
-_END = re.compile(r"(?:[。!?]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]）》]*\s*")
+_END = re.compile(r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]\uff09》]*\s*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z]|\d{1,2})\.$", re.IGNORECASE
 )
-_QUESTION = re.compile(r"[??][”’」』\")）》]*$|(?:吗|么|呢)[。!.!~]*$")
+_QUESTION = re.compile(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
 _ELLIPSIS = "…"
 
 
@@ -56,7 +59,7 @@ def lines(content: str) -> Iterator[Line]:
         if not raw.strip() or _QUOTED.match(raw) or _TABLE_ROW.match(raw):
             gap = True
             continue
-        yield _line(raw, gap)
+        yield _line(raw, gap=gap)
         gap = False
 
 
@@ -89,22 +92,27 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[: limit - 1]
-    cut = max(head.rfind(mark) for mark in " ,;，；。、")
+    cut = max(head.rfind(mark) for mark in " ,;。、\uff0c\uff1b")
     if cut < limit // 2:
         cut = len(head)
-    return head[:cut].rstrip(" ,;，；、—-(（") + _ELLIPSIS
+    return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
+
+
+def folded(text: str) -> str:
+    """*text* with narrow punctuation, of the same length: patterns look here, quotations come from the original."""
+    return text.translate(_NARROW)
 
 
 def is_question(sentence: str) -> bool:
     """Whether the sentence asks, by its mark or by its last Chinese particle."""
-    return _QUESTION.search(sentence.strip()) is not None
+    return _QUESTION.search(folded(sentence).strip()) is not None
 
 
-def _line(raw: str, gap: bool) -> Line:
+def _line(raw: str, *, gap: bool) -> Line:
     heading = _HEADING.match(raw)
     if heading:
         return Line(kind="heading", text=_plain(heading["text"]), gap=gap)
-    bullet = _BULLET.match(raw)
+    bullet = _BULLET.match(folded(raw))
     text = raw[bullet.end() :] if bullet else raw
     if bullet:
         text = _CHECKBOX.sub("", text)

@@ -16,7 +16,7 @@ from agent_home.transcript import Message
 
 from .claims import named_paths, parse_claim
 from .cues import ItemKind, bare_cue, contrasts, kind_of, label_of
-from .sentences import Line, is_question, lines, pieces, shortened, split
+from .sentences import Line, folded, is_question, lines, pieces, shortened, split
 from .topics import terms, topics
 
 __all__ = ["Item", "Summary", "normalised", "summarise"]
@@ -31,10 +31,11 @@ _MAX_LISTED = 20
 _LOOK_BACK = 12
 _SPOKEN = ("user", "assistant")
 _GREETING = re.compile(
-    r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)"
-    r"(?:[ ,,.!!。]+|$))+",
+    r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|"
+    r"早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)(?:[ ,.!。]+|$))+",
     re.IGNORECASE,
 )
+_TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
 _TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
 _NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
 
@@ -150,7 +151,7 @@ def _pieces(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
 
 def _says_something(text: str) -> bool:
     """Whether *text* can stand alone: long enough, and not the opening of a list."""
-    return len(text) >= _MIN_ITEM_CHARS and not text.endswith((":", ":"))
+    return len(text) >= _MIN_ITEM_CHARS and not folded(text).endswith(":")
 
 
 def _unlabelled(message: Message, line: Line) -> Iterator[Item]:
@@ -256,10 +257,15 @@ def _title(spoken: Sequence[Message], found: Sequence[str]) -> str:
     """The first user sentence that says something, else the topics."""
     for message in (message for message in spoken if message.role == "user"):
         for sentence in (part for line in lines(message.content) for part in split(line.text)):
-            plain = _GREETING.sub("", sentence).strip(" ,,.。!!?::`*#>-")
+            plain = sentence[_leading(_GREETING, sentence) :].strip(_TITLE_EDGES)
             if len(plain) >= 8 and len({term.casefold() for term in terms(plain)}) >= 2:
                 return shortened(plain, _MAX_TITLE_CHARS)
     return ", ".join(found[:3]) or "Short session"
+
+
+def _leading(pattern: re.Pattern[str], text: str) -> int:
+    match = pattern.match(folded(text))
+    return match.end() if match else 0
 
 
 def _files(spoken: Sequence[Message]) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ _STOP = frozenset(_STOP_WORDS.split())
 
 
 def topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Up to *count* terms that at least two of *messages* share, the most shared first; of short talks also single ones.
+    """Up to *count* terms that at least two of *messages* share, the most shared first; in short talks single ones too.
 
     Ties go to longer terms, then to the one that comes first in the alphabet. *without* are terms, lower case, that say
     nothing here, such as the names of the speakers and what those names are shortened to.
