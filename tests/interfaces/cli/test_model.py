@@ -1,0 +1,79 @@
+"""``memory model`` and ``memory model build`` print what is in use and exit as they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home.home import Home
+from interfaces.cli import cli
+
+KEYS = {"name", "origin", "folder", "dimension", "ready", "sha256"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AGENT_HOME_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["model", *arguments])
+
+
+def configure(home: Home, table: str) -> None:
+    path = home.root / "agent.toml"
+    path.write_text(path.read_text(encoding="utf-8") + f"\n[embedding]\n{table}\n", encoding="utf-8")
+
+
+def test_model_alone_shows_what_there_is_and_build_makes_it_ready() -> None:
+    before = run("--json")
+    shown = json.loads(before.stdout)
+    assert (before.exit_code, shown["origin"], shown["ready"]) == (1, "package", False)
+    assert set(shown) >= KEYS
+    built = run("build", "--verify", "--json")
+    assert built.exit_code == 0, built.output
+    assert json.loads(built.stdout)["problems"] == []
+    assert "model.onnx" in built.stderr
+    after = run("--json")
+    assert (after.exit_code, json.loads(after.stdout)["origin"]) == (0, "cache")
+    assert "ready     True" in run().stdout
+
+
+def test_verify_names_a_file_that_was_changed(cache: Path) -> None:
+    assert run("build").exit_code == 0
+    (path,) = cache.rglob("tokenizer.json")
+    path.write_bytes(path.read_bytes() + b" ")
+    shown = run("--verify", "--json")
+    assert shown.exit_code == 1
+    assert "tokenizer.json has" in json.loads(shown.stdout)["problems"][0]
+
+
+def test_the_homes_settings_count(home: Home) -> None:
+    configure(home, "enabled = false")
+    shown = run("--home", str(home.root), "--json")
+    assert shown.exit_code == 0, "the user wants none: no finding"
+    assert json.loads(shown.stdout)["origin"] == "none"
+
+
+def test_an_unknown_key_is_one_line_and_exit_code_7(home: Home) -> None:
+    configure(home, 'modell = "x"')
+    shown = run("--home", str(home.root))
+    assert shown.exit_code == 7
+    assert "unknown key 'modell'" in shown.stderr
+
+
+def test_a_build_that_cannot_be_is_one_line_and_exit_code_8(home: Home) -> None:
+    configure(home, 'folder = "/nowhere/at/all"')
+    built = run("build", "--home", str(home.root))
+    assert built.exit_code == 8
+    assert built.stderr.count("\n") == 1
+    assert "lacks model.onnx" in built.stderr
+
+
+def test_options_before_the_subcommand_are_refused_not_ignored() -> None:
+    assert run("--json", "build").exit_code == 2
