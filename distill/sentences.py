@@ -24,12 +24,16 @@ _BULLET = re.compile(
 )
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
-_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
+#: A code span, which stays, or words between stars, which lose them.
+_EMPHASIS = re.compile(
+    r"(?P<code>`+[^`\n]*`+)|(?<![A-Za-z0-9_*])(?P<mark>\*{1,3})(?=\S)(?P<words>(?:`[^`\n]*`|[^*`])+?)(?<=\S)(?P=mark)"
+    r"(?![A-Za-z0-9_*])"
+)
 _CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
 #: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
 _END = re.compile(r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]\uff09》]*\s*")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z]|\d{1,2})\.$", re.IGNORECASE
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
 )
 _QUESTION = re.compile(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
 _ELLIPSIS = "…"
@@ -121,9 +125,8 @@ def _line(raw: str, *, gap: bool) -> Line:
 
 def _plain(text: str) -> str:
     """Without marks of emphasis, runs of space made one. Code spans stay as they are."""
-    parts = _CODE_SPAN.split(text)
-    parts[::2] = [_EMPHASIS.sub("", part) for part in parts[::2]]
-    return " ".join("".join(parts).split())
+    plain = _EMPHASIS.sub(lambda match: match["code"] or match["words"], text)
+    return " ".join(plain.split())
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

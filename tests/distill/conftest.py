@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping
-
 from pathlib import Path
 
 import pytest
+
+from agent_home.transcript import Message
 
 
 class Repo:
@@ -46,3 +47,47 @@ class Repo:
 @pytest.fixture
 def make_repo(tmp_path: Path) -> Callable[[str], Repo]:
     return lambda name: Repo(tmp_path / name)
+
+
+#: Rows of ``(role, content)``.
+Talk = Callable[..., list[Message]]
+
+
+@pytest.fixture
+def talk() -> Talk:
+    """A conversation from rows: messages m1, m2, ... one minute apart from 14:01 on."""
+
+    def make(
+        *rows: tuple[str, str], session: str = "fc-1", cwd: str = "", day: str = "2026-11-20", first: int = 1
+    ) -> list[Message]:
+        return [
+            Message(session=session, id=f"m{n}", ts=f"{day}T14:{n % 60:02d}:00", role=role, content=content, cwd=cwd)
+            for n, (role, content) in enumerate(rows, first)
+        ]
+
+    return make
+
+
+@pytest.fixture
+def wide() -> Callable[[str], str]:
+    """Gives text the full-width punctuation that Chinese keyboards write."""
+    return lambda text: text.translate({ord(narrow): ord(narrow) + 0xFEE0 for narrow in ",:;()?!%"})
+
+
+@pytest.fixture
+def review() -> tuple[tuple[str, str], ...]:
+    """A forecast review: a wrong figure, the user's correction, slipped deals, a standing wish, an open thread."""
+    return (
+        ("user", "Morning! 我们过一下 Q4 forecast,MEAGS 的 gap 有多大?"),
+        (
+            "assistant",
+            "看过 pipeline 了。\n\n**结论**:\n- MEAGS 缺口 -8 %,主要来自三个滑单\n- EMEA 持平\n\n明细:\n"  # noqa: ISC004
+            "1. Alder ¥0.6M 推迟到 Q1\n2. Birch ¥2.1M 预算冻结\n3. Cedar ¥0.4M 合同还在法务",
+        ),
+        ("user", "不对,MEAGS 是 -12 %,不是 -8 %。"),
+        ("assistant", "更正后的结论:MEAGS 的 forecast gap 是 -12 %,风险最大。"),
+        ("user", "决定:Birch 从 commit 挪到 best case,因为预算冻结。"),
+        ("user", "以后 forecast 都按 BU 从风险最大到最小排序。"),
+        ("assistant", "教训:滑单要在季度中间就检查预算状态。"),
+        ("assistant", "待确认:CFO 什么时候解冻预算?\n下一步:和销售确认 Alder 的签约日期。"),
+    )

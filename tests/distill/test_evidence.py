@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from distill.claims import parse_claim
-from distill.evidence import Evidence, Window, check
 from hypothesis import given
 from hypothesis import strategies as st
+
+from distill.claims import parse_claim
+from distill.evidence import Evidence, Window, check
 
 if TYPE_CHECKING:
     from .conftest import Repo
