@@ -7,6 +7,7 @@ planted secrets are in no file, no git object and no index row. Exit code 1 when
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,9 @@ def main(arguments: Sequence[str]) -> int:
     _memory("model", "build")
     _step("A home: Markdown in git")
     _memory("init", str(home), "--name", "Ada", "--seed", "Answer in the language of the question")
+    _step("A document: put Markdown into Knowledge/ and it is found")
+    shutil.copy(Path(demo_data.__file__).parent / "forecast-rules.md", home / "Knowledge")
+    _memory("sync", "--home", str(home))
     _step("Two conversations: yesterday's forecast review, and a coding session")
     with tempfile.TemporaryDirectory() as folder:
         chat, coding = (
@@ -56,9 +60,12 @@ def main(arguments: Sequence[str]) -> int:
     _run("git", "-C", str(home), "--no-pager", "log", "--stat", "--format=%h %s%n%(trailers)")
     _run("git", "-C", str(home), "--no-pager", "diff", "HEAD~2", "HEAD", "--", "MEMORY.md")
     _step(f"The system prompt for «{QUESTION}»")
-    prompt = _memory("prompt", "--home", str(home), "--message", QUESTION, "--explain")
+    ask = ("prompt", "--home", str(home), "--message", QUESTION)
+    prompt = _memory(*ask, "--explain")
+    _step("The same for a model with a small window: MEMORY.md goes progressive (layer 2)")
+    small = _memory(*ask, "--window", "32000", "--explain", quiet=True)
     _step("Is it so?")
-    failures = [*_missing(prompt), *_leaks(home, list(secrets.values())), *_false_claim(home)]
+    failures = [*_missing(prompt), *_missing(small), *_leaks(home, list(secrets.values())), *_false_claim(home)]
     for failure in failures:
         console.print(f"[red]not so:[/red] {failure}", markup=True)
     if not failures:
@@ -89,17 +96,18 @@ def _step(title: str) -> None:
     console.print(Rule(title, align="left"))
 
 
-def _memory(*arguments: str) -> str:
-    return _run(str(Path(sys.executable).parent / "memory"), *arguments, shown="memory")
+def _memory(*arguments: str, quiet: bool = False) -> str:
+    return _run(str(Path(sys.executable).parent / "memory"), *arguments, shown="memory", quiet=quiet)
 
 
-def _run(program: str, *arguments: str, shown: str = "") -> str:
-    """Run a command as a user would, show it, and return what it printed."""
-    words = [f"'{word}'" if " " in word or "«" in word else word for word in arguments]
+def _run(program: str, *arguments: str, shown: str = "", quiet: bool = False) -> str:
+    """Run a command as a user would, show it, and return what it printed. *quiet* leaves its output to the caller."""
     console.print(f"[bold]$ {shown or program} [/bold]", end="")
-    console.print(" ".join(words), markup=False)
+    console.print(shlex.join(arguments), markup=False)
+    sys.stdout.flush()
     done = subprocess.run([program, *arguments], stdout=subprocess.PIPE, text=True, encoding="utf-8", check=False)
-    console.print(done.stdout.rstrip(), markup=False)
+    if not quiet:
+        console.print(done.stdout.rstrip(), markup=False)
     if done.returncode not in {0, 1}:
         raise SystemExit(f"{shown or program} {arguments[0]} ended with exit code {done.returncode}")
     return done.stdout

@@ -1,0 +1,48 @@
+"""Every measurement in one run: ``python -m bench --data FOLDER [--write-docs]``.
+
+Each part prints its own table with its baselines beside it. A part whose data is absent says so and is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+#: Module and the arguments it takes besides ``--data``, in the order in which they run.
+PARTS = {
+    "tokens": ("bench.tokens", ["--write-docs"]),
+    "embedding": ("bench.embedding", []),
+    "retrieval": ("bench.retrieval", []),
+    "timings": ("bench.timings", []),
+    "guard": ("bench.guard", []),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts that the options name, all by default; 0 when every one of them ran."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure everything beside its baselines.")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
+    parser.add_argument("--only", action="append", choices=list(PARTS), help="run this part; may be repeated")
+    options = parser.parse_args(arguments)
+    if not options.data.is_dir():
+        print(f"no evaluation data in {options.data}; name its folder with --data", file=sys.stderr)
+        return 2
+    print(
+        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    )
+    failed = 0
+    for name in options.only or PARTS:
+        module, extra = PARTS[name]
+        print(f"\n# {name}\n", flush=True)
+        failed |= importlib.import_module(module).main(["--data", str(options.data), *extra])
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
