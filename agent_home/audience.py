@@ -35,7 +35,8 @@ def may_read(rules: Mapping[str, Iterable[str]], path: str, audience: str) -> bo
     """Whether *audience* may see the file *path* (relative to the home, ``/`` between its parts).
 
     *rules* maps a file, or a folder ending in ``/``, to the audiences allowed; the longest match decides. The owner
-    reads everything; a path without a rule is the owner's alone; an unknown audience reads nothing.
+    reads everything; a path without a rule is the owner's alone, and so is one that could be another path in disguise
+    (``Knowledge/../MEMORY.md``); an unknown audience reads nothing.
 
     >>> may_read({"Knowledge/": ["group"]}, "Knowledge/a.md", "group")
     True
@@ -46,6 +47,8 @@ def may_read(rules: Mapping[str, Iterable[str]], path: str, audience: str) -> bo
         return False
     if audience == Audience.owner:
         return True
+    if any(part in {"", ".", ".."} for part in path.split("/")):
+        return False
     matches = [rule for rule in rules if path == rule or (rule.endswith("/") and path.startswith(rule))]
     if not matches:
         return False

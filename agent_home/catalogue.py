@@ -5,7 +5,7 @@ They are functions of those folders, so they are rewritten whole; what a person 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from . import storage
@@ -33,20 +33,25 @@ def refresh(edits: Transaction) -> None:
 
 
 def render(home: Home, file: str) -> str:
-    """The text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are."""
+    """The text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are.
+
+    A document is named only when everybody who may see this file may see the document as well.
+    """
     folder, about = _FILES[file]
     title = file.removesuffix(".md").capitalize()
-    lines = list(_lines(home, folder))
+    readers = home.manifest.audiences.get(file, frozenset())
+    lines = list(_lines(home, folder, readers))
     shown = lines[:MAX_LINES]
     if len(lines) > len(shown):
         shown.append(f"- and {len(lines) - len(shown)} more; `memory search --in {folder.lower()}` finds them")
     return "\n".join([f"# {title}", "", about, "", *(shown or ["Nothing yet."])]) + "\n"
 
 
-def _lines(home: Home, folder: str) -> Iterator[str]:
+def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:
     for path in sorted((home.root / folder).glob("**/*.md")):
         relative = home.relative(path)
-        if not any(part.startswith(".") for part in Path(relative).parts):
+        hidden = any(part.startswith(".") for part in Path(relative).parts) or not relative.isprintable()
+        if not hidden and all(home.may_read(relative, audience) for audience in readers):
             yield f"- `{relative}` {_title(path)}".rstrip()
 
 

@@ -28,13 +28,14 @@ RULES = {
     "bad-manifest": "mend agent.toml",
     "duplicate-id": "give one of the two entries another id",
     "malformed-entry": "write it as - **[KD-7F3A] 2026-11-20 Title** - text",
-    "bad-date": "write a date that exists, as 2026-11-20",
+    "bad-date": "write a date that exists, like 2026-11-20",
     "outside-section": "move the entry under its ## heading",
     "wrong-section": "move the entry under the heading of its prefix",
     "duplicate-section": "join the two sections",
     "broken-heading": "put a space after the #",
     "unclosed-fence": "close the code block",
     "unclosed-comment": "close the comment with -->",
+    "unclosed-html": "close the tag",
     "forged-marker": "remove the marker: only the assembler writes it, into prompts",
     "conflict-marker": "resolve the merge conflict",
     "control-character": "remove the character",
@@ -42,12 +43,31 @@ RULES = {
 }
 
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
-_ALMOST_ENTRY = re.compile(r"[-*+][ \t]+\*{0,2}\[[A-Za-z]{2,3}-?[0-9A-Za-z]{2,6}\]")
-_BROKEN_HEADING = re.compile(r"^#{2,6}[^#\s]")
+#: A list item that begins like an entry. Without bold type it needs hyphen and digit: ``- [todo]`` is nobody's id.
+_ALMOST_ENTRY = re.compile(
+    r"[ \t]*[-*+][ \t]+"
+    r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{2,6}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{2,6})\](?![(\[])"
+)
+_ALMOST_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
+_BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
 _MARKER = re.compile(
     r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
 )
-_CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+_CONFLICT = re.compile(r"(?:<{7} |\|{7} |={7}$|>{7} )")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+#: HTML that reaches to the end of the file when it is not closed, by how it begins and how it ends.
+_SWALLOWING = (
+    (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
+    (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
+    (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r">")),
+    (
+        re.compile(r" {0,3}<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
+)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -99,21 +119,34 @@ def markdown_files(home: Home) -> Iterator[str]:
 
 
 def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
+    in_conflict = False
     for block in document.blocks:
+        if block.kind in {"code", "html"}:
+            yield from _unclosed(block)
         if block.kind == "code":
-            if _is_open_fence(block):
-                yield block.line, "unclosed-fence", "a code block is opened here and never closed"
             continue
-        if block.kind == "html" and "<!--" in block.raw and "-->" not in block.raw:
-            yield block.line, "unclosed-comment", "a comment is opened here and never closed"
-        for rule, pattern in (
-            ("conflict-marker", _CONFLICT),
-            ("control-character", _CONTROL),
-            ("forged-marker", _MARKER),
-        ):
+        for line, text in _lines(block):
+            conflict = _CONFLICT.match(text)
+            # ======= alone underlines a heading; it parts two versions only below <<<<<<<
+            if conflict and (in_conflict or text[0] in "<>"):
+                in_conflict = text[0] != ">"
+                yield line, "conflict-marker", f"conflict marker {conflict.group().strip()!r}"
+        for rule, pattern in (("control-character", _CONTROL), ("forged-marker", _MARKER)):
             for match in pattern.finditer(block.raw):
-                line = block.line + block.raw.count("\n", 0, match.start())
-                yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip()!r}"
+                line = block.line + len(_LINE_END.findall(block.raw, 0, match.start()))
+                yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip(' ')!r}"
+
+
+def _unclosed(block: Block) -> Iterator[tuple[int, str, str]]:
+    """A block that takes all that follows into it. How much is told, so that adding to it is a new problem."""
+    below = f"and never closed; {len(_lines(block)) - 1} lines below it are part of it"
+    if block.kind == "code":
+        if _is_open_fence(block):
+            yield block.line, "unclosed-fence", f"a code block is opened here {below}"
+    elif "<!--" in block.raw and "-->" not in block.raw:
+        yield block.line, "unclosed-comment", f"a comment is opened here {below}"
+    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _SWALLOWING):
+        yield block.line, "unclosed-html", f"HTML is opened here {below}"
 
 
 def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
@@ -131,12 +164,18 @@ def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]
             if block.entry.id in seen:
                 yield block.line, "duplicate-id", f"the id {block.entry.id} is taken by an entry above"
             seen.add(block.entry.id)
-        elif block.kind == "item" and _ALMOST_ENTRY.match(block.raw):
-            yield block.line, "malformed-entry", f"looks like an entry but is none: {block.raw.splitlines()[0][:60]!r}"
-        elif block.kind == "text":
-            for offset, line in enumerate(block.raw.splitlines()):
-                if _BROKEN_HEADING.match(line):
-                    yield block.line + offset, "broken-heading", f"is no heading without a space: {line[:60]!r}"
+        yield from _in_lines(block)
+
+
+def _in_lines(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Lines that were meant to be a heading or an entry of their own, and are part of something else."""
+    if block.kind not in {"entry", "item", "text"} and (block.kind != "code" or _FENCE.match(block.raw)):
+        return
+    for line, text in _lines(block)[1 if block.entry else 0 :]:
+        if _ALMOST_ENTRY.match(text):
+            yield line, "malformed-entry", f"looks like an entry but is none: {text[:60]!r}"
+        elif _BROKEN_HEADING.match(text):
+            yield line, "broken-heading", f"is no heading without a space: {text[:60]!r}"
 
 
 def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int, str, str]]:
@@ -145,6 +184,8 @@ def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int
         return
     if entry.date and not _is_date(entry.date):
         yield block.line, "bad-date", f"{entry.id} has the date {entry.date}, which does not exist"
+    if not entry.date and (almost := _ALMOST_DATE.match(entry.title)):
+        yield block.line, "bad-date", f"{entry.id} has the date {almost.group()}, which is not written YYYY-MM-DD"
     if not section:
         yield block.line, "outside-section", f"{entry.id} stands under no ## heading"
         return
@@ -171,7 +212,9 @@ def _manifest_problems(home: Home) -> Iterable[Problem]:
     try:
         _ = home.manifest
     except SettingsInvalid as error:
-        return [Problem(file=MANIFEST, line=0, rule="bad-manifest", message=error.problem)]
+        place = re.search(r"at line (\d+)", error.problem)
+        line = int(place[1]) if place else 0
+        return [Problem(file=MANIFEST, line=line, rule="bad-manifest", message=error.problem)]
     return []
 
 
@@ -183,7 +226,7 @@ def _jsonl_problems(relative: str, path: Path) -> Iterator[Problem]:
                 return
             try:
                 valid = isinstance(json.loads(line), dict)
-            except ValueError:
+            except (ValueError, RecursionError):
                 valid = False
             if not valid:
                 yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
@@ -194,12 +237,17 @@ def _holds_entries(path: str) -> bool:
 
 
 def _is_open_fence(block: Block) -> bool:
-    lines = block.raw.rstrip().splitlines()
-    opening = re.match(r" {0,3}(`{3,}|~{3,})", lines[0]) if lines else None
+    opening = _FENCE.match(block.raw)
     if opening is None:
         return False
+    lines = [text for _, text in _lines(block)]
     closing = re.compile(rf" {{0,3}}{re.escape(opening[1][0])}{{{len(opening[1])},}}[ \t]*$")
     return len(lines) < 2 or closing.match(lines[-1]) is None
+
+
+def _lines(block: Block) -> list[tuple[int, str]]:
+    """The block's lines without their ends, each with its number in the file."""
+    return list(enumerate(_LINE_END.split(_LAST_LINE_END.sub("", block.raw)), block.line))
 
 
 def _is_date(text: str) -> bool:

@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from . import history
-from .entry import Entry, section_of
+from .entry import Entry, new_id, section_of
 from .gateway import Transaction, transaction
 from .home import ALIASES, MEMORY, Home
 from .settings import MANIFEST, load_manifest
@@ -86,7 +86,8 @@ def _plant(edits: Transaction, seed: str, now: datetime) -> None:
     rule = section_of("SP")
     document = edits.read(MEMORY)
     text = " ".join(seed.split())
-    if rule is None or not text or any(entry.text == text for entry in document.section_entries(rule.title)):
+    planted = new_id("SP", f"seed\0{text}", ())
+    if rule is None or not text or any(text == e.text or planted == e.id for e in document.section_entries(rule.title)):
         return
     entry = Entry(id=edits.new_id("SP", f"seed\0{text}"), date=f"{now:%Y-%m-%d}", title=text, fields={"Origin": "user"})
     edits.write(MEMORY, document.with_entry(rule.title, entry))

@@ -98,8 +98,9 @@ class Document:
         if section is None:
             lead = "" if not self.blocks else self._gap_before_section()
             heading = Block(kind="heading", raw=f"## {title}\n", level=2, title=title)
-            added = [Block(kind="blank", raw=lead)] if lead else []
-            return Document((*self.blocks, *added, heading, Block(kind="blank", raw="\n"), block))
+            return self._spliced(len(self.blocks), len(self.blocks), [
+                Block(kind="blank", raw=lead), heading, Block(kind="blank", raw="\n"), block
+            ])  # fmt: skip
         at = section.start + 1
         while at < section.end and self.blocks[at].kind != "entry":
             at += 1
@@ -164,8 +165,14 @@ class Document:
         return end, section.end, [Block(kind="blank", raw=lead), block, *tail]
 
     def _spliced(self, start: int, end: int, blocks: Sequence[Block]) -> Document:
-        """Parsed anew: a splice can join what stood apart, and then the blocks would lie about the text."""
-        return parse("".join(b.raw for b in (*self.blocks[:start], *blocks, *self.blocks[end:])))
+        """Parsed anew, because a splice can join what stood apart: a blank line then keeps it apart."""
+        before, after = self.blocks[:start], self.blocks[end:]
+        for gap in ("", "\n"):
+            result = parse("".join([*_raws(before), *_raws(blocks), gap, *_raws(after)]))
+            kept, outside = _raws(result.blocks), [*_raws(before), *_raws(after)]
+            if kept[: len(_raws(before))] + kept[len(kept) - len(_raws(after)) :] == outside:
+                break
+        return result
 
 
 def parse(text: str) -> Document:
@@ -241,13 +248,23 @@ def _filler(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """Number of lines of a leading ``---`` block, fences included; 0 when there is none."""
-    if not lines or lines[0].rstrip() != "---":
+    """Number of lines of a leading ``---`` block, fences included; 0 when there is none.
+
+    What a blank line follows is a rule across the page, and what holds a heading is text: neither hides anything.
+    """
+    if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
     for index in range(1, len(lines)):
+        if lines[index].startswith("## "):
+            return 0
         if lines[index].rstrip() == "---":
             return index + 1
     return 0
+
+
+def _raws(blocks: Sequence[Block]) -> list[str]:
+    """The texts of the blocks that say something."""
+    return [block.raw for block in blocks if block.kind != "blank"]
 
 
 def _entry_block(entry: Entry) -> Block:

@@ -78,8 +78,8 @@ class Entry:
         if self.raw:
             return self.raw
         date = f" {self.date}" if self.date else ""
-        title = f" {_one_line(self.title).replace('**', '*')}" if self.title else ""
-        body = f" - {_one_line(self.body)}" if self.body else ""
+        title = f" {_inside_bold(self.title)}" if self.title.strip() else ""
+        body = f" - {_one_line(self.body)}" if self.body.strip() else ""
         lines = [f"- **[{self.id}]{date}{title}**{body}"]
         lines += [f"  {line.strip()}" for line in self.detail.splitlines() if line.strip()]
         lines += [f"  {name}: {_one_line(value)}" for name, value in self.fields.items() if value]
@@ -156,6 +156,12 @@ def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
 def section_of(prefix: str) -> SectionRule | None:
     """The section whose ids start with *prefix*."""
     return next((rule for rule in SECTIONS if rule.prefix == prefix), None)
+
+
+def _inside_bold(title: str) -> str:
+    """*title* as one line that does not end the bold text it stands in."""
+    line = re.sub(r"\*{2,}", "*", _one_line(title))
+    return f"{line} " if line.endswith("*") else line
 
 
 def _one_line(text: str) -> str:

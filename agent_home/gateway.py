@@ -160,12 +160,8 @@ def recover(home: Home) -> bool:
         record = json.loads(record_path.read_text(encoding="utf-8"))
         changed_since = _apply(home, record)
     except (ValueError, KeyError) as error:
-        raise DocumentInvalid(
-            record_path,
-            0,
-            "bad-redo-record",
-            f"cannot be read ({error}); move it away, its texts are in .memory/staging",
-        ) from error
+        problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
+        raise DocumentInvalid(record_path, 0, "bad-redo-record", problem) from error
     paths = [item["path"] for item in record["files"] if item["path"] not in changed_since]
     commit = _commit(home, paths, record["message"], record["trailers"])
     _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
@@ -179,14 +175,14 @@ def append_rows(
     place: str | Callable[[], str],
     rows: Callable[[], Sequence[Mapping[str, Any]]],
     *,
-    screened: str,
+    screened: Sequence[str],
     source: str,
     session: str = "",
     actor: str,
     now: datetime | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Appended:
-    """Append JSON lines to the file *place*, the text under key *screened* passed through the guard first.
+    """Append JSON lines to the file *place*, the texts under the keys *screened* passed through the guard first.
 
     *place*, where it is a function, and *rows* are called under the lock, in this order: two writers then agree on
     where the rows go, and what *rows* leaves out because it is there already stays left out.
@@ -200,28 +196,41 @@ def append_rows(
     with hold(home.lock, timeout_s):
         path = place if isinstance(place, str) else place()
         target = _memory_path(home, path)
-        screened_rows = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]
-        lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row, _ in screened_rows]
+        done = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]
+        lines = [json.dumps(row.values, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in done]
         start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
-        verdicts = [outcome for _, outcome in screened_rows]
-        redacted = sum(1 for outcome in verdicts if outcome is Action.REDACT)
-        held = tuple(outcome for outcome in verdicts if isinstance(outcome, Quarantined))
+        redacted = sum(row.redacted for row in done)
+        held = tuple(item for row in done for item in row.held)
         if held or redacted:
             _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
                           "quarantined": [item.id for item in held]})  # fmt: skip
     return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held)
 
 
+@dataclass(slots=True)
+class _Row:
+    """A row as it may be stored, and what the guard made of it."""
+
+    values: dict[str, Any]
+    redacted: bool = False
+    held: list[Quarantined] = field(default_factory=list)
+
+
 def _screened_row(
-    home: Home, path: str, row: Mapping[str, Any], screened: str, source: str, session: str, moment: str
-) -> tuple[Mapping[str, Any], Action | Quarantined]:
-    """The row as it may be stored, and what the guard did: its action, or what now waits for a person."""
+    home: Home, path: str, row: Mapping[str, Any], screened: Sequence[str], source: str, session: str, moment: str
+) -> _Row:
     said_by = str(row.get("source", source))
-    verdict = screened_text(home, path, str(row[screened]), said_by)
-    if not verdict.stored:
-        item = held_back(home, verdict, path, said_by, session, moment)
-        return {**row, screened: note(item)}, item
-    return {**row, screened: verdict.text}, verdict.action
+    done = _Row(dict(row))
+    for key in screened:
+        verdict = screened_text(home, path, str(row[key]), said_by)
+        if verdict.stored:
+            done.values[key] = verdict.text
+            done.redacted |= verdict.action is Action.REDACT
+        else:
+            item = held_back(home, verdict, path, said_by, session, moment)
+            done.values[key] = note(item)
+            done.held.append(item)
+    return done
 
 
 def _finish(edits: Transaction) -> Outcome:
@@ -340,7 +349,7 @@ def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> N
 def _refuse_changed(home: Home, record: Mapping[str, Any]) -> None:
     """Take the transaction back, before its first rename, when somebody changed one of its files meanwhile."""
     for item in record["files"]:
-        if _digest(storage.read_text(home.path(item["path"]))) != item["before"]:
+        if _digest_of(home.path(item["path"])) != item["before"]:
             _redo_path(home).unlink()
             raise Changed(item["path"])
 
@@ -355,8 +364,7 @@ def _apply(home: Home, record: Mapping[str, Any]) -> list[str]:
         staged, target = _staging(home) / item["staged"], home.path(item["path"])
         kept = home.machine / "recovered" / f"{record['at']:.0f}-{number}-{target.name}"
         if staged.exists():
-            present = _digest(storage.read_text(target))
-            if present not in {item["before"], item["after"]}:
+            if _digest_of(target) not in {item["before"], item["after"]}:
                 storage.replace(staged, kept)
             elif staged.stat().st_size == 0:
                 storage.remove(target)
@@ -391,6 +399,11 @@ def _known_ids(home: Home) -> set[str]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    """The digest of what the file holds, be it text or not; an absent file holds nothing."""
+    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
 
 
 def _redo_path(home: Home) -> Path:

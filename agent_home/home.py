@@ -88,8 +88,10 @@ class Home:
 
     def may_read(self, relative: str, audience: str) -> bool:
         """Whether *audience* may see that file; the same answer for the prompt and for recall."""
-        name = next((file for file, alias in ALIASES.items() if alias == relative), relative)
-        return may_read(self.manifest.audiences, name, audience)
+        rules = self.manifest.audiences
+        if relative not in rules:
+            relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
+        return may_read(rules, relative, audience)
 
 
 def find_home(named: str | None, environment: Mapping[str, str], start: Path) -> Home:

@@ -10,6 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 from . import storage
 from .document import parse
@@ -21,6 +22,7 @@ _HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a
 _COVERS = re.compile(
     r"Session: `(?P<session>[^`\n]+)` messages (?P<first>\d+)-(?P<last>\d+), bytes (?P<start>\d+)-(?P<end>\d+)"
 )
+_NOT_PLAIN = re.compile(r"[%`\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -69,11 +71,18 @@ def daily_path(date: str) -> str:
 
 
 def render_closing(closing: Closing, body: str) -> str:
-    """The section as Markdown, ending in one newline. *body* is Markdown without level 1 and 2 headings."""
+    """The section as Markdown, ending in one newline. Headings of level 1 and 2 in *body* become level 3.
+
+    A body cannot begin another section, and so cannot claim that some other session was closed.
+    """
     title = " ".join(closing.title.split()) or "Session"
-    session = closing.session.replace("`", "'").replace("\n", " ")
-    covers = f"Session: `{session}` messages {closing.first}-{closing.last}, bytes {closing.start}-{closing.end}"
-    return f"## {closing.time} {title} ({closing.anchor})\n\n{covers}\n\n{body.strip()}\n"
+    covers = f"Session: `{_quoted(closing.session)}` messages {closing.first}-{closing.last}"
+    covers += f", bytes {closing.start}-{closing.end}"
+    inner = "".join(
+        f"### {block.title}\n" if block.kind == "heading" and block.level < 3 else block.raw
+        for block in parse(f"\n{body.strip()}\n").blocks
+    )
+    return f"## {closing.time} {title} ({closing.anchor})\n\n{covers}\n\n{inner.strip()}\n"
 
 
 def parse_closings(text: str, date: str) -> list[Closing]:
@@ -88,7 +97,8 @@ def parse_closings(text: str, date: str) -> list[Closing]:
             numbers = {key: int(covers[key]) for key in ("first", "last", "start", "end")}
             found.append(
                 Closing(
-                    session=covers["session"], date=date, time=heading["time"] if heading else "",
+                    session=unquote(covers["session"], errors="surrogatepass"), date=date,
+                    time=heading["time"] if heading else "",
                     title=heading["title"] if heading else section.title, line=section.line, **numbers,
                 )
             )  # fmt: skip
@@ -111,6 +121,10 @@ def daily_files(home: Home) -> list[Path]:
 
 def watermark(home: Home, session: str, since: str = "") -> Closing | None:
     """The closing of *session* that reaches furthest; ``None`` when it was never closed."""
-    name = session.replace("`", "'").replace("\n", " ")
-    mine = [closing for closing in closings(home, since) if closing.session == name]
+    mine = [closing for closing in closings(home, since) if closing.session == session]
     return max(mine, key=lambda closing: closing.end, default=None)
+
+
+def _quoted(session: str) -> str:
+    """The session's id as it can stand between backticks on one line; no two ids are written alike."""
+    return _NOT_PLAIN.sub(lambda match: quote(match[0], safe="", errors="surrogatepass"), session)

@@ -162,6 +162,7 @@ def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
         raise SettingsInvalid(path, 'names no context files; add at least one [[context]] table with file = "..."')
     files = []
     for number, row in enumerate(rows, 1):
+        _require(isinstance(row, dict), row, "a table", f"{path}: [[context]] {number}")
         item = read_table(ContextFile, row, f"{path}: [[context]] {number}")
         _inside(path, item.file)
         _known_audiences(path, item.audiences)
@@ -195,5 +196,5 @@ def _inside(path: Path, file: str) -> None:
 
 def _known_audiences(path: Path, names: tuple[str, ...]) -> None:
     for name in names:
-        if name not in set(Audience):
+        if name not in tuple(Audience):
             raise SettingsInvalid(path, f"unknown audience {name!r}; known are {', '.join(Audience)}")

@@ -103,7 +103,7 @@ def append(
         home,
         lambda: home.relative(session_path(home, session) or fallback),
         lambda: [_row(message) for message in _fresh(session_path(home, session), messages)],
-        screened="content",
+        screened=("content", "name"),
         source="user",
         session=session,
         actor=actor,
