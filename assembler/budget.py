@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .errors import WindowTooSmall
 from .settings import AssemblerSettings
 
-__all__ = ["Budget", "Claim", "budget_for", "share_out"]
+__all__ = ["Budget", "Claim", "advice", "budget_for", "share_out", "shrunk"]
 
 #: Shares of the window at which memory begins to dilute attention.
 COMFORTABLE, WATCH = 0.05, 0.10
@@ -72,7 +72,7 @@ def advice(tokens: int, window: int) -> str:
     return "watch" if share <= WATCH else "dilution risk"
 
 
-def share_out(claims: Sequence[Claim], tokens: int) -> Mapping[str, int]:
+def share_out(claims: Sequence[Claim], tokens: int) -> dict[str, int]:
     """Tokens for each claim, by name: all of them in full when they fit.
 
     Otherwise every claim has its floor, and what is left goes to the claims in order of rank until it is gone.
@@ -80,13 +80,22 @@ def share_out(claims: Sequence[Claim], tokens: int) -> Mapping[str, int]:
     """
     if sum(claim.full for claim in claims) <= tokens:
         return {claim.name: claim.full for claim in claims}
-    floors = {claim.name: min(claim.floor, claim.full) for claim in claims}
-    wanted = sum(floors.values())
-    if wanted > tokens:
-        return {name: floor * max(tokens, 0) // wanted for name, floor in floors.items()}
-    left = tokens - wanted
+    shares = shrunk({claim.name: min(claim.floor, claim.full) for claim in claims}, tokens)
+    left = max(0, tokens - sum(shares.values()))
     for claim in sorted(claims, key=lambda claim: claim.rank):
-        more = min(left, claim.full - floors[claim.name])
-        floors[claim.name] += more
+        more = min(left, claim.full - shares[claim.name])
+        shares[claim.name] += more
         left -= more
-    return floors
+    return shares
+
+
+def shrunk(floors: Mapping[str, int], tokens: int) -> dict[str, int]:
+    """*floors* as they are when their sum fits into *tokens*, else all made smaller in proportion.
+
+    >>> shrunk({"SOUL": 300, "USER": 100}, 200)
+    {'SOUL': 150, 'USER': 50}
+    """
+    wanted = sum(floors.values())
+    if wanted <= tokens:
+        return dict(floors)
+    return {name: floor * max(tokens, 0) // wanted for name, floor in floors.items()}

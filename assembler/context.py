@@ -1,22 +1,27 @@
 """Layer 1: the context files of the manifest, read for an audience and fitted into their room.
 
-When they do not all fit, generated files give way first, then MEMORY.md goes down to its share, then the others in
-reverse order, each down to its floor; protected ones last. A floor means whole units: a file keeps at least as many
-tokens as its floor says, if it has them, unless even the floors do not fit; then they shrink in proportion.
+When they do not all fit, generated files give way first, then the others in reverse order, protected ones last; each
+keeps its floor. MEMORY.md is offered a fixed part of what floors and protected files leave, so that a long file of the
+user's does not silence it.
+
+Floors that do not fit together shrink in proportion, after those of generated files are gone. A floor is kept in whole
+units: a file gets the tokens of as many units as it takes to reach its floor, protected files first. Where there is no
+room for the unit that reaches it, the file keeps the units that fit into its floor; ``floor`` in the receipt is what
+it was given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.home import MEMORY, Home
 from agent_home.settings import ContextFile
 
-from .budget import Claim, share_out
+from .budget import Claim, share_out, shrunk
 from .piece import Count, Piece, cut_piece, make_piece, notice_text
 from .receipt import EntryLine, SectionLine
-from .sources import Sources
+from .sources import Reading, Sources
 
 __all__ = ["Section", "fit", "load"]
 
@@ -26,7 +31,10 @@ _JOINT = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A context file: *whole* as the file has it, *piece* as it fits into its *share* of tokens."""
+    """A context file: *whole* as the file has it, *piece* as it fits into its *share* of tokens.
+
+    *floor* is what it keeps at least, in this budget.
+    """
 
     file: ContextFile
     path: str
@@ -34,7 +42,7 @@ class Section:
     piece: Piece
     share: int
     floor: int
-    problem: str = ""
+    reading: Reading
 
     @property
     def name(self) -> str:
@@ -48,7 +56,7 @@ class Section:
     def line(self) -> SectionLine:
         """The section in the receipt."""
         if not self.whole.units:
-            return self._line("dropped", self.problem or "nothing in it but headings")
+            return self._line("dropped", self.reading.reason or "nothing in it but headings")
         if not self.piece.units:
             return self._line("dropped", f"no part of it fits its share of {self.share} tokens")
         if self.cut:
@@ -69,8 +77,9 @@ class Section:
 
     def _line(self, action: str, reason: str) -> SectionLine:
         return SectionLine(
-            name=self.name, tokens=self.piece.tokens, full_tokens=self.whole.tokens, action=action, reason=reason
-        )
+            name=self.name, tokens=self.piece.tokens, full_tokens=self.whole.tokens, action=action, reason=reason,
+            floor=self.floor,
+        )  # fmt: skip
 
 
 def load(home: Home, sources: Sources, count: Count) -> list[Section]:
@@ -78,22 +87,24 @@ def load(home: Home, sources: Sources, count: Count) -> list[Section]:
     found = []
     for file in home.manifest.context:
         path = home.context_path(file.file)
-        text, problem = sources.text(path)
-        piece = make_piece(file.name, text, file.cut, count)
+        reading = sources.read(path)
+        piece = make_piece(file.name, reading.text, file.cut, count)
         piece = replace(piece, tokens=piece.tokens + _JOINT) if piece.units else piece
         found.append(
-            Section(file=file, path=path, whole=piece, piece=piece, share=piece.tokens, floor=0, problem=problem)
+            Section(file=file, path=path, whole=piece, piece=piece, share=piece.tokens, floor=0, reading=reading)
         )
     return found
 
 
-def fit(sections: Sequence[Section], tokens: int, count: Count) -> list[Section]:
-    """The same sections in the same order, together within *tokens*."""
-    floors = {section.name: _floor_cost(section, count) for section in sections}
-    if sum(floors.values()) > tokens:
-        floors |= {section.name: 0 for section in sections if section.file.owner == "generated"}
+def fit(sections: Sequence[Section], tokens: int, count: Count, *, memory_first: float) -> list[Section]:
+    """The same sections in the same order, together within *tokens*.
+
+    *memory_first* is MEMORY.md's part of what floors and protected files leave.
+    """
+    floors = _floors(sections, tokens, count)
+    offered = _offered_to_memory(sections, floors, tokens, memory_first)
     claims = [
-        Claim(name=s.name, full=s.whole.tokens, floor=floors[s.name], rank=_rank(s, place))
+        Claim(name=s.name, full=s.whole.tokens, floor=floors[s.name] + offered.get(s.name, 0), rank=_rank(s, place))
         for place, s in enumerate(sections)
     ]
     shares = share_out(claims, tokens)
@@ -111,15 +122,45 @@ def _rank(section: Section, place: int) -> int:
     return place + (3_000 if section.file.owner == "generated" else 1_000)
 
 
-def _floor_cost(section: Section, count: Count) -> int:
-    """The tokens of the fewest whole units, best ranked first, that reach the file's floor."""
-    if section.whole.tokens <= section.file.floor:
-        return section.whole.tokens
+def _floors(sections: Sequence[Section], tokens: int, count: Count) -> dict[str, int]:
+    """What each file keeps at least, by name: its floor, rounded up to whole units as far as there is room.
+
+    A file without a floor keeps the line that says what was cut.
+    """
+    notices = {s.name: min(s.whole.tokens, _notice_cost(s, count)) for s in sections}
+    if sum(notices.values()) > tokens:
+        notices = dict.fromkeys(notices, 0)
+    more = {s.name: max(0, min(s.file.floor, s.whole.tokens) - notices[s.name]) for s in sections}
+    if sum(notices.values()) + sum(more.values()) > tokens:
+        more |= {s.name: 0 for s in sections if s.file.owner == "generated"}
+    more = shrunk(more, tokens - sum(notices.values()))
+    floors = {name: notices[name] + more[name] for name in notices}
+    left = tokens - sum(floors.values())
+    for _, section in sorted(enumerate(sections), key=lambda item: _rank(item[1], item[0])):
+        rest = _whole_units(section, floors[section.name], count) - floors[section.name]
+        if rest <= left:
+            floors[section.name] += rest
+            left -= rest
+    return floors
+
+
+def _offered_to_memory(
+    sections: Sequence[Section], floors: Mapping[str, int], tokens: int, part: float
+) -> Mapping[str, int]:
+    """What MEMORY.md gets above its floor before other files get anything, by name; protected files come first."""
+    protected = sum(s.whole.tokens - floors[s.name] for s in sections if s.file.cut == "never")
+    left = max(0, tokens - sum(floors.values()) - protected)
+    return {s.name: min(int(left * part), s.whole.tokens - floors[s.name]) for s in sections if s.file.file == MEMORY}
+
+
+def _whole_units(section: Section, floor: int, count: Count) -> int:
+    """The tokens of the fewest whole units, best ranked first, that reach *floor*."""
+    if section.whole.tokens <= floor or section.file.floor == 0:
+        return floor
     units = section.whole.units
-    notice = count(notice_text(len(units), _hint(section)))
-    total, kept = notice + _JOINT, set[int]()
+    total, kept = _notice_cost(section, count), set[int]()
     for index in sorted(range(len(units)), key=lambda i: units[i].rank):
-        if total >= section.file.floor:
+        if total >= floor:
             break
         if not units[index].heading:
             added = {index, *units[index].headings} - kept
@@ -128,11 +169,16 @@ def _floor_cost(section: Section, count: Count) -> int:
     return min(total, section.whole.tokens)
 
 
+def _notice_cost(section: Section, count: Count) -> int:
+    """The tokens of the line that says how much of the file is missing: every file has room for it."""
+    return count(notice_text(len(section.whole.units), _hint(section))) + _JOINT
+
+
 def _cut(section: Section, share: int, floor: int, count: Count) -> Section:
     piece = section.whole
     if piece.tokens > share:
         piece = cut_piece(piece, share - _JOINT, count, hint=_hint(section))
-        piece = replace(piece, tokens=piece.tokens + _JOINT) if piece.units else piece
+        piece = replace(piece, tokens=piece.tokens + _JOINT) if piece.tokens else piece
     return replace(section, piece=piece, share=share, floor=floor)
 
 

@@ -39,8 +39,17 @@ class Searcher(Protocol):
     def load_ms(self) -> float: ...
 
     def search(
-        self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float
-    ) -> Findings: ...
+        self,
+        query: str,
+        *,
+        layers: Collection[str],
+        k: int,
+        audience: str,
+        now: datetime,
+        deadline_ms: float,
+        exclude: Collection[str],
+    ) -> Findings:
+        """The *k* best passages that *audience* may read; *exclude* names sessions and files to leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +61,27 @@ class Answer:
 
 
 def ask(
-    searcher: Searcher | None, layer: str, query: str, *, k: int, audience: str, now: datetime, deadline_ms: float
+    searcher: Searcher | None,
+    layer: str,
+    query: str,
+    *,
+    k: int,
+    audience: str,
+    now: datetime,
+    deadline_ms: float,
+    exclude: Collection[str] = (),
 ) -> Answer:
-    """Search *layer* for *query*; an empty query asks nothing."""
+    """Search *layer* for *query*; an empty query asks nothing. Whatever goes wrong is in the answer's line."""
     if not query.strip():
         return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0))
     if searcher is None:
         return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0, degraded=("recall is not available",)))
     started = time.perf_counter()
-    found = searcher.search(query, layers=LAYERS[layer], k=k, audience=audience, now=now, deadline_ms=deadline_ms)
+    try:
+        found = searcher.search(
+            query, layers=LAYERS[layer], k=k, audience=audience, now=now, deadline_ms=deadline_ms, exclude=exclude
+        )
+    except Exception as error:  # noqa: BLE001 - the prompt must come whatever recall does; the receipt names it
+        found = Findings(hits=(), degraded=(f"recall failed: {type(error).__name__}: {' '.join(str(error).split())}",))
     ms = (time.perf_counter() - started) * 1000
     return Answer(hits=found.hits, line=LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded))

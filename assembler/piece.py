@@ -7,20 +7,23 @@ A heading stands as long as something under it does. Nothing is cut inside a lin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from agent_home.document import Block, Document, parse
+from agent_home.document import Block, parse
 
-__all__ = ["Count", "Piece", "Unit", "cached_parse", "cut_piece", "make_piece", "neutral", "notice_text", "only"]
+__all__ = ["Count", "Piece", "Unit", "cut_piece", "make_piece", "neutral", "notice_text", "only"]
 
 Count = Callable[[str], int]
 Cut = Literal["never", "oldest-first", "newest-first"]
 #: A paragraph over this many tokens may be cut between its lines.
 LONG_PARAGRAPH = 200
-_FENCE = re.compile(r"<(?=/?agent-home)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=[\s/]*agent-home)", re.IGNORECASE)
+_COMMENTS = re.compile(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
+#: A line with the blank lines after it.
+_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +55,7 @@ class Piece:
         body = "".join(unit.text for unit in self.units)
         if body and not body.endswith(("\n", "\r")):
             body += "\n"
-        return body + self.notice
-
-
-@lru_cache(maxsize=64)
-def cached_parse(text: str) -> Document:
-    """Documents are immutable, and a warm process assembles the same files again and again."""
-    return parse(text)
+        return body + self.notice if body else self.notice.lstrip("\n")
 
 
 def neutral(text: str) -> str:
@@ -66,12 +63,14 @@ def neutral(text: str) -> str:
     return _FENCE.sub("‹", text)
 
 
+@lru_cache(maxsize=64)
 def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
     """The section *name* from a file's text: comments, front matter and headings with nothing under them left out.
 
     A file that does not begin with a level 1 heading gets its name as one. An empty file gives a piece without units.
+    Pieces are immutable and kept: a warm process assembles the same files again and again.
     """
-    blocks = _with_blanks([b for b in cached_parse(text).blocks if b.kind != "front" and not _is_comment(b)])
+    blocks = _with_blanks([b for b in parse(text).blocks if b.kind != "front" and not _is_comment(b)])
     units = _units(blocks, count)
     if not any(not unit.heading for unit in units):
         return Piece(name=name, units=())
@@ -87,9 +86,8 @@ def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
 
     An entry that does not fit is passed over and a smaller one of lower rank may still be kept; prose ends where it
     stops fitting, unless that would waste more than half of the room. *hint* tells the reader where the rest is. A
-    piece that fits is returned as it is; one of which nothing fits has no units and no notice.
+    piece that fits is returned as it is; one of which nothing fits has no units, and a notice where that fits.
     """
-
     if piece.tokens <= tokens:
         return piece
     notice = notice_text(len(piece.units), hint)
@@ -107,26 +105,33 @@ def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
             room -= cost
         else:
             ended = ended or room <= half
-    return _with_only(piece, kept, hint, count)
+    return _with_only(piece, kept, hint, tokens, count)
 
 
-def only(piece: Piece, wanted: Callable[[Unit], bool], count: Count, *, hint: str) -> Piece:
-    """*piece* with the units that are *wanted* and the headings above them, and a notice of what is left out."""
+def only(piece: Piece, wanted: Callable[[Unit], bool]) -> Piece:
+    """*piece* reduced to the units that are *wanted* and the headings above them. Nothing counts as dropped: the caller
+    shows the rest elsewhere.
+    """
     kept = {i for i, unit in enumerate(piece.units) if not unit.heading and wanted(unit)}
     kept |= {heading for i in kept for heading in piece.units[i].headings}
-    return _with_only(piece, kept, hint, count)
+    units = _reduced(piece.units, kept)
+    return Piece(name=piece.name, units=tuple(units), tokens=sum(unit.tokens for unit in units))
 
 
-def _with_only(piece: Piece, kept: set[int], hint: str, count: Count) -> Piece:
-    if len(kept) == len(piece.units):
-        return piece
-    units = tuple(unit for i, unit in enumerate(piece.units) if i in kept)
+def _with_only(piece: Piece, kept: set[int], hint: str, tokens: int, count: Count) -> Piece:
+    units = _reduced(piece.units, kept)
     dropped = tuple(unit for i, unit in enumerate(piece.units) if i not in kept and not unit.heading)
-    if not units:
-        return Piece(name=piece.name, units=(), dropped=dropped)
-    notice = notice_text(len(dropped), hint) if dropped else ""
-    tokens = sum(unit.tokens for unit in units) + (count(notice) if notice else 0)
-    return Piece(name=piece.name, units=units, dropped=dropped, notice=notice, tokens=tokens)
+    notice = notice_text(len(dropped), hint)
+    if not units and count(notice) > tokens:
+        notice = ""
+    cost = sum(unit.tokens for unit in units) + count(notice)
+    return Piece(name=piece.name, units=tuple(units), dropped=dropped, notice=notice, tokens=cost)
+
+
+def _reduced(units: Sequence[Unit], kept: Collection[int]) -> list[Unit]:
+    """The units at the places *kept*, every heading above one of them included, with their headings counted anew."""
+    place = {index: number for number, index in enumerate(sorted(kept))}
+    return [replace(units[i], headings=tuple(place[heading] for heading in units[i].headings)) for i in place]
 
 
 def notice_text(dropped: int, hint: str) -> str:
@@ -135,18 +140,19 @@ def notice_text(dropped: int, hint: str) -> str:
 
 
 def _is_comment(block: Block) -> bool:
-    stripped = block.raw.strip()
-    return block.kind == "html" and stripped.startswith("<!--") and stripped.endswith("-->")
+    return block.kind == "html" and _COMMENTS.fullmatch(block.raw) is not None
 
 
 def _with_blanks(blocks: Sequence[Block]) -> list[Block]:
     """Blocks with the blank lines after them joined to them, so that keeping a block keeps its spacing."""
     joined: list[Block] = []
+    before = "blank"
     for block in blocks:
         if block.kind != "blank":
             joined.append(block)
-        elif joined:
+        elif before != "blank":  # two blank blocks meet where something between them was left out
             joined[-1] = replace(joined[-1], raw=joined[-1].raw + block.raw)
+        before = block.kind
     return joined
 
 
@@ -174,7 +180,7 @@ def _units(blocks: Sequence[Block], count: Count) -> list[Unit]:
 def _parts(block: Block, text: str, count: Count) -> list[str]:
     if block.kind != "text" or count(text) <= LONG_PARAGRAPH or text.lstrip().startswith("|"):
         return [text]
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
+    return _LINES.findall(text)
 
 
 def _shifted(units: Sequence[Unit]) -> list[Unit]:
@@ -184,15 +190,7 @@ def _shifted(units: Sequence[Unit]) -> list[Unit]:
 
 def _without_empty_headings(units: Sequence[Unit]) -> list[Unit]:
     used = {heading for unit in units if not unit.heading for heading in unit.headings}
-    place: dict[int, int] = {}
-    for index, unit in enumerate(units):
-        if not unit.heading or index in used:
-            place[index] = len(place)
-    return [
-        replace(unit, headings=tuple(place[heading] for heading in unit.headings))
-        for index, unit in enumerate(units)
-        if index in place
-    ]
+    return _reduced(units, {index for index, unit in enumerate(units) if not unit.heading or index in used})
 
 
 def _ranked(units: Sequence[Unit], cut: Cut) -> list[Unit]:

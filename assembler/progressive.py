@@ -8,7 +8,7 @@ to search, the newest entries take its place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_home.entry import SECTIONS, parse_entry
 
@@ -19,9 +19,9 @@ from .settings import AssemblerSettings
 __all__ = ["Progressive", "progressive"]
 
 _ALWAYS = {rule.title.casefold() for rule in SECTIONS if rule.always}
-_INDEX_TITLE = "## Index of all entries\n\n"
-_SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
 _HINT = "see `memory search --in memory`"
+_INDEX_TITLE = f"## Index of all entries\n\nIn full where they matter for the message; for the others {_HINT}.\n\n"
+_SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,22 +42,27 @@ def progressive(
     scores the newer entry comes first.
     """
     entries = [unit for unit in piece.units if unit.entry_id]
-    always = cut_piece(
-        only(piece, lambda unit: not unit.entry_id or unit.section.casefold() in _ALWAYS, count, hint=_HINT),
-        int(tokens * settings.always_share),
-        count,
-        hint=_HINT,
-    )
-    shown = {unit.entry_id for unit in always.units if unit.entry_id}
     index, indexed = _index(entries, int(tokens * settings.index_share), count)
-    room = tokens - count(always.text + index) - count(_SELECTED_TITLE)
+    always_room = tokens - count(index) - int(tokens * settings.selected_share)
+    always = cut_piece(_always(piece), always_room, count, hint=_HINT)
+    shown = {unit.entry_id for unit in always.units if unit.entry_id}
+    stable = always.text.rstrip("\r\n") + "\n\n" + index if always.text else index
+    room = tokens - count(stable) - count(_SELECTED_TITLE)
     chosen, left = _choose([unit for unit in entries if unit.entry_id not in shown], scores, room)
     body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in entries if unit.entry_id in chosen)
     return Progressive(
-        stable=always.text.rstrip("\n") + "\n\n" + index if always.text else index,
+        stable=stable,
         selected=_SELECTED_TITLE + body if body else "",
         lines=tuple(_line(unit, shown, chosen, left, indexed, scores) for unit in entries),
     )
+
+
+def _always(piece: Piece) -> Piece:
+    """Standing preferences and open threads, which go first, and what the file says besides its entries."""
+    kept = only(piece, lambda unit: not unit.entry_id or unit.section.casefold() in _ALWAYS)
+    last = len(piece.units)
+    units = (unit if unit.entry_id else replace(unit, rank=unit.rank + last) for unit in kept.units)
+    return replace(kept, units=tuple(units))
 
 
 def _index(entries: Sequence[Unit], tokens: int, count: Count) -> tuple[str, set[str]]:
@@ -74,15 +79,15 @@ def _index(entries: Sequence[Unit], tokens: int, count: Count) -> tuple[str, set
         if unit.entry_id in lines and cost <= room:
             kept.add(unit.entry_id)
             room -= cost
-    if not kept:
-        return "", kept
     missing = len(lines) - len(kept)
+    if not kept:
+        return (_more(missing) if count(_more(missing)) <= tokens else ""), kept
     body = "".join(line for entry_id, line in lines.items() if entry_id in kept)
     return _INDEX_TITLE + body + (_more(missing) if missing else ""), kept
 
 
 def _more(number: int) -> str:
-    return f"[{number} older entries without a line here: {_HINT}]\n"
+    return f"[{number} entries without a line here: {_HINT}]\n"
 
 
 def _choose(entries: Sequence[Unit], scores: Mapping[str, float] | None, room: int) -> tuple[set[str], dict[str, str]]:

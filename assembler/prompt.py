@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 
+from agent_home.audience import Audience
+from agent_home.errors import DocumentInvalid
 from agent_home.home import MEMORY, Home
 from agent_home.tokens import count_tokens
 
 from .budget import Budget, advice, budget_for
 from .context import Section, fit, load
+from .errors import WindowTooSmall
 from .layers import Answer, Searcher, ask
-from .piece import Count, Piece, cut_piece, make_piece
+from .piece import Count, Piece, cut_piece, make_piece, neutral
 from .progressive import progressive
-from .recalled import Packed, pack_knowledge, pack_sessions
+from .recalled import Packed, Passage, pack_knowledge, pack_sessions
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume import resume_hint
 from .settings import AssemblerSettings
@@ -31,10 +35,13 @@ from .unchanged import unchanged_tokens
 __all__ = ["Request", "assemble"]
 
 OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
-_MEMORY = MEMORY.removesuffix(".md")
 #: Passages that each layer is offered; what of them fits is shown.
 _OFFERED = {"L2": 200, "L3": 40, "L4": 40}
 _HINT_TOKENS = 120
+#: Rounding where the two parts of MEMORY meet their neighbours.
+_JOINTS = 2
+#: Kept free of today's log for the line that says that yesterday's did not fit.
+_NOTICE_TOKENS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,23 +93,29 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
 
     *searcher* finds passages; without one, layers 2 to 4 do without recall and the receipt says so.
 
+    An audience that is not known reads nothing, and the receipt says so.
+
     Raises:
         WindowTooSmall: the window leaves no room.
         SettingsInvalid: ``agent.toml`` cannot be read.
         HistoryError: *at* names no revision.
     """
     settings = home.manifest.settings("assembler", AssemblerSettings)
-    count: Count = partial(count_tokens, vocabulary=settings.vocabulary)
+    count = _counter(settings.vocabulary)
     budget = budget_for(request.window or settings.window, request.used, settings)
+    if budget.tokens < count(OPEN + CLOSE):
+        raise WindowTooSmall(budget.window, budget.used)
     rooms = _rooms(budget, settings, count)
     sources = Sources(home, request.audience, request.at)
     draft = _Draft(home=home, request=request, settings=settings, count=count, searcher=searcher)
+    if request.audience not in set(Audience):
+        draft.degraded.append(f"audience {request.audience!r} reads nothing; known are {', '.join(Audience)}")
     if request.at and request.message:
         draft.degraded.append("recall looks at the present, so it is left out of a prompt of the past")
         draft.searcher, draft.request = None, replace(request, message="")
 
     started = time.perf_counter()
-    sections = fit(load(home, sources, count), rooms.context, count)
+    sections = fit(load(home, sources, count), rooms.context, count, memory_first=settings.memory_first)
     draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     _context(draft, sections)
     shown = _daily(draft, sources, rooms.daily)
@@ -110,6 +123,12 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
         _open_session(draft, rooms.hint)
     _recall(draft, rooms, shown)
     return _receipt(draft, budget)
+
+
+@lru_cache(maxsize=8)
+def _counter(vocabulary: str) -> Count:
+    """The same object for the same vocabulary, so that pieces made with it are found again."""
+    return partial(count_tokens, vocabulary=vocabulary)
 
 
 def _rooms(budget: Budget, settings: AssemblerSettings, count: Count) -> _Rooms:
@@ -125,13 +144,15 @@ def _context(draft: _Draft, sections: Sequence[Section]) -> None:
     """Layer 1, and layer 2 for a MEMORY.md over its share."""
     draft.layers["L2"] = LayerLine(ms=0.0, tokens=0)
     for section in sections:
-        if section.name == _MEMORY and section.cut and section.share > 0:
+        if section.reading.failed:
+            draft.degraded.append(section.reading.reason)
+        if section.file.file == MEMORY and section.cut and any(unit.entry_id for unit in section.whole.units):
             _progressive(draft, section)
             continue
         _add(draft.stable, section.piece.text)
         draft.sections.append(section.line())
         draft.entries += section.entry_lines()
-    tokens = draft.count("".join(draft.stable))
+    tokens = sum(line.tokens for line in draft.sections if line.action != "indexed")
     draft.layers["L1"] = replace(draft.layers["L1"], tokens=tokens)
 
 
@@ -140,45 +161,50 @@ def _progressive(draft: _Draft, section: Section) -> None:
     answer = _ask(draft, "L2", draft.settings.selective_ms)
     scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in answer.hits}
     started = time.perf_counter()
-    parts = progressive(section.whole, section.share, scores or None, draft.settings, count)
+    parts = progressive(section.whole, section.share - _JOINTS, scores or None, draft.settings, count)
     _add(draft.stable, parts.stable)
     _add(draft.moving, parts.selected)
     tokens = count(parts.stable) + count(parts.selected)
-    kept = sum(1 for line in parts.lines if line.action == "kept")
-    reason = (
-        f"over its share of {section.share} tokens: {kept} of {len(parts.lines)} entries in full, the rest by index"
-    )
-    draft.sections.append(replace(section.line(), tokens=tokens, action="indexed", reason=reason))
+    actions = Counter(line.action for line in parts.lines)
+    reason = f"over its share of {section.share} tokens: {actions['kept']} of {len(parts.lines)} entries in full, "
+    reason += f"{actions['indexed']} by index line, {actions['dropped']} not at all"
+    action = "indexed" if actions["kept"] or actions["indexed"] else "dropped"
+    draft.sections.append(replace(section.line(), tokens=tokens, action=action, reason=reason))
     draft.entries += parts.lines
     ms = round(answer.line.ms + _ms_since(started), 2)
     draft.layers["L2"] = LayerLine(ms=ms, tokens=tokens, degraded=answer.line.degraded)
 
 
-def _daily(draft: _Draft, sources: Sources, tokens: int) -> list[str]:
-    """The daily log of yesterday and today, as much of the newest as fits; returns the paths shown in full."""
-    whole: list[str] = []
-    texts = sources.daily(draft.request.now.date())
-    room, pieces, count = tokens, list[Piece](), draft.count
-    for path, text in reversed(texts):
+def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
+    """The daily log of yesterday and today, as much of the newest as fits; returns the text shown, by path."""
+    found = sources.daily(draft.request.now.date())
+    draft.degraded += [reading.reason for _, reading in found if reading.failed]
+    logs = [(path, reading.text) for path, reading in found if reading.text]
+    shown: dict[str, str] = {}
+    room = tokens
+    for left, (path, text) in zip(range(len(logs) - 1, -1, -1), reversed(logs), strict=True):
         name = f"Daily log {path[-13:-3]}"
-        piece = make_piece(name, text, "oldest-first", count)
-        cut = cut_piece(piece, room, count, hint=f"`memory search --in daily`, or {path}")
+        piece = make_piece(name, text, "oldest-first", draft.count)
+        hint = f"`memory search --in daily`, or {path}"
+        cut = cut_piece(piece, room - left * _NOTICE_TOKENS, draft.count, hint=hint)
         room -= cut.tokens
-        pieces.insert(0, cut)
-        if not cut.dropped:
-            whole.append(path)
+        shown[path] = cut.text
         reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
         draft.sections.append(
             SectionLine(name=name, tokens=cut.tokens, full_tokens=piece.tokens, action=_action(cut), reason=reason)
         )
-    for piece in pieces:
-        _add(draft.moving, piece.text)
-    return whole
+    for text in reversed(shown.values()):
+        _add(draft.moving, text)
+    return shown
 
 
 def _open_session(draft: _Draft, tokens: int) -> None:
     request = draft.request
-    hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session)
+    try:
+        hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session)
+    except (DocumentInvalid, OSError) as error:
+        draft.degraded.append(f"whether a session was left open is not known: {error}")
+        return
     cost = draft.count(hint)
     if not hint:
         return
@@ -193,15 +219,15 @@ def _open_session(draft: _Draft, tokens: int) -> None:
     )  # fmt: skip
 
 
-def _recall(draft: _Draft, rooms: _Rooms, shown: Sequence[str]) -> None:
-    """Layers 3 and 4: only for a first message."""
-    current, settings = draft.request.session, draft.settings
+def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
+    """Layers 3 and 4: only for a first message. What the daily log shows is not repeated."""
+    settings, current = draft.settings, [draft.request.session] if draft.request.session else []
     for layer, room, deadline_ms, pack in (
         ("L3", rooms.sessions, settings.sessions_ms, pack_sessions),
         ("L4", rooms.knowledge, settings.knowledge_ms, pack_knowledge),
     ):
-        answer = _ask(draft, layer, deadline_ms)
-        hits = [hit for hit in answer.hits if not _already_shown(hit.source, hit.session, current, shown)]
+        answer = _ask(draft, layer, deadline_ms, exclude=current)
+        hits = [hit for hit in answer.hits if not _shown(hit, daily)]
         packed: Packed = pack(hits, room, draft.count)
         tokens = draft.count(packed.text)
         _add(draft.moving, packed.text)
@@ -210,7 +236,7 @@ def _recall(draft: _Draft, rooms: _Rooms, shown: Sequence[str]) -> None:
         draft.sections.append(_recall_line(layer, draft.request, answer, packed, tokens))
 
 
-def _ask(draft: _Draft, layer: str, deadline_ms: float) -> Answer:
+def _ask(draft: _Draft, layer: str, deadline_ms: float, exclude: Sequence[str] = ()) -> Answer:
     request = draft.request
     return ask(
         draft.searcher,
@@ -220,11 +246,17 @@ def _ask(draft: _Draft, layer: str, deadline_ms: float) -> Answer:
         audience=request.audience,
         now=request.now,
         deadline_ms=deadline_ms,
+        exclude=exclude,
     )
 
 
-def _already_shown(source: str, session: str, current: str, shown: Sequence[str]) -> bool:
-    return source.partition("#")[0] in shown or (current != "" and session == current)
+def _shown(hit: Passage, daily: Mapping[str, str]) -> bool:
+    """Whether every line of a passage of the daily log stands in the part of it that is shown."""
+    text = daily.get(hit.source.partition("#")[0])
+    if text is None:
+        return False
+    lines = {line.strip() for line in text.splitlines()}
+    return all(line.strip() in lines for line in neutral(hit.text).splitlines())
 
 
 def _recall_line(layer: str, request: Request, answer: Answer, packed: Packed, tokens: int) -> SectionLine:
@@ -241,17 +273,15 @@ def _recall_line(layer: str, request: Request, answer: Answer, packed: Packed, t
 
 
 def _receipt(draft: _Draft, budget: Budget) -> Receipt:
-    count = draft.count
-    parts = [OPEN, *draft.stable, *draft.moving]
-    text = "".join([*parts, CLOSE])
-    while count(text) > budget.tokens and len(parts) > 1:  # rounding at the joints; the last part gives way
-        gone = parts.pop()
-        draft.degraded.append(f"a part of {count(gone)} tokens was left out: over the budget")
-        text = "".join([*parts, CLOSE])
-    tokens = count(text)
+    text, tokens = _joined(draft, budget.tokens)
+    whole = partial(_whole, draft.settings.vocabulary)
     left_out = [line for line in draft.entries if line.action != "kept" and line.score is not None]
     left_out.sort(key=lambda line: (-(line.score or 0.0), line.id))
     degraded = [*draft.degraded, *(f"{name}: {text}" for name, line in draft.layers.items() for text in line.degraded)]
+    unchanged = None
+    if not draft.request.at:  # nobody sends a prompt of the past to a model
+        parts = [OPEN, *draft.stable, *draft.moving]
+        unchanged = unchanged_tokens(draft.home, f"{draft.request.audience} {budget.window}", parts, whole)
     return Receipt(
         text=text,
         tokens=tokens,
@@ -260,8 +290,8 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
         window=budget.window,
         advice=advice(tokens, budget.window),
         sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        stable_prefix_tokens=count("".join([OPEN, *draft.stable])),
-        unchanged_prefix_tokens=unchanged_tokens(draft.home, f"{draft.request.audience} {budget.window}", parts, count),
+        stable_prefix_tokens=whole("".join([OPEN, *draft.stable])),
+        unchanged_prefix_tokens=unchanged,
         sections=tuple(draft.sections),
         entries=tuple(draft.entries),
         layers=draft.layers,
@@ -269,6 +299,23 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
         degraded=tuple(dict.fromkeys(degraded)),
         load_ms=round(draft.searcher.load_ms, 2) if draft.searcher else 0.0,
     )
+
+
+def _joined(draft: _Draft, budget_tokens: int) -> tuple[str, int]:
+    """The prompt and its tokens. Should parts ever cost more together than apart, the last part gives way."""
+    while True:
+        text = "".join([OPEN, *draft.stable, *draft.moving, CLOSE])
+        tokens = draft.count(text)
+        if tokens <= budget_tokens:
+            return text, tokens
+        gone = (draft.moving or draft.stable).pop()
+        draft.degraded.append(f"a part of {draft.count(gone)} tokens was left out: over the budget")
+
+
+@lru_cache(maxsize=64)
+def _whole(vocabulary: str, text: str) -> int:
+    """Counts of long texts that a warm process meets again: the prefix, above all."""
+    return count_tokens(text, vocabulary=vocabulary)
 
 
 def _add(parts: list[str], text: str) -> None:

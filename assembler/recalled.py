@@ -98,20 +98,25 @@ def _fenced(layer: str, body: str) -> str:
 
 
 def _session_heading(hit: Passage) -> str:
-    return f"\nSession {neutral(hit.session)} ({hit.ts[:10] or 'no date'})\n"
+    return f"\nSession {_inline(hit.session)} ({_inline(hit.ts[:10]) or 'no date'})\n"
 
 
 def _turn_line(hit: Passage) -> str:
     who = f"{hit.name or 'someone'}, {hit.ts[11:16]}" if len(hit.ts) >= 16 else hit.name or "someone"
-    return f"- [{neutral(hit.source)}] {neutral(who)}: {_indented(hit.text)}\n"
+    return f"- [{_inline(hit.source)}] {_inline(who)}: {_indented(hit.text)}\n"
 
 
 def _document_lines(hit: Passage) -> str:
-    heading = f" {neutral(hit.heading)}" if hit.heading else ""
-    date = f" ({hit.ts[:10]})" if hit.ts else ""
-    return f"- [{neutral(hit.source)}]{date}{heading}: {_indented(hit.text)}\n"
+    heading = f" {_inline(hit.heading)}" if hit.heading else ""
+    date = f" ({_inline(hit.ts[:10])})" if hit.ts else ""
+    return f"- [{_inline(hit.source)}]{date}{heading}: {_indented(hit.text)}\n"
+
+
+def _inline(text: str) -> str:
+    """A name or address on one line: it may hold anything that a transcript's writer chose."""
+    return neutral(" ".join(text.split()))
 
 
 def _indented(text: str) -> str:
     """Text whose further lines stand under the first, so that a line of it cannot pass for one of ours."""
-    return neutral("\n  ".join(line for line in text.strip().splitlines() if line.strip()))
+    return neutral("\n".join(f"  {line}" if line.strip() else "" for line in text.strip().splitlines()).lstrip())

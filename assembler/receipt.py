@@ -11,13 +11,17 @@ __all__ = ["EntryLine", "LayerLine", "Receipt", "SectionLine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionLine:
-    """A section: *tokens* in the prompt of *full_tokens* in the file. *action* is kept, cut, indexed or dropped."""
+    """A section: *tokens* in the prompt of *full_tokens* in the file. *action* is kept, cut, indexed or dropped.
+
+    *floor* is what a context file keeps at least in this budget, 0 for other sections.
+    """
 
     name: str
     tokens: int
     full_tokens: int
     action: str
     reason: str
+    floor: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

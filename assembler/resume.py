@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from agent_home.clock import parse_time
 from agent_home.home import Home
-from agent_home.journal import watermark
+from agent_home.journal import closings
 from agent_home.transcript import Message, SessionFile, read, sessions
 
 from .piece import neutral
 
 __all__ = ["resume_hint"]
 
-#: Transcripts looked at, those written last first; a home may hold ten thousand.
-_CANDIDATES = 20
+#: Transcripts are filed by the month in which they began; one that began longer ago is not looked at.
+_BEGAN_WITHIN = timedelta(days=60)
+#: Transcripts looked at, those written last first.
+_CANDIDATES = 50
+_TAIL_BYTES = 32_768
 _QUOTE_CHARS = 160
 
 
@@ -22,28 +26,62 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "") -> str:
     """Two lines about the latest session whose end was never closed; empty when there is none in *days* days.
 
     *exclude* is the session that the prompt is for.
+
+    Raises:
+        DocumentInvalid: a daily file of these days is not UTF-8.
+        OSError: a transcript cannot be read.
     """
     since = now - timedelta(days=days)
-    latest: tuple[datetime, SessionFile, list[Message]] | None = None
-    for file in _recent(home, since):
-        if file.session == exclude:
+    files = [file for file in _recent(home, since) if file.session != exclude]
+    if not files:
+        return ""
+    ends = _closed_ends(home, since - timedelta(days=1))
+    latest: tuple[datetime, SessionFile] | None = None
+    for file in files:
+        if ends.get(_as_recorded(file.session), 0) >= file.size:
             continue
-        closed = watermark(home, file.session, since=f"{since - timedelta(days=1):%Y-%m-%d}")
-        if closed is not None and closed.end >= file.size:
-            continue
-        messages = [turn.message for turn in read(file.path, closed.end if closed else 0)]
-        last = _time(messages[-1].ts) if messages else None
+        message = _last_message(file)
+        last = _time(message.ts) if message else None
         if last is not None and since <= last <= now and (latest is None or last > latest[0]):
-            latest = (last, file, messages)
-    return _render(*latest) if latest else ""
+            latest = (last, file)
+    if latest is None:
+        return ""
+    last, file = latest
+    turns = read(file.path, ends.get(_as_recorded(file.session), 0))
+    return _render(last, file.session, [turn.message for turn in turns]) if turns else ""
 
 
 def _recent(home: Home, since: datetime) -> list[SessionFile]:
-    """The transcripts written last, of those written since *since* at all."""
-    stamped = [(file.path.stat().st_mtime, file) for file in sessions(home)]
-    stamped = [item for item in stamped if item[0] >= since.timestamp()]
-    stamped.sort(key=lambda item: (-item[0], item[1].session))
-    return [file for _, file in stamped[:_CANDIDATES]]
+    """The transcripts that can have gone on since *since*, those written last first."""
+    month = f"{since - _BEGAN_WITHIN:%Y/%m}"
+    files = [file for file in sessions(home) if "/".join(file.path.parts[-3:-1]) >= month]
+    files.sort(key=lambda file: (-file.path.stat().st_mtime_ns, file.session))
+    return files[:_CANDIDATES]
+
+
+def _closed_ends(home: Home, since: datetime) -> Mapping[str, int]:
+    """The byte up to which each session is closed, for those closed since *since*."""
+    ends: dict[str, int] = {}
+    for closing in closings(home, f"{since:%Y-%m-%d}"):
+        ends[closing.session] = max(closing.end, ends.get(closing.session, 0))
+    return ends
+
+
+def _as_recorded(session: str) -> str:
+    """The session's name as the daily log writes it."""
+    return session.replace("`", "'").replace("\n", " ")
+
+
+def _last_message(file: SessionFile) -> Message | None:
+    """The last whole message, read from the end: a transcript may be long."""
+    with file.path.open("rb") as stream:
+        begin = max(0, file.size - _TAIL_BYTES)
+        stream.seek(begin)
+        tail = stream.read(_TAIL_BYTES)
+    line = tail.rfind(b"\n", 0, tail.rfind(b"\n")) + 1 if b"\n" in tail else 0
+    turns = read(file.path, begin + line) if line else []
+    turns = turns or read(file.path)
+    return turns[-1].message if turns else None
 
 
 def _time(text: str) -> datetime | None:
@@ -53,11 +91,11 @@ def _time(text: str) -> datetime | None:
         return None
 
 
-def _render(last: datetime, file: SessionFile, messages: list[Message]) -> str:
+def _render(last: datetime, session: str, messages: list[Message]) -> str:
     said = next((message.content for message in reversed(messages) if message.role == "user"), messages[-1].content)
     quote = " ".join(said.split())
     quote = quote if len(quote) <= _QUOTE_CHARS else quote[:_QUOTE_CHARS].rstrip() + " …"
     return neutral(
-        f"# Open session\n\nSession {file.session} of {last:%Y-%m-%d %H:%M} was left open after "
+        f"# Open session\n\nSession {' '.join(session.split())} of {last:%Y-%m-%d %H:%M} was left open after "
         f"{len(messages)} messages. Last said by the user: «{quote}»\n"
     )

@@ -60,7 +60,15 @@ class HomeSearcher:
         self._load_ms += (time.perf_counter() - started) * 1000
 
     def search(
-        self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float
+        self,
+        query: str,
+        *,
+        layers: Collection[str],
+        k: int,
+        audience: str,
+        now: datetime,
+        deadline_ms: float,
+        exclude: Collection[str],
     ) -> Findings:
         """See :class:`assembler.layers.Searcher`. *now* is for ranking by time, which recall does not do yet."""
         del now
@@ -74,6 +82,7 @@ class HomeSearcher:
             layers=tuple(layers),
             audience=audience,
             deadline_ms=deadline_ms,
+            exclude=exclude,
         )
         return Findings(hits=found.hits, degraded=(*self._standing, *self._changing, *found.degraded))
 

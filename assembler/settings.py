@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_home.tokens import DEFAULT, VOCABULARIES
+
 __all__ = ["AssemblerSettings"]
 
 
@@ -12,7 +14,7 @@ class AssemblerSettings:
     """How a prompt is put together. Shares are parts of the memory budget."""
 
     window: int = 200_000  # the model's window when nobody says
-    vocabulary: str = "cl100k"  # whose tokens are counted; the one that costs CJK most is the safe one
+    vocabulary: str = DEFAULT  # whose tokens are counted; the one that costs CJK most is the safe one
     #: (window from which on, budget); below the least window the budget is minimal.
     tiers: tuple[tuple[int, ...], ...] = ((500_000, 100_000), (200_000, 50_000), (64_000, 30_000))
     daily_share: float = 0.10
@@ -21,9 +23,9 @@ class AssemblerSettings:
     daily_tokens: int = 4_000  # caps: a large budget is no reason to recall more than helps
     sessions_tokens: int = 2_000
     knowledge_tokens: int = 4_000
-    memory_first: float = 0.6  # of what the floors leave, the part MEMORY.md is offered before other files
-    always_share: float = 0.4  # of MEMORY's share in L2: standing preferences and open threads in full
-    index_share: float = 0.4  # of MEMORY's share in L2: the index lines
+    memory_first: float = 0.6  # of what floors and protected files leave, MEMORY.md's part before other files
+    index_share: float = 0.4  # of MEMORY's share in L2: at most this for the index lines
+    selected_share: float = 0.2  # of MEMORY's share in L2: at least this for the entries that the message asks for
     selective_ms: float = 50.0
     sessions_ms: float = 100.0
     knowledge_ms: float = 150.0
@@ -37,3 +39,8 @@ class AssemblerSettings:
         shares = (self.daily_share, self.sessions_share, self.knowledge_share)
         if min(shares) < 0 or sum(shares) > 0.6:
             raise ValueError("daily_share, sessions_share and knowledge_share must not exceed 0.6 together")
+        parts = (self.memory_first, self.index_share, self.selected_share)
+        if min(parts) < 0 or self.memory_first > 1 or self.index_share + self.selected_share > 1:
+            raise ValueError("memory_first, and index_share and selected_share together, are parts of 1")
+        if self.vocabulary not in VOCABULARIES:
+            raise ValueError(f"unknown vocabulary {self.vocabulary!r}; known are {', '.join(VOCABULARIES)}")

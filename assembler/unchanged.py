@@ -1,20 +1,27 @@
 """How many leading tokens are as in the prompt before: what a provider's prompt cache can reuse.
 
-The digests of the last prompt's parts are kept for each audience and window, on this machine alone.
+The digests of the last prompt's parts are kept for each audience and window, on this machine alone. They are a
+convenience: a damaged or lost record means only that the next prompt counts as the first.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
-from agent_home import storage
 from agent_home.home import Home
 
 from .piece import Count
 
 __all__ = ["unchanged_tokens"]
+
+#: Pairs of audience and window that are remembered.
+_MAX_KEYS = 32
 
 
 def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -> int | None:
@@ -24,30 +31,34 @@ def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -
     """
     path = home.machine / "last-prompts.json"
     digests = [hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for part in parts]
-    known = _load(path.read_text(encoding="utf-8") if path.exists() else "{}")
-    before = known.get(key)
+    known = _load(path)
+    before = known.pop(key, None)
     if before != digests:
-        _remember(home, {**known, key: digests})
+        _remember(path, {**dict(list(known.items())[1 - _MAX_KEYS :]), key: digests})
     if before is None:
         return None
     same = 0
     while same < min(len(before), len(digests)) and before[same] == digests[same]:
         same += 1
-    return sum(count(part) for part in parts[:same])
+    return count("".join(parts[:same]))
 
 
-def _load(text: str) -> dict[str, list[str]]:
+def _load(path: Path) -> dict[str, list[str]]:
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return {}
-    return {str(k): list(map(str, v)) for k, v in data.items()} if isinstance(data, dict) else {}
+    return {key: value for key, value in data.items() if isinstance(value, list)} if isinstance(data, dict) else {}
 
 
-def _remember(home: Home, known: dict[str, list[str]]) -> None:
-    staged = home.machine / f".last-prompts.{id(known):x}.tmp"
-    try:
-        storage.stage(staged, json.dumps(known).encode())
-        storage.replace(staged, home.machine / "last-prompts.json")
-    except OSError:
-        staged.unlink(missing_ok=True)
+def _remember(path: Path, known: dict[str, list[str]]) -> None:
+    """Replace the record, without waiting for the disk: it is no loss if it is lost."""
+    with contextlib.suppress(OSError):
+        descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(known, file)
+            Path(staged).replace(path)
+        except OSError:
+            Path(staged).unlink(missing_ok=True)
+            raise

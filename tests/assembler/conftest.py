@@ -1,0 +1,97 @@
+"""Homes written straight to disk, and a searcher that finds what a test tells it to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_home.creation import template_files
+from agent_home.home import Home
+from assembler.layers import Findings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A passage, as recall would give it."""
+
+    source: str
+    text: str
+    score: float = 1.0
+    ts: str = ""
+    session: str = ""
+    name: str = ""
+    heading: str = ""
+
+
+@dataclass(slots=True)
+class Finder:
+    """Answers with *hits* for the first of the layers asked for; raises *error* instead where there is one."""
+
+    hits: Mapping[str, Sequence[Found]] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+    error: Exception | None = None
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    load_ms: float = 1.5
+
+    def search(
+        self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float,
+        exclude: Collection[str],
+    ) -> Findings:  # fmt: skip
+        self.calls.append(
+            {"query": query, "layers": tuple(layers), "audience": audience, "now": now, "exclude": tuple(exclude)}
+        )
+        if self.error is not None:
+            raise self.error
+        hits = [hit for layer in layers for hit in self.hits.get(layer, ()) if hit.session not in exclude]
+        return Findings(hits=hits[:k], degraded=self.degraded)
+
+
+@pytest.fixture(scope="session")
+def found() -> type[Found]:
+    return Found
+
+
+@pytest.fixture(scope="session")
+def finder() -> type[Finder]:
+    return Finder
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., Home]:
+    """``written({"USER.md": text})``: a home with the template's manifest, those files, and no other."""
+    manifest = dict(template_files())["agent.toml"].replace("{{name}}", "Test")
+
+    def write(files: Mapping[str, str | bytes], extra: str = "") -> Home:
+        root = tmp_path / "written"
+        for path, content in {"agent.toml": manifest + extra, **files}.items():
+            target = root / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        (root / ".memory").mkdir(exist_ok=True)
+        return Home(root)
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def memory() -> Callable[..., str]:
+    return _memory
+
+
+def _memory(decisions: int, words: int = 40) -> str:
+    """A MEMORY.md with two preferences, two threads and as many *decisions*, the newest on top."""
+    lines = ["# Memory", "", "## Standing Preferences", ""]
+    lines += [f"- **[SP-000{n}] 2026-01-0{n} Preference {n}** - always {'kind ' * 5}{n}." for n in (1, 2)]
+    lines += ["", "## Open Threads", ""]
+    lines += [f"- **[OT-000{n}] 2026-02-0{n} Thread {n}** - waits for {'answers ' * 5}{n}." for n in (1, 2)]
+    lines += ["", "## Key Decisions", ""]
+    for n in range(decisions, 0, -1):
+        day = f"2026-{n // 28 % 9 + 1:02}-{n % 28 + 1:02}"
+        lines += [f"- **[KD-{n:04}] {day} Decision {n}** - {f'reason{n} ' * words}end{n}."]
+        lines += [f"  Evidence: unchecked {n}"]
+    return "\n".join(lines) + "\n"
