@@ -9,7 +9,6 @@ Where the model lies is :mod:`recall.model`; which vectors are stored is the ind
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ModelError
-from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, download_folder, locate
+from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
 
 __all__ = ["Embedder", "NoEmbedder", "Vector", "open_embedder", "understands"]
 
@@ -91,7 +90,7 @@ def open_embedder(
     if not location.ready:
         return NoEmbedder(reason=location.detail, location=location)
     try:
-        return _load(settings, location, cache)
+        return _load(settings, location)
     except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
         where = location.folder or settings.model
         reason = f"{where} cannot be loaded: {_one_line(error)}; run `memory model build --verify`"
@@ -106,15 +105,15 @@ def understands(embedder: Embedder) -> bool:
     return bool(dog @ puppy > max(dog @ tax, puppy @ tax) and abs(float(dog @ dog) - 1) < 1e-3)
 
 
-def _load(settings: EmbeddingSettings, location: ModelLocation, cache: Path | None) -> Embedder:
-    threads = settings.threads or os.cpu_count() or 1
+def _load(settings: EmbeddingSettings, location: ModelLocation) -> Embedder:
+    threads = settings.threads or _cores()
     if location.name == DEFAULT_MODEL and location.onnx is not None and location.folder is not None:
         encode = _sentence_encoder(location.folder, location.onnx)
-        fingerprint = location.recipe or f"{location.name}:{_digest(location.onnx)}"
+        fingerprint = location.recipe or f"{location.name}:{digest(location)[:16]}"
         return _Parallel(
             name=location.name, fingerprint=fingerprint, threads=threads, encode=encode, encode_query=encode
         )
-    return _with_fastembed(location, threads, cache)
+    return _with_fastembed(location, threads)
 
 
 class _Parallel:
@@ -200,25 +199,25 @@ def _longest(folder: Path) -> int:
     return min(stated, MAX_TOKENS) if isinstance(stated, int) and stated > 0 else MAX_TOKENS
 
 
-def _with_fastembed(location: ModelLocation, threads: int, cache: Path | None) -> Embedder:
+def _cores() -> int:
+    """Cores that this process may use: in a container or a job often fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _with_fastembed(location: ModelLocation, threads: int) -> Embedder:
     """Any other model, from its folder or from what was downloaded; fastembed knows its pooling and its prefixes."""
     from fastembed import TextEmbedding
     from loguru import logger
 
     logger.disable("fastembed")  # it reports what it then raises
-    place: dict[str, Any] = {"cache_dir": str(download_folder(cache)), "local_files_only": True}
+    place: dict[str, Any] = {"cache_dir": str(location.folder), "local_files_only": True}
     if location.origin == "folder":
         place = {"specific_model_path": str(location.folder)}
     model = TextEmbedding(location.name, threads=1, **place)
     return _Parallel(
         name=location.name,
-        fingerprint=f"{location.name}:{_digest(location.onnx) if location.onnx else 'fastembed'}",
+        fingerprint=f"{location.name}:{digest(location)[:16]}",
         threads=threads,
         encode=lambda text: np.asarray(next(iter(model.embed([text]))), np.float32),
         encode_query=lambda text: np.asarray(next(iter(model.query_embed(text))), np.float32),
     )
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

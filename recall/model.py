@@ -5,9 +5,9 @@ download that the user allowed) and the cache folder. Promises that :func:`locat
 one small JSON file, no slow import, no network), that a folder in the cache is either whole or not there, and that
 weights whose sha256 is not the published one are never used. Turning texts into vectors is :mod:`recall.embedding`.
 
-    cache/models/MODEL/           model.onnx, the tokenizer's files, manifest.json (written last, by one rename)
+    cache/models/MODEL/           manifest.json; beside it model.onnx and the tokenizer's files, or, for a download,
+                                  fastembed's own layout; put there by one rename
     cache/models/.MODEL.lock      held while the folder above is made; never removed
-    cache/models/fastembed/       what fastembed downloaded, in its own layout
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
     "ModelLocation",
     "build",
     "cache_folder",
-    "download_folder",
+    "digest",
     "locate",
     "verify",
 ]
@@ -106,7 +106,7 @@ class ModelLocation:
     folder: Path | None = None
     onnx: Path | None = None  # None with origin "download": fastembed knows its own files
     dimension: int | None = None  # None where only loading the model tells
-    sha256: str = ""  # of the ONNX file, where a manifest states it
+    sha256: str = ""  # of the ONNX file, where a manifest states it; else see `digest`
     recipe: str = ""  # of the ONNX file, where this program wrote it: equal recipes give equal vectors
 
 
@@ -167,6 +167,11 @@ def verify(location: ModelLocation) -> list[str]:
     return [] if location.origin == "folder" else _differences(location.folder)
 
 
+def digest(location: ModelLocation) -> str:
+    """The sha256 of the ONNX file: from the manifest, else by reading it; empty where there is no such file."""
+    return location.sha256 or (_sha256(location.onnx) if location.onnx is not None else "")
+
+
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """``$AGENT_HOME_CACHE``, else the platform's cache folder for this program."""
     if named := environ.get("AGENT_HOME_CACHE"):
@@ -174,11 +179,6 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("agent-home")
-
-
-def download_folder(cache: Path | None = None) -> Path:
-    """Where fastembed keeps what it downloads."""
-    return (cache or cache_folder()) / "models" / "fastembed"
 
 
 def _model_folder(model: str, cache: Path | None) -> Path:
@@ -211,7 +211,6 @@ def _in_folder(model: str, folder: Path) -> ModelLocation:
     if missing:
         detail = f"{folder} lacks {' and '.join(missing)}; correct `folder` in [embedding], or remove it"
         return _not_ready(model, "folder", detail, folder)
-    manifest = _manifest(folder) or {}
     return ModelLocation(
         name=model,
         origin="folder",
@@ -220,7 +219,6 @@ def _in_folder(model: str, folder: Path) -> ModelLocation:
         folder=folder,
         onnx=onnx,
         dimension=DIMENSION if model == DEFAULT_MODEL else None,
-        sha256=manifest.get("files", {}).get(onnx.name if onnx else "", {}).get("sha256", ""),
     )
 
 
@@ -230,7 +228,8 @@ def _in_cache(model: str, folder: Path) -> ModelLocation:
     if manifest is None:
         raise ModelError(f"{folder / MANIFEST} vanished while it was read; run `memory model build` again")
     downloaded = manifest["kind"] == "download"
-    onnx = "model.onnx"
+    # A download may hold the file twice, as a link and as what the link names: the two are equal.
+    onnx = next((name for name in sorted(manifest["files"]) if name.endswith(".onnx")), "")
     return ModelLocation(
         name=model,
         origin="download" if downloaded else "cache",
@@ -376,9 +375,10 @@ def _onnx_bytes(source: Path) -> bytes:
 
 def _write_manifest(folder: Path, **facts: Any) -> None:
     files = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         status = path.stat()
-        files[path.name] = {"sha256": _sha256(path), "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+        facts_of_file = {"sha256": _sha256(path), "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
+        files[path.relative_to(folder).as_posix()] = facts_of_file
     manifest = {"version": MANIFEST_VERSION, **facts, "files": files, "packages": _versions()}
     stage(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
 
@@ -405,11 +405,25 @@ def _install(temporary: Path, folder: Path) -> None:
 
 def _download(settings: EmbeddingSettings, folder: Path, progress: Progress) -> None:
     """Let fastembed fetch the model in a process of its own: it can be stopped, and what it prints goes nowhere."""
-    target = download_folder(folder.parent.parent)
-    limit = settings.download_timeout_s
-    progress(f"downloading {settings.model} into {target}, at most {limit:.0f} s")
+    progress(f"downloading {settings.model}, at most {settings.download_timeout_s:.0f} s")
+    temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+    try:
+        dimension = _fetch(settings, temporary)
+        shutil.rmtree(temporary / ".locks", ignore_errors=True)
+        _write_manifest(temporary, kind="download", dimension=dimension)
+        _install(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    progress(f"downloaded {folder}")
+
+
+def _fetch(settings: EmbeddingSettings, target: Path) -> int:
+    """Fill *target*, and return the length of the model's vectors."""
     command = [sys.executable, "-P", "-m", "recall.download", settings.model, str(target)]
-    environment = os.environ | {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+    # Shared blobs would lie outside of *target*, where nothing checks them.
+    quiet = ("HF_HUB_DISABLE_TELEMETRY", "HF_HUB_DISABLE_PROGRESS_BARS", "HF_HUB_DISABLE_SHARED_BLOBS")
+    environment = os.environ | dict.fromkeys(quiet, "1")
+    limit = settings.download_timeout_s
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as error:
@@ -419,13 +433,7 @@ def _download(settings: EmbeddingSettings, folder: Path, progress: Progress) -> 
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         message = f"fastembed could not fetch {settings.model}: {reason}; name a `folder` in [embedding] instead"
         raise ModelError(message)
-    temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
-    try:
-        _write_manifest(temporary, kind="download", dimension=int(done.stdout.split()[-1]))
-        _install(temporary, folder)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    progress(f"downloaded {settings.model}")
+    return int(done.stdout.split()[-1])
 
 
 def _sha256(path: Path) -> str:

@@ -68,6 +68,8 @@ def _show(
     context: click.Context, frame: Frame, settings: EmbeddingSettings, location: ModelLocation, *, verify: bool
 ) -> None:
     """Print *location*, with what a verification found, and set the exit code."""
+    from recall.model import digest
+
     problems = _problems(settings, location) if verify else []
     data: dict[str, Any] = {
         "name": location.name,
@@ -75,7 +77,7 @@ def _show(
         "folder": str(location.folder) if location.folder else None,
         "dimension": location.dimension,
         "ready": location.ready and not problems,
-        "sha256": location.sha256,
+        "sha256": digest(location),
         "recipe": location.recipe,
         "detail": location.detail,
     }
