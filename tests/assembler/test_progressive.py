@@ -41,7 +41,9 @@ def test_every_entry_has_an_index_line_while_they_fit(memory: Callable[..., str]
 
 def test_index_lines_that_do_not_fit_are_the_oldest_and_are_counted(memory: Callable[..., str]) -> None:
     parts = fitted(memory(200), 1500)
-    missing = re.search(r"^\[(\d+) entries without a line here: see `memory search --in memory`\]$", parts.stable, re.M)
+    missing = re.search(
+        r"^\[(\d+) entries without a line here: see `memory search --in memory`\]$", parts.stable, re.MULTILINE
+    )
     listed = set(re.findall(r"^- \[([A-Z]{2}-\w{4})\]", parts.stable, re.MULTILINE))
     assert missing is not None
     assert int(missing[1]) + len(listed) == 204
@@ -87,7 +89,7 @@ def test_prose_does_not_crowd_out_the_preferences(memory: Callable[..., str]) ->
 def test_preferences_beyond_their_room_are_cut_from_the_oldest_with_a_notice(memory: Callable[..., str]) -> None:
     many = "".join(f"- **[SP-1{n:03}] 2026-03-{n % 28 + 1:02} Rule {n}** - {'do ' * 30}\n" for n in range(60))
     parts = fitted(memory(10).replace("## Open Threads", f"{many}\n## Open Threads"), 1500)
-    assert re.search(r"^\[\d+ parts cut: see `memory search --in memory`\]$", parts.stable, re.M)
+    assert re.search(r"^\[\d+ parts cut: see `memory search --in memory`\]$", parts.stable, re.MULTILINE)
     assert COUNT(parts.stable) + COUNT(parts.selected) <= 1500
 
 
