@@ -315,7 +315,7 @@ def test_the_message_chooses_entries_and_near_misses_are_named(
     entries = {line.id: line for line in receipt.entries}
     assert (entries["KD-0060"].action, entries["KD-0060"].reason) == ("kept", "matches the message")
     assert len(receipt.near_misses) == 10
-    scores = [line.score for line in receipt.near_misses]
+    scores = [line.score or 0.0 for line in receipt.near_misses]
     assert scores == sorted(scores, reverse=True)
     assert all("tokens" in line.reason for line in receipt.near_misses)
 
