@@ -121,9 +121,10 @@ def evaluate(
         gold = [_at_grain(question.expect, grain) for question in asked]
         rows = [measure(answer.found, expected, ks) for answer, expected in zip(answers, gold, strict=True)]
         times = [answer.ms for answer in answers]
-        modes_scores[mode] = _averaged(rows, times, range(len(asked)))
+        names = tuple(measure((), ("",), ks))
+        modes_scores[mode] = _averaged(names, rows, times, range(len(asked)))
         for category, numbers in groups.items():
-            categories[category][mode] = _averaged(rows, times, numbers)
+            categories[category][mode] = _averaged(names, rows, times, numbers)
     return Report(modes=modes_scores, categories=categories, degraded=tuple(degraded))
 
 
@@ -199,11 +200,13 @@ def _at_grain(sources: Sequence[str], grain: Grain) -> list[str]:
     return list(dict.fromkeys(sources if grain == "message" else map(session_of, sources)))
 
 
-def _averaged(rows: Sequence[dict[str, float]], times: Sequence[float], numbers: Sequence[int]) -> Scores:
-    chosen = [rows[number] for number in numbers]
-    names = chosen[0].keys() if chosen else ()
+def _averaged(
+    names: Sequence[str], rows: Sequence[dict[str, float]], times: Sequence[float], numbers: Sequence[int]
+) -> Scores:
+    """The mean of each measure over the questions *numbers*; 0 when there are none."""
+    count = max(len(numbers), 1)
     return Scores(
-        n=len(chosen),
-        measures={name: sum(row[name] for row in chosen) / len(chosen) for name in names},
+        n=len(numbers),
+        measures={name: sum(rows[number][name] for number in numbers) / count for name in names},
         latency_ms={f"p{p}": round(percentile([times[number] for number in numbers], p), 3) for p in (50, 95)},
     )

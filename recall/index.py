@@ -119,8 +119,10 @@ def put_file(
     _update(conn, kept)
     _insert(conn, fresh, file, LAYER_CODES[layer])
     if fresh or gone or any(row.values[:-2] != _values(new)[:-2] for row, new in kept):
-        body = group_text(cut.passages)
-        conn.execute("INSERT OR REPLACE INTO groups(rowid, body) VALUES(?, ?)", (file, index_text(body)))
+        conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+        if cut.passages:
+            body = index_text(group_text(cut.passages))
+            conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
     if layer == "sessions":
         moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
         _flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,11 +135,11 @@ def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
             )
             scratch.executemany("INSERT INTO groups(rowid, body) VALUES(?, ?)", _group_rows(conn))
         for table in ("pages", "groups"):
-            pairs = itertools.zip_longest(_postings(conn, table), _postings(scratch, table))
-            for stored, wanted in pairs:
-                if stored != wanted:
-                    yield f"the postings of {table} differ at {stored} , wanted {wanted}; run `memory reindex`"
-                    break
+            with closing(_postings(conn, table)) as stored, closing(_postings(scratch, table)) as wanted:
+                differ = ((a, b) for a, b in itertools.zip_longest(stored, wanted) if a != b)
+                first = next(differ, None)
+            if first is not None:
+                yield f"the postings of {table} differ: {first[0]}, wanted {first[1]}; run `memory reindex`"
     finally:
         scratch.close()
 
@@ -149,14 +150,12 @@ def _group_rows(conn: apsw.Connection) -> Iterator[tuple[int, str]]:
         yield file, index_text("\n".join(f"{heading}\n{text}" for _, heading, text in group))
 
 
-def _postings(conn: apsw.Connection, table: str) -> Iterator[tuple[Any, ...]]:
-    """Every occurrence of every term: term, row, column, place."""
+def _postings(conn: apsw.Connection, table: str) -> Generator[tuple[Any, ...], None, None]:
+    """Every occurrence of every term in order: term, row, column, place."""
     name = f"{table}_occurrences"
     conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, {table}, instance)")
-    try:
-        yield from conn.execute(f"SELECT term, doc, col, offset FROM temp.{name}")  # noqa: S608 - constants
-    finally:
-        conn.execute(f"DROP TABLE temp.{name}")
+    with closing(conn.cursor()) as cursor:
+        yield from cursor.execute(f"SELECT term, doc, col, offset FROM temp.{name}")  # noqa: S608 - constants
 
 
 def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterator[str]:
