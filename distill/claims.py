@@ -112,6 +112,10 @@ _COMMIT_WORD = re.compile(
     r"提交|推送|合并|回滚",
     re.IGNORECASE,
 )
+_NAMES_COMMIT = re.compile(
+    r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
+    re.IGNORECASE,
+)
 _PLACE = re.compile(
     r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under)\s+(?:the\s+)?(?:file\s+|module\s+)?|在|到|从|里的|往)\s*`?$",
     re.IGNORECASE,
@@ -291,7 +295,7 @@ def _commits(text: str) -> tuple[tuple[str, ...], bool]:
     for match in _HASH.finditer(text):
         name = match["hash"]
         mixed = re.search(r"\d", name) and re.search(r"[a-f]", name)
-        named = re.search(r"(?:commit|sha|hash|revision|提交)\W{0,3}$", text[: match.start()], re.IGNORECASE)
+        named = _NAMES_COMMIT.search(text[: match.start()])
         if (mixed and (len(name) <= 12 or len(name) == 40)) or named:
             found.append(name)
     return tuple(dict.fromkeys(found)), strict

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from agent_home import journal, transcript
 from agent_home.clock import parse_time
@@ -117,6 +116,7 @@ class _Draft:
     """A summary of the turns after a watermark, with what git said; not yet written."""
 
     start: int
+    since: str
     closing: journal.Closing
     summary: Summary
     evidence: Mapping[Item, Evidence]
@@ -136,8 +136,11 @@ def close(home: Home, session: str, *, now: datetime, settings: DistillSettings 
     if path is None:
         raise NoSuchSession(session, len(transcript.sessions(home)))
     for _ in range(_ATTEMPTS):
-        last = journal.watermark(home, session)
-        draft = _draft(home, session, path, last.end if last else 0, now, settings)
+        turns = transcript.read(path)
+        if not turns:
+            raise EmptySession(session, home.relative(path))
+        last = journal.watermark(home, session, _since(turns))
+        draft = _draft(home, session, turns, last.end if last else 0, now, settings)
         if draft is None:
             return Closed(session=session, daily=last.path if last else "", anchor=last.anchor if last else "")
         closed = _write(home, draft, now, settings)
@@ -184,11 +187,10 @@ def unclosed(home: Home) -> list[str]:
     return [session for _, session in sorted(waiting)]
 
 
-def _draft(home: Home, session: str, path: Path, start: int, now: datetime, settings: DistillSettings) -> _Draft | None:
-    """The summary of what stands in *path* after byte *start*; ``None`` when nothing does."""
-    turns = transcript.read(path)
-    if not turns:
-        raise EmptySession(session, home.relative(path))
+def _draft(
+    home: Home, session: str, turns: Sequence[Turn], start: int, now: datetime, settings: DistillSettings
+) -> _Draft | None:
+    """The summary of those *turns* that stand after byte *start*; ``None`` when none does."""
     fresh = [turn for turn in turns if turn.start >= start]
     if not fresh:
         return None
@@ -197,12 +199,19 @@ def _draft(home: Home, session: str, path: Path, start: int, now: datetime, sett
     evidence = _checked(summary.items, turns, now, settings)
     ended = _local(fresh[-1].message.ts, now)
     closing = journal.Closing(
-        session=session, date=f"{ended:%Y-%m-%d}", time=f"{ended:%H:%M}", title=_clean(home, summary.title),
+        session=session,
+        date=f"{ended:%Y-%m-%d}",
+        time=f"{ended:%H:%M}",
+        title=_clean(home, summary.title),
         first=len(earlier) + 1,
-        last=len(turns), start=start, end=fresh[-1].end,
-    )  # fmt: skip
+        last=len(turns),
+        start=start,
+        end=fresh[-1].end,
+    )
     origins = {turn.message.source: turn.message.origin for turn in turns}
-    return _Draft(start=start, closing=closing, summary=summary, evidence=evidence, origins=origins)
+    return _Draft(
+        start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins
+    )
 
 
 def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) -> Closed | None:
@@ -210,7 +219,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
     closing = draft.closing
     message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
-        last = journal.watermark(home, closing.session)
+        last = journal.watermark(home, closing.session, draft.since)
         if (last.end if last else 0) != draft.start:
             return None
         _add_to_daily_log(edits, draft, settings)
@@ -310,6 +319,17 @@ def _window(messages: Sequence[Message], now: datetime, slack_s: float) -> Windo
     """From the first message's time to the last one's, widened; unknown where no message has a time."""
     times = [_local(message.ts, now).timestamp() for message in messages if _is_time(message.ts)]
     return Window(since=min(times) - slack_s, until=max(times) + slack_s) if times else Window()
+
+
+def _since(turns: Sequence[Turn]) -> str:
+    """A date before which no closing of these turns can be filed, so that older days need not be read; else empty.
+
+    A closing is filed under a message's date, in some zone; a message without a time is filed under any day.
+    """
+    if not all(_is_time(turn.message.ts) for turn in turns):
+        return ""
+    first = min(datetime.fromisoformat(turn.message.ts).date() for turn in turns)
+    return (first - timedelta(days=2)).isoformat()
 
 
 def _local(ts: str, now: datetime) -> datetime:

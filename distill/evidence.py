@@ -291,8 +291,9 @@ def _symbol_removed(
         if best is None:
             return _unsure(f"no commit shows that {item.subject} was removed")
         return _verified(best.short, f"{item.subject} removed")
-    if recent:
-        return _unsure(f"{recent[0].short} touches {item.subject}, it is still used", recent[0].short)
+    dropped = _that_moves(item.subject, recent, repository, -1)
+    if dropped is not None:
+        return _unsure(f"{dropped.short} takes {item.subject} out, it is still used", dropped.short)
     if not repository.holds_symbol(item.subject, places, work_tree=True):
         return _unsure("not committed")
     return _Finding(Evidence(state="contradicted", detail=f"{item.subject} is still in the code at HEAD"))

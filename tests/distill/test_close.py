@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_home import check, journal, storage, transcript
-from agent_home.creation import create
 from agent_home.document import parse
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
@@ -251,6 +251,22 @@ def test_days_are_those_of_the_persons_clock(home: Home, ts: str, day: str) -> N
     assert close(home, "fc-1", now=there).daily == f"DailyActivity/{day}.md"
 
 
+def test_times_out_of_order_or_missing_do_not_hide_the_watermark(home: Home, now: datetime) -> None:
+    for n, ts in enumerate(("2026-11-20T10:00:00", "2025-01-01T00:30:00+09:00", "", "2027-03-01T10:00:00Z")):
+        keep(home, [Message(session="s", id=str(n), ts=ts, content="Decision: wait.")], now)
+        assert close(home, "s", now=now).commit is not None
+        assert close(home, "s", now=now).commit is None
+    assert len(journal.closings(home)) == 4
+
+
+def test_a_name_that_cannot_be_a_file_name_is_closed_once(home: Home, talk: Talk, now: datetime) -> None:
+    for name in ("a/b `c`", "x" * 300, "会话 1"):
+        keep(home, talk(("user", "Decision: ship it."), session=name), now)
+    assert {closed.session for closed in close_all(home, now=now).closed} == {"a/b `c`", "x" * 300, "会话 1"}
+    assert unclosed(home) == []
+    assert close(home, "x" * 300, now=now).commit is None
+
+
 def test_an_unknown_session_and_an_empty_one_are_told_apart(home: Home, now: datetime) -> None:
     with pytest.raises(NoSuchSession, match="memory close --all"):
         close(home, "nobody", now=now)
@@ -348,19 +364,20 @@ SAID = (
 
 
 @given(texts=st.lists(st.sampled_from(SAID), min_size=1, max_size=6), cut=st.integers(0, 6))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_closing_in_two_parts_remembers_what_closing_at_once_does(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], cut: int
+    home: Home, tmp_path_factory: pytest.TempPathFactory, texts: list[str], cut: int
 ) -> None:
     """Corrections aside: a part that is closed already cannot know that it will be corrected."""
     now = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     rows = [Message(session="s", id=f"m{n}", ts="2026-11-20T10:00:00", content=text) for n, text in enumerate(texts)]
     statements = []
     for parts in ([rows], [rows[:cut], rows[cut:]]):
-        home = create(tmp_path_factory.mktemp("home"), name="T", now=now).home
+        root = tmp_path_factory.mktemp("copies") / "home"
+        copy = Home(shutil.copytree(home.root, root))
         for part in (part for part in parts if part):
-            keep(home, part, now)
-            close(home, "s", now=now)
-        entries = parse(memory(home)).entries()
+            keep(copy, part, now)
+            close(copy, "s", now=now)
+        entries = parse(memory(copy)).entries()
         statements.append({(entry.prefix, statement(entry), entry.fields["Sources"]) for entry in entries})
     assert statements[0] == statements[1]
