@@ -167,10 +167,11 @@ class Document:
     def _spliced(self, start: int, end: int, blocks: Sequence[Block]) -> Document:
         """Parsed anew, because a splice can join what stood apart: a blank line then keeps it apart."""
         before, after = self.blocks[:start], self.blocks[end:]
-        for gap in ("", "\n"):
-            result = parse("".join([*_raws(before), *_raws(blocks), gap, *_raws(after)]))
-            kept, outside = _raws(result.blocks), [*_raws(before), *_raws(after)]
-            if kept[: len(_raws(before))] + kept[len(kept) - len(_raws(after)) :] == outside:
+        above, below = _said(before), _said(after)
+        for gap in ((), (Block(kind="blank", raw="\n"),)):
+            result = parse("".join(block.raw for block in (*before, *blocks, *gap, *after)))
+            said = _said(result.blocks)
+            if said[: len(above)] == above and said[len(said) - len(below) :] == below:
                 break
         return result
 
@@ -262,7 +263,7 @@ def _front_matter_end(lines: Sequence[str]) -> int:
     return 0
 
 
-def _raws(blocks: Sequence[Block]) -> list[str]:
+def _said(blocks: Sequence[Block]) -> list[str]:
     """The texts of the blocks that say something."""
     return [block.raw for block in blocks if block.kind != "blank"]
 

@@ -7,9 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from agent_home.creation import create
 from agent_home.home import Home
+
+# Examples are the same in every run, and a busy machine fails nothing.
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)
