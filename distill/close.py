@@ -181,7 +181,7 @@ def unclosed(home: Home) -> list[str]:
         marks[closing.session] = max(closing.end, marks.get(closing.session, 0))
     waiting = []
     for file in transcript.sessions(home):
-        start = marks.get(_log_name(file.session), 0)
+        start = marks.get(file.session, 0)
         if file.size > start and (turns := transcript.read(file.path, start)):
             waiting.append((turns[0].message.ts, file.session))
     return [session for _, session in sorted(waiting)]
@@ -358,8 +358,3 @@ def _clean(home: Home, title: str) -> str:
     """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
     verdict = screened_text(home, journal.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"
-
-
-def _log_name(session: str) -> str:
-    """How the daily log spells a session's name."""
-    return session.replace("`", "'").replace("\n", " ")
