@@ -223,16 +223,16 @@ class Repository:
                 kill_after_timeout=left, env=_ENVIRONMENT, strip_newline_in_stdout=False, stdout_as_string=False,
             )  # fmt: skip
         except (GitCommandNotFound, GitCommandError, OSError) as error:
-            raise GitRefused(f"git cannot be run in {self.root}") from error
+            raise GitRefused(f"git cannot be run in {self.root.name}") from error
         assert isinstance(output, tuple)  # noqa: S101 - with_extended_output says so
-        status, stdout, stderr = output
+        status, stdout, _ = output
         self.limit.left()
         if status == 0:
             return stdout.decode("utf-8", "replace") if isinstance(stdout, bytes) else str(stdout)
         if status in missing:
             return ""
-        reason = " ".join(str(stderr).split())[:160]
-        raise GitRefused(f"git {arguments[0]} failed in {self.root}: {reason}")
+        # This becomes part of memory: neither git's own words nor the machine's paths belong there.
+        raise GitRefused(f"git {arguments[0]} failed in {self.root.name} with status {status}")
 
 
 def _client(root: Path) -> Git:
