@@ -25,9 +25,6 @@ from .sources import Reading, Sources
 
 __all__ = ["Section", "fit", "load"]
 
-#: A part's separator and rounding at the joint.
-_JOINT = 2
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
@@ -89,7 +86,6 @@ def load(home: Home, sources: Sources, count: Count) -> list[Section]:
         path = home.context_path(file.file)
         reading = sources.read(path)
         piece = make_piece(file.name, reading.text, file.cut, count)
-        piece = replace(piece, tokens=piece.tokens + _JOINT) if piece.units else piece
         found.append(
             Section(file=file, path=path, whole=piece, piece=piece, share=piece.tokens, floor=0, reading=reading)
         )
@@ -171,14 +167,11 @@ def _whole_units(section: Section, floor: int, count: Count) -> int:
 
 def _notice_cost(section: Section, count: Count) -> int:
     """The tokens of the line that says how much of the file is missing: every file has room for it."""
-    return count(notice_text(len(section.whole.units), _hint(section))) + _JOINT
+    return count(notice_text(len(section.whole.units), _hint(section)))
 
 
 def _cut(section: Section, share: int, floor: int, count: Count) -> Section:
-    piece = section.whole
-    if piece.tokens > share:
-        piece = cut_piece(piece, share - _JOINT, count, hint=_hint(section))
-        piece = replace(piece, tokens=piece.tokens + _JOINT) if piece.tokens else piece
+    piece = cut_piece(section.whole, share, count, hint=_hint(section))
     return replace(section, piece=piece, share=share, floor=floor)
 
 

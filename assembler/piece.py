@@ -40,9 +40,12 @@ class Unit:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Piece:
-    """A section: its units in file order. ``tokens`` is what they cost together, notice included."""
+    """A section: its units in file order. ``tokens`` is what they cost together, notice included.
+
+    Equal to itself only, so that what is computed from one can be kept without comparing thousands of units.
+    """
 
     name: str
     units: tuple[Unit, ...]
@@ -53,8 +56,6 @@ class Piece:
     @property
     def text(self) -> str:
         body = "".join(unit.text for unit in self.units)
-        if body and not body.endswith(("\n", "\r")):
-            body += "\n"
         return body + self.notice if body else self.notice.lstrip("\n")
 
 
@@ -70,7 +71,8 @@ def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
     A file that does not begin with a level 1 heading gets its name as one. An empty file gives a piece without units.
     Pieces are immutable and kept: a warm process assembles the same files again and again.
     """
-    blocks = _with_blanks([b for b in parse(text).blocks if b.kind != "front" and not _is_comment(b)])
+    whole = text if text.endswith(("\n", "\r")) else text + "\n"  # texts are counted one by one up to line ends
+    blocks = _with_blanks([b for b in parse(whole).blocks if b.kind != "front" and not _is_comment(b)])
     units = _units(blocks, count)
     if not any(not unit.heading for unit in units):
         return Piece(name=name, units=())
@@ -81,6 +83,7 @@ def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
     return Piece(name=name, units=tuple(units), tokens=sum(unit.tokens for unit in units))
 
 
+@lru_cache(maxsize=256)
 def cut_piece(piece: Piece, tokens: int, count: Count, *, hint: str) -> Piece:
     """*piece* with the units that fit into *tokens*, best ranked first; the rest is dropped, and a notice says so.
 

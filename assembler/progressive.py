@@ -7,8 +7,9 @@ to search, the newest entries take its place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from agent_home.entry import SECTIONS, parse_entry
 
@@ -42,12 +43,8 @@ def progressive(
     scores the newer entry comes first.
     """
     entries = [unit for unit in piece.units if unit.entry_id]
-    index, indexed = _index(entries, int(tokens * settings.index_share), count)
-    always_room = tokens - count(index) - int(tokens * settings.selected_share)
-    always = cut_piece(_always(piece), always_room, count, hint=_HINT)
-    shown = {unit.entry_id for unit in always.units if unit.entry_id}
-    stable = always.text.rstrip("\r\n") + "\n\n" + index if always.text else index
-    room = tokens - count(stable) - count(_SELECTED_TITLE)
+    stable, stable_tokens, shown, indexed = _stable(piece, tokens, settings, count)
+    room = tokens - stable_tokens - count(_SELECTED_TITLE)
     chosen, left = _choose([unit for unit in entries if unit.entry_id not in shown], scores, room)
     body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in entries if unit.entry_id in chosen)
     return Progressive(
@@ -55,6 +52,22 @@ def progressive(
         selected=_SELECTED_TITLE + body if body else "",
         lines=tuple(_line(unit, shown, chosen, left, indexed, scores) for unit in entries),
     )
+
+
+@lru_cache(maxsize=16)
+def _stable(
+    piece: Piece, tokens: int, settings: AssemblerSettings, count: Count
+) -> tuple[str, int, frozenset[str], frozenset[str]]:
+    """The first part, its tokens, the ids shown in full in it, and those with an index line.
+
+    Kept, because a warm process needs it again for every message.
+    """
+    index, indexed = _index([unit for unit in piece.units if unit.entry_id], int(tokens * settings.index_share), count)
+    always_room = tokens - count(index) - int(tokens * settings.selected_share)
+    always = cut_piece(_always(piece), always_room, count, hint=_HINT)
+    shown = frozenset(unit.entry_id for unit in always.units if unit.entry_id)
+    stable = always.text.rstrip("\r\n") + "\n\n" + index if always.text else index
+    return stable, count(stable), shown, frozenset(indexed)
 
 
 def _always(piece: Piece) -> Piece:
@@ -107,10 +120,10 @@ def _choose(entries: Sequence[Unit], scores: Mapping[str, float] | None, room: i
 
 def _line(
     unit: Unit,
-    shown: set[str],
-    chosen: set[str],
+    shown: Collection[str],
+    chosen: Collection[str],
     left: Mapping[str, str],
-    indexed: set[str],
+    indexed: Collection[str],
     scores: Mapping[str, float] | None,
 ) -> EntryLine:
     score = (scores or {}).get(unit.entry_id)

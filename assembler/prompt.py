@@ -38,8 +38,6 @@ OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
 #: Passages that each layer is offered; what of them fits is shown.
 _OFFERED = {"L2": 200, "L3": 40, "L4": 40}
 _HINT_TOKENS = 120
-#: Rounding where the two parts of MEMORY meet their neighbours.
-_JOINTS = 2
 #: Kept free of today's log for the line that says that yesterday's did not fit.
 _NOTICE_TOKENS = 30
 
@@ -161,7 +159,7 @@ def _progressive(draft: _Draft, section: Section) -> None:
     answer = _ask(draft, "L2", draft.settings.selective_ms)
     scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in answer.hits}
     started = time.perf_counter()
-    parts = progressive(section.whole, section.share - _JOINTS, scores or None, draft.settings, count)
+    parts = progressive(section.whole, section.share, scores or None, draft.settings, count)
     _add(draft.stable, parts.stable)
     _add(draft.moving, parts.selected)
     tokens = count(parts.stable) + count(parts.selected)
@@ -227,12 +225,13 @@ def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
         ("L4", rooms.knowledge, settings.knowledge_ms, pack_knowledge),
     ):
         answer = _ask(draft, layer, deadline_ms, exclude=current)
+        started = time.perf_counter()
         hits = [hit for hit in answer.hits if not _shown(hit, daily)]
         packed: Packed = pack(hits, room, draft.count)
         tokens = draft.count(packed.text)
         _add(draft.moving, packed.text)
         draft.entries += packed.lines
-        draft.layers[layer] = replace(answer.line, tokens=tokens)
+        draft.layers[layer] = replace(answer.line, ms=round(answer.line.ms + _ms_since(started), 2), tokens=tokens)
         draft.sections.append(_recall_line(layer, draft.request, answer, packed, tokens))
 
 
