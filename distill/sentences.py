@@ -95,10 +95,10 @@ def shortened(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    head = text[: limit - 1]
+    head = text[:limit]  # a boundary right behind the last character that fits counts
     cut = max(head.rfind(mark) for mark in " ,;。、\uff0c\uff1b")
     if cut < limit // 2:
-        cut = len(head)
+        cut = limit - 1
     return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
 
 
