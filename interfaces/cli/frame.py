@@ -32,6 +32,8 @@ DEFECT = 70
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": 2,
     "agent_home.errors.NoSuchEntry": 2,
+    "distill.errors.NoSuchSession": 2,
+    "assembler.errors.WindowTooSmall": 2,
     "agent_home.errors.NoHome": 3,
     "agent_home.errors.GuardRefused": 4,
     "guard.policy.GuardError": 4,
