@@ -104,23 +104,30 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     """
     start = time.perf_counter()
     work = Work(settings=settings, progress=_silent)
+    usable = _usable(embedder)
+    total = 0
     try:
         fresh, pending = _state(home, settings)
-        few = _usable(embedder) is not None and 0 < pending <= settings.fresh_embeddings
-        if fresh and not few:
-            return _report(work, pending, start)
-        with sync_lock(home, 0.0):
-            if not fresh:
-                _index_files(home, work, None)
-                _, pending = _state(home, settings)
-                few = 0 < pending <= settings.fresh_embeddings
-            # More than a handful would keep the asker waiting, and again at the next question.
-            return _finish(home, work, embedder if few else None, settings.fresh_embeddings, start)
+        few = usable is not None and 0 < pending <= settings.fresh_embeddings
+        if not fresh or few:
+            with sync_lock(home, 0.0):
+                if not fresh:
+                    _index_files(home, work, None)
+                    _, pending = _state(home, settings)
+                # More than a handful would keep the asker waiting, and again at the next question.
+                few = pending <= settings.fresh_embeddings
+                done = _finish(home, work, usable if few else None, settings.fresh_embeddings, start)
+                pending, total = done.pending, done.passages
     except Locked:
         work.degraded.append("another sync is running; what changed last may be missing")
+        pending = 0
     except (IndexStale, IndexUnusable) as error:
         work.degraded.append(str(error))
-    return _report(work, 0, start)
+        pending = 0
+    report = replace(_report(work, pending, start), passages=total)
+    if usable is None:  # who searches by words alone is not told that vectors are missing
+        return replace(report, degraded=tuple(work.degraded))
+    return report
 
 
 @contextmanager

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from agent_home.creation import create
 from agent_home.home import Home
 from recall.errors import ModelError
 from recall.search import Result, search
@@ -49,6 +52,20 @@ class HashingEmbedder:
             vector[digest[2] % self.dimension] += 1.0 if digest[3] % 2 else -1.0
         unit: Vectors = vector / np.linalg.norm(vector)
         return unit.astype(np.float32)
+
+
+@pytest.fixture(scope="session")
+def _pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return create(
+        tmp_path_factory.mktemp("pattern") / "home", name="Test", now=datetime(2026, 11, 21, tzinfo=UTC)
+    ).home.root
+
+
+@pytest.fixture
+def home(_pattern: Path, tmp_path: Path) -> Home:
+    """A new home without its history, which recall does not read: a copy is quicker than a commit."""
+    shutil.copytree(_pattern, tmp_path / "home", ignore=shutil.ignore_patterns(".git", ".memory"))
+    return Home(tmp_path / "home")
 
 
 @pytest.fixture
