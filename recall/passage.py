@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,11 +25,25 @@ from agent_home import document, transcript
 
 from .settings import RecallSettings
 
-__all__ = ["LAYERS", "Cut", "Passage", "cut", "cut_signature", "layer_of", "session_of", "size", "split"]
+__all__ = [
+    "ENTRY_FILES",
+    "FOLDERS",
+    "LAYERS",
+    "Cut",
+    "Passage",
+    "cut",
+    "cut_signature",
+    "is_searchable",
+    "layer_of",
+    "session_of",
+    "size",
+    "split",
+]
 
 #: In the order in which their vectors are made.
 LAYERS = ("memory", "sessions", "daily", "projects", "knowledge", "archive", "outputs")
-_FOLDERS = {
+#: Top folder of a home to the layer of what is in it.
+FOLDERS = {
     "sessions": "sessions",
     "DailyActivity": "daily",
     "Projects": "projects",
@@ -36,7 +51,8 @@ _FOLDERS = {
     "Archive": "archive",
     "outputs": "outputs",
 }
-_ENTRY_FILES = {"MEMORY.md", "EVOLUTION.md"}
+#: Files of entries beside them.
+ENTRY_FILES = {"MEMORY.md", "EVOLUTION.md"}
 _MARKDOWN = {".md", ".markdown"}
 _TEXT = {
     "", ".txt", ".text", ".rst", ".org", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".xml",
@@ -103,14 +119,17 @@ def layer_of(path: str) -> str | None:
     if any(part.startswith(".") for part in parts):
         return None
     if len(parts) == 1:
-        return "memory" if path in _ENTRY_FILES else None
-    layer = _FOLDERS.get(parts[0])
-    suffix = Path(parts[-1]).suffix.lower()
+        return "memory" if path in ENTRY_FILES else None
+    layer = FOLDERS.get(parts[0])
+    return layer if layer and is_searchable(layer, parts[-1]) else None
+
+
+def is_searchable(layer: str, name: str) -> bool:
+    """Whether a file called *name* in the folder of *layer* is cut into passages; its suffix tells."""
+    suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - asked of ten thousand files, without an object for each
     if layer == "sessions":
-        return layer if suffix == ".jsonl" else None
-    if layer in {"outputs", "projects", "knowledge"}:
-        return layer if suffix in _MARKDOWN or suffix in _TEXT else None
-    return layer if suffix in _MARKDOWN else None
+        return suffix == ".jsonl"
+    return suffix in _MARKDOWN or (layer in {"outputs", "projects", "knowledge"} and suffix in _TEXT)
 
 
 def cut(root: Path, path: str, settings: RecallSettings) -> Cut:

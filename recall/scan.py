@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 
 from agent_home.home import Home
 
-from .passage import layer_of
+from .passage import ENTRY_FILES, FOLDERS, is_searchable
 
 __all__ = ["scan"]
-
-_FOLDERS = ("sessions", "DailyActivity", "Projects", "Knowledge", "Archive", "outputs")
-_FILES = ("MEMORY.md", "EVOLUTION.md")
 
 
 def scan(home: Home) -> dict[str, tuple[int, int]]:
@@ -20,33 +18,33 @@ def scan(home: Home) -> dict[str, tuple[int, int]]:
     Links are not followed: they can lead out of the home, or round in a circle.
     """
     found: dict[str, tuple[int, int]] = {}
-    root = str(home.root)
-    for name in _FILES:
+    for name in sorted(ENTRY_FILES):
         try:
-            status = os.stat(f"{root}/{name}", follow_symlinks=True)  # noqa: PTH116 - ten thousand files, no objects
+            status = (home.root / name).lstat()
         except OSError:
             continue
-        found[name] = (status.st_mtime_ns, status.st_size)
-    for folder in _FOLDERS:
-        _scan_folder(f"{root}/{folder}", folder, found)
+        if stat.S_ISREG(status.st_mode):
+            found[name] = (status.st_mtime_ns, status.st_size)
+    for folder, layer in FOLDERS.items():
+        _scan_folder(f"{home.root}/{folder}", folder, layer, found)
     return found
 
 
-def _scan_folder(folder: str, relative: str, found: dict[str, tuple[int, int]]) -> None:
+def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[int, int]]) -> None:
     try:
         entries = os.scandir(folder)
     except OSError:
         return
     with entries:
         for entry in entries:
-            path = f"{relative}/{entry.name}"
-            if entry.name.startswith(".") or entry.is_symlink():
+            name = entry.name
+            if name.startswith("."):
                 continue
-            if entry.is_dir():
-                _scan_folder(entry.path, path, found)
-            elif layer_of(path) is not None:
+            if entry.is_dir(follow_symlinks=False):
+                _scan_folder(entry.path, f"{relative}/{name}", layer, found)
+            elif is_searchable(layer, name) and entry.is_file(follow_symlinks=False):
                 try:
-                    status = entry.stat()
+                    status = entry.stat(follow_symlinks=False)
                 except OSError:
                     continue
-                found[path] = (status.st_mtime_ns, status.st_size)
+                found[f"{relative}/{name}"] = (status.st_mtime_ns, status.st_size)
