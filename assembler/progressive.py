@@ -27,10 +27,14 @@ _SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progressive:
-    """*stable* goes into the prefix, *selected* behind it; *lines* say what became of every entry."""
+    """*stable* goes into the prefix, *selected* behind it; *lines* say what became of every entry.
+
+    *tokens* is what both cost together at most.
+    """
 
     stable: str
     selected: str
+    tokens: int
     lines: tuple[EntryLine, ...]
 
 
@@ -46,10 +50,13 @@ def progressive(
     stable, stable_tokens, shown, indexed = _stable(piece, tokens, settings, count)
     room = tokens - stable_tokens - count(_SELECTED_TITLE)
     chosen, left = _choose([unit for unit in entries if unit.entry_id not in shown], scores, room)
-    body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in entries if unit.entry_id in chosen)
+    selected = [unit for unit in entries if unit.entry_id in chosen]
+    body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in selected)
+    cost = sum(unit.tokens for unit in selected) + count(_SELECTED_TITLE) if selected else 0
     return Progressive(
         stable=stable,
         selected=_SELECTED_TITLE + body if body else "",
+        tokens=stable_tokens + cost,
         lines=tuple(_line(unit, shown, chosen, left, indexed, scores) for unit in entries),
     )
 

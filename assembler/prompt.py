@@ -36,7 +36,7 @@ __all__ = ["Request", "assemble"]
 
 OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
 #: Passages that each layer is offered; what of them fits is shown.
-_OFFERED = {"L2": 200, "L3": 40, "L4": 40}
+_OFFERED = {"L2": 100, "L3": 40, "L4": 40}
 _HINT_TOKENS = 120
 #: Kept free of today's log for the line that says that yesterday's did not fit.
 _NOTICE_TOKENS = 30
@@ -156,21 +156,20 @@ def _context(draft: _Draft, sections: Sequence[Section]) -> None:
 
 def _progressive(draft: _Draft, section: Section) -> None:
     count = draft.count
-    answer = _ask(draft, "L2", draft.settings.selective_ms)
+    answer = _ask(draft, "L2")
     scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in answer.hits}
     started = time.perf_counter()
     parts = progressive(section.whole, section.share, scores or None, draft.settings, count)
     _add(draft.stable, parts.stable)
     _add(draft.moving, parts.selected)
-    tokens = count(parts.stable) + count(parts.selected)
     actions = Counter(line.action for line in parts.lines)
     reason = f"over its share of {section.share} tokens: {actions['kept']} of {len(parts.lines)} entries in full, "
     reason += f"{actions['indexed']} by index line, {actions['dropped']} not at all"
     action = "indexed" if actions["kept"] or actions["indexed"] else "dropped"
-    draft.sections.append(replace(section.line(), tokens=tokens, action=action, reason=reason))
+    draft.sections.append(replace(section.line(), tokens=parts.tokens, action=action, reason=reason))
     draft.entries += parts.lines
     ms = round(answer.line.ms + _ms_since(started), 2)
-    draft.layers["L2"] = LayerLine(ms=ms, tokens=tokens, degraded=answer.line.degraded)
+    draft.layers["L2"] = LayerLine(ms=ms, tokens=parts.tokens, degraded=answer.line.degraded)
 
 
 def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
@@ -219,12 +218,8 @@ def _open_session(draft: _Draft, tokens: int) -> None:
 
 def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
     """Layers 3 and 4: only for a first message. What the daily log shows is not repeated."""
-    settings, current = draft.settings, [draft.request.session] if draft.request.session else []
-    for layer, room, deadline_ms, pack in (
-        ("L3", rooms.sessions, settings.sessions_ms, pack_sessions),
-        ("L4", rooms.knowledge, settings.knowledge_ms, pack_knowledge),
-    ):
-        answer = _ask(draft, layer, deadline_ms, exclude=current)
+    for layer, room, pack in (("L3", rooms.sessions, pack_sessions), ("L4", rooms.knowledge, pack_knowledge)):
+        answer = _ask(draft, layer)
         started = time.perf_counter()
         hits = [hit for hit in answer.hits if not _shown(hit, daily)]
         packed: Packed = pack(hits, room, draft.count)
@@ -235,8 +230,9 @@ def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
         draft.sections.append(_recall_line(layer, draft.request, answer, packed, tokens))
 
 
-def _ask(draft: _Draft, layer: str, deadline_ms: float, exclude: Sequence[str] = ()) -> Answer:
-    request = draft.request
+def _ask(draft: _Draft, layer: str) -> Answer:
+    request, settings = draft.request, draft.settings
+    deadlines = {"L2": settings.selective_ms, "L3": settings.sessions_ms, "L4": settings.knowledge_ms}
     return ask(
         draft.searcher,
         layer,
@@ -244,8 +240,8 @@ def _ask(draft: _Draft, layer: str, deadline_ms: float, exclude: Sequence[str] =
         k=_OFFERED[layer],
         audience=request.audience,
         now=request.now,
-        deadline_ms=deadline_ms,
-        exclude=exclude,
+        deadline_ms=deadlines[layer],
+        exclude=[request.session] if request.session else [],
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
 
+from agent_home import storage
 from agent_home.clock import parse_time
 from agent_home.home import Home
-from agent_home.journal import closings
+from agent_home.journal import daily_files, parse_closings
 from agent_home.transcript import Message, SessionFile, read, sessions
 
 from .piece import neutral
@@ -62,9 +64,17 @@ def _recent(home: Home, since: datetime) -> list[SessionFile]:
 def _closed_ends(home: Home, since: datetime) -> Mapping[str, int]:
     """The byte up to which each session is closed, for those closed since *since*."""
     ends: dict[str, int] = {}
-    for closing in closings(home, f"{since:%Y-%m-%d}"):
-        ends[closing.session] = max(closing.end, ends.get(closing.session, 0))
+    for path in daily_files(home):
+        if path.stem >= f"{since:%Y-%m-%d}":
+            for session, end in _closings(storage.read_text(path), path.stem):
+                ends[session] = max(end, ends.get(session, 0))
     return ends
+
+
+@lru_cache(maxsize=32)
+def _closings(text: str, date: str) -> list[tuple[str, int]]:
+    """Each closing's session and end. Kept, because a warm process reads the same days again and again."""
+    return [(closing.session, closing.end) for closing in parse_closings(text, date)]
 
 
 def _as_recorded(session: str) -> str:
