@@ -20,7 +20,7 @@ from .errors import DocumentInvalid, SettingsInvalid
 from .home import MEMORY, Home
 from .settings import MANIFEST
 
-__all__ = ["RULES", "Problem", "markdown_files", "problems", "text_problems"]
+__all__ = ["RULES", "SWALLOWING", "Problem", "markdown_files", "problems", "text_problems"]
 
 #: Every rule and what to do about it.
 RULES = {
@@ -42,11 +42,13 @@ RULES = {
     "not-json": "remove the line, or mend it",
 }
 
+#: Rules broken by what takes all that follows into itself.
+SWALLOWING = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
 #: A list item that begins like an entry. Without bold type it needs hyphen and digit: ``- [todo]`` is nobody's id.
 _ALMOST_ENTRY = re.compile(
     r"[ \t]*[-*+][ \t]+"
-    r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{2,6}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{2,6})\](?![(\[])"
+    r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{1,8}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{1,8})\](?![(\[])"
 )
 _ALMOST_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
 _BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
@@ -58,7 +60,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 #: HTML that reaches to the end of the file when it is not closed, by how it begins and how it ends.
-_SWALLOWING = (
+_REACHING = (
     (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
     (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
     (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
@@ -145,7 +147,7 @@ def _unclosed(block: Block) -> Iterator[tuple[int, str, str]]:
             yield block.line, "unclosed-fence", f"a code block is opened here {below}"
     elif "<!--" in block.raw and "-->" not in block.raw:
         yield block.line, "unclosed-comment", f"a comment is opened here {below}"
-    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _SWALLOWING):
+    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _REACHING):
         yield block.line, "unclosed-html", f"HTML is opened here {below}"
 
 

@@ -152,7 +152,7 @@ class Document:
         text = self.blocks[-1].raw
         if not text.endswith(("\n", "\r")):
             return "\n\n"
-        return "" if self.blocks[-1].kind == "blank" else "\n"
+        return "" if self.blocks[-1].kind == "blank" else _blank_line_after(text)
 
     def _placed_at_end(self, section: Section, block: Block) -> tuple[int, int, list[Block]]:
         """Where the first entry of an entry-less section goes: after its text, one blank line on each side."""
@@ -160,7 +160,7 @@ class Document:
         while end > section.start + 1 and self.blocks[end - 1].kind == "blank":
             end -= 1
         before = self.blocks[end - 1].raw
-        lead = "\n" if before.endswith(("\n", "\r")) else "\n\n"
+        lead = _blank_line_after(before) if before.endswith(("\n", "\r")) else "\n\n"
         tail = [Block(kind="blank", raw="\n")] if section.end < len(self.blocks) else []
         return end, section.end, [Block(kind="blank", raw=lead), block, *tail]
 
@@ -168,8 +168,9 @@ class Document:
         """Parsed anew, because a splice can join what stood apart: a blank line then keeps it apart."""
         before, after = self.blocks[:start], self.blocks[end:]
         above, below = _said(before), _said(after)
-        for gap in ((), (Block(kind="blank", raw="\n"),)):
-            result = parse("".join(block.raw for block in (*before, *blocks, *gap, *after)))
+        head, tail = ("".join(block.raw for block in part) for part in ((*before, *blocks), after))
+        for gap in ("", _blank_line_after(head)):
+            result = parse(head + gap + tail)
             said = _said(result.blocks)
             if said[: len(above)] == above and said[len(said) - len(below) :] == below:
                 break
@@ -261,6 +262,11 @@ def _front_matter_end(lines: Sequence[str]) -> int:
         if lines[index].rstrip() == "---":
             return index + 1
     return 0
+
+
+def _blank_line_after(text: str) -> str:
+    """A line end that makes a blank line; after CR a LF would only complete the line end."""
+    return "\r" if text.endswith("\r") else "\n"
 
 
 def _said(blocks: Sequence[Block]) -> list[str]:

@@ -16,7 +16,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +26,7 @@ from typing import Any
 from guard import Action
 
 from . import clock, history, storage
-from .check import text_problems
+from .check import RULES, SWALLOWING, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
@@ -238,6 +238,8 @@ def _finish(edits: Transaction) -> Outcome:
     home = edits.home
     screening = Screening(home, source=edits.source, session=edits.session, ts=edits.now.isoformat())
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
+    for path, text in changed.items():
+        _validate(path, edits.before[path], text, SWALLOWING)  # or the guard would judge what is no longer a block
     after = {path: screening.document(path, edits.before[path], text) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
     outcome = Outcome(
@@ -249,7 +251,7 @@ def _finish(edits: Transaction) -> Outcome:
     if not after:
         return outcome
     for path, text in after.items():
-        _validate(path, edits.before[path], text)
+        _validate(path, edits.before[path], text, RULES)
     history.refuse_unfinished(home.root)
     _keep_edits_by_hand(edits, sorted(after))
     record = _record(edits, after, outcome)
@@ -268,14 +270,14 @@ def _finish(edits: Transaction) -> Outcome:
     )  # fmt: skip
 
 
-def _validate(path: str, before: str, after: str) -> None:
-    """Refuse an edit that brings in a problem. One that was there before does not stop an unrelated edit."""
+def _validate(path: str, before: str, after: str, rules: Collection[str]) -> None:
+    """Refuse an edit that breaks one of *rules*. What was broken before does not stop an unrelated edit."""
     if not path.endswith(".md"):
         return
     old = Counter((problem.rule, problem.message) for problem in text_problems(path, before))
     for problem in text_problems(path, after):
         key = (problem.rule, problem.message)
-        if old[key] <= 0:
+        if old[key] <= 0 and problem.rule in rules:
             raise DocumentInvalid(path, problem.line, problem.rule, problem.message)
         old[key] -= 1
 

@@ -6,6 +6,7 @@ in its place, except for an entry, which is simply not there. A guard that canno
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,6 +30,7 @@ _DESTINATIONS = (
 )
 #: Blocks that are screened alone: joined, each would look like a forged part of the one before it.
 _ALONE = frozenset({"entry", "heading"})
+_PRIVATE = re.compile(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
 
 
 class Screening:
@@ -54,11 +56,12 @@ class Screening:
         for added, run in _runs(before, after):
             if not added:
                 pieces.append("".join(block.raw for block in run))
-            elif run[0].kind == "heading":
+            elif run[0].kind == "heading" and len(run) == 1:
                 pieces.append(self._heading(path, run[0]))
             else:
                 pieces.append(self._run(path, run))
-        return "".join(pieces)
+        screened = "".join(pieces)
+        return before if _says_the_same(before, screened) and not _says_the_same(before, after) else screened
 
     def _whole(self, path: str, text: str) -> str:
         verdict = self._verdict(path, text)
@@ -158,13 +161,26 @@ def _runs(before: str, after: str) -> Iterator[tuple[bool, list[Block]]]:
             continue
         added = block.kind != "blank" and known[block.raw] <= 0
         known[block.raw] -= 1
-        if run and (added != adding or block.kind in _ALONE or run[0].kind in _ALONE):
+        alone = (block.kind in _ALONE or run[0].kind in _ALONE) and not _in_private(run) if run else False
+        if run and (added != adding or alone):
             yield from _split_blanks(adding, run)
             run = []
         adding = added
         run.append(block)
     if run:
         yield from _split_blanks(adding, run)
+
+
+def _in_private(run: Sequence[Block]) -> bool:
+    """Whether a passage marked private is still open at the end of the run: what follows belongs to it."""
+    tags = [tag for block in run for tag in _PRIVATE.findall(block.raw)]
+    return bool(tags) and not tags[-1]
+
+
+def _says_the_same(one: str, other: str) -> bool:
+    """Whether two texts differ in blank lines at most: what remains when all that was added is held back."""
+    said = [[block.raw.rstrip() for block in parse(text).blocks if block.kind != "blank"] for text in (one, other)]
+    return said[0] == said[1]
 
 
 def _split_blanks(adding: bool, run: list[Block]) -> Iterator[tuple[bool, list[Block]]]:  # noqa: FBT001

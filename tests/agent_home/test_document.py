@@ -152,7 +152,10 @@ def test_a_heading_in_a_code_block_a_comment_or_a_quote_is_no_heading() -> None:
 
 def test_a_section_ends_at_the_next_heading_of_its_level_or_above() -> None:
     document = parse("## A\n\ntext\n\n### inner\n\n## B\n\n# C\n\n## D\n")
-    spans = [(s.title, s.line, document.blocks[s.end].title if s.end < len(document.blocks) else "") for s in document.sections()]
+    spans = [
+        (s.title, s.line, document.blocks[s.end].title if s.end < len(document.blocks) else "")
+        for s in document.sections()
+    ]
     assert spans == [("A", 1, "B"), ("B", 7, "C"), ("D", 11, "")]
 
 

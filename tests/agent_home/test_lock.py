@@ -1,0 +1,107 @@
+"""One holder at a time, in whatever process; the dead hold nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_home.errors import Locked
+from agent_home.lock import hold
+from interfaces.cli.frame import exit_code
+
+HOLDER = """
+import sys
+from pathlib import Path
+from agent_home.lock import hold
+with hold(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextmanager
+def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds *path* until it is told or killed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_a_second_process_waits_and_then_gives_up_with_exit_code_5(tmp_path: Path) -> None:
+    with holder(tmp_path / "x" / "lock"), pytest.raises(Locked) as caught, hold(tmp_path / "x" / "lock", 0.2):
+        pass
+    assert exit_code(caught.value) == 5
+    assert "try again" in str(caught.value)
+    assert caught.value.waited_s == 0.2
+
+
+def test_a_waiting_process_gets_the_lock_when_it_is_free(tmp_path: Path) -> None:
+    with holder(tmp_path / "lock") as process:
+        assert process.stdin is not None
+        threading.Timer(0.1, process.stdin.close).start()
+        with hold(tmp_path / "lock", 20):
+            pass
+        assert process.wait(20) == 0
+
+
+def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
+    with holder(tmp_path / "lock") as process:
+        os.kill(process.pid, signal.SIGKILL)
+        with hold(tmp_path / "lock", 20):
+            pass
+
+
+def test_the_lock_file_is_never_removed_nor_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with hold(path):
+        first = path.stat().st_ino
+    assert path.stat().st_ino == first
+    with hold(path):
+        assert path.stat().st_ino == first
+    with holder(path) as process:
+        process.kill()
+        process.wait()
+    assert path.stat().st_ino == first
+
+
+def test_an_error_in_the_block_frees_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), hold(tmp_path / "lock"):
+        raise KeyError
+    with hold(tmp_path / "lock", 0.1):
+        pass
+
+
+def test_threads_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    inside, most = [0], [0]
+
+    def work() -> None:
+        for _ in range(10):
+            with hold(tmp_path / "lock", 60):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]

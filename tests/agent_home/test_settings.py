@@ -1,0 +1,155 @@
+"""``agent.toml`` is read strictly: what is not known is an error that names itself, never ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home.errors import SettingsInvalid
+from agent_home.settings import TABLES, load_manifest, read_table
+
+CONTEXT = '[[context]]\nfile = "MEMORY.md"\nowner = "agent"\naudiences = ["owner"]\ncut = "oldest-first"\nfloor = 10\n'
+
+
+class Colour(StrEnum):
+    red = "red"
+    blue = "blue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    whole: int = 1
+    part: float = 0.5
+    word: str = "w"
+    switch: bool = False
+    choice: Literal["a", "b"] = "a"
+    colours: frozenset[Colour] = frozenset()
+    words: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=dict)
+    perhaps: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needy:
+    needed: str
+
+
+def load(tmp_path: Path, text: str) -> Any:
+    path = tmp_path / "agent.toml"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return load_manifest(path)
+
+
+def test_a_table_fills_the_dataclass_and_silence_means_defaults() -> None:
+    table = {"whole": 3, "part": 2, "colours": ["red"], "words": ["x"], "weights": {"a": 1}, "perhaps": 4}
+    sample = read_table(Sample, table, "here")
+    assert sample == Sample(
+        whole=3, part=2.0, colours=frozenset({Colour.red}), words=("x",), weights={"a": 1.0}, perhaps=4
+    )
+    assert isinstance(sample.part, float)
+    assert read_table(Sample, {}, "here") == Sample()
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"unknown": 1}, ["unknown key 'unknown'", "known are", "whole"]),
+        ({"whole": "3"}, ["whole", "'3'", "int"]),
+        ({"whole": True}, ["whole", "True", "int"]),
+        ({"whole": 1.5}, ["whole", "1.5", "int"]),
+        ({"part": "x"}, ["part", "float"]),
+        ({"part": True}, ["part", "float"]),
+        ({"switch": 1}, ["switch", "bool"]),
+        ({"choice": "c"}, ["choice", "'a', 'b'"]),
+        ({"colours": "red"}, ["colours", "a list"]),
+        ({"colours": ["green"]}, ["colours", "'red', 'blue'"]),
+        ({"words": ["x", 1]}, ["words", "str"]),
+        ({"weights": ["x"]}, ["weights", "a table"]),
+        ({"weights": {"a": "x"}}, ["weights.a", "float"]),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_was_wanted(table: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        read_table(Sample, table, "agent.toml: [sample]")
+    for word in ["agent.toml: [sample]", *words]:
+        assert word in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_value_without_default_is_named() -> None:
+    with pytest.raises(SettingsInvalid, match="'needed' is missing"):
+        read_table(Needy, {}, "here")
+
+
+JSONISH = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.sampled_from([f for f in Sample.__dataclass_fields__]), JSONISH))
+def test_whatever_a_table_holds_the_result_is_settings_or_a_settings_error(table: dict[str, Any]) -> None:
+    try:
+        read = read_table(Sample, table, "here")
+    except SettingsInvalid:
+        return
+    assert isinstance(read, Sample)
+
+
+def test_a_manifest_is_read_in_file_order(tmp_path: Path) -> None:
+    manifest = load(
+        tmp_path, 'version = 1\nname = "N"\n' + CONTEXT + CONTEXT.replace("MEMORY", "USER") + "[recall]\nk = 1\n"
+    )
+    assert [item.name for item in manifest.context] == ["MEMORY", "USER"]
+    assert (manifest.name, manifest.tables) == ("N", {"recall": {"k": 1}})
+    assert manifest.audiences["MEMORY.md"] == {"owner"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("version = \n", ["TOML", "line 1"]),
+        ("version = 1\n\udcff = 2\n", ["TOML"]),
+        (CONTEXT, ["version", "None"]),
+        ("version = 2\n" + CONTEXT, ["version", "2"]),
+        ("version = 1\nsurprise = 1\n" + CONTEXT, ["unknown key 'surprise'"]),
+        ("version = 1\n", ["context"]),
+        ("version = 1\ncontext = 3\n", ["context"]),
+        ('version = 1\ncontext = ["MEMORY.md"]\n', ["context", "MEMORY.md", "table"]),
+        ("version = 1\n" + CONTEXT + CONTEXT, ["MEMORY.md", "twice"]),
+        ("version = 1\n" + CONTEXT.replace("floor", "flour"), ["flour"]),
+        ("version = 1\n" + CONTEXT.replace('"oldest-first"', '"sometimes"'), ["cut", "sometimes"]),
+        ("version = 1\n" + CONTEXT.replace('"agent"', '"nobody"'), ["owner", "nobody"]),
+        ("version = 1\n" + CONTEXT.replace('["owner"]', '["everyone"]'), ["everyone"]),
+        ("version = 1\n" + CONTEXT.replace("MEMORY.md", "../MEMORY.md"), ["../MEMORY.md", "inside the home"]),
+        ("version = 1\n" + CONTEXT.replace("MEMORY.md", "/etc/x.md"), ["/etc/x.md"]),
+        ("version = 1\n" + CONTEXT.replace("MEMORY.md", ".memory/x.md"), [".memory/x.md"]),
+        ("version = 1\n" + CONTEXT.replace("MEMORY.md", "MEMORY.txt"), ["MEMORY.txt", "Markdown"]),
+        ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = "group"\n', ["Knowledge/", "list"]),
+        ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = ["all"]\n', ["all", "known are"]),
+        ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = [["group"]]\n', ["group"]),
+        ("version = 1\naudiences = 1\n" + CONTEXT, ["audiences", "table"]),
+        ("version = 1\nrecall = 1\n" + CONTEXT, ["recall", "table"]),
+    ],
+)
+def test_a_manifest_that_does_not_say_what_it_must_is_an_error(tmp_path: Path, text: str, words: list[str]) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        load(tmp_path, text)
+    for word in ["agent.toml", *words]:
+        assert word in str(caught.value)
+
+
+def test_the_tables_of_the_packages_are_left_to_them(tmp_path: Path) -> None:
+    text = "version = 1\n" + CONTEXT + "".join(f"[{name}]\nwhole = 7\n" for name in TABLES)
+    manifest = load(tmp_path, text)
+    assert all(manifest.settings(name, Sample).whole == 7 for name in TABLES)
+    with pytest.raises(SettingsInvalid, match=r"\[recall\]"):
+        manifest.settings("recall", Needy)

@@ -1,0 +1,120 @@
+"""A reader sees the old file or the new one; a disk that is full, or fails, leaves the old one whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home import storage
+from agent_home.errors import DocumentInvalid
+
+
+def test_an_absent_file_is_an_empty_text(tmp_path: Path) -> None:
+    assert storage.read_text(tmp_path / "no.md") == ""
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, end: bytes) -> None:
+    path = tmp_path / "x.md"
+    path.write_bytes(end.join([b"# a", "ü".encode(), b"caf\xe9", b"z"]))
+    with pytest.raises(DocumentInvalid, match=r"x\.md:3: is not UTF-8") as caught:
+        storage.read_text(path)
+    assert (caught.value.line, caught.value.rule) == (3, "not-utf8")
+
+
+def test_line_ends_and_marks_are_read_as_they_are(tmp_path: Path) -> None:
+    text = "\ufeffa\r\nb\rc\n\x0c\u2028"
+    (tmp_path / "x.md").write_bytes(text.encode())
+    assert storage.read_text(tmp_path / "x.md") == text
+
+
+def test_replacing_keeps_the_mode_that_the_file_had(tmp_path: Path) -> None:
+    target = tmp_path / "MEMORY.md"
+    target.write_text("old")
+    target.chmod(0o640)
+    storage.stage(tmp_path / "staged", b"new")
+    storage.replace(tmp_path / "staged", target)
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert not (tmp_path / "staged").exists()
+
+
+def test_appending_returns_where_the_new_lines_begin(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "er" / "x.jsonl"
+    assert storage.append(path, b"one\n") == 0
+    assert storage.append(path, b"two\nthree\n") == 4
+    assert path.read_bytes() == b"one\ntwo\nthree\n"
+
+
+@given(
+    whole=st.lists(st.binary(max_size=50).map(lambda b: b.replace(b"\n", b"")), max_size=5),
+    half=st.binary(max_size=200),
+)
+def test_a_half_written_last_line_is_cut_off(
+    tmp_path_factory: pytest.TempPathFactory, whole: list[bytes], half: bytes
+) -> None:
+    half = half.replace(b"\n", b"")
+    path = tmp_path_factory.mktemp("x") / "x.jsonl"
+    lines = b"".join(line + b"\n" for line in whole)
+    path.write_bytes(lines + half)
+    assert storage.append(path, b"new\n") == len(lines)
+    assert path.read_bytes() == lines + b"new\n"
+
+
+def test_a_half_line_longer_than_one_block_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"whole\n" + b"x" * 200_000)
+    assert storage.append(path, b"new\n") == 6
+    assert path.read_bytes() == b"whole\nnew\n"
+
+
+@pytest.mark.parametrize("fails", ["write", "fsync"])
+def test_an_append_that_the_disk_refuses_leaves_the_file_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    path = tmp_path / "x.jsonl"
+    storage.append(path, b"one\n")
+    if fails == "fsync":
+        monkeypatch.setattr(os, "fsync", _full)
+    else:
+        monkeypatch.setattr(Path, "open", lambda self, *a, **k: _HalfFull(open(self, *a, **k)))  # noqa: PTH123, SIM115
+    with pytest.raises(OSError, match="No space"):
+        storage.append(path, b"two\nthree\n")
+    monkeypatch.undo()
+    assert path.read_bytes() == b"one\n"
+    storage.append(path, b"two\n")
+    assert path.read_bytes() == b"one\ntwo\n"
+
+
+def _full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+class _HalfFull:
+    """A file on a disk with room for four more bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.room = file, 4
+
+    def write(self, data: bytes) -> int:
+        if self.room <= 0:
+            _full()
+        done = self.file.write(data[: self.room])
+        self.room -= done
+        return int(done)
+
+    def __enter__(self) -> _HalfFull:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
