@@ -6,6 +6,7 @@ They are functions of those folders, so they are rewritten whole; what a person 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from importlib import resources
 from pathlib import Path
 
 from . import storage
@@ -16,10 +17,7 @@ from .home import Home
 
 __all__ = ["refresh", "render"]
 
-_FILES = {
-    "KNOWLEDGE.md": ("Knowledge", "Documents of this home, by file."),
-    "PROJECTS.md": ("Projects", "Projects of this home, by folder."),
-}
+_FILES = {"KNOWLEDGE.md": "Knowledge", "PROJECTS.md": "Projects"}
 #: A catalogue is an overview; past this many lines the rest is counted.
 MAX_LINES = 200
 _TITLE_CHARS = 100
@@ -37,14 +35,14 @@ def render(home: Home, file: str) -> str:
 
     A document is named only when everybody who may see this file may see the document as well.
     """
-    folder, about = _FILES[file]
-    title = file.removesuffix(".md").capitalize()
+    folder = _FILES[file]
     readers = home.manifest.audiences.get(file, frozenset())
     lines = list(_lines(home, folder, readers))
     shown = lines[:MAX_LINES]
     if len(lines) > len(shown):
         shown.append(f"- and {len(lines) - len(shown)} more; `memory search --in {folder.lower()}` finds them")
-    return "\n".join([f"# {title}", "", about, "", *(shown or ["Nothing yet."])]) + "\n"
+    head = resources.files("agent_home.template").joinpath(file).read_text(encoding="utf-8")
+    return head.rstrip() + "\n" + ("\n" + "\n".join(shown) + "\n" if shown else "")
 
 
 def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:

@@ -29,6 +29,8 @@ ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: Continuation lines ``  Name: value`` with one of these names are fields, all others are detail text.
 FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State")
 
+#: Behind these no space stands.
+_FULL_WIDTH_STOPS = ("\uff0c", "\uff1b", "\uff1a", "\u3002", "\u3001")
 _HEAD = re.compile(
     rf"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{{2}}-[{ALPHABET}]{{4}})\](?:[ \t]+(?P<date>\d{{4}}-\d{{2}}-\d{{2}}))?"
     r"(?:[ \t]+(?P<title>[^\n]*?))?\*\*(?:[ \t]+(?:-|–|—)[ \t]+(?P<body>[^\n]*)|(?P<rest>[^\n]*))$"
@@ -87,9 +89,16 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """What the entry says, without id, date and fields: for search, comparison and merging."""
-        parts = [self.title, self.body, *self.detail.splitlines()]
-        return " ".join(part.strip() for part in parts if part.strip())
+        """What the entry says, without id, date and fields: for search, comparison and merging.
+
+        A body that begins by repeating a title cut short with an ellipsis stands for both.
+        """
+        title = self.title
+        if self.body and title.endswith("…") and self.body.startswith(title[:-1]):
+            title = ""
+        joint = "" if title.endswith(_FULL_WIDTH_STOPS) else " "
+        said = joint.join(part for part in (title, self.body) if part)
+        return " ".join(part.strip() for part in (said, *self.detail.splitlines()) if part.strip())
 
     @property
     def prefix(self) -> str:

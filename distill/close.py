@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agent_home import journal, transcript
+from agent_home import catalogue, journal, transcript
 from agent_home.clock import parse_time
 from agent_home.document import Document
 from agent_home.entry import Entry, parse_entry
@@ -229,6 +229,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         )
         for path, document in placed.documents.items():
             edits.write(path, document)
+        catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
         for entry in (*added, *merged):
             edits.trailer("Entries", entry.id)
@@ -274,7 +275,7 @@ def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: b
             NewEntry(
                 id=written.id,
                 section=candidate.section.title,
-                text=written.body if written.body.startswith(written.title.removesuffix("…")) else written.text,
+                text=written.changed(detail="").text,
                 sources=tuple(source.strip() for source in written.fields.get("Sources", "").split(",")),
                 evidence=candidate.evidence.state,
                 commit=candidate.evidence.commit,

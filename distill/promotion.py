@@ -16,7 +16,7 @@ from agent_home.home import MEMORY
 
 from .cues import ItemKind
 from .evidence import UNCHECKED, Evidence
-from .sentences import shortened
+from .sentences import headed
 from .summary import Item, normalised
 
 __all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "place", "statement"]
@@ -119,11 +119,9 @@ def place(
 
 
 def statement(entry: Entry) -> str:
-    """What an entry says, normalised: its body where the title is only the beginning of it, else both."""
-    head = normalised(entry.title.removesuffix("…"))
-    body = normalised(entry.body)
-    text = body if head and body.startswith(head) else head + body
-    return text + "".join(normalised(line) for line in entry.detail.splitlines() if not line.startswith(_INSTEAD))
+    """What an entry says, normalised; not what it was said instead of."""
+    lines = [line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD)]
+    return normalised(entry.changed(detail="\n".join(lines)).text)
 
 
 def least_trusted(origins: Sequence[str]) -> str:
@@ -146,20 +144,19 @@ def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str
 
 
 def _entry(candidate: Candidate, entry_id: str, address: str, title_chars: int) -> Entry:
-    text = candidate.item.text
-    # The body repeats what a cut title began, so a cut one is kept short.
-    title = (text if len(text) <= title_chars else shortened(text, title_chars * 3 // 5)).rstrip("*")
+    title, body = headed(candidate.item.text, title_chars)
+    fields = {
+        "Evidence": candidate.evidence.render(address) if candidate.evidence != UNCHECKED else "",
+        "Sources": ", ".join(candidate.item.sources),
+        "Origin": candidate.origin,
+    }
     return Entry(
         id=entry_id,
         date=candidate.date,
-        title=title,
-        body=text if title != text else "",
+        title=title.rstrip("*"),
+        body=body,
         detail=f"{_INSTEAD}{candidate.item.replaces}" if candidate.item.replaces else "",
-        fields={
-            "Evidence": candidate.evidence.render(address),
-            "Sources": ", ".join(candidate.item.sources),
-            "Origin": candidate.origin,
-        },
+        fields={name: value for name, value in fields.items() if value},
     )
 
 

@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Line", "folded", "is_question", "lines", "pieces", "shortened", "split"]
+__all__ = ["Line", "folded", "headed", "is_question", "lines", "pieces", "shortened", "split"]
 
 #: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
 _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
 
+#: Where a text can be cut in two such that ``Entry.text`` joins it again.
+_JOINT = re.compile(r"(?<=\S) (?=\S)|(?<=[\uff0c\uff1b\uff1a\u3002\u3001])(?=\S)")
+_CLAUSE_ENDS = (",", ";", ":", ".", "\uff0c", "\uff1b", "\uff1a", "\u3002")
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
 _QUOTED = re.compile(r"^\s*>")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -100,6 +103,25 @@ def shortened(text: str, limit: int) -> str:
     if cut < limit // 2:
         cut = limit - 1
     return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
+
+
+def headed(text: str, limit: int) -> tuple[str, str]:
+    """*text* as a title of at most *limit* characters and what follows it; joined again they are *text*.
+
+    Cut where a clause ends, else at a space. Where there is no such place, the title is shortened and the second part
+    is the whole text.
+
+    >>> headed("three deals slipped, one of them is large", 25)
+    ('three deals slipped,', 'one of them is large')
+    """
+    if len(text) <= limit:
+        return text, ""
+    cuts = [match.end() for match in _JOINT.finditer(text, 0, limit + 1) if match.end() >= limit // 3]
+    clauses = [cut for cut in cuts if text[:cut].rstrip().endswith(_CLAUSE_ENDS)]
+    if cuts:
+        cut = (clauses or cuts)[-1]
+        return text[:cut].rstrip(), text[cut:]
+    return shortened(text, limit), text
 
 
 def folded(text: str) -> str:

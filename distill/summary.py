@@ -36,6 +36,7 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
+_HELD_BACK = re.compile(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
 _TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
 _NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
 
@@ -71,9 +72,9 @@ class Summary:
 def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, max_topics: int = 6) -> Summary:
     """Summarise *messages*; *before* are earlier ones of the session, which a correction may refer to.
 
-    Tool and system messages give commits only: nobody said them.
+    Tool and system messages give commits only: nobody said them. What the guard held back says nothing.
     """
-    spoken = [message for message in messages if message.role in _SPOKEN]
+    spoken = [message for message in messages if message.role in _SPOKEN and not _HELD_BACK.match(message.content)]
     found = [item for message in spoken for item in _items_of(message)]
     items = _with_corrections(_united(found), [*before, *messages])
     speakers = {word for message in spoken for word in message.name.casefold().split()}

@@ -33,6 +33,8 @@ EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": 2,
     "agent_home.errors.NoSuchEntry": 2,
     "distill.errors.NoSuchSession": 2,
+    "distill.errors.EmptySession": 7,
+    "distill.errors.Contended": 5,
     "assembler.errors.WindowTooSmall": 2,
     "agent_home.errors.NoHome": 3,
     "agent_home.errors.GuardRefused": 4,

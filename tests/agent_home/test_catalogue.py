@@ -41,7 +41,7 @@ def test_refreshing_twice_changes_nothing(home: Home, now: datetime) -> None:
 
 
 def test_an_empty_file_and_an_empty_folder_are_said(home: Home) -> None:
-    assert "Nothing yet." in catalogue.render(home, "PROJECTS.md")
+    assert "\n- " not in catalogue.render(home, "PROJECTS.md")
     write(home, "Projects/p/PROJECT.md", "")
     assert "- `Projects/p/PROJECT.md`\n" in catalogue.render(home, "PROJECTS.md")
 

@@ -82,21 +82,26 @@ def test_every_kind_has_its_section_and_facts_have_none() -> None:
 
 
 def test_an_entry_carries_evidence_sources_origin_and_the_turns_date() -> None:
-    ((_, entry),) = put([item("Ship it")]).added
+    shipped = item("Ship it")
+    ((_, entry),) = put([shipped], evidence={shipped: Evidence(state="verified", commit="3f9c2e1")}).added
     assert entry.render() == (
         f"- **[{entry.id}] 2026-11-20 Ship it**\n"
-        "  Evidence: unchecked; DailyActivity/2026-11-20.md#s-1\n  Sources: s#1\n  Origin: user\n"
+        "  Evidence: verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1\n  Sources: s#1\n  Origin: user\n"
     )
 
 
-def test_a_long_text_has_a_short_title_that_says_it_is_cut_and_the_whole_text_behind_it() -> None:
+def test_an_entry_that_claims_nothing_about_work_has_no_evidence_line() -> None:
+    ((_, entry),) = put([item("Ship it")]).added
+    assert entry.render() == f"- **[{entry.id}] 2026-11-20 Ship it**\n  Sources: s#1\n  Origin: user\n"
+
+
+def test_a_long_text_is_a_short_title_and_the_rest_with_nothing_said_twice() -> None:
     text = (
         "We decided to move the Birch deal of ¥2.1M from commit to best case because the customer's budget is frozen."
     )
     ((_, entry),) = put([item(text)]).added
     assert len(entry.title) <= 80
-    assert entry.title.endswith("…")
-    assert entry.body == text
+    assert f"{entry.title} {entry.body}" == entry.text == text
 
 
 def test_an_exact_duplicate_gains_the_source_and_keeps_its_id_and_provenance() -> None:
