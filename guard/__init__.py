@@ -5,8 +5,11 @@ structure, and says whether the text may be stored as it is, redacted, after a p
 The package does no I/O and imports nothing else of this project.
 """
 
-from guard.policy import GuardError, GuardSettings, RuleError
+from guard.gitleaks import rules_from_gitleaks
+from guard.policy import GuardError, RuleError
 from guard.screen import screen
+from guard.secret_rule import RuleSet
+from guard.settings import GuardSettings
 from guard.verdict import Action, Destination, Finding, Source, Verdict
 
 __all__ = [
@@ -16,7 +19,9 @@ __all__ = [
     "GuardError",
     "GuardSettings",
     "RuleError",
+    "RuleSet",
     "Source",
     "Verdict",
+    "rules_from_gitleaks",
     "screen",
 ]

@@ -1,9 +1,7 @@
 """Which finding leads to which action, by who wrote the text and where it is going.
 
-Owns the settings of the package and its errors. The reasons stand in ``decide``; what is found is the detectors'.
+Owns the errors of the package. The reasons stand in ``decide``; what is found is the detectors'.
 """
-
-from dataclasses import dataclass, field
 
 from guard.match import Match, Strength
 from guard.verdict import Action, Destination, Source
@@ -19,42 +17,6 @@ class RuleError(GuardError):
     def __init__(self, rule: str, reason: str) -> None:
         super().__init__(f"guard rule {rule!r} does not compile ({reason}); correct or remove it, nothing was written")
         self.rule, self.reason = rule, reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuardSettings:
-    """Limits and policy; everything else is fixed.
-
-    Attributes:
-        max_chars: longest text for an entry, a profile, settings or a prompt block; a longer one is rejected.
-        max_document_chars: the same for whole files and records (transcript, output, knowledge, project, daily).
-            These are scanned as a whole, never only a prefix: every rule is bounded, so time grows with length.
-        entries: destinations where a text becomes one list item, so that a heading in it forges structure.
-        keep_email, keep_phone: destinations that may hold the owner's addresses and numbers.
-        salt: makes digests in findings unguessable across homes.
-    """
-
-    max_chars: int = 65_536
-    max_document_chars: int = 4_194_304
-    entries: frozenset[Destination] = frozenset({Destination.MEMORY})
-    keep_email: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
-    keep_phone: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
-    salt: str = field(default="", repr=False)
-
-    def limit(self, destination: Destination) -> int:
-        """Return the greatest number of characters allowed there."""
-        return self.max_document_chars if destination in _DOCUMENTS else self.max_chars
-
-
-_DOCUMENTS = frozenset(
-    {
-        Destination.TRANSCRIPT,
-        Destination.OUTPUT,
-        Destination.KNOWLEDGE,
-        Destination.PROJECT,
-        Destination.DAILY,
-    }
-)
 
 
 def decide(match: Match, source: Source, destination: Destination) -> Action:

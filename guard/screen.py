@@ -18,8 +18,9 @@ from guard.injection import find_injection
 from guard.invisible import find_invisible
 from guard.match import Edited, Match, apply, placeholder
 from guard.pii import find_pii
-from guard.policy import GuardSettings, decide
+from guard.policy import decide
 from guard.quotation import Quotations
+from guard.settings import GuardSettings
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
@@ -100,7 +101,7 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         yield from find_forgery(text, quotations)
     for view in views:
         yield from find_markers(view, quotations)
-        yield from find_secrets(view)
+        yield from find_secrets(view, settings.rule_sets())
         yield from find_injection(view, quotations, soft=not source.trusted)
         yield from _personal(view, destination, settings)
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import guard
-from guard import Action, Destination, Finding, GuardError, GuardSettings, Source, screen
-from guard import credentials as credentials_module
+from guard import Action, Destination, Finding, GuardError, GuardSettings, Source, rules_from_gitleaks, screen
 
 FRAGMENTS = st.sampled_from(
     [
@@ -111,11 +110,17 @@ def test_the_number_of_findings_is_bounded_and_the_replacement_is_not() -> None:
     assert "138" not in verdict.text
 
 
-def test_a_rule_that_does_not_compile_stops_the_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    broken = credentials_module.SecretRule("broken", "broken", "(", "words", bool)
-    monkeypatch.setattr(credentials_module, "RULES", (broken,))
+def test_a_rule_that_does_not_compile_stops_the_write_of_a_text_it_is_for() -> None:
+    broken = rules_from_gitleaks("[[rules]]\nid = 'broken'\nregex = '('\nkeywords = ['words']")
+    rules = GuardSettings(loaded=(broken,))
     with pytest.raises(GuardError, match="'broken' does not compile"):
-        screen("some words", "user", "memory")
+        screen("some words", "user", "memory", settings=rules)
+    assert screen("other talk", "user", "memory", settings=rules).action is Action.ALLOW
+
+
+def test_rule_files_that_nobody_has_loaded_stop_every_write() -> None:
+    with pytest.raises(GuardError, match=r"extra\.toml are named but not loaded"):
+        screen("some words", "user", "memory", settings=GuardSettings(rules=("extra.toml",)))
 
 
 @pytest.mark.parametrize(("source", "destination"), [("martian", "memory"), ("user", "nowhere")])
@@ -131,9 +136,10 @@ def test_the_public_names_are_complete() -> None:
 
 def test_importing_compiles_no_rule_and_needs_only_the_standard_library() -> None:
     script = (
-        "import sys, guard; from guard import credentials, injection, pii;"
-        "print([m._compiled.cache_info().currsize for m in (credentials, injection, pii)]);"
+        "import sys, guard; from guard import credentials, injection, pii, secret_rule;"
+        "caches = (secret_rule.compiled, injection._compiled, pii._compiled, credentials.bundled_rules);"
+        "print([cache.cache_info().currsize for cache in caches]);"
         "print([m for m in sys.modules if m.split('.')[0] in {'regex', 're2', 'ahocorasick', 'stdnum', 'agent_home'}])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[0, 0, 0]\n[]\n"
+    assert done.stdout == "[0, 0, 0, 0]\n[]\n"
