@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_home.home import Home
 from recall.embedding import NoEmbedder, open_embedder
+from recall.errors import RecallError
 from recall.model import EmbeddingSettings
 from recall.search import search
 from recall.settings import RecallSettings
@@ -52,11 +53,20 @@ class HomeSearcher:
         return self._load_ms
 
     def refresh(self, question: str = "") -> None:
-        """Notice changed files, and embed *question* before any layer's time begins to run."""
+        """Notice changed files, and embed *question* before any layer's time begins to run.
+
+        Never raises for the state of index, disk or model; the layers' findings say what is wrong.
+        """
         started = time.perf_counter()
-        self._changing = ensure_fresh(self._home, self._settings, self._embedder).degraded
-        if question.strip() and self._embedder is not None:
-            self._embedder.embed_query(question)
+        try:
+            self._changing = ensure_fresh(self._home, self._settings, self._embedder).degraded
+        except OSError as error:
+            self._changing = (f"changed files are not in the index: {error}",)
+        try:
+            if question.strip() and self._embedder is not None:
+                self._embedder.embed_query(question)
+        except (RecallError, OSError, RuntimeError, ValueError) as error:
+            self._changing += (f"the question has no vector: {' '.join(str(error).split())}",)
         self._load_ms += (time.perf_counter() - started) * 1000
 
     def search(

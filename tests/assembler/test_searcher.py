@@ -1,0 +1,107 @@
+"""The home's own index answers for a prompt: once for each question, for its audience, and whatever is broken."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent_home.home import Home
+from assembler.prompt import Request, assemble
+from assembler.searcher import HomeSearcher
+from recall.embedding import Vector
+from recall.settings import RecallSettings
+from recall.sync import sync
+
+Written = Callable[..., Home]
+
+
+class Letters:
+    """Vectors of letter counts; counts the questions, and fails when it is told to."""
+
+    name = fingerprint = "letters"
+    dimension = 26
+
+    def __init__(self) -> None:
+        self.questions: list[str] = []
+        self.error: Exception | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        rows = np.array([[1 + text.lower().count(chr(97 + n)) for n in range(26)] for text in texts], np.float32)
+        unit: Vector = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def embed_query(self, text: str) -> Vector:
+        self.questions.append(text)
+        if self.error is not None:
+            raise self.error
+        vector: Vector = self.embed([text])[0]
+        return vector
+
+
+def said(session: str, text: str) -> tuple[str, str]:
+    row = {"session": session, "id": "1", "ts": "2026-10-01T10:00:00+00:00", "role": "user", "content": text}
+    return f"sessions/2026/10/{session}.jsonl", json.dumps(row) + "\n"
+
+
+@pytest.fixture
+def talked(written: Written) -> Home:
+    home = written(
+        dict([said("past", "the zebra budget is frozen"), said("mine", "zebra asked again")])
+        | {"Knowledge/zebra.md": "# Zebra\n\nZebras are striped.\n", "Projects/z/PROJECT.md": "# Z\n\nzebra project\n"}
+    )
+    sync(home, RecallSettings(), Letters())
+    return home
+
+
+def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_question_once(talked: Home, now: datetime) -> None:
+    letters = Letters()
+    searcher = HomeSearcher(talked, letters)
+    searcher.refresh("zebra budget?")
+    receipt = assemble(talked, Request(now=now, message="zebra budget?", session="mine"), searcher)
+    assert "the zebra budget is frozen" in receipt.text
+    assert "Zebras are striped." in receipt.text
+    assert "zebra asked again" not in receipt.text
+    assert receipt.degraded == ()
+    assert letters.questions == ["zebra budget?"]
+    assert receipt.load_ms > 0
+
+
+def test_a_group_finds_what_is_open_to_it(talked: Home, now: datetime) -> None:
+    receipt = assemble(talked, Request(now=now, message="zebra", audience="group"), HomeSearcher(talked, Letters()))
+    assert [line.id.partition("#")[0] for line in receipt.entries] == ["Knowledge/zebra.md"]
+    assert "frozen" not in json.dumps(receipt.as_dict())
+
+
+def test_a_model_that_fails_leaves_the_words(talked: Home, now: datetime) -> None:
+    letters = Letters()
+    letters.error = RuntimeError("out of\nmemory")
+    searcher = HomeSearcher(talked, letters)
+    searcher.refresh("zebra")
+    receipt = assemble(talked, Request(now=now, message="zebra"), searcher)
+    assert "the zebra budget is frozen" in receipt.text
+    assert any("the question has no vector: out of memory" in problem for problem in receipt.degraded)
+
+
+@pytest.mark.parametrize("damage", ["no index", "no index file", "no machine folder"])
+def test_an_index_that_cannot_be_used_costs_only_recall(talked: Home, now: datetime, damage: str) -> None:
+    if damage == "no index":
+        talked.index.write_bytes(b"this is no database" * 500)
+    else:
+        shutil.rmtree(talked.machine)
+    if damage == "no machine folder":
+        Path(talked.machine).write_text("a file")
+    (talked.root / "SOUL.md").write_text("Kind.\n")
+    searcher = HomeSearcher(talked, Letters())
+    searcher.refresh("zebra")
+    receipt = assemble(talked, Request(now=now, message="zebra"), searcher)
+    assert "Kind." in receipt.text
+    if damage == "no machine folder":
+        assert receipt.degraded
+    else:
+        assert "the zebra budget is frozen" in receipt.text
