@@ -128,7 +128,7 @@ def put_file(
         _flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
     before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
     both = len(before & after)
-    return Changes(added=len(after) - both, changed=both, removed=len(before) - both)
+    return Changes(added=len(fresh) - both, changed=both, removed=len(gone) - both)
 
 
 _SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -347,16 +348,18 @@ def _pages(pieces: Iterator[_Piece], path: str, layer: str) -> Iterator[Passage]
     file = Path(path)
     folders = list(file.parts[1:-1])
     date = _DATED.match(file.name) if layer == "daily" else None
+    parts: Counter[str] = Counter()  # a line that is longer than a passage gives several with one address
     for ordinal, piece in enumerate(pieces):
         trail = " > ".join(piece.headings)
         heading = " > ".join([*folders, file.stem, *piece.headings]) if layer != "daily" else trail
         output = layer == "outputs" and file.stem.startswith("out-")
         source = f"{file.stem}#{ordinal + 1}" if output else f"{path}#{_lines(piece.first, piece.last)}"
         yield Passage(
-            source=source, path=path, layer=layer, ordinal=ordinal, text=piece.text, heading=heading,
-            ts=_daily_time(date[1], piece.headings) if date else "",
+            source=source, path=path, layer=layer, ordinal=ordinal, part=parts[source], text=piece.text,
+            heading=heading, ts=_daily_time(date[1], piece.headings) if date else "",
             meaning=f"{trail}\n{piece.text}" if trail else piece.text,
         )  # fmt: skip
+        parts[source] += 1
 
 
 def _daily_time(date: str, headings: Sequence[str]) -> str:

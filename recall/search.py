@@ -121,16 +121,17 @@ def search(
     hits: list[Hit] = []
     wanted = min(k, MAX_HITS)
     limit = min(max(settings.candidates, 3 * wanted), _MAX_CANDIDATES)
+    words_ms = settings.lexical_deadline_ms if deadline_ms is None else deadline_ms
+    vectors_ms = settings.vector_deadline_ms if deadline_ms is None else deadline_ms
     try:
         scope = _scope(conn, home, layers, audience)
         late = None
         if mode != "lexical":
             late = _vectors_begun(home.index, query, embedder, scope, limit)
         if mode != "vector":
-            legs["lexical"] = _words(conn, query, scope, limit, settings, deadline_ms or settings.lexical_deadline_ms)
+            legs["lexical"] = _words(conn, query, scope, limit, settings, words_ms)
         if late is not None:
-            limit_ms = deadline_ms or settings.vector_deadline_ms
-            legs["vector"] = late.result(limit_ms - _since(start), limit_ms)
+            legs["vector"] = late.result(vectors_ms - _since(start), vectors_ms)
         hits = _hits(conn, home, legs, settings, wanted, audience, exclude)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")

@@ -162,6 +162,7 @@ def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None)
     except schema.DAMAGE as error:
         aside = schema.set_aside(home.index)
         work.degraded.append(f"the index was damaged ({error}); it is now {aside.name} and was built anew")
+        work.changes, work.skipped = index.Changes(), []
         rebuild(home, work, _usable(embedder), signature)
 
 

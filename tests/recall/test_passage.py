@@ -105,6 +105,14 @@ def test_line_addresses_quote_the_text(home: Home, write: Callable[[str, str], P
         assert passage.text == "\n".join(lines[int(first) - 1 : int(last or first)])
 
 
+def test_parts_of_one_long_line_share_its_address(home: Home, write: Callable[[str, str], Path]) -> None:
+    write("Knowledge/a.md", "One sentence of several words. " * 100)
+    found = pieces(home, "Knowledge/a.md")
+    assert len(found) > 2
+    assert {p.source for p in found} == {"Knowledge/a.md#L1"}
+    assert [p.part for p in found] == list(range(len(found)))
+
+
 def test_a_heading_with_nothing_under_it_is_found(home: Home, write: Callable[[str, str], Path]) -> None:
     write("Knowledge/a.md", "# Top\n## Deep\ntext\n## Bare\n")
     assert [p.text for p in pieces(home, "Knowledge/a.md")] == ["text", "## Bare"]

@@ -61,6 +61,12 @@ def test_a_changed_paragraph_is_the_only_one_embedded(update: Update, write: Wri
     assert embedder.count == 1
 
 
+def test_the_parts_of_a_long_line_are_counted(update: Update, write: Write) -> None:
+    write("Knowledge/a.md", "".join(f"Sentence {n} of several words. " for n in range(200)))
+    report = update()
+    assert report.added == report.passages > 2
+
+
 def test_moved_lines_keep_their_vectors_under_new_addresses(
     update: Update, write: Write, sources: Sources, embedder: HashingEmbedder
 ) -> None:
