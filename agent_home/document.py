@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from .entry import Entry, parse_entry
@@ -177,6 +177,7 @@ class Document:
         return result
 
 
+@lru_cache(maxsize=16)  # a write looks at the same few texts several times over; documents do not change
 def parse(text: str) -> Document:
     """Read *text* into blocks. Never fails; ``parse(text).render() == text``.
 

@@ -152,13 +152,14 @@ def commit_files(
         HistoryError: git is absent or refused; the files stay as they are.
     """
     git = _git(root)
-    paths = [path for path in paths if (root / path).exists() or _run(git, "ls-files", "--", path)]
-    if paths:
-        _with_git_lock(git, died_at, "add", "--all", "--force", "--", *paths)
-    if not paths or not _run(git, "diff", "--cached", "--name-only", "--", *paths).strip():
+    known = [path for path in paths if (root / path).exists() or _run(git, "ls-files", "--", path)]
+    if known:  # what is neither on disk nor in the staging area may be staged as removed already
+        _with_git_lock(git, died_at, "add", "--all", "--force", "--", *known)
+    changed = _run(git, "diff", "--cached", "--name-only", "--no-renames", "-z", "--", *paths).split("\0")[:-1]
+    if not changed:
         return head(root)
     options = ["-c", "gc.auto=0", "-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}", *_identity(git)]
-    arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *paths)
+    arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *changed)
     _with_git_lock(git, died_at, *arguments, options=options, stdin=_commit_message(message, trailers))
     return str(git.rev_parse("HEAD"))
 

@@ -16,7 +16,16 @@ from . import storage
 from .document import parse
 from .home import Home
 
-__all__ = ["Closing", "anchor_of", "closings", "daily_path", "parse_closings", "render_closing", "watermark"]
+__all__ = [
+    "Closing",
+    "anchor_of",
+    "closings",
+    "daily_files",
+    "daily_path",
+    "parse_closings",
+    "render_closing",
+    "watermark",
+]
 
 _HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
 _COVERS = re.compile(

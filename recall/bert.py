@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
+__all__ = ["BertShape", "bert_graph"]
+
 OPSET = 17
 IR_VERSION = 8
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
