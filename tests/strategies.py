@@ -24,6 +24,7 @@ __all__ = [
     "wild_texts",
 ]
 
+_PREFIXES = tuple([rule.prefix for rule in SECTIONS])
 #: Words of several scripts and the marks that could be taken for structure.
 _WORDS = (
     "gap", "forecast", "index", "snake_case", "a*b", "**bold**", "*", "***", "[link](x)", "[KD-7F3A]", "—", "-", "–",
@@ -32,12 +33,17 @@ _WORDS = (
 )  # fmt: skip
 #: Lines that open, close or break blocks; joined in any order with any line end they make hard documents.
 _LINES = (
-    "", "", " ", "text", "中文段落", "# H1", "## H2", "## Key Decisions", "### H3 ###", "##broken", "#", "Setext", "===",
-    "=======", "---", "- item", "* item", "+ item", "1. first", "  nested", "  - nested", "      deep", "\tcode", "    code",
-    "```", "```python", "````", "~~~", "> quote", "> - quoted item", "| a | b |", "|---|---|", "| 1 | 2 |", "<!--", "-->",
+    "", "", " ", "text", "中文段落", "# H1", "## H2", "## Key Decisions", "### H3 ###", "##broken", "#", "Setext",
+    "===",
+    "=======", "---", "- item", "* item", "+ item", "1. first", "  nested", "  - nested", "      deep",
+    "\tcode", "    code",
+    "```", "```python", "````", "~~~", "> quote", "> - quoted item", "| a | b |", "|---|---|", "| 1 | 2 |",
+    "<!--", "-->",
     "<!-- one line -->", "<div>", "</div>", "<script>", "<?php", "[ref]: http://example.org", "[ref]:", "***", "_ _ _",
-    "- **[KD-7F3A] 2026-11-20 Use apsw** - stock builds cannot.", "- **[LL-0001] T**", "  Evidence: verified, commit 3f9c2e1",
-    "- **[KD-7F3A]**", "* **[RC-00ZZ] 2026-11-21 标题** — 正文", "-", "- ", "-\t- x", "\ufeff", "\x0c", "a\u2028b", "\x00", "a\x0bb",
+    "- **[KD-7F3A] 2026-11-20 Use apsw** - stock builds cannot.", "- **[LL-0001] T**",
+    "  Evidence: verified, commit 3f9c2e1",
+    "- **[KD-7F3A]**", "* **[RC-00ZZ] 2026-11-21 标题** — 正文", "-", "- ", "-\t- x", "\ufeff", "\x0c",
+    "a\u2028b", "\x00", "a\x0bb",
     "<agent-home>", "<<<<<<< HEAD", ">>>>>>> main", "trailing  ", "\\", "&amp;", "\u3000",
 )  # fmt: skip
 _ENDS = ("\n", "\n", "\n", "\r\n", "\r")
@@ -50,7 +56,7 @@ def lines(min_words: int = 1, max_words: int = 12) -> st.SearchStrategy[str]:
 
 def wild_texts() -> st.SearchStrategy[str]:
     """Any text that UTF-8 can hold, with every kind of line end and control character."""
-    return st.text(st.characters(exclude_categories=("Cs",))) | st.text("\r\n\t -*#`>[]()|=~<!\\a\ufeff\u2028\x0c\x00")
+    return st.text(st.characters(codec="utf-8")) | st.text("\r\n\t -*#`>[]()|=~<!\\a\ufeff\u2028\x0c\x00")
 
 
 @st.composite
@@ -66,12 +72,12 @@ def dates() -> st.SearchStrategy[str]:
     return st.dates(date(2020, 1, 1), date(2035, 12, 31)).map(date.isoformat)
 
 
-def entry_ids(prefixes: tuple[str, ...] = tuple(rule.prefix for rule in SECTIONS)) -> st.SearchStrategy[str]:
+def entry_ids(prefixes: tuple[str, ...] = _PREFIXES) -> st.SearchStrategy[str]:
     return st.builds("{}-{}".format, st.sampled_from(prefixes), st.text(ALPHABET, min_size=4, max_size=4))
 
 
 @st.composite
-def entries(draw: st.DrawFn, *, prefixes: tuple[str, ...] = tuple(rule.prefix for rule in SECTIONS)) -> Entry:
+def entries(draw: st.DrawFn, *, prefixes: tuple[str, ...] = _PREFIXES) -> Entry:
     """An entry as the pipeline makes one: not parsed from text, so it has no raw."""
     names = draw(st.lists(st.sampled_from(FIELDS), unique=True, max_size=3))
     values = st.sampled_from(("verified, commit 3f9c2e1", "fc-1#m4; fc-1#m6", "KD-2M0Q", "open", "用户"))
@@ -123,8 +129,10 @@ def documents(draw: st.DrawFn) -> tuple[str, SectionRule]:
 def session_ids() -> st.SearchStrategy[str]:
     """Names that tools and people give sessions, and names that try to be paths, marks or commands."""
     known = st.sampled_from((
-        "fc-1", "..", ".", "../../etc/passwd", "/abs", "a/b", "a\\b", "会议-1", "x" * 500, "会" * 500, "a`b", "a'b", "%2e%2e",
-        "a\nb", "a\rb", "a\r\r## x", "C:\\x", "~", "a~b", ".hidden", "a b", "a\u2028b", "9f2c1e5a-13a4-4a6b-9d3e-0f5c2b7a1d11",
+        "fc-1", "..", ".", "../../etc/passwd", "/abs", "a/b", "a\\b", "会议-1", "x" * 500, "会" * 500, "a`b",
+        "a'b", "%2e%2e",
+        "a\nb", "a\rb", "a\r\r## x", "C:\\x", "~", "a~b", ".hidden", "a b", "a\u2028b",
+        "9f2c1e5a-13a4-4a6b-9d3e-0f5c2b7a1d11",
         "-rf", "con", "a.jsonl", "a" * 178 + "%é",
     ))  # fmt: skip
     return known | st.text(min_size=1, max_size=300).filter(lambda text: bool(text.strip()))

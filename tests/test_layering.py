@@ -21,7 +21,13 @@ ALLOWED: dict[str, set[str]] = {
     "bench": {"guard", "agent_home", "recall", "assembler", "distill", "interfaces"},
 }
 #: Libraries that one package owns; elsewhere they would be a second way to do its work.
-OWNED = {"apsw": {"recall"}, "sqlite_vec": {"recall"}, "fastembed": {"recall"}, "onnxruntime": {"recall"}, "sqlite3": set[str]()}
+OWNED = {
+    "apsw": {"recall"},
+    "sqlite_vec": {"recall"},
+    "fastembed": {"recall"},
+    "onnxruntime": {"recall"},
+    "sqlite3": set[str](),
+}
 FILES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob("*.py"))
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES]
 
@@ -108,7 +114,9 @@ def test_no_module_imports_another_ones_private_name(path: Path) -> None:
     assert offenders == []
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if not m.startswith(("bench", "interfaces.cli.")) and "__main__" not in m])
+@pytest.mark.parametrize(
+    "module", [m for m in MODULES if not m.startswith(("bench", "interfaces.cli.")) and "__main__" not in m]
+)
 def test_all_is_there_and_names_what_exists(module: str) -> None:
     path = FILES[MODULES.index(module)]
     loaded = importlib.import_module(module)
@@ -197,9 +205,16 @@ def test_git_is_changed_only_by_history() -> None:
     found = set()
     for path, module in zip(FILES, MODULES, strict=True):
         for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1] in {"execute", "_run", "_with_git_lock", "run"}:
+            if isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1] in {
+                "execute",
+                "_run",
+                "_with_git_lock",
+                "run",
+            }:
                 words = {
-                    inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+                    inner.value
+                    for inner in ast.walk(node)
+                    if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
                 }
                 if words & changing:
                     found.add(module)
@@ -214,10 +229,18 @@ def test_every_way_to_write_that_is_named_is_still_there() -> None:
 
 def test_the_scan_sees_every_kind_of_write(tmp_path: Path) -> None:
     lines = [
-        'open("x", "w")', 'open("x", mode="a")', 'path.open("ab+")', "path.open(mode)", 'path.write_text("x")', "a.replace(b)",
+        'open("x", "w")', 'open("x", mode="a")',
+        'path.open("ab+")', "path.open(mode)", 'path.write_text("x")', "a.replace(b)",
         "os.replace(a, b)", "path.unlink()", 'io.open("x", "r+")', "shutil.move(a, b)",
     ]  # fmt: skip
-    harmless = ['open("x")', "path.open()", 'path.open("rb")', 'text.replace("a", "b")', "path.read_text()", 'print("w")']
+    harmless = [
+        'open("x")',
+        "path.open()",
+        'path.open("rb")',
+        'text.replace("a", "b")',
+        "path.read_text()",
+        'print("w")',
+    ]
     file = tmp_path / "x.py"
     file.write_text("\n".join(lines + harmless))
     assert [line for line, _ in writes(file)] == list(range(1, len(lines) + 1))

@@ -1,4 +1,4 @@
-"""The generated lists of documents and projects are functions of the folders, and tell nobody of what is closed to them."""
+"""The lists of documents and projects are functions of the folders, and tell nobody of what is closed to them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from tests.strategies import markdown_texts, memories, wild_texts
 
 MARKER = "<" + "agent-home" + ">"
 OURS = "<<<<<<< HEAD"
+PARTED = [(3, "conflict-marker"), (5, "conflict-marker"), (7, "conflict-marker")]
 #: Text of MEMORY.md, and the (line, rule) of everything that is wrong with it.
 BROKEN = {
     "fine": ("# M\n\n## Key Decisions\n\n- **[KD-0001] 2026-11-20 T** - b\n  Evidence: verified\n", []),
@@ -36,7 +37,9 @@ BROKEN = {
     "indented": ("## Key Decisions\n\n  - **[KD-0001] a**\n", [(3, "malformed-entry")]),
     "indented to code": ("## Key Decisions\n\n    - **[KD-0001] a**\n", [(3, "malformed-entry")]),
     "inside another": ("## Key Decisions\n\n- **[KD-0001] a**\n  - **[KD-0002] b**\n", [(4, "malformed-entry")]),
-    "no entry meant": ("## Key Decisions\n\n- [link](https://example.org)\n- [todo] x\n- [docs] y\n- [x] done\n- **[link](x)**\n", []),
+    "no entry meant": (
+        "## Key Decisions\n\n- [link](https://example.org)\n- [todo] x\n- [docs] y\n- [x] done\n- **[link](x)**\n", [],
+    ),
     "date that does not exist": ("## Key Decisions\n\n- **[KD-0001] 2026-02-30 a**\n", [(3, "bad-date")]),
     "date in another form": ("## Key Decisions\n\n- **[KD-0001] 2026/2/3 a**\n", [(3, "bad-date")]),
     "fence": ("# M\n\ntext\n\n```python\n# x\n", [(5, "unclosed-fence")]),
@@ -49,9 +52,10 @@ BROKEN = {
     "marker": (f"# M\n\ntwo\nlines {MARKER}\n", [(4, "forged-marker")]),
     "marker in a comment": ("a\n\n<!-- agent-home x -->\n", [(3, "forged-marker")]),
     "chat token": ("a\n\n- b\n- <|im_start|>\n", [(4, "forged-marker")]),
-    "conflict": (f"# M\n\n{OURS}\na\n=======\nb\n>>>>>>> main\n", [(3, "conflict-marker"), (5, "conflict-marker"), (7, "conflict-marker")]),
-    "conflict over entries": (f"## Key Decisions\n\n{OURS}\n- **[KD-0001] a**\n=======\n- **[KD-0002] b**\n>>>>>>> main\n",
-                              [(3, "conflict-marker"), (5, "conflict-marker"), (7, "conflict-marker")]),
+    "conflict": (f"# M\n\n{OURS}\na\n=======\nb\n>>>>>>> main\n", PARTED),
+    "conflict over entries": (
+        f"## Key Decisions\n\n{OURS}\n- **[KD-0001] a**\n=======\n- **[KD-0002] b**\n>>>>>>> main\n", PARTED,
+    ),
     "seven signs under a heading": ("Heading\n=======\n\ntext\n", []),
     "marks in a code block": (f"```\n{OURS}\n{MARKER}\n##x\n- **[kd-1] x**\n```\n", []),
     "control character": ("a\nb\x07c\n", [(2, "control-character")]),

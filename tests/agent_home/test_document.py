@@ -12,10 +12,14 @@ from agent_home.entry import SECTIONS, Entry, SectionRule
 from tests.strategies import documents, entries, markdown_texts, memories, wild_texts
 
 HARD = (
-    "", "\n", "\r", "\r\n", "\n\r", "a\rb\r\nc\n", "\ufeff# Memory\n", "a\x0cb\n", "a\u2028b\n# no heading\u2028# nor this\n", "\x00\n",
-    "```\nnever closed\n# no heading\n", "~~~\n```\n~~~\n", "- a\n  - b\n    - c\n\n  d\n", "1. a\n2. b\n", "| a |\n|---|\n| b |\n",
-    "---\nname: x\n---\n# H\n", "---\n\n# H\n\n---\n", "---\nnever closed\n", "Title\n=====\n\nSub\n---\n", "[a]: /x\n[b]: /y\ntext\n",
-    "> - **[KD-7F3A] T**\n", "- \n-\n- x\n", "<!-- a\n\nb -->\n", "<div>\n\n</div>\n", "text\n- item\nlazy\n", "    code\n\n\n    code\n",
+    "", "\n", "\r", "\r\n", "\n\r", "a\rb\r\nc\n", "\ufeff# Memory\n", "a\x0cb\n",
+    "a\u2028b\n# no heading\u2028# nor this\n", "\x00\n",
+    "```\nnever closed\n# no heading\n", "~~~\n```\n~~~\n", "- a\n  - b\n    - c\n\n  d\n", "1. a\n2. b\n",
+    "| a |\n|---|\n| b |\n",
+    "---\nname: x\n---\n# H\n", "---\n\n# H\n\n---\n", "---\nnever closed\n", "Title\n=====\n\nSub\n---\n",
+    "[a]: /x\n[b]: /y\ntext\n",
+    "> - **[KD-7F3A] T**\n", "- \n-\n- x\n", "<!-- a\n\nb -->\n", "<div>\n\n</div>\n", "text\n- item\nlazy\n",
+    "    code\n\n\n    code\n",
     "-\t- x\n\t\ty\n", "#\n##\n## ##\n", "\u3000\n\u3000x\n", "* a\n+ b\n- c\n", "a  \nb\\\nc", "- a\n\n\n\n- b\n\n\n",
 )  # fmt: skip
 

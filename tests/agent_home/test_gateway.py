@@ -85,9 +85,9 @@ def test_nothing_changed_is_no_commit(home: Home, git: Git, now: datetime) -> No
 
 def test_an_error_in_the_block_writes_nothing(home: Home, git: Git, now: datetime) -> None:
     before = git("rev-parse", "HEAD"), (home.root / "MEMORY.md").read_bytes()
-    with pytest.raises(ZeroDivisionError), transaction(home, actor="test", message="m", now=now) as edits:
+    with pytest.raises(KeyError), transaction(home, actor="test", message="m", now=now) as edits:  # noqa: PT012
         edits.write("MEMORY.md", "gone")
-        _ = 1 / 0
+        raise KeyError
     assert (git("rev-parse", "HEAD"), (home.root / "MEMORY.md").read_bytes()) == before
 
 
@@ -151,14 +151,18 @@ def test_ids_are_unique_over_live_and_archived_entries_and_the_transaction(home:
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/config", ".git/hooks/post-commit", ".memory/index.db", "./.git/config", "Knowledge/../.git/config", ".GIT/config",
+        ".git/config", ".git/hooks/post-commit", ".memory/index.db", "./.git/config",
+        "Knowledge/../.git/config", ".GIT/config",
         "Knowledge/.git/config", "../x.md", "/etc/x.md", "./MEMORY.md", "Knowledge//a.md", "", ".", "a\0b.md",
     ],
 )  # fmt: skip
 def test_what_is_not_memory_or_not_spelled_the_one_way_is_refused(home: Home, now: datetime, path: str) -> None:
-    with pytest.raises(ValueError, match="."), transaction(home, actor="test", message="m", now=now) as edits:
+    with (
+        pytest.raises(ValueError, match=r"not memory|named|leads out"),
+        transaction(home, actor="test", message="m", now=now) as edits,
+    ):
         edits.write(path, "x\n")
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"not memory|named|leads out"):
         gateway.append_rows(home, path, lambda: [{"content": "x"}], screened=["content"], source="user", actor="test")
 
 
@@ -233,7 +237,7 @@ def test_a_file_changed_outside_during_the_write_is_left_alone(
 
     monkeypatch.setattr(gateway, "_stage", stage)
     head, memory = git("rev-parse", "HEAD"), (home.root / "MEMORY.md").read_bytes()
-    with (
+    with (  # noqa: PT012 - the error comes at the end of the block
         pytest.raises(Changed, match=r"USER\.md") as caught,
         transaction(home, actor="t", message="m", now=now) as edits,
     ):
@@ -382,9 +386,11 @@ def test_a_guard_that_cannot_run_stops_the_write(
 
 def test_settings_that_the_guard_holds_back_are_refused(home: Home, now: datetime) -> None:
     before = (home.root / "agent.toml").read_text()
-    with pytest.raises(GuardRefused, match="nothing was written"):
-        with transaction(home, actor="test", message="m", source="web", now=now) as edits:
-            edits.write("agent.toml", edits.text("agent.toml") + f"# {ATTACK}\n")
+    with (
+        pytest.raises(GuardRefused, match="nothing was written"),
+        transaction(home, actor="test", message="m", source="web", now=now) as edits,
+    ):
+        edits.write("agent.toml", edits.text("agent.toml") + f"# {ATTACK}\n")
     assert (home.root / "agent.toml").read_text() == before
 
 
@@ -421,11 +427,12 @@ def test_a_problem_that_was_there_stops_no_other_edit_but_one_more_is_refused(ho
 def test_an_entry_that_an_unclosed_block_would_swallow_is_refused(home: Home, now: datetime) -> None:
     path = home.root / "MEMORY.md"
     path.write_text("# Memory\n\n## Notes\n\n<!-- never closed\n")
-    with pytest.raises(DocumentInvalid, match="unclosed-comment"):
-        with transaction(home, actor="test", message="m", now=now) as edits:
-            edits.write(
-                "MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", Entry(id="KD-0001", title="T"))
-            )
+    entry = Entry(id="KD-0001", title="T")
+    with (
+        pytest.raises(DocumentInvalid, match="unclosed-comment"),
+        transaction(home, actor="test", message="m", now=now) as edits,
+    ):
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
     with transaction(home, actor="test", message="m", now=now) as edits:
         edits.write("MEMORY.md", edits.text("MEMORY.md").replace("## Notes\n", "## Notes\n\nabove it\n"))
     assert edits.outcome.commit
@@ -575,7 +582,6 @@ def test_a_git_lock_that_stays_is_a_clear_error_and_the_next_write_catches_up(
     assert git("log", "-2", "--format=%s").splitlines() == ["Add U", "Add T"]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="POSIX")
 def test_a_home_that_cannot_be_written_is_an_error_with_an_exit_code(
     home: Home, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,8 @@
-"""Writers that are killed: what was acknowledged is there, what was not is whole or absent, and the next one goes on."""
+"""Writers that are killed: what was acknowledged is there, the rest is whole or absent, and the next one goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -98,7 +100,8 @@ print("acknowledged", flush=True)
 #: Steps after which the transaction will happen, however the writer ended.
 PROMISED = (
     "after the redo record", "before the first rename", "after the first rename", "after the second rename",
-    "before the removed file's staging goes", "before git add", "after git add", "before git commit", "after git commit",
+    "before the removed file's staging goes", "before git add", "after git add", "before git commit",
+    "after git commit",
     "before the audit line", "before the redo record is removed",
 )  # fmt: skip
 LOST = ("before staging", "after staging one file", "after staging two files", "before the redo record")
@@ -114,10 +117,8 @@ def start(script: str, *arguments: str, **environment: str) -> subprocess.Popen[
 
 def kill(process: subprocess.Popen[str]) -> str:
     """Kill the group; what the process had acknowledged."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     return process.communicate()[0]
 
 
@@ -129,7 +130,7 @@ class Reader:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._loop)
 
-    def __enter__(self) -> Reader:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -178,7 +179,7 @@ def test_eight_processes_at_once_lose_nothing(home: Home, git: Git) -> None:
 def test_eight_processes_killed_at_random_lose_nothing_that_was_acknowledged(
     home: Home, git: Git, add_entry: AddEntry
 ) -> None:
-    chance = random.Random(20261121)
+    chance = random.Random(20261121)  # noqa: S311
     acknowledged: set[str] = set()
     started, kills = 0, 0
     with Reader(home.root / "MEMORY.md") as reader:
@@ -259,7 +260,8 @@ def _killed_inside_git(home: Home, tmp_path: Path, moment: str, nth: int = 1) ->
     bin_.mkdir()
     lock = "" if moment.startswith("pre-commit") else f'touch "{home.root}/.git/{moment}"'
     (bin_ / "git").write_text(
-        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = commit ]; then {lock or ":"}; kill -9 0; fi; done\nexec "{real}" "$@"\n'
+        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = commit ]; then {lock or ":"}; kill -9 0; fi; done\n'
+        f'exec "{real}" "$@"\n'
     )
     (bin_ / "git").chmod(0o755)
     process = start(WRITER, str(home.root), "w", str(nth), PATH=f"{bin_}{os.pathsep}{os.environ['PATH']}")
@@ -281,7 +283,11 @@ def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kep
     (kept,) = (home.machine / "recovered").iterdir()
     assert "doomed" in kept.read_text()
     assert (home.root / "Projects/p/PROJECT.md").read_text() == "# Doomed\n"
-    assert git("log", "--format=%s").splitlines()[:3] == ["Add next", "Record edits made by hand in MEMORY.md", "Doomed"]
+    assert git("log", "--format=%s").splitlines()[:3] == [
+        "Add next",
+        "Record edits made by hand in MEMORY.md",
+        "Doomed",
+    ]
     assert "MEMORY.md" not in git("show", "--format=", "--name-only", "HEAD~2")
 
 

@@ -37,7 +37,9 @@ def test_the_life_of_an_entry_is_told_in_order(home: Home, git: Git, now: dateti
     ]
     final = line.replace("- b", "- c").replace("unverified", "verified")
     commits.append(change(home, now, "s4", MEMORY=(final, ""), Archive__M=("", f"## Key Decisions\n\n{final}")))
-    commits.append(change(home, now, "s5", MEMORY=("## Key Decisions\n\n", f"## Key Decisions\n\n{final}"), Archive__M=(final, "")))
+    commits.append(
+        change(home, now, "s5", MEMORY=("## Key Decisions\n\n", f"## Key Decisions\n\n{final}"), Archive__M=(final, ""))
+    )
     commits.append(change(home, now, "s6", MEMORY=(final, "")))
     events = history.entry_history(home.root, "KD-7F3A")
     assert [event.commit for event in events] == commits
@@ -56,19 +58,26 @@ def test_an_edit_by_hand_below_the_first_line_is_told(home: Home, add_entry: Add
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace("unverified", "verified"))
     add_entry("Other")
-    assert [(e.action, e.actor) for e in history.entry_history(home.root, "KD-7F3A")] == [("added", "test"), ("changed", "by hand")]
+    assert [(e.action, e.actor) for e in history.entry_history(home.root, "KD-7F3A")] == [
+        ("added", "test"),
+        ("changed", "by hand"),
+    ]
 
 
 @pytest.mark.parametrize("entry_id", ["KD-0000", "", ".*", "KD-7F3A.*", "--all", "KD-....", "x\0y"])
-def test_an_id_that_nobody_has_and_what_is_no_id_have_no_history(home: Home, add_entry: AddEntry, entry_id: str) -> None:
+def test_an_id_that_nobody_has_and_what_is_no_id_have_no_history(
+    home: Home, add_entry: AddEntry, entry_id: str
+) -> None:
     add_entry("T")
     assert history.entry_history(home.root, entry_id) == []
 
 
 def test_a_person_s_git_configuration_does_not_change_what_is_read(home: Home, git: Git, add_entry: AddEntry) -> None:
     for name, value in (
-        ("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("color.ui", "always"), ("log.showSignature", "true"),
-        ("core.pager", "false"), ("status.short", "true"), ("diff.renames", "copies"), ("core.quotePath", "true"), ("commit.verbose", "true"),
+        ("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("color.ui", "always"),
+        ("log.showSignature", "true"),
+        ("core.pager", "false"), ("status.short", "true"), ("diff.renames", "copies"), ("core.quotePath",
+        "true"), ("commit.verbose", "true"),
         ("commit.gpgsign", "true"), ("core.autocrlf", "true"), ("log.date", "relative"), ("trailer.separators", "#"),
     ):  # fmt: skip
         git("config", name, value)

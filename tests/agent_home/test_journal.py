@@ -37,7 +37,11 @@ def test_a_rendered_closing_is_read_back_and_is_the_only_one(closing: Closing, b
     (found,) = parse_closings(text, "2026-11-20")
     assert facts(found) == facts(closing)
     assert found.title == (" ".join(closing.title.split()) or "Session")
-    assert (found.line, found.anchor, found.address) == (3, closing.anchor, f"DailyActivity/2026-11-20.md#{closing.anchor}")
+    assert (found.line, found.anchor, found.address) == (
+        3,
+        closing.anchor,
+        f"DailyActivity/2026-11-20.md#{closing.anchor}",
+    )
 
 
 @given(st.lists(st.tuples(made(), lines()), max_size=5))
@@ -95,7 +99,11 @@ def test_the_watermark_is_the_closing_that_reaches_furthest_on_whatever_day(home
     assert (furthest.end, furthest.date, furthest.line) == (250, "2026-11-19", 1)
     assert watermark(home, "c") is None
     assert watermark(home, "a", since="2026-11-22") is None
-    assert [closing.date for closing in closings(home, since="2026-11-20")] == ["2026-11-20", "2026-11-20", "2026-11-21"]
+    assert [closing.date for closing in closings(home, since="2026-11-20")] == [
+        "2026-11-20",
+        "2026-11-20",
+        "2026-11-21",
+    ]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)

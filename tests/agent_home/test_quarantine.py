@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from agent_home.home import Home
 from agent_home.quarantine import Quarantined, hold_back, waiting
 

@@ -95,7 +95,7 @@ JSONISH = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from([f for f in Sample.__dataclass_fields__]), JSONISH))
+@given(st.dictionaries(st.sampled_from(list(Sample.__dataclass_fields__)), JSONISH))
 def test_whatever_a_table_holds_the_result_is_settings_or_a_settings_error(table: dict[str, Any]) -> None:
     try:
         read = read_table(Sample, table, "here")

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hypothesis import given
@@ -110,7 +110,7 @@ class _HalfFull:
         self.room -= done
         return int(done)
 
-    def __enter__(self) -> _HalfFull:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

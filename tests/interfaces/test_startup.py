@@ -8,7 +8,18 @@ import sys
 
 import pytest
 
-SLOW = {"onnxruntime", "fastembed", "numpy", "git", "apsw", "sqlite_vec", "onnx", "tokenizers", "watchdog", "markdown_it"}
+SLOW = {
+    "onnxruntime",
+    "fastembed",
+    "numpy",
+    "git",
+    "apsw",
+    "sqlite_vec",
+    "onnx",
+    "tokenizers",
+    "watchdog",
+    "markdown_it",
+}
 HELP = """
 import json, sys
 from interfaces.cli import main
