@@ -348,11 +348,10 @@ RULES: tuple[InjectionRule, ...] = (
         "system-note",
         "override",
         _SOFT,
-        "system:|developer:|important|<information>|new instructions|todo:|system note|admin:",
+        "system:|developer:|important|<information>|new instructions|system note|admin:",
         r"(?:^|[\n.:!] ?)\s{0,4}(?:system|developer|admin(?:istrator)?)\s?: ?(?:you|from now|ignore"
         r"|override|new|approve|the assistant)\b|<information>\s"
-        r"|\bimportant message (?:from|for) (?:me|you|the|all)\b|\bnew instructions?\s?:|\bimportant!{2,}"
-        r"|^todo: \w",
+        r"|\bimportant message (?:from|for) (?:me|you|the|all)\b|\bnew instructions?\s?:|\bimportant!{2,}",
     ),
     InjectionRule(
         "override-soft",
@@ -379,13 +378,25 @@ RULES: tuple[InjectionRule, ...] = (
         r"|(?:your|you were) (?:told|given))\b",
     ),
     InjectionRule(
+        "instruction-request",
+        "exfiltration",
+        _SOFT,
+        "instructions|directives|system message|ruleset",
+        r"\b(?:repeat|return|format|convert|explain|output|translate|list|rephrase|recite|print|show|reveal|clarify"
+        r"|summari[sz]e|include|rap about|tell me)s?\b[^.!?\n]{0,30}?\b(?:all|your|the|any|prior|previous|other)"
+        r"(?: of)?(?: the| your)?(?: prior| previous| original| starting| other)? (?:instructions?|directives"
+        r"|system message"
+        r"|ruleset)(?: (?:so far|with which|prior|above|as|in|and|or|to make|received|you)\b|\s{0,2}(?:[.!?]|$))",
+    ),
+    InjectionRule(
         "access-granted",
         "override",
         _SOFT,
-        "access granted|access code|untrusted user input|access denied",
+        "access grant|access code|user input|access denied|end user|password",
         r"\baccess (?:is )?granted\b|\b(?:correct|valid|entered|input|true|real) access code\b"
         r"|\baccess code (?:is|was|has been) (?:correct|valid|entered|accepted|input)"
-        r"|\bend (?:of )?(?:untrusted )?user input\b",
+        r"|\bend (?:of )?(?:untrusted )?user (?:input|ambiguity)\b|\baccess grant\b"
+        r"|^\W{0,4}(?:the )?(?:correct|accurate|right|valid) (?:password|access|passcode)\W{0,4}$",
     ),
     InjectionRule(
         "role-play",

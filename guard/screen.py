@@ -1,8 +1,9 @@
 """The gate: one function that every text passes before it becomes memory, a record or a prompt.
 
-Order: size, structure and hidden characters on the raw text, then secrets, injection and personal data on every
-reading of it (``guard.canonical``). What has to go is replaced, and the result is screened again until nothing more
-has to go, so that taking something out can never complete an attack or a secret, and screening twice changes nothing.
+Order: size, structure and hidden characters on the raw text, then secrets, injection, personal data and, of strangers'
+text, requests on every reading of it (``guard.canonical``). What has to go is replaced, and the result is screened
+again until nothing more has to go, so that taking something out can never complete an attack or a secret, and
+screening twice changes nothing.
 
 Pure and deterministic: no I/O, no clock, no randomness; any ``str`` is a valid input.
 """
@@ -19,6 +20,7 @@ from guard.invisible import find_invisible
 from guard.match import Edited, Match, apply, placeholder
 from guard.pii import find_pii
 from guard.policy import decide
+from guard.provenance import find_requests
 from guard.quotation import Quotations
 from guard.settings import GuardSettings
 from guard.structure import find_controls, find_forgery, find_markers, find_private
@@ -104,6 +106,8 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         yield from find_secrets(view, settings.rule_sets())
         yield from find_injection(view, quotations, soft=not source.trusted)
         yield from _personal(view, destination, settings)
+        if not (source.trusted or destination.record):
+            yield from find_requests(view)
 
 
 def _personal(view: Reading, destination: Destination, settings: GuardSettings) -> Iterator[Match]:
