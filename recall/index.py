@@ -119,7 +119,8 @@ def put_file(
     _update(conn, kept)
     _insert(conn, fresh, file, LAYER_CODES[layer])
     if fresh or gone or any(row.values[:-2] != _values(new)[:-2] for row, new in kept):
-        conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+        if old:
+            conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
         if cut.passages:
             body = index_text(group_text(cut.passages))
             conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))

@@ -14,7 +14,6 @@ Nothing under a name that begins with a dot is ever a passage: not ``.memory/``,
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 from collections import Counter
@@ -372,5 +371,5 @@ def _lines(first: int, last: int) -> str:
 
 
 def _digest(*texts: str) -> bytes:
-    joined = json.dumps(texts, ensure_ascii=True)  # unambiguous, and lone surrogates survive
-    return hashlib.blake2b(joined.encode("ascii"), digest_size=16).digest()
+    joined = "".join(f"{len(text)}:{text}" for text in texts)  # with lengths, so that no two lists read alike
+    return hashlib.blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=16).digest()

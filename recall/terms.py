@@ -32,7 +32,8 @@ _CJK = (
 _RUN = re.compile(f"[{_CJK}]+")
 #: Format characters (zero width, direction marks), which would cut a word in two, and halves of surrogate pairs.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff]")
-_CAMEL = re.compile(r"\b\w*(?:[a-z][A-Z]|[A-Z]{2}[a-z])\w*")
+_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CAMEL = re.compile(rf"\b\w*(?:{_HUMP.pattern})\w*")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMPOUND = re.compile(r"\w+(?:[-_./:@#+\\]+\w+)*")
 _WORD = re.compile(r"[^\W_]+")
@@ -73,8 +74,10 @@ def index_text(text: str) -> str:
     """
     plain = _plain(text)
     paired = plain if plain.isascii() else _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], tail=True))} ", plain)
+    if not _HUMP.search(paired):  # most texts have no such name, and looking for a hump is quick
+        return paired
     parts = [part for name in _CAMEL.findall(paired) for part in _CAMEL_PART.findall(name)]
-    return f"{paired} {' '.join(parts)}" if parts else paired
+    return f"{paired} {' '.join(parts)}"
 
 
 def question(text: str, *, limit: int = 64) -> Question:
