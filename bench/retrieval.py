@@ -216,7 +216,7 @@ def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
 
 def _rates(words: SyncReport, vectors: SyncReport, single: float, *, cached: bool) -> str:
     rate = words.added / words.seconds
-    line = f"words: {rate:.0f} passages a second, read and cut and written; single inserts alone: {single:.0f} texts a second"
+    line = f"words: {rate:.0f} passages a second, reading included; single inserts alone: {single:.0f} texts a second"
     if vectors.embedded and not cached:
         line += f"; vectors: {vectors.embedded / vectors.seconds:.0f} a second"
     return line
