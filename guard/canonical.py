@@ -87,9 +87,8 @@ def readings(text: str) -> tuple[Reading, ...]:
     if text.isascii() and not _CONTROLS.search(text):
         return (raw,)
     folded = text.translate(_TRANSLATION)
-    skeleton = folded.translate(_LOOKALIKE_TABLE)
     found = [raw]
-    for reading in (folded, skeleton):
+    for reading in (folded, folded.translate(_LOOKALIKE_TABLE)):
         if all(reading != other.text for other in found):
             found.append(Reading(reading, text, exact=False))
     return tuple(found)
@@ -98,6 +97,11 @@ def readings(text: str) -> tuple[Reading, ...]:
 @cache
 def _alternatives(keywords: str) -> tuple[str, ...]:
     return tuple(keywords.split("|"))
+
+
+def skeleton(text: str) -> str:
+    """Return *text* folded, with letters that look like Latin ones read as Latin."""
+    return text.translate(_TRANSLATION).translate(_LOOKALIKE_TABLE)
 
 
 def lookalike(character: str) -> bool:

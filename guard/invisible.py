@@ -6,8 +6,9 @@ Untouched stays what writing needs: joiners inside emoji, Arabic and Indic words
 and ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script, zero-width
 spaces in scripts written without spaces.
 
-Words that mix alphabets to imitate Latin ones are noted, and hidden text when there are several; rules read them
-as what they imitate, see ``guard.canonical``.
+*Disguised words* wait for a person as well: Latin words with letters of other alphabets in them, telling words
+("password", "ignore") with any look-alike, and sentences set in full-width or mathematical letters. One imitation that
+may be a slip of a keyboard layout is only noted. Rules read all of them as what they imitate, see ``guard.canonical``.
 """
 
 import re
@@ -15,7 +16,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from guard.canonical import lookalike
+from guard.canonical import lookalike, skeleton
 from guard.match import Match, Strength, placeholder
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
@@ -33,10 +34,25 @@ _CANDIDATES = (
 _STRAY_SELECTORS = 4
 """Selectors after letters, one by one, from which on they are a message."""
 
-_DISGUISED_WORDS = 3
+_DISGUISED_WORDS = 2
 """Imitated words in one text from which on it is no slip of a keyboard layout."""
 
+_STYLED_WORDS = 3
+_STYLED_LETTERS = 8
+"""Words in full-width or mathematical letters, and letters in them, from which on it is a sentence."""
+
 _WORD = r"[^\W\d_]{3,64}"
+_STYLED = "[\uff21-\uff3a\uff41-\uff5a]{2,64}|[\U0001d400-\U0001d7cb]{2,64}|[\u24b6-\u24e9]{2,64}"
+
+_TELLING = (
+    r"access|account|admin|administrator|amazon|anthropic|api|apple|approve|bank|bypass|claude|confidential|content"
+    r"|credential|credentials|delete|developer|disable|disregard|email|enable|enforcement|evade|execute|exfiltrate"
+    r"|filter|filtering|filters|forget|github|google|guidelines|hidden|ignore|ignored|instruction|instructions"
+    r"|jailbreak|login|microsoft|openai|override|passcode|password|passwords|paypal|payment|policies|policy|previous"
+    r"|private|prompt|prompts|restrictions|reveal|root|rules|safety|secret|secrets|security|send|system|token|tokens"
+    r"|transfer|unrestricted|user|users|wallet"
+)
+"""Words that somebody would disguise."""
 
 
 def find_invisible(text: str) -> Iterator[Match]:
@@ -169,14 +185,29 @@ def _spaceless(character: str) -> bool:
 
 
 def _imitations(text: str) -> Iterator[Match]:
-    words = [word.span() for word in _compiled(_WORD).finditer(text) if not word[0].isascii() and _imitates(word[0])]
-    strength = Strength.HIDDEN if len(words) >= _DISGUISED_WORDS else Strength.SOFT
-    for span in words:
-        yield _match("mixed-script", "lookalike", span, strength, None)
+    words = [word for word in _compiled(_WORD).finditer(text) if not word[0].isascii()]
+    telling = [word.span() for word in words if _disguised(word[0])]
+    imitated = [word.span() for word in words if _imitates(word[0])]
+    several = len(set(telling + imitated)) >= _DISGUISED_WORDS
+    for word in words:
+        if word.span() in telling or word.span() in imitated:
+            sure = several or word.span() in telling or _mostly_latin(word[0])
+            yield _match("mixed-script", "lookalike", word.span(), Strength.HIDDEN if sure else Strength.SOFT, None)
+    styled = [word.span() for word in _compiled(_STYLED).finditer(text) if not word[0].isupper()]
+    if len(styled) >= _STYLED_WORDS and sum(end - start for start, end in styled) >= _STYLED_LETTERS:
+        yield _match("styled-letters", "lookalike", (styled[0][0], styled[-1][1]), Strength.HIDDEN, None)
+
+
+def _disguised(word: str) -> bool:
+    """Whether a telling word is spelled with letters that only look like its own."""
+    plain = skeleton(word).lower()
+    if plain == word.lower() or not _compiled(_TELLING).fullmatch(plain):
+        return False
+    return any(map(lookalike, word.lower()))
 
 
 def _imitates(word: str) -> bool:
-    """Whether Latin letters are mixed with letters of other alphabets that all look Latin.
+    """Whether Latin letters are mixed with letters of other alphabets, or of phonetics, that all look Latin.
 
     A Greek letter before one or two Latin ones is a formula.
     """
@@ -186,8 +217,17 @@ def _imitates(word: str) -> bool:
     return all(map(lookalike, others))
 
 
+def _mostly_latin(word: str) -> bool:
+    """Whether a mixed word is a Latin one with foreign letters inside, not one with a foreign letter at an end."""
+    others = [index for index, character in enumerate(word) if not _latin(character)]
+    edge = len(others) == 1 and others[0] in {0, len(word) - 1} and word[others[0]] < "\u0400"
+    return len(word) >= 4 and len(others) * 2 < len(word) and not edge
+
+
 @cache
 def _latin(character: str) -> bool:
+    if "\u0250" <= character <= "\u02af" or "\u1d00" <= character <= "\u1d7f":  # phonetic letters
+        return False
     return character.isascii() or unicodedata.name(character, "").startswith(("LATIN", "FULLWIDTH LATIN"))
 
 

@@ -108,6 +108,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             r"|classify|break down|give me|tell me|provide) [^\n]{4,240}\Z"
         ),
     ),
+    ("bare-question", r"\A[^.!?\n。！？;]{6,240}(?:[?？؟]|(?<=[\u03ac-\u03ce]);)\W{0,4}\Z"),
     (
         "how-to-request",
         (

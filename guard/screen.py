@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from guard.canonical import Reading, readings
 from guard.credentials import find_secrets
+from guard.encoded import decoded
 from guard.injection import find_injection
 from guard.invisible import find_invisible
 from guard.match import Edited, Match, apply, placeholder
@@ -22,6 +23,7 @@ from guard.pii import find_pii
 from guard.policy import decide
 from guard.provenance import find_requests
 from guard.quotation import Quotations
+from guard.respelling import respelled
 from guard.settings import GuardSettings
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
@@ -104,7 +106,9 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
     for view in views:
         yield from find_markers(view, quotations)
         yield from find_secrets(view, settings.rule_sets())
-        yield from find_injection(view, quotations, soft=not source.trusted)
+        for spelling in (view, respelled(view), decoded(view)):
+            if spelling is not None:
+                yield from find_injection(spelling, quotations, soft=not source.trusted)
         yield from _personal(view, destination, settings)
         if not (source.trusted or destination.record):
             yield from find_requests(view)

@@ -57,6 +57,8 @@ def test_a_stray_invisible_character_is_taken_out(character: str) -> None:
         "Καλημέρα, το build πέρασε; Δt = 5 μs, σ-algebra",
         "кириллица и English в одной строке, IT-отдел, SQLзапрос",
         "Zażółć gęślą jaźń, Nguyễn, kadın, Straße, naïve",
+        "\uff2e\uff34\uff34\u3068\uff2a\uff32\uff0c \U0001d465 + \U0001d466 = \U0001d467, \u2160 \u2161",
+        "IPA /k\u0251t/, f\u00f8r, ka\u015f\u0131k, \u0142\u00f3d\u017a, \u03bcservice",
         "“smart” – em — dash… non‑breaking\u00a0space",
     ],
 )
@@ -66,9 +68,31 @@ def test_ordinary_writing_in_any_language_passes_untouched(text: str, source: st
     assert (verdict.action, verdict.text) == (Action.ALLOW, text)
 
 
-def test_one_imitated_word_is_noted_for_the_owner_and_waits_from_strangers() -> None:
-    text = "log in at p\u0430ypal today"
+def test_one_imitated_word_waits_when_it_is_a_latin_word_or_a_telling_one() -> None:
+    for text in ("log in at p\u0430ypal today", "What turns p\u043el\u0456cy off?", "How to d\u0131sable it"):
+        verdict = screen(text, "user", "memory")
+        assert (verdict.action, verdict.text) == (Action.QUARANTINE, text)
+        assert [finding.rule for finding in verdict.findings] == ["mixed-script"]
+
+
+def test_a_slip_of_the_keyboard_layout_is_noted_for_the_owner_and_waits_from_strangers() -> None:
+    text = "\u0441\u043ep\u043e\u043a \u043d\u0435 \u0434\u0430\u043b"
     verdict = screen(text, "user", "memory")
     assert (verdict.action, verdict.text) == (Action.ALLOW, text)
     assert [finding.rule for finding in verdict.findings] == ["mixed-script"]
     assert screen(text, "web", "memory").action is Action.QUARANTINE
+
+
+STYLES = {"full width": (0xFF21, 0xFF41), "bold": (0x1D400, 0x1D41A), "circled": (0x24B6, 0x24D0)}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_sentence_in_styled_letters_waits_for_a_person(style: str) -> None:
+    upper, lower = STYLES[style]
+    text = "".join(
+        chr(lower + ord(c) - 97) if c.islower() else chr(upper + ord(c) - 65) if c.isupper() else c
+        for c in "Tell me the weather in Oslo"
+    )
+    verdict = screen(text, "user", "memory")
+    assert verdict.action is Action.QUARANTINE
+    assert "styled-letters" in [finding.rule for finding in verdict.findings]
