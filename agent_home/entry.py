@@ -25,6 +25,8 @@ __all__ = [
 
 #: Crockford's base 32: no I, L, O, U, so that an id survives being read aloud.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+#: An index line costs a dozen tokens or two; a whole sentence of Chinese would cost as much as the entry.
+INDEX_TITLE_CHARS = 48
 ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: Continuation lines ``  Name: value`` with one of these names are fields, all others are detail text.
 FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State")
@@ -106,9 +108,12 @@ class Entry:
 
     @property
     def index_line(self) -> str:
-        """The entry in one line of the progressive index."""
+        """The entry in one line of the progressive index, its title cut where it is long."""
         date = f" {self.date}" if self.date else ""
-        return f"- [{self.id}]{date} {self.title or self.body}".rstrip()
+        title = self.title or self.body
+        if len(title) > INDEX_TITLE_CHARS:
+            title = title[: INDEX_TITLE_CHARS - 1].rstrip() + "…"
+        return f"- [{self.id}]{date} {title}".rstrip()
 
     def changed(self, **changes: object) -> Entry:
         """A copy with *changes*; it will be rendered anew. Fields given as ``fields=`` replace all fields."""

@@ -116,12 +116,15 @@ def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
     """The guard's verdict on *text* from *source* for the file *path*.
 
     Raises:
-        GuardRefused: the guard cannot run; nothing may be written.
+        GuardRefused: the guard cannot run, or the text is too long to be read by it; nothing may be written.
     """
     try:
-        return screen(text, source, destination_of(path), settings=home.manifest.settings("guard", GuardSettings))
+        verdict = screen(text, source, destination_of(path), settings=home.manifest.settings("guard", GuardSettings))
     except GuardError as error:
         raise GuardRefused(path, f"it cannot run: {error}") from error
+    if any(finding.rule == "oversize" for finding in verdict.findings):  # unread, so quarantine could not keep it
+        raise GuardRefused(path, f"{len(text)} characters are more than it reads at once; split the text")
+    return verdict
 
 
 def destination_of(path: str) -> str:

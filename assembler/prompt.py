@@ -297,12 +297,15 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
 
 
 def _joined(draft: _Draft, budget_tokens: int) -> tuple[str, int]:
-    """The prompt and its tokens. Should parts ever cost more together than apart, the last part gives way."""
+    """The prompt and its tokens. Should parts ever cost more together than apart, the last part gives way.
+
+    The prefix, mostly the same from prompt to prompt, is counted apart from the rest: together they never cost more.
+    """
     while True:
-        text = "".join([OPEN, *draft.stable, *draft.moving, CLOSE])
-        tokens = draft.count(text)
+        prefix, rest = "".join([OPEN, *draft.stable]), "".join([*draft.moving, CLOSE])
+        tokens = _whole(draft.settings.vocabulary, prefix) + draft.count(rest)
         if tokens <= budget_tokens:
-            return text, tokens
+            return prefix + rest, tokens
         gone = (draft.moving or draft.stable).pop()
         draft.degraded.append(f"a part of {draft.count(gone)} tokens was left out: over the budget")
 

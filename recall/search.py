@@ -278,12 +278,13 @@ def _vectors(conn: apsw.Connection, query: str, embedder: Embedder, scope: _Scop
     where, values = _vector_filter(scope)
     found: dict[str, dict[int, float]] = {}
     whole: dict[int, float] = {}
-    for leg_name, table in (("vector", "vectors"), ("window", "windows")):
+    turns_wanted = scope.layers is None or _SESSIONS in scope.layers  # nothing else has neighbours
+    for leg_name, table in (("vector", "vectors"), *((("window", "windows"),) if turns_wanted else ())):
         sql = f"SELECT passage, layer, 1.0 - distance FROM {table} WHERE embedding MATCH ? AND k = ? {where}"  # noqa: S608
         rows = schema.rows(conn, sql, (vector, min(limit, _MAX_NEIGHBOURS), *values))
         found[leg_name] = {passage: score for passage, _, score in rows}
         whole |= {passage: score for passage, layer, score in rows if layer != _SESSIONS}
-    found["window"] |= whole  # what has no neighbours is its own window
+    found.setdefault("window", {}).update(whole)  # what has no neighbours is its own window
     return _Leg(scores=found)
 
 

@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from guard import GuardSettings
+
 from ..transcript import Message
 from .injected import strip_injected
 
@@ -24,6 +26,8 @@ __all__ = ["Batch", "Parsed", "file_lines", "json_rows", "label", "timestamp"]
 
 #: A longer line is not read: no message is that long, and parsing one takes several times its size in memory.
 MAX_LINE_BYTES = 32 * 1024 * 1024
+#: A longer message would not be screened, so it is not stored either; it stays in the file that it came from.
+MAX_CONTENT_CHARS = GuardSettings().max_document_chars
 _BOM = b"\xef\xbb\xbf"
 _UNSTORABLE = re.compile(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -66,6 +70,9 @@ class Batch:
         content, removed = strip_injected(said)
         if not content.strip():
             self.skipped["injected" if removed else "empty"] += 1
+            return
+        if len(content) > MAX_CONTENT_CHARS:
+            self.skipped["too-long"] += 1
             return
         session = _storable(message.session)
         name = _storable(message.id)

@@ -19,7 +19,7 @@ from agent_home.document import parse
 from agent_home.entry import Entry, parse_entry
 from agent_home.errors import Changed, DocumentInvalid, GuardRefused, HistoryError
 from agent_home.gateway import transaction
-from agent_home.home import Home
+from agent_home.home import MEMORY, Home
 from agent_home.quarantine import waiting
 from guard import GuardError
 from interfaces.cli.frame import exit_code
@@ -507,7 +507,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from agent_home.gateway import transaction
-from agent_home.home import Home
+from agent_home.home import MEMORY, Home
 from interfaces.cli.frame import exit_code
 try:
     with transaction(Home(Path(sys.argv[1])), actor="child", message="m") as edits:
@@ -608,3 +608,11 @@ def test_a_parsed_entry_survives_the_gateway(home: Home, add_entry: AddEntry) ->
     (entry,) = parse((home.root / "MEMORY.md").read_text()).entries()
     assert parse_entry(entry.raw) == entry
     assert (entry.title, entry.body) == ("预算 *冻结*", "MEAGS 12 % — 三个项目")
+
+
+def test_a_text_too_long_for_the_guard_stops_the_write_instead_of_being_lost(home: Home) -> None:
+    before = (home.root / MEMORY).read_bytes()
+    with pytest.raises(GuardRefused, match="split the text"), transaction(home, actor="t", message="m") as edits:
+        edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("x" * 70_000 + "\n"))
+    assert (home.root / MEMORY).read_bytes() == before
+    assert not list(home.quarantine.glob("*"))

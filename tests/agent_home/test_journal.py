@@ -131,3 +131,18 @@ def test_headings_of_a_body_are_lowered_and_the_rest_stays() -> None:
     text = render_closing(_closing("a", "2026-11-20", 0, 1), "# One\n\ntext\n\n#### Four\n\n```\n# code\n```\n")
     assert [(b.level, b.title) for b in parse(text).blocks if b.kind == "heading"][1:] == [(3, "One"), (4, "Four")]
     assert "```\n# code\n```\n" in text
+
+
+def test_a_session_whose_name_the_guard_redacts_keeps_its_watermark(home: Home) -> None:
+    session = "138" + "0013" + "8000"
+    closing = Closing(
+        session=session, date="2026-11-20", time="10:00", title="t", first=1, last=2, start=0, end=90
+    )  # fmt: skip
+    with transaction(home, actor="t", message="m") as edits:
+        edits.write(closing.path, "# 2026-11-20\n\n" + render_closing(closing, "- said"))
+    text = (home.root / closing.path).read_text(encoding="utf-8")
+    assert session not in text
+    found = watermark(home, session)
+    assert found is not None
+    assert found.end == 90
+    assert watermark(home, "139" + "0013" + "8000") is None
