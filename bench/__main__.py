@@ -33,9 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.data.is_dir():
         print(f"no evaluation data in {options.data}; name its folder with --data", file=sys.stderr)
         return 2
-    print(
-        f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}")
     failed = 0
     for name in options.only or PARTS:
         module, extra = PARTS[name]
