@@ -18,7 +18,6 @@ from urllib.parse import quote, unquote
 
 from . import clock
 from .errors import DocumentInvalid
-from .gateway import append_rows
 from .home import Home
 from .quarantine import Quarantined
 
@@ -99,6 +98,8 @@ def append(
     if not session.strip():
         raise DocumentInvalid("sessions/", 0, "no-session", "a session needs a name that is not blank")
     fallback = _new_path(home, session, messages, now or clock.now())
+    from .gateway import append_rows  # a third of the time of a prompt, which only reads, would go into loading it
+
     written = append_rows(
         home,
         lambda: home.relative(session_path(home, session) or fallback),
