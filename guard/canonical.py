@@ -27,6 +27,9 @@ _FILLERS = frozenset({0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *ra
 # Combining marks of alphabetic scripts, which carry accents there and never a letter's identity.
 _ACCENTS = ((0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F))
 
+# Signs of typography: folding them would make a second reading of most texts, and no rule would read it otherwise.
+_KEPT = frozenset("…™℠№½¼¾²³¹ªº´¨¸¯")
+
 _LOOKALIKES = {
     # Cyrillic
     "а": "a", "в": "b", "с": "c", "ԁ": "d", "е": "e", "ҽ": "e", "һ": "h", "і": "i", "ј": "j", "к": "k", "ӏ": "l",
@@ -69,6 +72,12 @@ class Reading:
         for index, character in enumerate(self.source):
             offsets += [index] * len(_FOLDED[character])
         return offsets
+
+    @cached_property
+    def grams(self) -> frozenset[tuple[str, ...]]:
+        """Every three neighbouring characters of the lower-cased text."""
+        lowered = self.lowered
+        return frozenset(zip(lowered, lowered[1:], lowered[2:], strict=False))
 
     def mentions(self, keywords: str) -> bool:
         """Whether one of *keywords*, lower-case alternatives between bars, occurs in the text whatever its case."""
@@ -141,6 +150,9 @@ _TRANSLATION = _Translation()
 
 
 def _fold(character: str) -> Iterator[str]:
+    if character in _KEPT:
+        yield character
+        return
     for plain in unicodedata.normalize("NFKC", character):
         code = ord(plain)
         if invisible(code) or _accent(code):

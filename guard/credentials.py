@@ -1,8 +1,8 @@
-"""Secrets: credentials by their published formats, by the name they are assigned to, in prose, and once encoded.
+"""Secrets: credentials by their published formats, by the name they are assigned to, and in prose.
 
 Sets of rules run in this order: private key blocks, the bundled formats (``rules/providers.toml``), rule files the
 settings bring, generic rules. What was found first is not reported again. Only the secret is replaced, not the name
-before it; of a private key the whole block, of an encoded secret the whole run of code.
+before it; of a private key the whole block.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from functools import cache
 from importlib import resources
 
 from guard.canonical import Reading
-from guard.encoded import decoded
 from guard.generic import GENERIC
 from guard.gitleaks import rules_from_gitleaks
 from guard.match import Match, Strength, placeholder
@@ -29,19 +28,12 @@ def find_secrets(reading: Reading, loaded: tuple[RuleSet, ...] = ()) -> Iterator
     Raises:
         RuleError: a rule whose keyword occurs does not compile.
     """
-    yield from _plain_secrets(reading, loaded)
-    inner = decoded(reading)
-    if inner is not None:
-        yield from _plain_secrets(inner, loaded)
-
-
-def _plain_secrets(reading: Reading, loaded: tuple[RuleSet, ...]) -> Iterator[Match]:
     if reading.mentions("private key"):
         for start, end in _private_keys(reading.text):
             yield _match("private-key", "private_key", reading.span(start, end))
     for rules in (bundled_rules(), *loaded, GENERIC):
         for rule in rules.mentioned(reading):
-            for start, end in rule.spans(reading.text):
+            for start, end in rule.spans(reading):
                 yield _match(rule.name, rule.kind, reading.span(start, end))
 
 

@@ -25,12 +25,11 @@ from guard.secret_value import (
 _B = r"(?<![A-Za-z0-9])"
 
 _KEY_LIKE = (
-    r"(?:api|app|access|auth|secret|private|encryption|signing|client|service|account|master|webhook|session|shared"
-    r"|storage|subscription|license|deploy|admin|bot|refresh|bearer|id|csrf|consumer|publishable|server|site|user)"
-    r"[_\-. ]?(?:key|token|secret)"
-    r"|apikey|token|secret|creds?(?![a-z])|credentials?|auth(?![a-z])"
+    r"token|secret|cred(?:ential)?s?(?![a-z])|auth(?![a-z])"
+    r"|(?:api|app|access|auth|private|encryption|signing|client|service|account|master|webhook|session|shared|storage"
+    r"|subscription|license|deploy|admin|bot|refresh|bearer|id|csrf|consumer|publishable|server|site|user)[_\-. ]?key"
 )
-_WORD_LIKE = r"passw(?:or)?d|passphrase|passwd|passcode|pwd|db[_-]?pass|\bpass|(?<=[_-])pass|(?<=[_-])pw|(?<=[a-z])Pass"
+_WORD_LIKE = r"passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|(?<=db)pass|(?<=user)pass|(?<=[_-])pw(?![a-z])"
 _OTHER_KEYS = (
     "cache|primary|foreign|partition|sort|public|idempotency|i18n|object|lookup|hash|group|dedup|row|index|registry"
     "|translation|message|composite|unique|hot|short|dictionary|config|feature|label|map|state|query|routing|event"
@@ -40,7 +39,8 @@ _KEYS = rf"(?<![A-Za-z0-9])(?!(?:{_OTHER_KEYS})[\w.-]{{0,8}}key)[A-Za-z][\w.-]{{
 
 _ASSIGNS = (
     r"""["'`\]]{0,2}\s{0,4}(?:(?:string|String|str)\s{0,2})?"""
-    r"""(?:[:?.+!]{0,3}={1,3}|=>|->|:{1,3}|>|(?<=["']),(?=\s{0,2}["'])|\((?=["'])|(?:["'\s]{1,3}value["']?\s{0,2}[:=]))"""
+    r"""(?:[:?.+!]{0,3}={1,3}|=>|->|:{1,3}|>|(?<=["']),(?=\s{0,2}["'])|\((?=["'])"
+    r"|(?:["'\s]{1,3}value["']?\s{0,2}[:=]))"""
     r"""[\s(]{0,6}"""
 )
 _BARE = r"""[^\s"'`,;<>(){}\[\]|\\]"""
@@ -91,7 +91,8 @@ GENERIC = RuleSet(
             name="command-credentials",
             kind="password",
             pattern=(
-                r"(?:\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}|\b(?:wget|http)\b[^\n|;]{0,300}?\s(?:-a|--auth)\s)"
+                r"(?:\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}|\b(?:wget|http)\b[^\n|;]{0,300}?\s(?:-a"
+                r"|--auth)\s)"
                 r"""["']?[^\s:"']{1,80}:([^\s"']{3,120})"""
             ),
             keywords=("curl", "wget", "http"),
@@ -150,6 +151,7 @@ GENERIC = RuleSet(
             kind="password",
             pattern=_assignment(_WORD_LIKE, 5),
             keywords=("pass", "pwd", "_pw", "-pw"),
+            anchor=_WORD_LIKE,
             accept=password_value,
         ),
         SecretRule(
@@ -157,6 +159,7 @@ GENERIC = RuleSet(
             kind="password",
             pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})')",
             keywords=("pass", "pwd", "_pw", "-pw"),
+            anchor=_WORD_LIKE,
             accept=quoted_password,
         ),
         SecretRule(
@@ -174,6 +177,7 @@ GENERIC = RuleSet(
             kind="password",
             pattern=rf"(?i:{_WORD_LIKE}|secret|(?:api|private)_?key)[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
             keywords=("pass", "pwd", "secret", "key"),
+            anchor=_WORD_LIKE + "|secret|(?:api|private)_?key",
             accept=bracketed_password,
         ),
         SecretRule(
@@ -188,6 +192,7 @@ GENERIC = RuleSet(
             kind="secret",
             pattern=_assignment(_KEY_LIKE, 10),
             keywords=("key", "token", "secret", "cred", "auth"),
+            anchor=_KEY_LIKE,
             accept=token_value,
         ),
         SecretRule(
@@ -206,6 +211,7 @@ GENERIC = RuleSet(
                 r"[^\n]{0,40}?[\s:=\"'`(]([A-Za-z0-9_+-]{20,200}={0,2})(?![\w./@-])"
             ),
             keywords=("key", "token", "secret", "credential"),
+            anchor=r"(?:api|access|secret|auth|license|master|private)[ _-]?(?:key|token)|token|secret|credential",
             accept=mentioned_token,
         ),
         SecretRule(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from guard.canonical import Reading
+from guard.keywords import KeywordIndex
 from guard.match import Match, Strength
 from guard.policy import RuleError
 from guard.quotation import Quotations
@@ -37,10 +38,9 @@ def find_injection(reading: Reading, quotations: Quotations, *, soft: bool) -> I
     Raises:
         RuleError: a rule whose keyword occurs does not compile.
     """
-    for rule in RULES:
+    for number in _index().mentioned(reading):
+        rule = RULES[number]
         if rule.strength is Strength.SOFT and not soft:
-            continue
-        if not reading.mentions(rule.keywords):
             continue
         for count, match in enumerate(_compiled(rule.name, rule.pattern).finditer(reading.lowered)):
             if count == _MOST:
@@ -55,6 +55,11 @@ def find_injection(reading: Reading, quotations: Quotations, *, soft: bool) -> I
                 strength=rule.strength,
                 quoted=quotations.cover(start, end),
             )
+
+
+@cache
+def _index() -> KeywordIndex:
+    return KeywordIndex([rule.keywords.split("|") for rule in RULES])
 
 
 @cache

@@ -185,7 +185,12 @@ def _spaceless(character: str) -> bool:
 
 
 def _imitations(text: str) -> Iterator[Match]:
-    words = [word for word in _compiled(_WORD).finditer(text) if not word[0].isascii()]
+    present = set(text)
+    words = (
+        [word for word in _compiled(_WORD).finditer(text) if not word[0].isascii()]
+        if any(map(lookalike, present))
+        else []
+    )
     telling = [word.span() for word in words if _disguised(word[0])]
     imitated = [word.span() for word in words if _imitates(word[0])]
     several = len(set(telling + imitated)) >= _DISGUISED_WORDS
@@ -193,6 +198,8 @@ def _imitations(text: str) -> Iterator[Match]:
         if word.span() in telling or word.span() in imitated:
             sure = several or word.span() in telling or _mostly_latin(word[0])
             yield _match("mixed-script", "lookalike", word.span(), Strength.HIDDEN if sure else Strength.SOFT, None)
+    if max(present) < "\u24b6":
+        return
     styled = [word.span() for word in _compiled(_STYLED).finditer(text) if not word[0].isupper()]
     if len(styled) >= _STYLED_WORDS and sum(end - start for start, end in styled) >= _STYLED_LETTERS:
         yield _match("styled-letters", "lookalike", (styled[0][0], styled[-1][1]), Strength.HIDDEN, None)

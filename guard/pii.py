@@ -26,6 +26,10 @@ _PHONE_CONTEXT = (
     r"|电话|手机|联系方式|传真)[^\n\d+]{0,24}(\+?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ .-]\d{2,6}){0,5})"
     r"(?!\d|[.,/-]\d|\(|[ ]?[+*=])"
 )
+_PHONE_WORDS = (
+    "phone|mobile|cell|tel|call|fax|whatsapp|contact|my number|reach|answering|messages to|message to"
+    "|电话|手机|联系方式|传真"
+)
 _CN_ID = r"(?<![0-9A-Za-z])\d{17}[\dXx](?![0-9A-Za-z])"
 _CARD = rf"(?<![\w.+=/])(?<!\d-)\d(?:[ -]?\d){{11,18}}{_FREE}"
 _IBAN = r"(?<![0-9A-Za-z])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z])"
@@ -47,9 +51,11 @@ def find_pii(reading: Reading) -> Iterator[Match]:
         for match in _compiled(_EMAIL).finditer(text):
             if not _EMAIL_NOBODY.match(match[0]):
                 yield _match("email", "email", reading.span(*match.span()))
-    if not _compiled(r"\d{4}|\d[ .()-]{1,2}\d").search(text):
+    if not _compiled(r"\d(?:[ .()\-]{0,3}\d){4}|[A-Z]{2}\d\d[ A-Z]").search(text):
         return
     for rule, kind, pattern, accept in _NUMBERS:
+        if rule == "phone-context" and not reading.mentions(_PHONE_WORDS):
+            continue
         for match in _compiled(pattern).finditer(text):
             group = match.lastindex if rule == "phone-context" else 0
             start, end = match.span(group or 0)

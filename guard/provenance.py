@@ -58,7 +58,9 @@ _STAKES = (
 )
 """Whom or what a request concerns: people, their accounts, money, rights, homes, and the reader's own answer."""
 
-_START = r"(?:^|(?<=[\n\"'`“”‘’|>*•])|(?<=[.!?;:]\s))[\s*_#>-]{0,6}(?:\d{1,2}[.)] ?|\[[ x]\] ?)?"
+_CLAUSE = r"(?:\A|[\n\"'`“”‘’|>*•]|[.!?;:]\s)[\s*_#>-]{0,6}(?:\d{1,2}[.)] ?|\[[ x]\] ?)?"
+"""Where a clause may begin: after a line end, a quotation mark, a bullet, the end of a sentence."""
+
 _LEAD = (
     r"(?:(?:hi|hey|hello|dear|ok(?:ay)?|important|urgent|attention|note|todo|task|action(?: required)?|request"
     r"|p\.?s\.?)"
@@ -75,22 +77,68 @@ _POLITE = (
 )
 _ADVERB = r"(?:(?:immediately|always|never|now|also|just|first|then|quickly|silently|automatically|directly|kindly) )?"
 
-_PATTERNS: tuple[tuple[str, str], ...] = (
+_CLAUSES: tuple[tuple[str, str], ...] = (
+    ("polite-request", rf"{_LEAD}{{0,2}}{_POLITE},? {_ADVERB}{_ACTS}\b(?! (?:free|at home|in mind)\b)"),
+    (
+        "consequential-request",
+        rf"{_LEAD}{{0,2}}{_ADVERB}{_CONSEQUENCE} [^.!?\n]{{0,20}}?\b(?:to|all|as much|{_STAKES})",
+    ),
+    ("request-at-stake", rf"{_LEAD}{{0,2}}{_ADVERB}{_ACTS}\b[^.!?\n]{{0,60}}?(?<![\w]){_STAKES}(?!\w)"),
+    ("task-note", rf"(?:todo|task|action required)\s?[:!-] ?(?:please )?{_ACTS}\b"),
+    (
+        "how-to-request",
+        (
+            r"(?:how (?:can|do|should|would|could) (?:i|you|we)|what(?:'s| is| are) (?:the|a"
+            r"|some))\b[^.!?\n]{4,160}\?"
+        ),
+    ),
+    (
+        "request-de",
+        (
+            r"(?:bitte\b|\w{3,16}en sie\b)[^.!?\n]{0,60}?\b(?:senden|sende|schicken"
+            r"|uberweis\w{1,4}|zahl\w{0,3}|losch\w{1,4}|ander\w{0,3}|aktualisier\w{0,3}"
+            r"|gewahr\w{0,3}|installier\w{0,3}|ausfuhr\w{0,3}|fuhr\w{0,3}|deaktivier\w{0,3}"
+            r"|teil\w{0,3}|kauf\w{0,3}|buch\w{0,3}|weiterleit\w{0,3})\b"
+        ),
+    ),
+    (
+        "request-fr",
+        (
+            r"(?:veuillez|merci de|s'il (?:vous|te) plait,?)\s[^.!?\n]{0,30}?\b(?:envoy|transfer|pay"
+            r"|vir|supprim|modifi|chang|mett|accord|autoris|ajout|invit|desactiv|activ|install|execut"
+            r"|telecharg|achet|reserv|partag)\w{0,4}\b"
+        ),
+    ),
+    (
+        "request-es",
+        (
+            r"(?:por favor,?|favor de)\s[^.!?\n]{0,30}?\b(?:envi|transfi|pag|elimin|borr|cambi"
+            r"|modifi|actuali|conced|autori|agreg|anad|invit|desactiv|activ|instal|ejecut|descarg|compr|reserv"
+            r"|compart)\w{0,5}\b"
+        ),
+    ),
+    (
+        "request-ru",
+        (
+            r"(?:пожалуиста|прошу),?\s[^.!?\n]{0,30}?(?:отправ|перешл|переве|оплат|удал|измен|обнов"
+            r"|предостав|разреш|добав|приглас|отключ|включ|установ|запуст|скача|загруз|куп|заброн)\w{0,5}"
+        ),
+    ),
+)
+"""Requests, from the beginning of a clause on."""
+
+_TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "please",
+        "please|kindly| you ",
         (
             rf"\b(?:please|kindly|(?:can|could|would|will) you) {_ADVERB}{_ACTS}\b(?! (?:tell|show|explain"
             r"|describe)\b)"
         ),
     ),
-    ("polite-request", rf"{_START}{_LEAD}{{0,2}}{_POLITE},? {_ADVERB}{_ACTS}\b(?! (?:free|at home|in mind)\b)"),
-    (
-        "consequential-request",
-        rf"{_START}{_LEAD}{{0,2}}{_ADVERB}{_CONSEQUENCE} [^.!?\n]{{0,20}}?\b(?:to|all|as much|{_STAKES})",
-    ),
-    ("request-at-stake", rf"{_START}{_LEAD}{{0,2}}{_ADVERB}{_ACTS}\b[^.!?\n]{{0,60}}?(?<![\w]){_STAKES}(?!\w)"),
     (
         "answer-steering",
+        "your|reply|respond|answer|code ",
         (
             r"\byour (?:next |final |whole |entire )?(?:response|reply|answer|output|solution|implementation|codebase"
             r"|code|algorithm)(?:'s)?\b[^.!?\n]{0,80}\b(?:in|with|by|using|to|that|should|must|can|may)\b"
@@ -99,25 +147,19 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
             r"|\b(?:following|below|subsequent) code (?:snippet|block|excerpt|section)\b"
         ),
     ),
-    ("task-note", rf"{_START}(?:todo|task|action required)\s?[:!-] ?(?:please )?{_ACTS}\b"),
     (
         "bare-assignment",
+        "",
         (
             r"\A\W{0,6}(?:write|compose|translate|summari[sz]e|paraphrase|rewrite|explain|describe|define|draft"
             r"|determine"
             r"|classify|break down|give me|tell me|provide) [^\n]{4,240}\Z"
         ),
     ),
-    ("bare-question", r"\A[^.!?\n。！？;]{6,240}(?:[?？؟]|(?<=[\u03ac-\u03ce]);)\W{0,4}\Z"),
-    (
-        "how-to-request",
-        (
-            rf"{_START}(?:how (?:can|do|should|would|could) (?:i|you|we)|what(?:'s| is| are) (?:the|a"
-            rf"|some))\b[^.!?\n]{{4,160}}\?"
-        ),
-    ),
+    ("bare-question", "", r"\A[^.!?\n。！？;]{6,240}(?:[?？؟]|(?<=[\u03ac-\u03ce]);)\W{0,4}\Z"),
     (
         "request-zh",
+        "请|麻烦",
         (
             r"(?:请|麻烦)(?:你|您)?(?:立即|马上|务必|先|帮我|帮忙|将|把)?[^。！？!?\n]{0,12}?(?:发送|转账|转发|付款|支付|购买|预订|删除|修改|更改|更新|授权"
             r"|授予|添加|邀请|解锁|禁用|启用|关闭|安装|运行|执行|下载|上传|发布|告诉|提供|获取|查询|回复|打开|设置|取消)"
@@ -125,6 +167,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "request-ja",
+        "ください|下さい|しなさい|せよ",
         (
             r"(?:送信|転送|送金|振込|支払|購入|予約|削除|変更|更新|許可|追加|招待|解除|無効に|有効に|インストール|実行|ダウンロード|アップロード|設定|取得|教えて"
             r"|返信)[^。\n]{0,10}?(?:してください|して下さい|しなさい|せよ|ください)"
@@ -132,53 +175,33 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ),
     (
         "request-ko",
+        "세요|십시오|해라",
         (
             r"(?:전송|보내|송금|이체|결제|구매|예약|삭제|변경|수정|업데이트|허용|추가|초대|해제|비활성화|활성화|설치|실행|다운로드|업로드|설정|알려"
             r"|제공)[^.\n]{0,8}?(?:주세요|하세요|하십시오|십시오|해라)"
         ),
     ),
-    (
-        "request-de",
-        (
-            rf"{_START}(?:bitte\b|\w{{3,16}}en sie\b)[^.!?\n]{{0,60}}?\b(?:senden|sende|schicken"
-            rf"|uberweis\w{{1,4}}|zahl\w{{0,3}}|losch\w{{1,4}}|ander\w{{0,3}}|aktualisier\w{{0,3}}"
-            rf"|gewahr\w{{0,3}}|installier\w{{0,3}}|ausfuhr\w{{0,3}}|fuhr\w{{0,3}}|deaktivier\w{{0,3}}"
-            rf"|teil\w{{0,3}}|kauf\w{{0,3}}|buch\w{{0,3}}|weiterleit\w{{0,3}})\b"
-        ),
-    ),
-    (
-        "request-fr",
-        (
-            rf"{_START}(?:veuillez|merci de|s'il (?:vous|te) plait,?)\s[^.!?\n]{{0,30}}?\b(?:envoy|transfer|pay"
-            r"|vir|supprim|modifi|chang|mett|accord|autoris|ajout|invit|desactiv|activ|install|execut"
-            rf"|telecharg|achet|reserv|partag)\w{{0,4}}\b"
-        ),
-    ),
-    (
-        "request-es",
-        (
-            rf"{_START}(?:por favor,?|favor de)\s[^.!?\n]{{0,30}}?\b(?:envi|transfi|pag|elimin|borr|cambi"
-            r"|modifi|actuali|conced|autori|agreg|anad|invit|desactiv|activ|instal|ejecut|descarg|compr|reserv"
-            rf"|compart)\w{{0,5}}\b"
-        ),
-    ),
-    (
-        "request-ru",
-        (
-            rf"{_START}(?:пожалуиста|прошу),?\s[^.!?\n]{{0,30}}?(?:отправ|перешл|переве|оплат|удал|измен|обнов"
-            rf"|предостав|разреш|добав|приглас|отключ|включ|установ|запуст|скача|загруз|куп|заброн)\w{{0,5}}"
-        ),
-    ),
 )
+"""Requests anywhere in the text, and the words, between bars, of which one must be there."""
 
 
 def find_requests(reading: Reading) -> Iterator[Match]:
     """Yield at most one request per rule in *reading*, with offsets into its source."""
-    for rule, pattern in _PATTERNS:
-        match = _compiled(pattern).search(reading.lowered)
-        if match is not None and match.start() < match.end():
-            start, end = reading.span(*match.span())
-            yield Match(layer="provenance", rule=rule, kind="request", start=start, end=end, strength=Strength.SOFT)
+    text = reading.lowered
+    for rule, keywords, pattern in _TEXTS:
+        if (not keywords or reading.mentions(keywords)) and (match := _compiled(pattern).search(text)):
+            yield _request(rule, reading, match)
+    waiting = [(rule, _compiled(pattern)) for rule, pattern in _CLAUSES]
+    for clause in _compiled(_CLAUSE).finditer(text):
+        for rule, compiled in waiting:
+            if match := compiled.match(text, clause.end()):
+                yield _request(rule, reading, match)
+                waiting = [item for item in waiting if item[0] != rule]
+
+
+def _request(rule: str, reading: Reading, match: re.Match[str]) -> Match:
+    start, end = reading.span(*match.span())
+    return Match(layer="provenance", rule=rule, kind="request", start=start, end=end, strength=Strength.SOFT)
 
 
 @cache

@@ -10,21 +10,23 @@ from dataclasses import dataclass, field
 from guard.canonical import Reading
 
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
-_DIGITS = re.compile(r"[a-z][013457@$!]{1,4}[a-z]|\b[013457@$][a-z]{1,20}[013457@$]")
-_WORD = re.compile(r"[a-z0-9@$!]{3,64}")
+_DIGITS = re.compile(r"[a-z]{2}[013457@$]{1,2}[a-z]|(?<![a-z0-9])[013457@$][a-z]{2}")
 _LETTERS = str.maketrans("013457@$!", "oieastasi")
+
+_FEWEST = 2
+"""Words with digits in them from which on they may be spelled so."""
 
 
 @dataclass(frozen=True)
 class Respelled(Reading):
-    """A reading of a reading: ``places`` are the offsets, in *base*, of its characters."""
+    """A reading of a reading: ``places`` are the offsets, in *base*, of its characters; empty when all stand there."""
 
     base: Reading | None = field(default=None, repr=False)
     places: tuple[int, ...] = field(default=(), repr=False)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the source that was read as ``text[start:end]``."""
-        first, last = self.places[start], self.places[end - 1] + 1
+        first, last = (self.places[start], self.places[end - 1] + 1) if self.places else (start, end)
         return self.base.span(first, last) if self.base is not None else (first, last)
 
 
@@ -32,10 +34,12 @@ def respelled(reading: Reading) -> Respelled | None:
     """Return *reading* in lower case with such words as they are meant, or None when it has none."""
     text = reading.lowered
     apart = [match.span() for match in _APART.finditer(text)]
-    if not apart and not _DIGITS.search(text):
+    if not apart and len(_DIGITS.findall(text)) < _FEWEST:
         return None
-    # Letter for letter, so that places stay; a word of nothing but digits is a number.
-    plain = _WORD.sub(lambda word: word[0] if word[0].isdigit() else word[0].translate(_LETTERS), text)
+    # Letter for letter, so that places stay.
+    plain = text.translate(_LETTERS)
+    if not apart:
+        return Respelled(plain, reading.source, False, reading)
     dropped = {place for start, end in apart for place in range(start + 1, end, 2)}
     places = tuple(place for place in range(len(plain)) if place not in dropped)
     return Respelled("".join(plain[place] for place in places), reading.source, False, reading, places)

@@ -105,8 +105,11 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         yield from find_forgery(text, quotations)
     for view in views:
         yield from find_markers(view, quotations)
-        yield from find_secrets(view, settings.rule_sets())
-        for spelling in (view, respelled(view), decoded(view)):
+        encoded = decoded(view)
+        for spelling in (view, encoded):
+            if spelling is not None:
+                yield from find_secrets(spelling, settings.rule_sets())
+        for spelling in (view, respelled(view), encoded):
             if spelling is not None:
                 yield from find_injection(spelling, quotations, soft=not source.trusted)
         yield from _personal(view, destination, settings)

@@ -5,11 +5,12 @@ A rule runs only when one of its keywords occurs in the text, and is compiled th
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 from guard.canonical import Reading
 from guard.filters import Candidate, entropy
+from guard.keywords import KeywordIndex
 from guard.policy import RuleError
 
 
@@ -52,6 +53,8 @@ class SecretRule:
         allow: what is harmless all the same.
         drops: further reasons to drop a candidate.
         accept: last word on the secret itself.
+        anchor: pattern, in lower case, that has to match the lower-cased text wherever *pattern* may; it is much
+            quicker to search for. Empty asks for none.
     """
 
     name: str
@@ -64,18 +67,29 @@ class SecretRule:
     allow: tuple[Allowance, ...] = ()
     drops: tuple[Callable[[Candidate], bool], ...] = ()
     accept: Callable[[str], bool] | None = None
+    anchor: str = ""
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield the half-open spans of the secrets in *text*.
+    def spans(self, reading: Reading) -> Iterator[tuple[int, int]]:
+        """Yield the half-open spans of the secrets in the text of *reading*.
 
         Raises:
             RuleError: the rule does not compile.
         """
-        pattern = compiled(self.name, self.pattern)
-        for match in pattern.finditer(text):
+        for match in self._matches(reading):
             start, end = match.span(self._group(match))
-            if start < end and self._secret(text, match, text[start:end]):
+            if start < end and self._secret(reading.text, match, reading.text[start:end]):
                 yield start, end
+
+    def _matches(self, reading: Reading) -> Iterator[re.Match[str]]:
+        pattern = compiled(self.name, self.pattern)
+        if not self.anchor:
+            yield from pattern.finditer(reading.text)
+            return
+        behind = 0
+        for anchor in compiled(self.name, self.anchor).finditer(reading.lowered):
+            if anchor.start() >= behind and (match := pattern.match(reading.text, anchor.start())):
+                behind = match.end()
+                yield match
 
     def _group(self, match: re.Match[str]) -> int:
         if self.group:
@@ -103,28 +117,14 @@ class RuleSet:
     """Rules in order, specific ones first."""
 
     rules: tuple[SecretRule, ...]
-    _always: tuple[int, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        always = tuple(number for number, rule in enumerate(self.rules) if not rule.keywords)
-        object.__setattr__(self, "_always", always)
 
     def mentioned(self, reading: Reading) -> Iterator[SecretRule]:
         """Yield the rules of which a keyword occurs in *reading*, in order."""
-        lowered = reading.lowered
-        numbers = set(self._always)
-        for keyword, owners in self._owners.items():
-            if keyword in lowered:
-                numbers.update(owners)
-        return (self.rules[number] for number in sorted(numbers))
+        return (self.rules[number] for number in self._index.mentioned(reading))
 
     @cached_property
-    def _owners(self) -> dict[str, tuple[int, ...]]:
-        owners: dict[str, list[int]] = {}
-        for number, rule in enumerate(self.rules):
-            for keyword in rule.keywords:
-                owners.setdefault(keyword, []).append(number)
-        return {keyword: tuple(numbers) for keyword, numbers in owners.items()}
+    def _index(self) -> KeywordIndex:
+        return KeywordIndex([rule.keywords for rule in self.rules])
 
 
 @cache

@@ -22,6 +22,7 @@ _CONTROLS = (
     r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # terminal colours and cursor moves, whole
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]+|\x1b|[\ud800-\udfff]+"
 )
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _PRIVATE = r"<\s{0,4}(/?)\s{0,4}private(?![\w-])[^<>\n]{0,64}>?"
 _MARKERS = (
     r"<\s{0,4}/?\s{0,4}agent-home(?:-recall|-data)?(?![\w-])[^<>\n]{0,200}>?"
@@ -40,6 +41,8 @@ _ENTRY_HEAD = r"(?<=\n) {0,3}[-*+] +(?:\*\*)?\[[A-Z]{2}-[0-9A-Z]{4}\]"
 
 def find_controls(text: str) -> Iterator[Match]:
     """Yield the runs of control characters, terminal sequences and lone surrogates of *text*."""
+    if not _CONTROL.search(text):
+        return
     for match in _compiled(_CONTROLS).finditer(text):
         kind = "lone-surrogate" if "\ud800" <= match[0][0] <= "\udfff" else "control-character"
         replacement = "\ufffd" if kind == "lone-surrogate" else ""

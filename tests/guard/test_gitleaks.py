@@ -7,6 +7,7 @@ from importlib import resources
 import pytest
 
 from guard import Action, GuardError, GuardSettings, RuleError, rules_from_gitleaks, screen
+from guard.canonical import Reading
 from guard.credentials import bundled_rules
 from guard.goregex import python_pattern
 from guard.secret_rule import compiled
@@ -15,7 +16,7 @@ from guard.secret_rule import compiled
 def found(toml: str, text: str) -> list[str]:
     """The parts of *text* that the rules of *toml* alone call secrets."""
     rules = rules_from_gitleaks(toml).rules
-    return [text[start:end] for rule in rules for start, end in rule.spans(text)]
+    return [text[start:end] for rule in rules for start, end in rule.spans(Reading(text, text))]
 
 
 RULE = "[[rules]]\nid = 'toy'\nkeywords = ['toy']\n"
