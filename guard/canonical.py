@@ -79,6 +79,16 @@ class Reading:
         lowered = self.lowered
         return frozenset(zip(lowered, lowered[1:], lowered[2:], strict=False))
 
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        return {}
+
+    def places(self, pattern: re.Pattern[str]) -> list[int]:
+        """Return where *pattern* matches the lower-cased text, in order; asked for again, it is not searched again."""
+        if pattern.pattern not in self._places:
+            self._places[pattern.pattern] = [match.start() for match in pattern.finditer(self.lowered)]
+        return self._places[pattern.pattern]
+
     def mentions(self, keywords: str) -> bool:
         """Whether one of *keywords*, lower-case alternatives between bars, occurs in the text whatever its case."""
         return any(keyword in self.lowered for keyword in _alternatives(keywords))

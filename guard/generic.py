@@ -35,7 +35,12 @@ _OTHER_KEYS = (
     "|translation|message|composite|unique|hot|short|dictionary|config|feature|label|map|state|query|routing|event"
     "|issue|jira|project|mon|don|tur|hoc|joc"
 )
-_KEYS = rf"(?<![A-Za-z0-9])(?!(?:{_OTHER_KEYS})[\w.-]{{0,8}}key)[A-Za-z][\w.-]{{0,24}}?key"
+_KEYS = (
+    r"(?<=[A-Za-z_.-])(?i:"
+    + "".join(rf"(?<!{name}{sign})" for name in _OTHER_KEYS.split("|") for sign in ("", "_", "-", "[.]"))
+    + "key)"
+)
+"""The end of a name in *key* that is none of those which hold no secret."""
 
 _ASSIGNS = (
     r"""["'`\]]{0,2}\s{0,4}(?:(?:string|String|str)\s{0,2})?"""
@@ -175,9 +180,17 @@ GENERIC = RuleSet(
         SecretRule(
             name="bracketed-password",
             kind="password",
-            pattern=rf"(?i:{_WORD_LIKE}|secret|(?:api|private)_?key)[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
-            keywords=("pass", "pwd", "secret", "key"),
-            anchor=_WORD_LIKE + "|secret|(?:api|private)_?key",
+            pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
+            keywords=("pass", "pwd"),
+            anchor=_WORD_LIKE,
+            accept=bracketed_password,
+        ),
+        SecretRule(
+            name="bracketed-secret",
+            kind="secret",
+            pattern=rf"(?i:{_KEY_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
+            keywords=("secret", "key", "token"),
+            anchor=_KEY_LIKE,
             accept=bracketed_password,
         ),
         SecretRule(
@@ -200,6 +213,7 @@ GENERIC = RuleSet(
             kind="secret",
             pattern=_assignment(_KEYS, 16),
             keywords=("key",),
+            anchor="key",
             accept=key_value,
         ),
         SecretRule(
@@ -240,11 +254,20 @@ GENERIC = RuleSet(
             name="spoken-key-zh",
             kind="secret",
             pattern=(
-                r"(?:(?:密钥|密鑰|秘钥|私钥|令牌|凭证)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|改成|改为|换成)"
-                r"|(?i:api ?key|token)[^\n,，。;；:：]{0,12}?(?:是|为|為|设为|改成|改为|换成))"
+                r"(?:密钥|密鑰|秘钥|私钥|令牌|凭证)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|改成|改为|换成)"
                 r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
             ),
-            keywords=("密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证", "key", "token"),
+            keywords=("密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证"),
+            accept=strange,
+        ),
+        SecretRule(
+            name="spoken-token-zh",
+            kind="secret",
+            pattern=(
+                r"(?i:api ?key|token)[^\n,，。;；:：]{0,12}?(?:是|为|為|设为|改成|改为|换成)"
+                r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
+            ),
+            keywords=("是", "为", "為", "改成", "换成"),
             accept=strange,
         ),
     )

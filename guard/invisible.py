@@ -31,6 +31,13 @@ _CANDIDATES = (
     f"\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a{_TAGS}\U000e0080-\U000e01ef\U000f0000-\U0010fffd]"
 )
 
+_STRAY_CANDIDATES = (
+    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028\u2029\u2060-\u2065\u206a-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0080-\U000e01ef]"
+)
+_CERTAIN_STRAYS = "(?<=[\t\n -~])[\xad\u200b-\u200d\u2060-\u2064\ufeff](?=[\t\n -~])"
+"""Between two plain characters they have no use in any script."""
+
 _STRAY_SELECTORS = 4
 """Selectors after letters, one by one, from which on they are a message."""
 
@@ -96,10 +103,11 @@ def _right_to_left(line: str) -> bool:
 
 
 def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
+    certain = {candidate.start() for candidate in _compiled(_CERTAIN_STRAYS).finditer(text)}
     found = [
-        candidate.start()
-        for candidate in _compiled(_CANDIDATES).finditer(text)
-        if candidate.start() not in allowed and not _needed(text, candidate.start())
+        place
+        for candidate in _compiled(_STRAY_CANDIDATES).finditer(text)
+        if (place := candidate.start()) in certain or (place not in allowed and not _needed(text, place))
     ]
     selectors = [position for position in found if _selector(text[position])]
     hidden = set(selectors) if len(selectors) >= _STRAY_SELECTORS else set()
@@ -123,7 +131,7 @@ def _runs(positions: list[int]) -> list[tuple[int, int]]:
 
 
 def _needed(text: str, position: int) -> bool:
-    """Whether the invisible character there has a use in writing, or is another rule's."""
+    """Whether the invisible character there has a use in writing."""
     character = text[position]
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
     if character in "\u200c\u200d":
@@ -134,15 +142,7 @@ def _needed(text: str, position: int) -> bool:
         return _compiled(_RIGHT_TO_LEFT).search(text) is not None
     if _selector(character):
         return _selects(character, before)
-    if "\u180b" <= character <= "\u180f":
-        return "\u1800" <= before <= "\u18af"
-    # Bidi controls, tags and private planes have rules of their own.
-    return (
-        "\u202a" <= character <= "\u202e"
-        or "\u2066" <= character <= "\u2069"
-        or character >= "\U000f0000"
-        or ("\U000e0000" <= character <= "\U000e007f")
-    )
+    return "\u180b" <= character <= "\u180f" and "\u1800" <= before <= "\u18af"
 
 
 def _selector(character: str) -> bool:

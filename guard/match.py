@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class Strength(IntEnum):
@@ -25,9 +26,11 @@ class Strength(IntEnum):
     """Text that a person cannot see; waits for one, whoever wrote it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """One hit of one rule in one text. ``replacement`` is None when the text itself stays."""
+class Match(NamedTuple):
+    """One hit of one rule in one text. ``replacement`` is None when the text itself stays.
+
+    A tuple, because a hostile text can have tens of thousands.
+    """
 
     layer: str
     rule: str
@@ -73,6 +76,8 @@ def placeholder(kind: str) -> str:
 def apply(text: str, matches: Iterable[Match], rank: Sequence[str]) -> Edited:
     """Replace every match that carries a replacement; overlapping ones are replaced once, as one span.
 
+    Neighbours with the same replacement are one span as well: a row of a thousand tokens leaves one note.
+
     Args:
         rank: layers, most important first. Of overlapping matches the one whose layer stands first gives the
             replacement; within a layer a note wins over an empty replacement, then the earlier match.
@@ -83,7 +88,10 @@ def apply(text: str, matches: Iterable[Match], rank: Sequence[str]) -> Edited:
     )
     spans: list[tuple[int, int, Match]] = []
     for match in wanted:
-        if spans and match.start < spans[-1][1]:
+        if spans and (
+            match.start < spans[-1][1]
+            or (match.start == spans[-1][1] and match.replacement == spans[-1][2].replacement)
+        ):
             start, end, winner = spans[-1]
             spans[-1] = (start, max(end, match.end), min(winner, match, key=lambda item: _importance(item, rank)))
         else:

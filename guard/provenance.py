@@ -127,6 +127,12 @@ _CLAUSES: tuple[tuple[str, str], ...] = (
 )
 """Requests, from the beginning of a clause on."""
 
+_OPENING = (
+    rf"{_LEAD}{{0,2}}(?:{_ADVERB}{_ACTS}\b|{_POLITE}|{_CONSEQUENCE}|todo|task|action|how|what|bitte|\w{{3,16}}en sie\b"
+    r"|veuillez|merci|s'il|por favor|favor de|пожалуиста|прошу)"
+)
+"""How a clause has to open for any of them."""
+
 _TEXTS: tuple[tuple[str, str, str], ...] = (
     (
         "please",
@@ -192,7 +198,10 @@ def find_requests(reading: Reading) -> Iterator[Match]:
         if (not keywords or reading.mentions(keywords)) and (match := _compiled(pattern).search(text)):
             yield _request(rule, reading, match)
     waiting = [(rule, _compiled(pattern)) for rule, pattern in _CLAUSES]
+    opening = _compiled(_OPENING)
     for clause in _compiled(_CLAUSE).finditer(text):
+        if not opening.match(text, clause.end()):
+            continue
         for rule, compiled in waiting:
             if match := compiled.match(text, clause.end()):
                 yield _request(rule, reading, match)

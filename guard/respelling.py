@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from guard.canonical import Reading
 
 _APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
-_DIGITS = re.compile(r"[a-z]{2}[013457@$]{1,2}[a-z]|(?<![a-z0-9])[013457@$][a-z]{2}")
+_SEPARATED = re.compile(r"[ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-]")
+_DIGITS = re.compile(r"[013457@$](?:(?<=[a-z][a-z][013457@$])[013457@$]?[a-z]|(?<![a-z0-9][013457@$])[a-z]{2})")
 _LETTERS = str.maketrans("013457@$!", "oieastasi")
 
 _FEWEST = 2
@@ -19,27 +20,27 @@ _FEWEST = 2
 
 @dataclass(frozen=True)
 class Respelled(Reading):
-    """A reading of a reading: ``places`` are the offsets, in *base*, of its characters; empty when all stand there."""
+    """A reading of a reading: ``offsets`` are the offsets, in *base*, of its characters; empty when all stand there."""
 
     base: Reading | None = field(default=None, repr=False)
-    places: tuple[int, ...] = field(default=(), repr=False)
+    offsets: tuple[int, ...] = field(default=(), repr=False)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the source that was read as ``text[start:end]``."""
-        first, last = (self.places[start], self.places[end - 1] + 1) if self.places else (start, end)
+        first, last = (self.offsets[start], self.offsets[end - 1] + 1) if self.offsets else (start, end)
         return self.base.span(first, last) if self.base is not None else (first, last)
 
 
 def respelled(reading: Reading) -> Respelled | None:
     """Return *reading* in lower case with such words as they are meant, or None when it has none."""
     text = reading.lowered
-    apart = [match.span() for match in _APART.finditer(text)]
+    apart = [match.span() for match in _APART.finditer(text)] if _SEPARATED.search(text) else []
     if not apart and len(_DIGITS.findall(text)) < _FEWEST:
         return None
-    # Letter for letter, so that places stay.
+    # Letter for letter, so that offsets stay.
     plain = text.translate(_LETTERS)
     if not apart:
         return Respelled(plain, reading.source, False, reading)
     dropped = {place for start, end in apart for place in range(start + 1, end, 2)}
-    places = tuple(place for place in range(len(plain)) if place not in dropped)
-    return Respelled("".join(plain[place] for place in places), reading.source, False, reading, places)
+    offsets = tuple(place for place in range(len(plain)) if place not in dropped)
+    return Respelled("".join(plain[place] for place in offsets), reading.source, False, reading, offsets)

@@ -74,11 +74,10 @@ def screen(
     current = text
     for _ in range(_PASSES):
         matches = _unique(_scan(current, source, destination, settings))
-        findings += [
-            _finding(match, text, edits, source, destination, settings)
-            for match in _reported(matches, source, destination)
-        ]
-        edited = apply(current, [match for match in matches if _replaced(match, source, destination)], _RANK)
+        decided = [(match, decide(match, source, destination)) for match in matches]
+        findings += [_finding(match, action, text, edits, settings) for match, action in _reported(decided)]
+        replaced = [match for match, action in decided if match.replacement is not None and action is not Action.ALLOW]
+        edited = apply(current, replaced, _RANK)
         if edited.text == current:
             break
         edits.append(edited)
@@ -135,12 +134,17 @@ def _unique(matches: Iterator[Match]) -> list[Match]:
         spans = covered.setdefault(topic, [])
         if _inside(spans, match) or (match.layer == "pii" and _touches(covered.get("secret", []), match)):
             continue
-        insort(spans, (match.start, match.end))
+        if not spans or spans[-1] <= (match.start, match.end):
+            spans.append((match.start, match.end))
+        else:
+            insort(spans, (match.start, match.end))
         kept.append(match)
     return kept
 
 
 def _inside(spans: list[tuple[int, int]], match: Match) -> bool:
+    if not spans or spans[-1][1] <= match.start:
+        return False
     index = bisect_right(spans, (match.start, sys.maxsize)) - 1
     return index >= 0 and match.end <= spans[index][1]
 
@@ -150,27 +154,16 @@ def _touches(spans: list[tuple[int, int]], match: Match) -> bool:
     return index >= 0 and match.start < spans[index][1]
 
 
-def _replaced(match: Match, source: Source, destination: Destination) -> bool:
-    return match.replacement is not None and decide(match, source, destination) is not Action.ALLOW
-
-
-def _reported(matches: list[Match], source: Source, destination: Destination) -> Iterator[Match]:
+def _reported(decided: list[tuple[Match, Action]]) -> Iterator[tuple[Match, Action]]:
     count: Counter[tuple[str, Action]] = Counter()
-    for match in matches:
-        key = (match.rule, decide(match, source, destination))
+    for match, action in decided:
+        key = (match.rule, action)
         count[key] += 1
         if count[key] <= _MOST_FINDINGS:
-            yield match
+            yield match, action
 
 
-def _finding(
-    match: Match,
-    text: str,
-    edits: list[Edited],
-    source: Source,
-    destination: Destination,
-    settings: GuardSettings,
-) -> Finding:
+def _finding(match: Match, action: Action, text: str, edits: list[Edited], settings: GuardSettings) -> Finding:
     start, end = match.start, match.end
     for edited in reversed(edits):
         start, end = edited.origin(start, end)
@@ -180,7 +173,7 @@ def _finding(
         kind=match.kind,
         start=start,
         end=end,
-        action=decide(match, source, destination),
+        action=action,
         digest=digest(text[start:end], settings.salt),
     )
 

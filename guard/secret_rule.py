@@ -86,8 +86,8 @@ class SecretRule:
             yield from pattern.finditer(reading.text)
             return
         behind = 0
-        for anchor in compiled(self.name, self.anchor).finditer(reading.lowered):
-            if anchor.start() >= behind and (match := pattern.match(reading.text, anchor.start())):
+        for place in reading.places(compiled(self.name, self.anchor)):
+            if place >= behind and (match := pattern.match(reading.text, place)):
                 behind = match.end()
                 yield match
 
