@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,7 +52,7 @@ def close(context: click.Context, frame: Frame, session: str | None, every: bool
 
 def _progress(frame: Frame) -> Any:
     def show(session: str, number: int, total: int) -> None:
-        if total > 1:
+        if total > 1 and sys.stderr.isatty():
             frame.warn(f"closing {number} of {total}: {session}")
 
     return show

@@ -39,7 +39,7 @@ def sync(frame: Frame, words_only: bool, limit: int | None) -> None:
 
 
 #: Vectors that a command makes in passing, some two seconds' work; more wait for `memory sync`.
-IN_PASSING = 256
+IN_PASSING = 1000
 
 
 def follow(home: Home, frame: Frame) -> list[str]:
