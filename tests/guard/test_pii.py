@@ -26,6 +26,11 @@ CASES = {
     "UnionPay": ("卡号" + luhn("621700000000123456") + "。", "卡号[REDACTED:card]。"),
     "resident id": ("身份证" + resident_id("11010519491231002") + "。", "身份证[REDACTED:resident_id]。"),
     "IBAN": ("to GB82 WEST 1234 5698 " + "7654 32 today", "to [REDACTED:iban] today"),
+    "national": ("ring 0171 234" + " 5678 today", "ring [REDACTED:phone] today"),
+    "Chinese landline": ("电话010-" + "62771234。", "电话[REDACTED:phone]。"),
+    "passport": ("passport number: E1" + "2345678, renewed", "passport number: [REDACTED:document_id], renewed"),
+    "Chinese passport": ("护照号码是G1" + "2345678。", "护照号码是[REDACTED:document_id]。"),
+    "licence": ("my driver's license is D12-" + "34567 now", "my driver's license is [REDACTED:document_id] now"),
     "SSN": ("SSN: 123-45" + "-6789", "SSN: [REDACTED:ssn]"),
 }
 
@@ -62,6 +67,8 @@ def test_a_wrong_check_digit_is_not_personal_data(name: str) -> None:
         "Co-authored-by: bot <noreply@mail.internal>",
         "sqrt{20(20-8)(20-15)(20-17)}",
         "123-45-6789 is a part number",
+        "on 01-02-2026 and 09 11 2026, runs 0 12 345, 007 agents, id 0961-75",
+        "the passport expires 2031-05-04 and the licence in 2030",
     ],
 )
 def test_numbers_of_other_kinds_stay(text: str) -> None:
