@@ -423,7 +423,8 @@ RULES: tuple[InjectionRule, ...] = (
         _SOFT,
         "restriction|censor|filter|ethic|moral|illegal|policy|policies|unethical|guideline|refuse|limitation",
         r"\b(?:no|without|any|bypass|free of|not have|ignore|regardless of"
-        r"|zero)(?: \w{1,12}){0,2} (?:restrictions?|censorship|filters|ethic\w{0,6}|moral\w{0,6}"
+        r"|zero)(?! (?:language|date|age|time|dietary|travel|other))(?: \w{1,12}){0,2} (?:restrictions?|censorship"
+        r"|filters|ethic\w{0,6}|moral\w{0,6}"
         r"|limitations?|guidelines|disclaimers?|warnings?)\b"
         r"|\b(?:never|not|cannot|can't|won't|don't) (?:\w{1,12} )?refuse\b|\bunethical\b|\b(?:openai"
         r"|content) polic(?:y|ies)\b|\billegal(?:ity)?\b[^.\n]{0,60}\b(?:unethical|immoral|harmful)\b",

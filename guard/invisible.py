@@ -216,19 +216,17 @@ def _disguised(word: str) -> bool:
 def _imitates(word: str) -> bool:
     """Whether Latin letters are mixed with letters of other alphabets, or of phonetics, that all look Latin.
 
-    A Greek letter before one or two Latin ones is a formula.
+    Greek letters beside capitals and at the ends of a word are names of quantities: NFκB, GFRα, μservice.
     """
     others = [character for character in word if not _latin(character)]
-    if not others or len(others) == len(word) or (len(word) < 4 and others[0] < "\u0400"):
+    if not others or len(others) == len(word) or not all(map(lookalike, others)):
         return False
-    return all(map(lookalike, others))
+    return max(others) >= "\u0400" or _compiled("[a-z][\u0370-\u03ff][a-z]").search(word) is not None
 
 
 def _mostly_latin(word: str) -> bool:
-    """Whether a mixed word is a Latin one with foreign letters inside, not one with a foreign letter at an end."""
-    others = [index for index, character in enumerate(word) if not _latin(character)]
-    edge = len(others) == 1 and others[0] in {0, len(word) - 1} and word[others[0]] < "\u0400"
-    return len(word) >= 4 and len(others) * 2 < len(word) and not edge
+    """Whether a mixed word is a Latin one with foreign letters in it."""
+    return len(word) >= 4 and sum(not _latin(character) for character in word) * 2 < len(word)
 
 
 @cache

@@ -18,7 +18,7 @@ from guard.credentials import find_secrets
 from guard.encoded import decoded
 from guard.injection import find_injection
 from guard.invisible import find_invisible
-from guard.match import Edited, Match, apply, placeholder
+from guard.match import Edited, Match, Strength, apply, placeholder
 from guard.pii import find_pii
 from guard.policy import decide
 from guard.provenance import find_requests
@@ -114,6 +114,13 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         yield from _personal(view, destination, settings)
         if not (source.trusted or destination.record):
             yield from find_requests(view)
+    if settings.model is not None and not (source.trusted or destination.record):
+        yield from _suspected(text, settings.model(text), settings.model_threshold)
+
+
+def _suspected(text: str, likelihood: float, threshold: float) -> Iterator[Match]:
+    if likelihood >= threshold and text:
+        yield Match(layer="injection", rule="model", kind="suspected", start=0, end=len(text), strength=Strength.SOFT)
 
 
 def _personal(view: Reading, destination: Destination, settings: GuardSettings) -> Iterator[Match]:

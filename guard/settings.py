@@ -1,10 +1,20 @@
 """Limits, policy by destination, and the rule files of a user's own."""
 
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from guard.policy import GuardError
 from guard.secret_rule import RuleSet
 from guard.verdict import Destination
+
+
+@runtime_checkable
+class InjectionModel(Protocol):
+    """A function from a text to the likelihood, 0 to 1, that it is an injection."""
+
+    def __call__(self, text: str, /) -> float:
+        """Return the likelihood."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +31,9 @@ class GuardSettings:
         rules: paths of rule files in gitleaks' format. The guard reads no files: whoever takes the settings from a
             configuration reads these and sets *loaded*. While *rules* names files and *loaded* is None, every
             ``screen`` raises ``GuardError``.
+        model: a function from a text to the likelihood, 0 to 1, that it is an injection; None asks nobody. What it
+            raises is raised: nothing is written.
+        model_threshold: from where on a stranger's text that is to become memory waits for a person.
         loaded: what ``rules_from_gitleaks`` made of their texts, used beside the bundled rules.
     """
 
@@ -32,6 +45,8 @@ class GuardSettings:
     salt: str = field(default="", repr=False)
     rules: tuple[str, ...] = ()
     loaded: tuple[RuleSet, ...] | None = field(default=None, repr=False)
+    model: InjectionModel | None = field(default=None, repr=False)
+    model_threshold: float = 0.5
 
     def rule_sets(self) -> tuple[RuleSet, ...]:
         """Return the loaded rule files.

@@ -58,6 +58,7 @@ def test_a_stray_invisible_character_is_taken_out(character: str) -> None:
         "кириллица и English в одной строке, IT-отдел, SQLзапрос",
         "Zażółć gęślą jaźń, Nguyễn, kadın, Straße, naïve",
         "\uff2e\uff34\uff34\u3068\uff2a\uff32\uff0c \U0001d465 + \U0001d466 = \U0001d467, \u2160 \u2161",
+        "TNF\u03b1, NF\u03baB and GFR\u03b11+ cells; IFN\u03b3R, \u03b1v\u03b23, I\u03baB\u03b1",
         "IPA /k\u0251t/, f\u00f8r, ka\u015f\u0131k, \u0142\u00f3d\u017a, \u03bcservice",
         "“smart” – em — dash… non‑breaking\u00a0space",
     ],
