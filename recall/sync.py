@@ -28,7 +28,7 @@ from .settings import RecallSettings
 from .terms import VERSION
 from .words import Progress, Work, index_words
 
-__all__ = ["SyncReport", "ensure_fresh", "reindex", "sync", "sync_lock"]
+__all__ = ["SyncReport", "ensure_fresh", "reindex", "sync", "sync_lock", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,8 +184,12 @@ def _finish(
     return replace(_report(work, pending, start), passages=total)
 
 
+def waiting(pending: int) -> tuple[str, ...]:
+    """What a report says about passages without a vector: one line, or none."""
+    return (f"{pending} passages wait for vectors; run `memory sync`",) if pending else ()
+
+
 def _report(work: Work, pending: int, start: float) -> SyncReport:
-    waiting = [f"{pending} passages wait for vectors; run `memory sync`"] if pending else []
     return SyncReport(
         added=work.changes.added,
         changed=work.changes.changed,
@@ -194,7 +198,7 @@ def _report(work: Work, pending: int, start: float) -> SyncReport:
         pending=pending,
         seconds=time.perf_counter() - start,
         skipped=tuple(work.skipped),
-        degraded=(*work.degraded, *waiting),
+        degraded=(*work.degraded, *waiting(pending)),
     )
 
 

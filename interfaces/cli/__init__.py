@@ -17,6 +17,7 @@ COMMANDS = {
     "prompt": "interfaces.cli.prompt:prompt",
     "search": "interfaces.cli.search:search",
     "sync": "interfaces.cli.sync:sync",
+    "watch": "interfaces.cli.watch:watch",
     "reindex": "interfaces.cli.index:reindex",
     "index": "interfaces.cli.index:index",
     "eval": "interfaces.cli.eval:eval_",
