@@ -237,9 +237,7 @@ def _latin(character: str) -> bool:
 
 
 def _match(rule: str, kind: str, span: tuple[int, int], strength: Strength, replacement: str | None) -> Match:
-    return Match(
-        layer="unicode", rule=rule, kind=kind, start=span[0], end=span[1], strength=strength, replacement=replacement
-    )
+    return Match("unicode", rule, kind, span[0], span[1], strength, replacement)
 
 
 @cache

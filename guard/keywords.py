@@ -24,12 +24,13 @@ class KeywordIndex:
                 place.setdefault(word, []).append(number)
             if not found:
                 self._always.append(number)
+        self._grams = frozenset(self._long)
 
     def mentioned(self, reading: Reading) -> list[int]:
         """Return the numbers of the rules of which a keyword occurs in *reading*, ascending."""
         lowered = reading.lowered
         numbers = set(self._always)
-        places = [self._short, *(self._long[gram] for gram in self._long.keys() & reading.grams)]
+        places = [self._short, *(self._long[gram] for gram in self._grams & reading.grams)]
         for place in places:
             for word, owners in place.items():
                 if word in lowered:

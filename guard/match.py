@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -42,20 +43,36 @@ class Match(NamedTuple):
     quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Edited:
     """A text made from another by replacements.
 
-    ``pieces`` are ``(start here, start there, end there, kept)``, in order and without gaps; *kept* pieces were
-    copied, the others replaced.
+    ``edits`` are ``(start there, end there, replacement)``, in order and apart from each other; ``before`` is the
+    length of the text it was made from.
     """
 
     text: str
-    pieces: tuple[tuple[int, int, int, bool], ...]
+    edits: tuple[tuple[int, int, str], ...]
+    before: int
+
+    @cached_property
+    def _pieces(self) -> list[tuple[int, int, int, bool]]:
+        """``(start here, start there, end there, kept)`` without gaps; *kept* pieces were copied, others replaced."""
+        pieces: list[tuple[int, int, int, bool]] = []
+        here = there = 0
+        for start, end, replacement in [*self.edits, (self.before, self.before, "")]:
+            if start > there:
+                pieces.append((here, there, start, True))
+                here += start - there
+            if replacement:
+                pieces.append((here, start, end, False))
+                here += len(replacement)
+            there = end
+        return pieces
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Map a span of this text to the smallest span of the text it was made from."""
-        if not self.pieces:
+        if not self.edits or not self.text:
             return start, end
         here, there, there_end, kept = self._piece(start)
         first = min(there + start - here, there_end) if kept else there
@@ -64,8 +81,8 @@ class Edited:
         return first, max(first, last)
 
     def _piece(self, position: int) -> tuple[int, int, int, bool]:
-        index = bisect_right(self.pieces, position, key=lambda piece: piece[0]) - 1
-        return self.pieces[max(0, index)]
+        index = bisect_right(self._pieces, position, key=lambda piece: piece[0]) - 1
+        return self._pieces[max(0, index)]
 
 
 def placeholder(kind: str) -> str:
@@ -82,21 +99,24 @@ def apply(text: str, matches: Iterable[Match], rank: Sequence[str]) -> Edited:
         rank: layers, most important first. Of overlapping matches the one whose layer stands first gives the
             replacement; within a layer a note wins over an empty replacement, then the earlier match.
     """
-    wanted = sorted(
-        (match for match in matches if match.replacement is not None and match.start < match.end),
-        key=lambda match: (match.start, -match.end),
-    )
-    spans: list[tuple[int, int, Match]] = []
+    wanted = [match for match in matches if match.replacement is not None and match.start < match.end]
+    wanted.sort(key=lambda match: (match.start, -match.end))
+    edits: list[tuple[int, int, str]] = []
+    winner: Match | None = None
     for match in wanted:
-        if spans and (
-            match.start < spans[-1][1]
-            or (match.start == spans[-1][1] and match.replacement == spans[-1][2].replacement)
-        ):
-            start, end, winner = spans[-1]
-            spans[-1] = (start, max(end, match.end), min(winner, match, key=lambda item: _importance(item, rank)))
-        else:
-            spans.append((match.start, match.end, match))
-    return _splice(text, [(start, end, winner.replacement or "") for start, end, winner in spans])
+        replacement = match.replacement or ""
+        if edits and winner is not None:
+            start, end, standing = edits[-1]
+            if match.start < end:
+                winner = min(winner, match, key=lambda item: _importance(item, rank))
+                edits[-1] = (start, max(end, match.end), winner.replacement or "")
+                continue
+            if match.start == end and replacement == standing:
+                edits[-1] = (start, match.end, standing)
+                continue
+        winner = match
+        edits.append((match.start, match.end, replacement))
+    return _splice(text, edits)
 
 
 def _importance(match: Match, rank: Sequence[str]) -> tuple[bool, int]:
@@ -104,16 +124,9 @@ def _importance(match: Match, rank: Sequence[str]) -> tuple[bool, int]:
 
 
 def _splice(text: str, edits: list[tuple[int, int, str]]) -> Edited:
-    if not edits:
-        return Edited(text, ())
     parts: list[str] = []
-    pieces: list[tuple[int, int, int, bool]] = []
-    here = there = 0
-    for start, end, replacement in [*edits, (len(text), len(text), "")]:
-        for part, stop, kept in ((text[there:start], start, True), (replacement, end, False)):
-            if part:
-                pieces.append((here, there, stop, kept))
-                parts.append(part)
-                here += len(part)
-            there = stop
-    return Edited("".join(parts), tuple(pieces))
+    there = 0
+    for start, end, replacement in edits:
+        parts += (text[there:start], replacement)
+        there = end
+    return Edited("".join([*parts, text[there:]]), tuple(edits), len(text))

@@ -74,7 +74,7 @@ def screen(
     current = text
     for _ in range(_PASSES):
         matches = _unique(_scan(current, source, destination, settings))
-        decided = [(match, decide(match, source, destination)) for match in matches]
+        decided = list(_decided(matches, source, destination))
         findings += [_finding(match, action, text, edits, settings) for match, action in _reported(decided)]
         replaced = [match for match, action in decided if match.replacement is not None and action is not Action.ALLOW]
         edited = apply(current, replaced, _RANK)
@@ -159,6 +159,17 @@ def _inside(spans: list[tuple[int, int]], match: Match) -> bool:
 def _touches(spans: list[tuple[int, int]], match: Match) -> bool:
     index = bisect_right(spans, (match.end - 1, sys.maxsize)) - 1
     return index >= 0 and match.start < spans[index][1]
+
+
+def _decided(matches: list[Match], source: Source, destination: Destination) -> Iterator[tuple[Match, Action]]:
+    """Yield each match with the action it asks for; matches alike in what counts are decided once."""
+    known: dict[tuple[Strength, bool, bool], Action] = {}
+    for match in matches:
+        key = (match.strength, match.quoted, match.replacement is None)
+        action = known.get(key)
+        if action is None:
+            action = known[key] = decide(match, source, destination)
+        yield match, action
 
 
 def _reported(decided: list[tuple[Match, Action]]) -> Iterator[tuple[Match, Action]]:
