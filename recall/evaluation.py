@@ -22,7 +22,7 @@ from .passage import session_of
 from .search import MAX_HITS, MODES, Mode, search
 from .settings import RecallSettings
 
-__all__ = ["Grain", "Question", "Report", "Scores", "evaluate", "measure", "percentile", "read_questions"]
+__all__ = ["Asked", "Grain", "Question", "Report", "Scores", "evaluate", "measure", "percentile", "read_questions"]
 
 Grain = Literal["message", "session", "file"]
 #: Depth at which mrr and ndcg are cut.
@@ -55,12 +55,26 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question's outcome: by mode, the rank from 1 of each expected source; ``None`` for one not found."""
+
+    query: str
+    category: str
+    ranks: dict[str, dict[str, int | None]]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"query": self.query, "category": self.category, "ranks": self.ranks}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Scores by mode, and by category and mode. *degraded* says what was missing while it was measured."""
 
     modes: dict[str, Scores]
     categories: dict[str, dict[str, Scores]]
     degraded: tuple[str, ...] = ()
+    questions: tuple[Asked, ...] = ()
+    grain: Grain = "message"
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -70,6 +84,8 @@ class Report:
                 for category, modes in self.categories.items()
             },
             "degraded": list(self.degraded),
+            "grain": self.grain,
+            "questions": [question.as_json() for question in self.questions],
         }
 
 
@@ -107,6 +123,8 @@ def evaluate(
     modes_scores: dict[str, Scores] = {}
     categories: dict[str, dict[str, Scores]] = {category: {} for category in sorted(groups)}
     degraded: dict[str, None] = {}
+    gold = [_at_grain(question.expect, grain) for question in asked]
+    ranks: list[dict[str, dict[str, int | None]]] = [{} for _ in asked]
     for mode in modes:
         answers = []
         for done, question in enumerate(asked, 1):
@@ -118,14 +136,21 @@ def evaluate(
             degraded |= dict.fromkeys(result.degraded)
             if progress is not None:
                 progress(mode, done, len(asked))
-        gold = [_at_grain(question.expect, grain) for question in asked]
+        for outcome, answer, expected in zip(ranks, answers, gold, strict=True):
+            outcome[mode] = _ranks(answer.found, expected)
         rows = [measure(answer.found, expected, ks) for answer, expected in zip(answers, gold, strict=True)]
         times = [answer.ms for answer in answers]
         names = tuple(measure((), ("",), ks))
         modes_scores[mode] = _averaged(names, rows, times, range(len(asked)))
         for category, numbers in groups.items():
             categories[category][mode] = _averaged(names, rows, times, numbers)
-    return Report(modes=modes_scores, categories=categories, degraded=tuple(degraded))
+    questions_asked = tuple(
+        Asked(query=question.query, category=question.category, ranks=outcome)
+        for question, outcome in zip(asked, ranks, strict=True)
+    )
+    return Report(
+        modes=modes_scores, categories=categories, degraded=tuple(degraded), questions=questions_asked, grain=grain
+    )
 
 
 def measure(found: Sequence[str], gold: Sequence[str], ks: Sequence[int]) -> dict[str, float]:
@@ -198,6 +223,11 @@ def _question(line: str, path: Path, number: int) -> Question:
 def _at_grain(sources: Sequence[str], grain: Grain) -> list[str]:
     """*sources* in order at that grain, each once."""
     return list(dict.fromkeys(sources if grain == "message" else map(session_of, sources)))
+
+
+def _ranks(found: Sequence[str], gold: Sequence[str]) -> dict[str, int | None]:
+    places = {source: rank for rank, source in enumerate(found, 1)}
+    return {source: places.get(source) for source in gold}
 
 
 def _averaged(

@@ -239,6 +239,8 @@ class Watcher:
 
     def _rung(self, timeout_s: float) -> bool:
         """Wait for a change or for the end. False when *timeout_s* passed without."""
+        if self._stopped:  # the tick of the end may have been taken by an earlier wait
+            return True
         try:
             self._ticks.get(timeout=timeout_s)
         except Empty:
