@@ -6,7 +6,8 @@
 
 Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them.
 Everything is counted per text: was anything found? Spans are not judged. Shares stand with their counts and a 95 %
-interval (Wilson). What is absent is named and left out.
+interval (Wilson). Time is processor time, so that other work on the machine does not count. What is absent is named
+and left out.
 """
 
 import argparse
@@ -70,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     tables = {
         "caught": _table(list(_measures(corpora, options.data))),
         "pays": _table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
-        "time": _table(list(_times(corpora)), head=("time", "measured", "", "floor")),
+        "time": _table(list(_times(corpora)), head=("processor time", "measured", "", "floor")),
     }
     print("\n\n".join(tables.values()))
     print(f"\nabsent: {', '.join(corpora.absent) or 'nothing'}", file=sys.stderr)
@@ -321,18 +322,18 @@ def _spent_ms(texts: Iterable[str], source: str) -> list[float]:
     screen("warm up", source, "memory")
     spent = []
     for text in texts:
-        begun = time.perf_counter()
+        begun = time.process_time()
         screen(text, source, "memory")
-        spent.append((time.perf_counter() - begun) * 1000)
+        spent.append((time.process_time() - begun) * 1000)
     return spent or [0.0]
 
 
 def _first_scan_s() -> float:
     script = (
-        "import time; begun = time.perf_counter()\n"
+        "import time; begun = time.process_time()\n"
         "from guard import screen\n"
         "screen('Prefers short answers. Deploy token: none yet.', 'user', 'memory')\n"
-        "print(time.perf_counter() - begun)"
+        "print(time.process_time() - begun)"
     )
     return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
 

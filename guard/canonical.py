@@ -2,7 +2,7 @@
 
 Three readings, each with a way back to the offsets of the text as given:
 
-- *raw*: the text itself;
+- *raw*: the text itself, but for full-width punctuation;
 - *folded*: compatibility characters in their plain form (NFKC per character), accents of alphabetic scripts and
   everything invisible left out;
 - *skeleton*: folded, with letters that look like Latin ones read as Latin.
@@ -29,6 +29,9 @@ _ACCENTS = ((0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), 
 
 # Signs of typography: folding them would make a second reading of most texts, and no rule would read it otherwise.
 _KEPT = frozenset("…™℠№½¼¾²³¹ªº´¨¸¯")
+
+# Chinese and Japanese punctuation in its narrow form, sign for sign: read so at once, such text needs one reading.
+_WIDE_SIGNS = {ord(wide): narrow for wide, narrow in zip("，：；？！（）", ",:;?!()", strict=True)}
 
 _LOOKALIKES = {
     # Cyrillic
@@ -102,9 +105,12 @@ class Reading:
 
 def readings(text: str) -> tuple[Reading, ...]:
     """Return the readings of *text* that differ: raw first, then folded, then skeleton."""
-    raw = Reading(text, text)
-    if text.isascii() and not _CONTROLS.search(text):
-        return (raw,)
+    if text.isascii():
+        raw = Reading(text, text)
+        if not _CONTROLS.search(text):
+            return (raw,)
+    else:
+        raw = Reading(text.translate(_WIDE_SIGNS), text)
     folded = text.translate(_TRANSLATION)
     found = [raw]
     for reading in (folded, folded.translate(_LOOKALIKE_TABLE)):

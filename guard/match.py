@@ -90,6 +90,42 @@ def placeholder(kind: str) -> str:
     return f"[REDACTED:{kind}]"
 
 
+_FLOOD = 1_000
+"""Matches from which on neighbouring ones are gathered."""
+
+_STRETCH = 512
+"""Characters that gathered matches may span."""
+
+
+def gathered(text: str, matches: Iterable[Match]) -> list[Match]:
+    """Return *matches* of one detector, in order; of a flood, neighbours alike as one whose replacement keeps the rest.
+
+    A text of nothing but stray characters stays cheap so. Only matches that carry a replacement are gathered.
+    """
+    found = list(matches)
+    if len(found) < _FLOOD:
+        return found
+    result: list[Match] = []
+    row: list[Match] = []
+    for match in sorted(found, key=lambda match: match.start):
+        alike = row and (match.rule, match.strength) == (row[0].rule, row[0].strength)
+        apart = row and row[-1].end <= match.start and match.end - row[0].start <= _STRETCH
+        if not (alike and apart and match.replacement is not None):
+            result += _one(text, row)
+            row = []
+        row.append(match)
+    return result + _one(text, row)
+
+
+def _one(text: str, row: list[Match]) -> list[Match]:
+    if len(row) < 2:
+        return row
+    edits = [(match.start, match.end, match.replacement or "") for match in row]
+    start, end = row[0].start, row[-1].end
+    kept = _splice(text[start:end], [(first - start, last - start, note) for first, last, note in edits]).text
+    return [row[0]._replace(end=end, replacement=kept)]
+
+
 def apply(text: str, matches: Iterable[Match], rank: Sequence[str]) -> Edited:
     """Replace every match that carries a replacement; overlapping ones are replaced once, as one span.
 

@@ -18,7 +18,7 @@ from guard.credentials import find_secrets
 from guard.encoded import decoded
 from guard.injection import find_injection
 from guard.invisible import find_invisible
-from guard.match import Edited, Match, Strength, apply, placeholder
+from guard.match import Edited, Match, Strength, apply, gathered, placeholder
 from guard.pii import find_pii
 from guard.policy import decide
 from guard.provenance import find_requests
@@ -98,8 +98,8 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         yield from private
         return
     quotations = Quotations(text)
-    yield from find_controls(text)
-    yield from find_invisible(text)
+    yield from gathered(text, find_controls(text))
+    yield from gathered(text, find_invisible(text))
     if destination in settings.entries:
         yield from find_forgery(text, quotations)
     for view in views:

@@ -24,7 +24,7 @@ from guard.match import Match, Strength, apply
     ],
 )
 def test_folding(text: str, folded: str) -> None:
-    assert readings(text)[1 if folded != text else 0].text == folded
+    assert folded in [reading.text for reading in readings(text)]
 
 
 def test_lookalikes_are_read_as_latin_only_in_the_skeleton() -> None:
