@@ -107,14 +107,14 @@ class Comparison:
         }
 
 
-def compare(previous: Previous, report: Report) -> Comparison:
-    """Set *report* beside *previous*.
+def compare(previous: Previous, report: Report, floors: Sequence[Floor] = ()) -> Comparison:
+    """Set *report* beside *previous*. :func:`worsenings` judges the result by the same *floors*.
 
     A question is won in a mode when more of its sources stand in the first K than before, averaged over the K of
     both runs (``frac@K``), and lost when less do.
 
     Raises:
-        DocumentInvalid: the runs have no measure in common.
+        DocumentInvalid: *previous* has not the measures that are judged.
     """
     changes = tuple(
         Change(mode=mode, measure=measure, before=previous.modes[mode][measure], after=after)
@@ -122,8 +122,16 @@ def compare(previous: Previous, report: Report) -> Comparison:
         for measure, after in scores.measures.items()
         if measure in previous.modes.get(mode, {})
     )
-    if not changes:
-        raise _invalid(previous.path, "nothing-common", "has no measure of this run; compare runs with the same -k")
+    common = {(change.mode, change.measure) for change in changes}
+    missing = [f"{floor.mode}.{floor.measure}" for floor in floors if (floor.mode, floor.measure) not in common]
+    if not floors and not any(_judged(change, set()) for change in changes):
+        missing = ["hybrid.frac@K of this run"]
+    if missing:
+        raise _invalid(
+            previous.path,
+            "not-measured",
+            f"has no {', '.join(missing)}; compare runs with the same -k, or run it again",
+        )
     depths = sorted({int(change.measure[5:]) for change in changes if change.measure.startswith("frac@")})
     notes = [
         f"{mode}: {scores.n} questions now, {previous.counts[mode]} in {previous.path.name}"
@@ -156,20 +164,12 @@ def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
 
 
 def worsenings(comparison: Comparison, floors: Sequence[Floor], tolerance: float) -> list[str]:
-    """Where a measure fell by more than *tolerance*: those that *floors* name, else frac@K of hybrid. One line each.
-
-    A floor's measure that the earlier run does not have is passed over; see :func:`compare`'s notes.
-    """
+    """Where a measure fell by more than *tolerance*: those that *floors* name, else frac@K of hybrid. One line each."""
     named = {(floor.mode, floor.measure) for floor in floors}
     return [
         f"{change.mode}.{change.measure} fell from {change.before:.3f} to {change.after:.3f}, more than {tolerance:g}"
         for change in comparison.changes
-        if change.before - change.after > tolerance + _EQUAL
-        and (
-            (change.mode, change.measure) in named
-            if named
-            else change.mode == "hybrid" and change.measure.startswith("frac@")
-        )
+        if change.before - change.after > tolerance + _EQUAL and _judged(change, named)
     ]
 
 
@@ -207,6 +207,12 @@ def _invalid(path: Path, rule: str, problem: str) -> DocumentInvalid:
     return DocumentInvalid(path, 0, rule, problem)
 
 
+def _judged(change: Change, named: set[tuple[str, str]]) -> bool:
+    if named:
+        return (change.mode, change.measure) in named
+    return change.mode == "hybrid" and change.measure.startswith("frac@")
+
+
 def _measures(path: Path, mode: str, scores: Mapping[str, Any]) -> dict[str, float]:
     measures = {name: value for name, value in scores.items() if "@" in name}
     for name, value in measures.items():
@@ -235,7 +241,8 @@ def _turns(
 ) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
     """The questions won and those lost, in the order of the file, each mode by itself."""
     known = {(asked.query, asked.category): asked.ranks for asked in before}
-    won, lost = [], []
+    won: list[Turn] = []
+    lost: list[Turn] = []
     for asked in after:
         earlier = known.get((asked.query, asked.category), {})
         for mode, ranks in asked.ranks.items():
