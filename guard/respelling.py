@@ -6,6 +6,7 @@ nonsense by it, which no rule matches.
 
 import re
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from guard.canonical import Reading
 
@@ -14,8 +15,8 @@ _SEPARATED = re.compile(r"[ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .
 _DIGITS = re.compile(r"[013457@$](?:(?<=[a-z][a-z][013457@$])[013457@$]?[a-z]|(?<![a-z0-9][013457@$])[a-z]{2})")
 _LETTERS = str.maketrans("013457@$!", "oieastasi")
 
-_FEWEST = 2
-"""Words with digits in them from which on they may be spelled so."""
+_NEAR = 40
+"""Characters between two words with digits in them, up to which they may be one phrase."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def respelled(reading: Reading) -> Respelled | None:
     """Return *reading* in lower case with such words as they are meant, or None when it has none."""
     text = reading.lowered
     apart = [match.span() for match in _APART.finditer(text)] if _SEPARATED.search(text) else []
-    if not apart and len(_DIGITS.findall(text)) < _FEWEST:
+    if not apart and not _suspicious(text):
         return None
     # Letter for letter, so that offsets stay.
     plain = text.translate(_LETTERS)
@@ -44,3 +45,9 @@ def respelled(reading: Reading) -> Respelled | None:
     dropped = {place for start, end in apart for place in range(start + 1, end, 2)}
     offsets = tuple(place for place in range(len(plain)) if place not in dropped)
     return Respelled("".join(plain[place] for place in offsets), reading.source, False, reading, offsets)
+
+
+def _suspicious(text: str) -> bool:
+    """Whether two words near each other have digits among their letters."""
+    places = [match.start() for match in _DIGITS.finditer(text)]
+    return any(last - first <= _NEAR and " " in text[first:last] for first, last in pairwise(places))
