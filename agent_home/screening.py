@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from guard import Action, Finding, GuardError, GuardSettings, Verdict, screen
+from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
 
 from .document import Block, parse
 from .errors import GuardRefused
 from .home import Home
 from .quarantine import Quarantined, hold_back
 
-__all__ = ["Screening", "destination_of", "held_back", "note", "screened_text"]
+__all__ = ["Screening", "destination_of", "guard_settings", "held_back", "note", "screened_text"]
 
 _DESTINATIONS = (
     ("sessions/", "transcript"),
@@ -119,12 +121,33 @@ def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
         GuardRefused: the guard cannot run, or the text is too long to be read by it; nothing may be written.
     """
     try:
-        verdict = screen(text, source, destination_of(path), settings=home.manifest.settings("guard", GuardSettings))
+        verdict = screen(text, source, destination_of(path), settings=guard_settings(home))
     except GuardError as error:
         raise GuardRefused(path, f"it cannot run: {error}") from error
     if any(finding.rule == "oversize" for finding in verdict.findings):  # unread, so quarantine could not keep it
         raise GuardRefused(path, f"{len(text)} characters are more than it reads at once; split the text")
     return verdict
+
+
+def guard_settings(home: Home) -> GuardSettings:
+    """The home's ``[guard]`` table, with the rule files that it names read in; their paths are relative to the home.
+
+    Raises:
+        SettingsInvalid: the table has an unknown key or a wrong value.
+        GuardError: a rule file cannot be read or understood.
+    """
+    settings = home.manifest.settings("guard", GuardSettings)
+    if not settings.rules:
+        return settings
+    return replace(settings, loaded=tuple(_rule_set(home.root / path) for path in settings.rules))
+
+
+def _rule_set(path: Path) -> RuleSet:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise GuardError(f"the rule file {path} cannot be read ({error}); correct `rules` in [guard]") from error
+    return rules_from_gitleaks(text)
 
 
 def destination_of(path: str) -> str:

@@ -51,9 +51,10 @@ def scan(context: click.Context, frame: Frame, file: TextIO, jsonl: bool, source
 def _settings(frame: Frame) -> GuardSettings:
     """The settings of the home, if there is one: a scan works without."""
     from agent_home.errors import NoHome
+    from agent_home.screening import guard_settings
 
     try:
-        return frame.home.manifest.settings("guard", GuardSettings)
+        return guard_settings(frame.home)
     except NoHome:
         if frame.home_option or os.environ.get("AGENT_HOME"):
             raise

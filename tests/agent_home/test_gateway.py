@@ -616,3 +616,32 @@ def test_a_text_too_long_for_the_guard_stops_the_write_instead_of_being_lost(hom
         edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("x" * 70_000 + "\n"))
     assert (home.root / MEMORY).read_bytes() == before
     assert not list(home.quarantine.glob("*"))
+
+
+RULE = "[[rules]]\nid = \"acme\"\nregex = '''acme-[0-9]{6}'''\nkeywords = [\"acme-\"]\n"
+
+
+def with_guard_rules(home: Home, text: str | None) -> Home:
+    manifest = home.root / "agent.toml"
+    manifest.write_text(manifest.read_text(encoding="utf-8") + '\n[guard]\nrules = ["rules.toml"]\n', encoding="utf-8")
+    if text is not None:
+        (home.root / "rules.toml").write_text(text, encoding="utf-8")
+    return Home(home.root)
+
+
+def test_a_rule_file_of_the_home_redacts_what_the_bundled_rules_do_not_know(home: Home) -> None:
+    home = with_guard_rules(home, RULE)
+    with transaction(home, actor="t", message="m") as edits:
+        edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("The badge is " + "acme-" + "123456.\n"))
+    text = (home.root / MEMORY).read_text(encoding="utf-8")
+    assert "123456" not in text
+    assert "[REDACTED" in text
+
+
+@pytest.mark.parametrize("rules", [None, "[[rules]]\nid = 1\nregex = '('\n"], ids=["absent", "broken"])
+def test_a_rule_file_that_cannot_be_used_stops_every_write(home: Home, rules: str | None) -> None:
+    home = with_guard_rules(home, rules)
+    before = (home.root / MEMORY).read_bytes()
+    with pytest.raises(GuardRefused, match="cannot run"), transaction(home, actor="t", message="m") as edits:
+        edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("Innocent.\n"))
+    assert (home.root / MEMORY).read_bytes() == before
