@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import apsw
 
@@ -21,6 +22,7 @@ from .terms import TOKENIZER
 
 __all__ = [
     "DAMAGE",
+    "HINDRANCES",
     "METRIC",
     "Damaged",
     "connect",
@@ -45,6 +47,19 @@ METRIC = "cosine"
 BUSY_TIMEOUT_MS = 10_000
 #: What SQLite raises when a file is no database, or not a whole one.
 DAMAGE = (apsw.NotADBError, apsw.CorruptError)
+#: What SQLite raises when a sound index cannot be used just now: a stranger's lock, a full or failing disk, a folder
+#: that may only be read.
+HINDRANCES = (
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.ReadOnlyError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.CantOpenError,
+    apsw.PermissionsError,
+)
+#: How long a search waits for a stranger's lock; ours never keep a reader out.
+READER_TIMEOUT_MS = 500
 
 # A contentless table holds the postings alone; rows are replaced by rowid, so the old text is not needed to take its
 # postings out, and no wrong text can be given. `pages` are passages, `groups` whole files.
@@ -124,16 +139,29 @@ def open_reader(path: Path) -> apsw.Connection | None:
     if not path.is_file():
         return None
     try:
-        conn = connect(path, apsw.SQLITE_OPEN_READWRITE)
-        try:
-            _require_ours(conn)
-            _require_current(conn)
-            conn.pragma("query_only", True)
-        except BaseException:
-            conn.close()
-            raise
-    except (apsw.CantOpenError, *DAMAGE) as error:
+        return _reader(path)
+    except (*HINDRANCES, *DAMAGE) as error:
         raise Damaged(str(error)) from error
+
+
+def _reader(path: Path) -> apsw.Connection:
+    try:
+        return _checked(connect(path, apsw.SQLITE_OPEN_READWRITE))
+    except (apsw.ReadOnlyError, apsw.CantOpenError):
+        # A reader of a write-ahead log writes beside the file; where that may not be, nobody else can write either.
+        uri = f"file:{quote(str(path))}?immutable=1"
+        return _checked(connect(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+
+
+def _checked(conn: apsw.Connection) -> apsw.Connection:
+    try:
+        conn.set_busy_timeout(READER_TIMEOUT_MS)
+        _require_ours(conn)
+        _require_current(conn)
+        conn.pragma("query_only", True)
+    except BaseException:
+        conn.close()
+        raise
     return conn
 
 

@@ -135,6 +135,8 @@ def search(
         hits = _hits(conn, home, legs, settings, wanted, audience, exclude)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
+    except schema.HINDRANCES as error:
+        degraded.append(f"the index cannot be read now ({error}); nothing was searched")
     finally:
         conn.close()
     degraded += [leg.problem for leg in legs.values() if leg.problem]

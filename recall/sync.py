@@ -124,6 +124,9 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     except (IndexStale, IndexUnusable) as error:
         work.degraded.append(str(error))
         pending = 0
+    except (OSError, *schema.HINDRANCES) as error:
+        work.degraded.append(f"the index cannot be brought up to the files now ({error})")
+        pending = 0
     report = replace(_report(work, pending, start), passages=total)
     if usable is None:  # who searches by words alone is not told that vectors are missing
         return replace(report, degraded=tuple(work.degraded))

@@ -46,6 +46,7 @@ EXIT_CODES: Mapping[str, int] = {
     "agent_home.errors.SettingsInvalid": 7,
     "agent_home.errors.HomeError": 8,
     "recall.errors.RecallError": 8,
+    "apsw.Error": 8,
     "assembler.errors.AssemblerError": 8,
     "distill.errors.DistillError": 8,
     "builtins.OSError": 8,
