@@ -93,20 +93,36 @@ class Document:
 
     def with_entry(self, title: str, entry: Entry) -> Document:
         """*entry* placed first in section *title*: newest on top. A missing section is made at the end."""
-        section = self.section(title)
-        block = _entry_block(entry)
-        if section is None:
-            lead = "" if not self.blocks else self._gap_before_section()
-            heading = Block(kind="heading", raw=f"## {title}\n", level=2, title=title)
-            return self._spliced(len(self.blocks), len(self.blocks), [
-                Block(kind="blank", raw=lead), heading, Block(kind="blank", raw="\n"), block
-            ])  # fmt: skip
-        at = section.start + 1
-        while at < section.end and self.blocks[at].kind != "entry":
-            at += 1
-        if at < section.end:
-            return self._spliced(at, at, [block])
-        return self._spliced(*self._placed_at_end(section, block))
+        return self._spliced(*self._place_of(title, [_entry_block(entry)]))
+
+    def with_entries(self, added: Sequence[tuple[str, Entry]], changed: Sequence[Entry] = ()) -> Document:
+        """The entries of *changed* replaced by their ids, then each ``(section title, entry)`` of *added* placed.
+
+        The same as :meth:`with_entry_changed` and :meth:`with_entry` one after the other, at the cost of one edit.
+
+        Raises:
+            KeyError: an entry of *changed* is not there.
+        """
+        if not added and not changed:
+            return self
+        edited = self._replaced(changed)
+        groups: dict[str, list[tuple[str, Entry]]] = {}
+        for title, entry in added:
+            groups.setdefault(title.strip().casefold(), []).append((title, entry))
+        for group in groups.values():
+            newest_first = [_entry_block(entry) for _, entry in reversed(group)]
+            start, end, blocks = edited._place_of(group[0][0], newest_first)  # noqa: SLF001 - of this very class
+            edited = Document((*edited.blocks[:start], *blocks, *edited.blocks[end:]))
+        result = parse(edited.render())
+        if _said(result.blocks) == _said(edited.blocks):
+            return result
+        # Something would join with what it stands beside: find it by halves, because one by one takes too long.
+        if len(changed) + len(added) == 1:
+            return self.with_entry_changed(changed[0]) if changed else self.with_entry(*added[0])
+        if changed and added:
+            return self.with_entries((), changed).with_entries(added)
+        a, c = len(added) // 2, len(changed) // 2
+        return self.with_entries(added[:a], changed[:c]).with_entries(added[a:], changed[c:])
 
     def with_entry_changed(self, entry: Entry) -> Document:
         """The entry of the same id replaced in place.
@@ -141,6 +157,32 @@ class Document:
                 return index
         raise KeyError(entry_id)
 
+    def _replaced(self, changed: Sequence[Entry]) -> Document:
+        """The blocks of *changed* exchanged, the first one of an id that stands twice; not parsed."""
+        wanted = {entry.id: _entry_block(entry) for entry in changed}
+        blocks = [
+            wanted.pop(block.entry.id) if block.entry is not None and block.entry.id in wanted else block
+            for block in self.blocks
+        ]
+        if wanted:
+            raise KeyError(next(iter(wanted)))
+        return Document(tuple(blocks))
+
+    def _place_of(self, title: str, entries: list[Block]) -> tuple[int, int, list[Block]]:
+        """The blocks from where to where give way to which, so that *entries* stand first in section *title*."""
+        section = self.section(title)
+        if section is None:
+            lead = "" if not self.blocks else self._gap_before_section()
+            heading = Block(kind="heading", raw=f"## {title}\n", level=2, title=title.strip())
+            blocks = [Block(kind="blank", raw=lead), heading, Block(kind="blank", raw="\n"), *entries]
+            return len(self.blocks), len(self.blocks), blocks
+        at = section.start + 1
+        while at < section.end and self.blocks[at].kind != "entry":
+            at += 1
+        if at < section.end:
+            return at, at, entries
+        return self._placed_at_end(section, entries)
+
     def _end_of(self, start: int, level: int) -> int:
         for index in range(start + 1, len(self.blocks)):
             block = self.blocks[index]
@@ -154,7 +196,7 @@ class Document:
             return "\n\n"
         return "" if self.blocks[-1].kind == "blank" else _blank_line_after(text)
 
-    def _placed_at_end(self, section: Section, block: Block) -> tuple[int, int, list[Block]]:
+    def _placed_at_end(self, section: Section, entries: Sequence[Block]) -> tuple[int, int, list[Block]]:
         """Where the first entry of an entry-less section goes: after its text, one blank line on each side."""
         end = section.end
         while end > section.start + 1 and self.blocks[end - 1].kind == "blank":
@@ -162,7 +204,7 @@ class Document:
         before = self.blocks[end - 1].raw
         lead = _blank_line_after(before) if before.endswith(("\n", "\r")) else "\n\n"
         tail = [Block(kind="blank", raw="\n")] if section.end < len(self.blocks) else []
-        return end, section.end, [Block(kind="blank", raw=lead), block, *tail]
+        return end, section.end, [Block(kind="blank", raw=lead), *entries, *tail]
 
     def _spliced(self, start: int, end: int, blocks: Sequence[Block]) -> Document:
         """Parsed anew, because a splice can join what stood apart: a blank line then keeps it apart."""

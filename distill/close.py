@@ -79,7 +79,8 @@ class Checked:
 class Closed:
     """What closing a session did. *commit* is ``None`` and the rest empty when nothing was new.
 
-    *daily* is the file of the new section, or of the last one when nothing was new.
+    *daily* is the file of the new section, or of the last one when nothing was new; *left_in_log* counts the items that
+    earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add.
     """
 
     session: str
@@ -92,6 +93,7 @@ class Closed:
     proposed: tuple[Proposal, ...] = ()
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    left_in_log: int = 0
     commit: str | None = None
 
 
@@ -225,8 +227,9 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         _add_to_daily_log(edits, draft, settings)
         found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date)
         placed = place(
-            found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars
-        )
+            found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
+            max_per_section=settings.max_entries_per_section,
+        )  # fmt: skip
         for path, document in placed.documents.items():
             edits.write(path, document)
         catalogue.refresh(edits)
@@ -246,6 +249,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         claims=tuple(Checked(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
         redacted=outcome.redacted,
         quarantined=outcome.quarantined,
+        left_in_log=placed.left_in_log,
         commit=outcome.commit,
     )
 

@@ -50,13 +50,14 @@ class Candidate:
 
 @dataclass(slots=True)
 class Placed:
-    """What :func:`place` made: the documents by path, the new entries in the order of the conversation, and the older
-    entries that gained a source.
+    """What :func:`place` made: the documents by path, the new entries in the order of the conversation, the older
+    entries that gained a source, and how many more there was no room for.
     """
 
     documents: dict[str, Document]
     added: list[tuple[Candidate, Entry]] = field(default_factory=list)
     merged: list[tuple[Candidate, Entry]] = field(default_factory=list)
+    left_in_log: int = 0
 
 
 def candidates(
@@ -90,31 +91,45 @@ def place(
     new_id: Callable[[str, str], str],
     address: str,
     title_chars: int,
+    max_per_section: int = 50,
 ) -> Placed:
     """Put *found* into ``MEMORY.md``, newest on top, or unite each with the older entry that says the same.
 
     *documents* are ``MEMORY.md`` and the archive files by their paths; *address* is the daily section that evidence
-    points at.
+    points at. Each section gains at most *max_per_section* entries, those said first; the rest is counted.
     """
     placed = Placed(documents=dict(documents))
     index = _index(documents)
+    rooms = dict.fromkeys((candidate.section.title for candidate in found), max_per_section)
+    made: dict[str, tuple[Candidate, Entry]] = {}
+    united: dict[str, tuple[str, Candidate, Entry]] = {}
     for candidate in found:
         key = (candidate.section.prefix, normalised(candidate.item.text))
         known = index.get(key)
-        if known is None:
-            # From the turn and its words alone: a closing that is run again names its entries alike.
-            entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
-            entry = _entry(candidate, entry_id, address, title_chars)
-            memory = placed.documents[MEMORY].with_entry(candidate.section.title, entry)
-            placed.documents[MEMORY] = memory
-            placed.added.append((candidate, entry))
-            index[key] = (MEMORY, entry)
+        if known is not None:
+            path, older = known
+            entry = _united(older, candidate, address)
+            if entry.id in made:
+                made[entry.id] = (made[entry.id][0], entry)
+            else:
+                united[entry.id] = (path, united[entry.id][1] if entry.id in united else candidate, entry)
+            index[key] = (path, entry)
             continue
-        path, older = known
-        united = _united(older, candidate, address)
-        index[key] = (path, united)
-        placed.documents[path] = placed.documents[path].with_entry_changed(united)
-        _remember(placed, candidate, united)
+        if rooms[candidate.section.title] == 0:
+            placed.left_in_log += 1
+            continue
+        rooms[candidate.section.title] -= 1
+        # From the turn and its words alone: a closing that is run again names its entries alike.
+        entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
+        entry = _entry(candidate, entry_id, address, title_chars)
+        made[entry_id] = (candidate, entry)
+        index[key] = (MEMORY, entry)
+    placed.added = list(made.values())
+    placed.merged = [(candidate, entry) for _, candidate, entry in united.values()]
+    for path, document in documents.items():
+        added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
+        changed = [entry for where, _, entry in united.values() if where == path]
+        placed.documents[path] = document.with_entries(added, changed)
     return placed
 
 
@@ -170,13 +185,3 @@ def _united(older: Entry, candidate: Candidate, address: str) -> Entry:
     if fields == dict(older.fields):
         return older
     return older.changed(fields=fields)
-
-
-def _remember(placed: Placed, candidate: Candidate, united: Entry) -> None:
-    """Keep what is reported in step with the documents: an entry of this batch may have gained a source."""
-    for listing in (placed.added, placed.merged):
-        for index, (first, entry) in enumerate(listing):
-            if entry.id == united.id:
-                listing[index] = (first, united)
-                return
-    placed.merged.append((candidate, united))

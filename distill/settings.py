@@ -17,6 +17,8 @@ class DistillSettings:
         window_slack_s: how much before its first and after its last message a session's commits may lie.
         max_topics: topics named in the daily log.
         max_items: items of one kind in one section of the daily log; facts get a third of it.
+        max_entries_per_section: entries that one closing may add to one section of ``MEMORY.md``; what is over stays in
+            the daily log.
         max_title_chars: length of an entry's title; longer text goes on in its body.
     """
 
@@ -26,9 +28,10 @@ class DistillSettings:
     max_topics: int = 6
     max_items: int = 36
     max_title_chars: int = 80
+    max_entries_per_section: int = 50
 
     def __post_init__(self) -> None:
-        for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics"):
+        for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
         if self.max_items < 3 or self.max_title_chars < 20:

@@ -80,6 +80,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "redacted": closed.redacted,
         "quarantined": len(closed.quarantined),
         "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
+        "left_in_log": closed.left_in_log,
         "commit": closed.commit,
     }
 
@@ -110,6 +111,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
         **together,
         "redacted": sum(row["redacted"] for row in rows),
         "quarantined": sum(row["quarantined"] for row in rows),
+        "left_in_log": sum(row["left_in_log"] for row in rows),
         "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
         "sessions": rows,
         "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
@@ -131,5 +133,7 @@ def _lines(closed: Sequence[Closed], *, every: bool) -> Iterator[str]:
         for claim in one.claims:
             if claim.evidence.state == "contradicted":
                 yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
+        if one.left_in_log:
+            yield f"  {one.left_in_log} more stay in the daily log: one closing adds no more to a section"
         if one.redacted or one.quarantined:
             yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"

@@ -202,3 +202,26 @@ def test_entries_added_one_after_the_other_stand_newest_first(found: list[Entry]
         document = document.with_entry("Notes", entry)
     assert [entry.id for entry in document.section_entries("Notes")] == [entry.id for entry in reversed(found)]
     assert document.section_entries("Other") == []
+
+
+@given(
+    documents() | markdown_texts().map(lambda text: (text, SECTIONS[0])),
+    st.lists(st.tuples(st.sampled_from([*(rule.title for rule in SECTIONS[:3]), "Brand New"]), entries()), max_size=6),
+    entries(),
+)
+def test_many_edits_at_once_are_the_same_edits_one_by_one(
+    given_: tuple[str, SectionRule], added: list[tuple[str, Entry]], wanted: Entry
+) -> None:
+    document = parse(given_[0])
+    changed = [wanted.changed(id=entry.id) for entry in document.entries()][:3]
+    expected = document
+    for entry in changed:
+        expected = expected.with_entry_changed(entry)
+    for title, entry in added:
+        expected = expected.with_entry(title, entry)
+    assert document.with_entries(added, changed) == expected
+
+
+def test_many_edits_that_name_an_absent_entry_are_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        parse("## K\n").with_entries([], [Entry(id="KD-7F3A", title="T")])

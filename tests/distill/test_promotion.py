@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -33,7 +34,11 @@ def item(
 
 
 def put(
-    items: Sequence[Item], memory: str = EMPTY, archive: str = "", evidence: dict[Item, Evidence] | None = None
+    items: Sequence[Item],
+    memory: str = EMPTY,
+    archive: str = "",
+    evidence: dict[Item, Evidence] | None = None,
+    max_per_section: int = 10_000,
 ) -> Placed:
     documents: dict[str, Document] = {MEMORY: parse(memory)}
     if archive:
@@ -47,7 +52,8 @@ def put(
 
     origins = {source: "user" for each in items for source in each.sources}
     found = candidates(items, evidence or {}, origins, "2026-11-21")
-    return place(found, documents, new_id=fresh, address="DailyActivity/2026-11-20.md#s-1", title_chars=80)
+    address = "DailyActivity/2026-11-20.md#s-1"
+    return place(found, documents, new_id=fresh, address=address, title_chars=80, max_per_section=max_per_section)
 
 
 UNRELATED = (
@@ -181,3 +187,45 @@ def test_provenance_is_no_part_of_what_an_entry_says() -> None:
     bare, sourced = "- **[KD-7F3A] 2026-11-20 Ship it**\n", "  Evidence: verified, commit 3f9c2e1\n  Sources: a#1\n"
     texts = [next(parse(f"## Key Decisions\n\n{raw}").entries()) for raw in (bare, bare + sourced)]
     assert statement(texts[0]) == statement(texts[1])
+
+
+def test_a_section_takes_no_more_than_it_may_and_the_rest_is_counted() -> None:
+    items = [item(f"decision {n}", source=f"s#{n}") for n in range(5)]
+    items += [item("always sort", "preference", "s#p"), item("decision 0", source="s#again")]
+    placed = put(items, max_per_section=2)
+    assert [c.item.text for c, _ in placed.added] == ["decision 0", "decision 1", "always sort"]
+    assert placed.left_in_log == 3
+    assert placed.added[0][1].fields["Sources"] == "s#0, s#again"
+    assert placed.documents[MEMORY].entry(placed.added[0][1].id) is not None
+
+
+def test_what_the_documents_hold_is_what_is_reported() -> None:
+    first = put([item("ship", source="a#1"), item("wait", source="a#2")])
+    rows = [
+        item("wait", source="b#1"),
+        item("new", source="b#2"),
+        item("wait", source="b#3"),
+        item("new", source="b#4"),
+    ]
+    second = put(rows, first.documents[MEMORY].render())
+    for _, entry in (*second.added, *second.merged):
+        found = second.documents[MEMORY].entry(entry.id)
+        assert found is not None
+        assert found.render() == entry.render()
+    assert [e.fields["Sources"] for _, e in second.merged] == ["a#2, b#1, b#3"]
+    assert [e.fields["Sources"] for _, e in second.added] == ["b#2, b#4"]
+
+
+def test_four_times_as_many_items_take_about_four_times_as_long() -> None:
+    def seconds(count: int) -> float:
+        known = put([item(f"known {n}", source=f"k#{n}") for n in range(count)]).documents[MEMORY].render()
+        items = [item(f"new {n}", source=f"s#{n}") for n in range(count)]
+        items += [item(f"known {n}", source=f"t#{n}") for n in range(count)]
+        taken = []
+        for _ in range(3):
+            started = time.process_time()
+            put(items, known)
+            taken.append(time.process_time() - started)
+        return min(taken)
+
+    assert seconds(400) < 9 * seconds(100)  # quadratic work would be sixteen times as much
