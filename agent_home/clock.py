@@ -25,4 +25,6 @@ def parse_time(text: str) -> datetime:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise ValueError(f"{text!r} is no ISO 8601 time; write for example 2026-11-21T09:00:00") from error
+    if not 1900 <= moment.year <= 9000:  # outside, arithmetic with days and zones overflows
+        raise ValueError(f"{text!r} is out of range; write a time from 1900 to 9000")
     return moment if moment.tzinfo else moment.astimezone()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -272,7 +272,7 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
     whole = partial(_whole, draft.settings.vocabulary)
     left_out = [line for line in draft.entries if line.action != "kept" and line.score is not None]
     left_out.sort(key=lambda line: (-(line.score or 0.0), line.id))
-    degraded = [*draft.degraded, *(f"{name}: {text}" for name, line in draft.layers.items() for text in line.degraded)]
+    degraded = [*draft.degraded, *_by_layers(draft.layers)]
     unchanged = None
     if not draft.request.at:  # nobody sends a prompt of the past to a model
         parts = [OPEN, *draft.stable, *draft.moving]
@@ -294,6 +294,15 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
         degraded=tuple(dict.fromkeys(degraded)),
         load_ms=round(draft.searcher.load_ms, 2) if draft.searcher else 0.0,
     )
+
+
+def _by_layers(layers: Mapping[str, LayerLine]) -> Iterator[str]:
+    """What is degraded, each thing once, with the layers that it concerns."""
+    found: dict[str, list[str]] = {}
+    for name, line in layers.items():
+        for text in line.degraded:
+            found.setdefault(text, []).append(name)
+    return (f"{', '.join(names)}: {text}" for text, names in found.items())
 
 
 def _joined(draft: _Draft, budget_tokens: int) -> tuple[str, int]:

@@ -35,6 +35,8 @@ class Passage(Protocol):
     @property
     def name(self) -> str: ...
     @property
+    def role(self) -> str: ...
+    @property
     def heading(self) -> str: ...
 
 
@@ -102,7 +104,8 @@ def _session_heading(hit: Passage) -> str:
 
 
 def _turn_line(hit: Passage) -> str:
-    who = f"{hit.name or 'someone'}, {hit.ts[11:16]}" if len(hit.ts) >= 16 else hit.name or "someone"
+    speaker = hit.name or hit.role or "someone"
+    who = f"{speaker}, {hit.ts[11:16]}" if len(hit.ts) >= 16 else speaker
     return f"- [{_inline(hit.source)}] {_inline(who)}: {_indented(hit.text)}\n"
 
 

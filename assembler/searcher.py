@@ -122,6 +122,6 @@ class _Remembering:
     def embed_query(self, text: str) -> Vector:
         last = self._last
         if last is None or last[0] != text:
-            last = (text, self._inner.embed_query(text))
+            last = (text, self._inner.embed_query(text.encode("utf-8", "replace").decode("utf-8")))
             self._last = last
         return last[1]

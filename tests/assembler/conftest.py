@@ -25,6 +25,7 @@ class Found:
     ts: str = ""
     session: str = ""
     name: str = ""
+    role: str = ""
     heading: str = ""
 
 
