@@ -2,6 +2,9 @@
 
 A transcript is never rewritten. A message is written once; writing one whose id is there already adds nothing. What
 a killed writer left half-written at the end is no message, and the next append cuts it off.
+
+The names of sessions and messages stand in file names, addresses, prompts and commits, where nothing screens them
+later: one that the guard would not pass as it is, or that is no short single line, is replaced before it is stored.
 """
 
 from __future__ import annotations
@@ -10,21 +13,38 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from . import clock
-from .errors import DocumentInvalid
+from .errors import DocumentInvalid, GuardRefused
 from .home import Home
 from .quarantine import Quarantined
 
-__all__ = ["Appended", "Message", "SessionFile", "Turn", "append", "read", "read_lines", "session_path", "sessions"]
+__all__ = [
+    "Appended",
+    "Message",
+    "SessionFile",
+    "Turn",
+    "append",
+    "read",
+    "read_lines",
+    "session_name",
+    "session_path",
+    "sessions",
+]
 
 #: A file name may hold 255 bytes; longer session ids are cut and told apart by a hash.
 MAX_NAME = 180
+#: A longer session or message id is no name: it stands in every source, prompt and commit that it is part of.
+MAX_ID_CHARS = 200
+_MAX_CWD_CHARS = 4096
+#: Control characters and all that some reader takes for the end of a line.
+_NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
 _SAFE = "-_. "
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
 
@@ -74,7 +94,7 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """What :func:`append` did."""
+    """What :func:`append` did. *session* is the name that it is stored under, see :func:`session_name`."""
 
     session: str
     path: Path
@@ -89,7 +109,9 @@ def append(
 ) -> Appended:
     """Append those *messages* whose ids the transcript does not have yet, in the order given.
 
-    The file is filed under the month of the first message, or of *now* where messages have no times.
+    The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
+    messages are stored under safe names (:func:`session_name`); a *ts* that is no time and a *cwd* that the guard
+    would not pass become empty.
 
     Raises:
         Locked, GuardRefused: see :func:`agent_home.gateway.append_rows`; nothing was written.
@@ -97,13 +119,15 @@ def append(
     """
     if not session.strip():
         raise DocumentInvalid("sessions/", 0, "no-session", "a session needs a name that is not blank")
+    session = session_name(home, session)
+    messages = _safe(home, messages)
     fallback = _new_path(home, session, messages, now or clock.now())
     from .gateway import append_rows  # a third of the time of a prompt, which only reads, would go into loading it
 
     written = append_rows(
         home,
-        lambda: home.relative(session_path(home, session) or fallback),
-        lambda: [_row(message) for message in _fresh(session_path(home, session), messages)],
+        lambda: home.relative(_path_of(home, session) or fallback),
+        lambda: [_row(message) for message in _fresh(_path_of(home, session), messages)],
         screened=("content", "name"),
         source="user",
         session=session,
@@ -112,7 +136,7 @@ def append(
     )
     return Appended(
         session=session,
-        path=session_path(home, session) or fallback,
+        path=_path_of(home, session) or fallback,
         added=written.rows,
         duplicates=len(messages) - written.rows,
         redacted=written.redacted,
@@ -140,9 +164,26 @@ def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int
             at += len(line)
 
 
+def session_name(home: Home, session: str) -> str:
+    """The name under which *session* is stored: itself, or a stable ``s-`` and twelve hexadecimal digits.
+
+    Raises:
+        GuardRefused: the guard cannot run.
+    """
+    return _name(home, session, "s")
+
+
 def session_path(home: Home, session: str) -> Path | None:
-    """Where the session's transcript lies; ``None`` when there is none."""
-    name = _file_name(session)
+    """Where the session's transcript lies, given its own name or the stored one; ``None`` when there is none.
+
+    Raises:
+        GuardRefused: the guard cannot run, so that the stored name is not known.
+    """
+    return _path_of(home, session_name(home, session))
+
+
+def _path_of(home: Home, name: str) -> Path | None:
+    name = _file_name(name)
     for year in sorted(_folders(home.sessions), reverse=True):
         for month in sorted(_folders(year), reverse=True):
             if (month / name).is_file():
@@ -165,6 +206,59 @@ def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
             known.add(message.id)
             fresh.append(message)
     return fresh
+
+
+def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
+    """*messages* with nothing in their names, times and folders that may not be stored."""
+    sessions = {name: session_name(home, name) for name in dict.fromkeys(message.session for message in messages)}
+    folders = {name: _folder(home, name) for name in dict.fromkeys(message.cwd for message in messages)}
+    return [
+        replace(
+            message, session=sessions[message.session], id=_name(home, message.id, "m"),
+            ts=message.ts if _is_time(message.ts) else "", cwd=folders[message.cwd],
+        )
+        for message in messages
+    ]  # fmt: skip
+
+
+def _name(home: Home, name: str, prefix: str) -> str:
+    """*name*, or what stands for it: the same each time, and left alone when it is named again."""
+    if len(name) <= MAX_ID_CHARS and _passes(home, name):
+        return name
+    number, stand_in = 0, ""
+    while not stand_in or not _passes(home, stand_in):  # twelve digits may look like a telephone number
+        seed = f"{number}\0{name}" if number else name
+        digest = hashlib.blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        number, stand_in = number + 1, f"{prefix}-{digest}"
+        if number > _MAX_STAND_INS:
+            raise GuardRefused("sessions/", "its rules pass no name at all; mend `rules` in [guard]")
+    return stand_in
+
+
+def _folder(home: Home, cwd: str) -> str:
+    return cwd if len(cwd) <= _MAX_CWD_CHARS and _passes(home, cwd) else ""
+
+
+def _passes(home: Home, text: str) -> bool:
+    """Whether *text* is one line that the guard lets into a transcript as it is."""
+    if not text:
+        return True
+    if _NOT_ONE_LINE.search(text):
+        return False
+    from guard import Action  # loading the guard would take a good part of the time of a prompt, which only reads
+
+    from .screening import screened_text
+
+    verdict = screened_text(home, "sessions/name.jsonl", text, "user")
+    return verdict.action is Action.ALLOW and verdict.text == text
+
+
+def _is_time(ts: str) -> bool:
+    try:
+        clock.parse_time(ts)
+    except ValueError:
+        return False
+    return True
 
 
 def _row(message: Message) -> dict[str, Any]:

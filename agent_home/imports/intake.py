@@ -35,9 +35,9 @@ class Unread:
 class Imported:
     """What an import did.
 
-    *sessions* names the sessions that gained messages, in the order met; *messages* counts what was added,
-    *duplicates* what was there already; *skipped* counts lines left out, by reason; *waiting* counts files whose
-    last line is half-written.
+    *sessions* names the sessions that gained messages, as they are stored and in the order met; *messages* counts
+    what was added, *duplicates* what was there already; *skipped* counts lines left out, by reason; *waiting* counts
+    files whose last line is half-written.
     """
 
     files: int = 0
@@ -84,7 +84,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
         for session, said in _by_session(parsed.messages).items():
             appended = transcript.append(home, session, said, actor=_ACTOR, now=now)
             if appended.added:
-                sessions.setdefault(session)
+                sessions.setdefault(appended.session)
             messages += appended.added
             duplicates += appended.duplicates
             redacted += appended.redacted

@@ -73,6 +73,15 @@ def test_a_secret_is_redacted_before_anything_is_stored(home: Home, tmp_path: Pa
     assert "keep it" in stored(home, "s")[0]
 
 
+def test_a_secret_in_the_names_is_stored_nowhere(home: Home, tmp_path: Path, now: datetime) -> None:
+    file = write(tmp_path / "a.jsonl", row("words", f"call {KEY}", KEY, cwd=f"/srv/{KEY}", ts=KEY))
+    assert import_chat(home, [file], now=now).messages == 1
+    assert import_chat(home, [file], now=now).messages == 0
+    assert not [path for path in home.root.rglob("*") if KEY in str(path)]
+    assert not [path for path in home.root.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert stored(home, KEY) == ["words"]
+
+
 def test_what_was_injected_does_not_come_back(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(
         tmp_path / "a.jsonl",
@@ -100,7 +109,9 @@ def test_a_folder_stands_for_the_session_files_below_it(home: Home, tmp_path: Pa
 def test_any_session_id_can_be_imported(home: Home, tmp_path: Path, now: datetime) -> None:
     names = ["channel/2026", "会话 一", "x" * 3000, "../../up", "a\nb", "C:\\x", "." * 3]
     file = write(tmp_path / "a.jsonl", *(row(name, "1", name) for name in names))
-    assert import_chat(home, [file], now=now).sessions == tuple(names)
+    done = import_chat(home, [file], now=now)
+    assert done.sessions == tuple(transcript.session_name(home, name) for name in names)
+    assert [name for name, kept in zip(names, done.sessions, strict=True) if name != kept] == ["x" * 3000, "a\nb"]
     for name in names:
         assert stored(home, name) == [name]
     assert import_chat(home, [file], now=now).messages == 0
