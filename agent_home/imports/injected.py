@@ -1,19 +1,24 @@
 """Takes out of a text what this system had put into the model's context.
 
 Everything it puts there stands between ``<agent-home>`` and ``</agent-home>``, or between ``<agent-home-recall>``
-and its end. Imported back as if someone had said it, a fact would come round again with every session.
+and its end. Imported back as if someone had said it, a fact would come round again with every session. A person who
+merely names such a tag keeps every word: the tag alone is made harmless.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 __all__ = ["strip_injected"]
 
 #: A value in quotes may hold any character. Possessive, so that a hostile text costs no more than its length.
 _ATTRIBUTES = r"""(?:\s(?:"[^"]{0,300}"|'[^']{0,300}'|[^<>])*+)?"""
 _TAG = re.compile(rf"<\s*(?P<close>/?)\s*(?P<name>agent-home(?:-recall)?)(?P<rest>/?|{_ATTRIBUTES})>", re.IGNORECASE)
+#: What only we write into an opening tag.
+_OUR_ATTRIBUTE = re.compile(r"""\slayer\s*=\s*["']""", re.IGNORECASE)
+_NEUTRAL = "\u2039"  # stands for the < of a tag that is only named, so that nothing takes it for a block later
 #: Hosts wrap what a hook adds; the wrapper says nothing once its content is gone.
 _WRAPPER_START = re.compile(r"<system-reminder>\s*\Z", re.IGNORECASE)
 _WRAPPER_END = re.compile(r"\s*</system-reminder>", re.IGNORECASE)
@@ -23,43 +28,74 @@ _WRAPPER_TAIL = 200  # characters before a block in which its wrapper's tag must
 def strip_injected(text: str) -> tuple[str, bool]:
     """*text* without injected blocks, and whether there were any.
 
-    A block that is never closed reaches to the end; blocks may nest; what surrounds them stays as it is, to the
-    character. A ``<system-reminder>`` that held nothing else goes with them.
+    A block that is never closed reaches to the end when it opens as ours do: alone on its line, or with a layer. Any
+    other tag that is never closed is only named, and loses its ``<``. Blocks may nest; what surrounds them stays as it
+    is, to the character. A ``<system-reminder>`` that held nothing else goes with them.
 
     >>> strip_injected('Hello <agent-home-recall n="2">old words</agent-home-recall>again')
     ('Hello again', True)
+    >>> strip_injected('The tag <agent-home> marks our block.')
+    ('The tag ‹agent-home> marks our block.', False)
     """
-    spans = list(_blocks(text))
-    if not spans:
+    blocks, named = _blocks_and_names(text)
+    if not blocks and not named:
         return text, False
+    cuts = [(start, end, "") for start, end in _widened(text, blocks)]
+    cuts += [(at, at + 1, _NEUTRAL) for at in named]
     kept, at = [], 0
-    for start, end in _widened(text, spans):
-        kept.append(text[at:start])
+    for start, end, instead in sorted(cuts):
+        kept += [text[at:start], instead]
         at = end
     kept.append(text[at:])
-    return "".join(kept), True
+    return "".join(kept), bool(blocks)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where the outermost blocks begin and end. An end tag closes every block opened inside its own."""
-    open_names: list[str] = []
-    start = 0
-    for tag in _TAG.finditer(text):
+def _blocks_and_names(text: str) -> tuple[list[tuple[int, int]], list[int]]:
+    """Where the outermost blocks begin and end, and where the tags begin that are only named, outside of blocks."""
+    tags = list(_TAG.finditer(text))
+    ends = _ends(tags)
+    blocks: list[tuple[int, int]] = []
+    named: list[int] = []
+    for number, tag in enumerate(tags):
+        if tag["close"] or (blocks and tag.start() < blocks[-1][1]):
+            continue
+        if number in ends:
+            blocks.append((tag.start(), ends[number]))
+        elif _opens_as_ours(text, tag):
+            blocks.append((tag.start(), len(text)))
+        else:
+            named.append(tag.start())
+    return blocks, named
+
+
+def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
+    """Where the block of each tag ends that is closed. An end tag closes every block opened inside its own."""
+    ends: dict[int, int] = {}
+    open_tags: list[tuple[str, int]] = []
+    count: Counter[str] = Counter()
+    for number, tag in enumerate(tags):
         name = tag["name"].lower()
         if tag["close"]:
-            if name in open_names:
-                while open_names.pop() != name:
-                    pass
-                if not open_names:
-                    yield start, tag.end()
+            closed = not count[name]
+            while not closed:
+                inner, opened = open_tags.pop()
+                count[inner] -= 1
+                ends[opened] = tag.end()
+                closed = inner == name
         elif tag["rest"].endswith("/"):
-            if not open_names:
-                yield tag.span()
+            ends[number] = tag.end()
         else:
-            start = start if open_names else tag.start()
-            open_names.append(name)
-    if open_names:
-        yield start, len(text)
+            open_tags.append((name, number))
+            count[name] += 1
+    return ends
+
+
+def _opens_as_ours(text: str, tag: re.Match[str]) -> bool:
+    if _OUR_ATTRIBUTE.search(tag["rest"]):
+        return True
+    begins = tag.start() == 0 or text[tag.start() - 1] in "\r\n"
+    begins = begins or _WRAPPER_START.search(text, max(0, tag.start() - _WRAPPER_TAIL), tag.start()) is not None
+    return begins and text[tag.end() : tag.end() + 1] in ("\r", "\n")
 
 
 def _widened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -57,9 +57,42 @@ def test_stripping_twice_is_stripping_once(pieces: list[str]) -> None:
     assert strip_injected(once) == (once, False)
 
 
-def test_an_unclosed_block_reaches_to_the_end() -> None:
-    assert strip_injected("Question? <agent-home>## Memory\n- fact") == ("Question? ", True)
-    assert strip_injected("Question? <agent-home-recall n=3>- fact </agent-home>") == ("Question? ", True)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Question?\n<agent-home>\n## Memory\n- fact",
+        "Question?\n<agent-home>\r\n## Memory\n- fact",
+        'Question?\n<agent-home-recall layer="L3" of="conversations">- fact </agent-home>',
+        "Question?\n<agent-home>\n## Memory\n<agent-home-recall>\nfact</agent-home-recall>\nmore",
+    ],
+)
+def test_an_unclosed_block_that_opens_as_ours_reaches_to_the_end(text: str) -> None:
+    assert strip_injected(text) == ("Question?\n", True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tag <agent-home> marks our block. Decision: keep it.",
+        "<agent-home> marks our block.\nDecision: keep it.",
+        "It begins with <agent-home>\nDecision: keep it.",
+        "A <agent-home-recall n=3> is named. Decision: keep it.",
+    ],
+)
+def test_a_tag_that_is_only_named_takes_nothing_with_it(text: str) -> None:
+    assert strip_injected(text) == (text.replace("<", "‹"), False)
+
+
+def test_a_block_after_a_tag_that_is_only_named_goes_alone() -> None:
+    text = "Is <agent-home> ours?\n<agent-home>\nfact\n</agent-home>\nYes."
+    assert strip_injected(text) == ("Is ‹agent-home> ours?\n\nYes.", True)
+
+
+@given(before=WORDS, opening=OPENINGS.filter(lambda tag: "layer" not in tag), after=WORDS)
+def test_every_word_around_a_tag_that_is_only_named_stays(before: str, opening: str, after: str) -> None:
+    text = f"{before} {opening} {after}"
+    if "<system-reminder" not in before.lower():
+        assert strip_injected(text) == (f"{before} {opening.replace('<', '‹')} {after}", False)
 
 
 def test_nested_blocks_go_as_one() -> None:
@@ -90,7 +123,7 @@ def test_an_empty_wrapper_of_the_host_goes_as_well() -> None:
     recall = "<agent-home-recall>y</agent-home-recall>"
     assert strip_injected(f"<system-reminder>\n{block}\n</system-reminder>\n\nFix it.") == ("\n\nFix it.", True)
     assert strip_injected(f"<System-Reminder>{block}\n\n{recall}</System-Reminder>Fix it.") == ("Fix it.", True)
-    assert strip_injected("Fix it.<system-reminder>\n<agent-home>cut off") == ("Fix it.", True)
+    assert strip_injected("Fix it.<system-reminder>\n<agent-home>\ncut off") == ("Fix it.", True)
 
 
 def test_a_wrapper_that_says_something_itself_stays() -> None:
