@@ -20,7 +20,7 @@ from .errors import DocumentInvalid, SettingsInvalid
 from .home import MEMORY, Home
 from .settings import MANIFEST
 
-__all__ = ["RULES", "SWALLOWING", "Problem", "markdown_files", "problems", "text_problems"]
+__all__ = ["RULES", "SWALLOWING", "Problem", "holds_entries", "markdown_files", "problems", "text_problems"]
 
 #: Every rule and what to do about it.
 RULES = {
@@ -94,7 +94,7 @@ def problems(home: Home) -> list[Problem]:
             found.append(Problem(file=relative, line=error.line, rule=error.rule, message=error.problem))
             continue
         found += text_problems(relative, text)
-        if _holds_entries(relative):
+        if holds_entries(relative):
             found += _ids_elsewhere(relative, parse(text), seen)
     found += _manifest_problems(home)
     for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
@@ -118,6 +118,11 @@ def markdown_files(home: Home) -> Iterator[str]:
         relative = home.relative(path)
         if path.is_file() and not any(part.startswith(".") for part in Path(relative).parts):
             yield relative
+
+
+def holds_entries(path: str) -> bool:
+    """Whether list items of the file *path* that look like entries are entries."""
+    return path in _ENTRY_FILES or path.startswith("Archive/")
 
 
 def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
@@ -152,7 +157,7 @@ def _unclosed(block: Block) -> Iterator[tuple[int, str, str]]:
 
 
 def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
-    if not _holds_entries(path):
+    if not holds_entries(path):
         return
     section, seen, titles = "", set[str](), set[str]()
     for block in document.blocks:
@@ -232,10 +237,6 @@ def _jsonl_problems(relative: str, path: Path) -> Iterator[Problem]:
                 valid = False
             if not valid:
                 yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
-
-
-def _holds_entries(path: str) -> bool:
-    return path in _ENTRY_FILES or path.startswith("Archive/")
 
 
 def _is_open_fence(block: Block) -> bool:

@@ -26,7 +26,7 @@ from typing import Any
 from guard import Action
 
 from . import clock, history, storage
-from .check import RULES, SWALLOWING, text_problems
+from .check import RULES, SWALLOWING, holds_entries, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
@@ -330,7 +330,7 @@ def _entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> lis
     """Ids of the entries that an edit adds, changes, moves or removes, in order of the id."""
     touched = set[str]()
     for path, text in after.items():
-        if path.endswith(".md"):
+        if holds_entries(path):
             old = {entry.id: entry.raw for entry in parse(before[path]).entries()}
             new = {entry.id: entry.raw for entry in parse(text).entries()}
             touched |= {entry_id for entry_id in old.keys() | new.keys() if old.get(entry_id) != new.get(entry_id)}

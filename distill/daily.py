@@ -6,13 +6,18 @@ contradicts is marked where it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 from .cues import KINDS, ItemKind
 from .evidence import Evidence
 from .summary import Item, Summary
 
 __all__ = ["HEADINGS", "render_body"]
+
+#: What would end the line that a source stands in, or cannot be written; percent signs, so that it can be read back.
+_NOT_PLAIN = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 HEADINGS: Mapping[ItemKind, str] = {
     "conclusion": "Conclusions",
@@ -53,7 +58,7 @@ def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], limit: int) 
 
 
 def _lines(item: Item, evidence: Evidence | None) -> list[str]:
-    lines = [f"- {_inert(item.text)} ({', '.join(item.sources)})"]
+    lines = [f"- {_inert(item.text)} ({', '.join(map(_one_line, item.sources))})"]
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
     if item.corrected:
@@ -61,6 +66,13 @@ def _lines(item: Item, evidence: Evidence | None) -> list[str]:
     if evidence is not None:
         lines.append(f"  Evidence: {evidence.render()}")
     return lines
+
+
+def _one_line(source: str) -> str:
+    """*source* as it is, unless it holds line breaks: a name must not begin a block in the daily log."""
+    if not _NOT_PLAIN.search(source.replace("%", "")):
+        return source
+    return _NOT_PLAIN.sub(lambda match: quote(match.group(), safe="", errors="surrogatepass"), source)
 
 
 def _inert(text: str) -> str:

@@ -212,6 +212,13 @@ def test_edits_by_hand_are_committed_apart_and_kept(home: Home, git: Git, add_en
     assert first.commit
 
 
+def test_only_files_that_hold_entries_name_entries_in_the_commit(home: Home, git: Git, now: datetime) -> None:
+    with transaction(home, actor="test", message="Note", now=now) as edits:
+        edits.write("DailyActivity/2026-11-21.md", "# Day\n\n- **[KD-0001] 2026-11-21 Quoted** - text\n")
+        edits.write("Archive/MEMORY-2026-11.md", "## Key Decisions\n\n- **[KD-0002] 2026-11-21 Real** - text\n")
+    assert git("log", "-1", "--format=%(trailers:key=Entries,valueonly)").strip() == "KD-0002"
+
+
 def test_what_a_person_staged_stays_staged(home: Home, git: Git, add_entry: AddEntry) -> None:
     (home.root / "USER.md").write_text("# Me\n")
     (home.root / "Knowledge" / "new.md").write_text("new\n")
