@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agent_home import catalogue, journal, transcript
+from agent_home import catalogue, closings, journal, transcript
 from agent_home.clock import parse_time
 from agent_home.document import Document
 from agent_home.entry import Entry, parse_entry
-from agent_home.errors import HomeError
-from agent_home.gateway import Transaction, transaction
+from agent_home.errors import HomeError, Locked
+from agent_home.gateway import Transaction, recover, transaction
 from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
 from agent_home.quarantine import Quarantined
 from agent_home.screening import screened_text
 from agent_home.transcript import Message, Turn
@@ -80,7 +82,8 @@ class Closed:
     """What closing a session did. *commit* is ``None`` and the rest empty when nothing was new.
 
     *daily* is the file of the new section, or of the last one when nothing was new; *left_in_log* counts the items that
-    earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add.
+    earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
+    nothing is new because a closing that git no longer has is not repeated unasked.
     """
 
     session: str
@@ -94,6 +97,7 @@ class Closed:
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     left_in_log: int = 0
+    taken_back: bool = False
     commit: str | None = None
 
 
@@ -123,10 +127,15 @@ class _Draft:
     summary: Summary
     evidence: Mapping[Item, Evidence]
     origins: Mapping[str, str]
+    again: bool
 
 
-def close(home: Home, session: str, *, now: datetime, settings: DistillSettings | None = None) -> Closed:
+def close(
+    home: Home, session: str, *, now: datetime, settings: DistillSettings | None = None, again: bool = False
+) -> Closed:
     """Turn what was said in *session* since its last closing into memory.
+
+    A closing that was taken back in git stays taken back; *again* closes what it covered once more.
 
     Raises:
         NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
@@ -134,17 +143,21 @@ def close(home: Home, session: str, *, now: datetime, settings: DistillSettings 
         HomeError: see :func:`agent_home.gateway.transaction`; nothing was written.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
+    _finish_pending(home)
     path = transcript.session_path(home, session)
     if path is None:
         raise NoSuchSession(session, len(transcript.sessions(home)))
+    session = transcript.session_name(home, session)
     for _ in range(_ATTEMPTS):
         turns = transcript.read(path)
         if not turns:
             raise EmptySession(session, home.relative(path))
-        last = journal.watermark(home, session, _since(turns))
-        draft = _draft(home, session, turns, last.end if last else 0, now, settings)
+        last, start = _closed_to(home, session, _since(turns), again=again)
+        draft = _draft(home, session, turns, start, now, settings, again=again)
         if draft is None:
-            return Closed(session=session, daily=last.path if last else "", anchor=last.anchor if last else "")
+            taken_back = start > (last.end if last else 0)
+            where = (last.path, last.anchor) if last else ("", "")
+            return Closed(session=session, daily=where[0], anchor=where[1], taken_back=taken_back)
         closed = _write(home, draft, now, settings)
         if closed is not None:
             return closed
@@ -162,8 +175,12 @@ def close_all(
 
     One that fails does not stop the others. *progress* is called before each with its name, its number from 1, and
     how many there are.
+
+    Raises:
+        HomeError: what an earlier write left uncommitted cannot be committed now either.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
+    _finish_pending(home)
     waiting = unclosed(home)
     closed, failed = [], []
     for number, session in enumerate(waiting, 1):
@@ -178,19 +195,38 @@ def close_all(
 
 def unclosed(home: Home) -> list[str]:
     """The sessions with turns after their watermark, by the time of the first such turn, then by name."""
-    marks: dict[str, int] = {}
-    for closing in journal.closings(home):
-        marks[closing.session] = max(closing.end, marks.get(closing.session, 0))
+    ends = closings.closed_ends(home)
     waiting = []
     for file in transcript.sessions(home):
-        start = marks.get(file.session, 0)
+        start = ends.of(file.session)
         if file.size > start and (turns := transcript.read(file.path, start)):
             waiting.append((turns[0].message.ts, file.session))
     return [session for _, session in sorted(waiting)]
 
 
+def _finish_pending(home: Home) -> None:
+    """Commit what an earlier write left written but uncommitted: its watermark would say that nothing is left to do."""
+    if (home.machine / "redo.json").exists():
+        with hold(home.lock):
+            recover(home)
+
+
+def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[journal.Closing | None, int]:
+    """The furthest closing in the daily log, and the byte up to which *session* counts as closed."""
+    last = journal.watermark(home, session, since)
+    end = last.end if last else 0
+    return last, end if again else max(end, closings.recorded_end(home, session))
+
+
 def _draft(
-    home: Home, session: str, turns: Sequence[Turn], start: int, now: datetime, settings: DistillSettings
+    home: Home,
+    session: str,
+    turns: Sequence[Turn],
+    start: int,
+    now: datetime,
+    settings: DistillSettings,
+    *,
+    again: bool,
 ) -> _Draft | None:
     """The summary of those *turns* that stand after byte *start*; ``None`` when none does."""
     fresh = [turn for turn in turns if turn.start >= start]
@@ -212,8 +248,9 @@ def _draft(
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
     return _Draft(
-        start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins
-    )
+        start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins,
+        again=again,
+    )  # fmt: skip
 
 
 def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) -> Closed | None:
@@ -221,8 +258,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
     closing = draft.closing
     message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
-        last = journal.watermark(home, closing.session, draft.since)
-        if (last.end if last else 0) != draft.start:
+        if _closed_to(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
             return None
         _add_to_daily_log(edits, draft, settings)
         found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date)
@@ -239,6 +275,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
+    with suppress(Locked, OSError), hold(home.lock):  # the closing is done; only what guards a revert would be missing
+        closings.record(home, closing, outcome.commit, now)
     return Closed(
         session=closing.session,
         daily=closing.path,

@@ -45,6 +45,7 @@ WRITERS = {
 }
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
+    "agent_home.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
     "agent_home.gateway": "the gateway: under the lock, screened, validated",
     "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
     "recall.model": "the embedding model's cache, which is no part of a home",

@@ -21,31 +21,35 @@ __all__ = ["close"]
 @home_command("close")
 @click.argument("session", required=False)
 @click.option("--all", "every", is_flag=True, help="Close every session that has something new, oldest first.")
+@click.option("--again", is_flag=True, help="Close once more what a closing covered that was taken back in git.")
 @click.pass_context
-def close(context: click.Context, frame: Frame, session: str | None, every: bool) -> None:
+def close(context: click.Context, frame: Frame, session: str | None, every: bool, again: bool) -> None:
     """Turn what was said in SESSION into memory: a section of the daily log, entries of MEMORY.md, one commit.
 
     Claims about commits, files and symbols are checked against the git repositories that the session worked in. What
-    git contradicts stays in the daily log, marked. Closing again adds only what was said since. Exit code 1 when the
-    guard held something back, or when a session of --all could not be closed.
+    git contradicts stays in the daily log, marked. Closing again adds only what was said since. A closing that was
+    taken back with `git revert` stays taken back on this machine: --again ignores what the machine remembers. Exit
+    code 1 when the guard held something back, or when a session of --all could not be closed.
     """
     from distill import close as close_one
     from distill import close_all
 
     if every == (session is not None):
         raise click.UsageError("name one SESSION, or give --all for every session that has something new")
+    if every and again:
+        raise click.UsageError("--again is for one SESSION: name it")
     home = frame.home
     failed: Sequence[Failure] = ()
     if every:
         done = close_all(home, now=frame.moment, progress=_progress(frame))
         closed, failed = done.closed, done.failed
     else:
-        closed = (close_one(home, session or "", now=frame.moment),)
+        closed = (close_one(home, session or "", now=frame.moment, again=again),)
     problems: Sequence[str] = follow(home, frame) if any(one.commit for one in closed) else ()
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         frame.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
-    frame.show({**data, "degraded": list(problems)}, _lines(closed, every=every))
+    frame.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
     held_back = any(one.quarantined for one in closed)
     context.exit(FINDINGS if failed or held_back else 0)
 
@@ -81,6 +85,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "quarantined": len(closed.quarantined),
         "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
         "left_in_log": closed.left_in_log,
+        "taken_back": closed.taken_back,
         "commit": closed.commit,
     }
 
@@ -118,12 +123,13 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
     }
 
 
-def _lines(closed: Sequence[Closed], *, every: bool) -> Iterator[str]:
+def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) -> Iterator[str]:
     if every and not closed:
-        yield "nothing new: every session is closed"
+        yield f"nothing closed: {len(failed)} failed" if failed else "nothing new: every session is closed"
     for one in closed:
         if one.commit is None:
-            yield f"{one.session}: nothing new since it was closed"
+            why = "; its closing was taken back in git, --again repeats it" if one.taken_back else ""
+            yield f"{one.session}: nothing new since it was closed{why}"
             continue
         yield f"{one.session}: {one.daily}#{one.anchor}, commit {one.commit[:7]}"
         for entry in one.entries:

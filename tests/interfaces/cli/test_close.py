@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from datetime import datetime
 
 from click.testing import CliRunner, Result
@@ -55,8 +56,28 @@ def test_what_was_closed_is_found_at_once(home: Home, now: datetime) -> None:
     assert "zeppelin" in json.loads(found.stdout)["hits"][0]["text"]
 
 
+def test_what_was_reverted_is_repeated_only_with_again(home: Home, now: datetime) -> None:
+    say(home, "a", "Decision: ship on Monday.", now)
+    commit = json.loads(run(home, "a", "--json").stdout)["commit"]
+    git = ["git", "-C", str(home.root), "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run([*git, "revert", "--no-edit", commit], check=True, capture_output=True)
+    assert "every session is closed" in run(home, "--all").stdout
+    assert "--again" in run(home, "a").stdout
+    assert "ship on Monday." in run(home, "a", "--again").stdout
+
+
+def test_all_does_not_say_that_all_is_well_when_every_session_failed(home: Home, now: datetime) -> None:
+    say(home, "a", "Decision: ship on Monday.", now)
+    (home.root / "MEMORY.md").write_bytes(b"\xff\n")
+    result = run(home, "--all")
+    assert result.exit_code == 1
+    assert "session a was not closed" in result.stderr
+    assert "nothing new" not in result.stdout
+    assert "1 failed" in result.stdout
+
+
 def test_wrong_usage_is_one_line_and_exit_code_2(home: Home) -> None:
-    for arguments in ((), ("a", "--all")):
+    for arguments in ((), ("a", "--all"), ("--again", "--all")):
         result = run(home, *arguments)
         assert result.exit_code == 2
         assert len(result.stderr.strip().splitlines()) == 1
