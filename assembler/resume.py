@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from functools import lru_cache
 
-from agent_home import storage
 from agent_home.clock import parse_time
+from agent_home.closings import closed_ends
 from agent_home.home import Home
-from agent_home.journal import daily_files, parse_closings
 from agent_home.transcript import Message, SessionFile, read, sessions
 
 from .piece import neutral
@@ -37,10 +34,10 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "") -> str:
     files = [file for file in _recent(home, since) if file.session != exclude]
     if not files:
         return ""
-    ends = _closed_ends(home, since - timedelta(days=1))
+    ends = closed_ends(home, f"{since - timedelta(days=1):%Y-%m-%d}")
     latest: tuple[datetime, SessionFile] | None = None
     for file in files:
-        if ends.get(_as_recorded(file.session), 0) >= file.size:
+        if ends.of(file.session) >= file.size:
             continue
         message = _last_message(file)
         last = _time(message.ts) if message else None
@@ -49,7 +46,7 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "") -> str:
     if latest is None:
         return ""
     last, file = latest
-    turns = read(file.path, ends.get(_as_recorded(file.session), 0))
+    turns = read(file.path, ends.of(file.session))
     return _render(last, file.session, [turn.message for turn in turns]) if turns else ""
 
 
@@ -59,27 +56,6 @@ def _recent(home: Home, since: datetime) -> list[SessionFile]:
     files = [file for file in sessions(home) if "/".join(file.path.parts[-3:-1]) >= month]
     files.sort(key=lambda file: (-file.path.stat().st_mtime_ns, file.session))
     return files[:_CANDIDATES]
-
-
-def _closed_ends(home: Home, since: datetime) -> Mapping[str, int]:
-    """The byte up to which each session is closed, for those closed since *since*."""
-    ends: dict[str, int] = {}
-    for path in daily_files(home):
-        if path.stem >= f"{since:%Y-%m-%d}":
-            for session, end in _closings(storage.read_text(path), path.stem):
-                ends[session] = max(end, ends.get(session, 0))
-    return ends
-
-
-@lru_cache(maxsize=32)
-def _closings(text: str, date: str) -> list[tuple[str, int]]:
-    """Each closing's session and end. Kept, because a warm process reads the same days again and again."""
-    return [(closing.session, closing.end) for closing in parse_closings(text, date)]
-
-
-def _as_recorded(session: str) -> str:
-    """The session's name as the daily log writes it."""
-    return session.replace("`", "'").replace("\n", " ")
 
 
 def _last_message(file: SessionFile) -> Message | None:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+import pytest
+
 from agent_home.home import Home
 from agent_home.journal import Closing, daily_path, render_closing
 from agent_home.transcript import Message, append, session_path
@@ -51,6 +53,26 @@ def test_a_closed_session_is_not_mentioned_until_it_goes_on(written: Written, no
     assert resume_hint(home, now, 7) == ""
     talk(home, "work", "2026-11-20T19:00:00+00:00", "one more thing")
     assert "of 2026-11-20 19:00 was left open after 1 messages" in resume_hint(home, now, 7)
+
+
+@pytest.mark.parametrize("session", ["two `ticks`", "50% done", "会话"])
+def test_a_closed_session_is_not_mentioned_whatever_its_name(written: Written, now: datetime, session: str) -> None:
+    home = written({})
+    end = talk(home, session, "2026-11-20T17:00:00+00:00", "first", "answer")
+    assert resume_hint(home, now, 7) != ""
+    close(home, session, end)
+    assert resume_hint(home, now, 7) == ""
+
+
+def test_a_session_stored_under_a_name_of_two_lines_is_not_mentioned_once_closed(
+    written: Written, now: datetime
+) -> None:
+    row = {"session": "a\nb", "id": "1", "ts": "2026-11-20T17:00:00+00:00", "role": "user", "content": "said"}
+    text = json.dumps(row) + "\n"
+    home = written({"sessions/2026/11/a%0Ab.jsonl": text})
+    assert "left open" in resume_hint(home, now, 7)
+    close(home, "a\nb", len(text))
+    assert resume_hint(home, now, 7) == ""
 
 
 def test_the_latest_of_several_is_mentioned(written: Written, now: datetime) -> None:
