@@ -7,6 +7,7 @@ people edited are only reported: nothing here changes anything.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ __all__ = ["RULES", "SWALLOWING", "Problem", "holds_entries", "markdown_files", 
 
 #: Every rule and what to do about it.
 RULES = {
+    "not-a-file": "put the file there, or take it back from git",
+    "outside-home": "put the file itself there in place of the link",
+    "unreadable": "give yourself the right to read it",
     "not-utf8": "save the file as UTF-8",
     "bad-manifest": "mend agent.toml",
     "duplicate-id": "give one of the two entries another id",
@@ -87,18 +91,17 @@ def problems(home: Home) -> list[Problem]:
     """Everything that is wrong with the home's files, ordered by file and line."""
     found: list[Problem] = []
     seen: dict[str, str] = {}
-    for relative in markdown_files(home):
-        try:
-            text = storage.read_text(home.root / relative)
-        except DocumentInvalid as error:
-            found.append(Problem(file=relative, line=error.line, rule=error.rule, message=error.problem))
+    for relative in dict.fromkeys([*markdown_files(home), *_wanted_files(home)]):
+        text = _text_or_problem(home, relative)
+        if isinstance(text, Problem):
+            found.append(text)
             continue
         found += text_problems(relative, text)
         if holds_entries(relative):
             found += _ids_elsewhere(relative, parse(text), seen)
     found += _manifest_problems(home)
     for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
-        found += _jsonl_problems(home.relative(path), path)
+        found += _jsonl_problems(home, path)
     return sorted(found, key=lambda problem: (problem.file, problem.line, problem.rule))
 
 
@@ -123,6 +126,34 @@ def markdown_files(home: Home) -> Iterator[str]:
 def holds_entries(path: str) -> bool:
     """Whether list items of the file *path* that look like entries are entries."""
     return path in _ENTRY_FILES or path.startswith("Archive/")
+
+
+def _wanted_files(home: Home) -> list[str]:
+    """``MEMORY.md``, and the context files that are there in some form, be it a folder or a link to nowhere."""
+    try:
+        named = [home.context_path(item.file) for item in home.manifest.context]
+    except (SettingsInvalid, OSError):  # told of by itself
+        named = []
+    return [MEMORY, *(file for file in named if os.path.lexists(home.root / file))]
+
+
+def _text_or_problem(home: Home, relative: str) -> str | Problem:
+    """The file's text, or why there is none."""
+    try:
+        path = home.path(relative)
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "is no file" if os.path.lexists(path) else "is not there"
+            return Problem(file=relative, line=0, rule="not-a-file", message=what)
+        return storage.read_text(path)
+    except DocumentInvalid as error:
+        return Problem(file=relative, line=error.line, rule=error.rule, message=error.problem)
+    except (OSError, RuntimeError) as error:  # links in a circle are a RuntimeError
+        return _unreadable(relative, error)
+
+
+def _unreadable(relative: str, error: Exception) -> Problem:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Problem(file=relative, line=0, rule="unreadable", message=f"cannot be read: {reason}")
 
 
 def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
@@ -222,21 +253,30 @@ def _manifest_problems(home: Home) -> Iterable[Problem]:
         place = re.search(r"at line (\d+)", error.problem)
         line = int(place[1]) if place else 0
         return [Problem(file=MANIFEST, line=line, rule="bad-manifest", message=error.problem)]
+    except OSError as error:
+        return [_unreadable(MANIFEST, error)]
     return []
 
 
-def _jsonl_problems(relative: str, path: Path) -> Iterator[Problem]:
+def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
     """Lines that are no JSON object. A half-written last line is no problem: the next append cuts it off."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                valid = isinstance(json.loads(line), dict)
-            except (ValueError, RecursionError):
-                valid = False
-            if not valid:
-                yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
+    relative = home.relative(path)
+    try:
+        with home.path(relative).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n") and not _is_object(line):
+                    yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
+    except DocumentInvalid as error:
+        yield Problem(file=relative, line=0, rule=error.rule, message=error.problem)
+    except (OSError, RuntimeError) as error:
+        yield _unreadable(relative, error)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _is_open_fence(block: Block) -> bool:

@@ -83,8 +83,8 @@ class Transaction:
         """The file's text with this transaction's edits; empty when there is no such file.
 
         Raises:
-            ValueError: *path* leads out of the home, or to what is no memory.
-            DocumentInvalid: the file is not UTF-8.
+            ValueError: *path* is spelled in another way than the one that names it, or is no memory.
+            DocumentInvalid: the file is not UTF-8, or leads out of the home.
         """
         if path not in self.before:
             self.before[path] = storage.read_text(_memory_path(self.home, path))

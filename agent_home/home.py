@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .audience import may_read
-from .errors import NoHome
+from .errors import DocumentInvalid, NoHome
 from .settings import MANIFEST, Manifest, load_manifest
 
 __all__ = ["ALIASES", "MEMORY", "Home", "find_home"]
@@ -70,11 +70,12 @@ class Home:
         """The absolute path of a file of this home.
 
         Raises:
-            ValueError: *relative* leads out of the home.
+            DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
         path = (self.root / relative).resolve()
         if path != self.root.resolve() and self.root.resolve() not in path.parents:
-            raise ValueError(f"{relative!r} leads out of the home {self.root}")
+            problem = f"leads out of the home {self.root}; put the file itself there in place of the link"
+            raise DocumentInvalid(relative, 0, "outside-home", problem)
         return self.root / relative
 
     def relative(self, path: Path) -> str:

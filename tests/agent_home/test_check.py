@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ def test_a_problem_is_named_with_its_line_and_rule(name: str, end: str) -> None:
 
 
 def test_every_rule_that_a_text_can_break_is_among_these() -> None:
-    elsewhere = {"not-utf8", "bad-manifest", "not-json"}
+    elsewhere = {"not-utf8", "bad-manifest", "not-json", "not-a-file", "outside-home", "unreadable"}
     assert {rule for _, wanted in BROKEN.values() for _, rule in wanted} == set(RULES) - elsewhere
 
 
@@ -123,6 +124,49 @@ def test_files_that_cannot_be_read_are_named_with_the_line(home: Home) -> None:
         ("ledger/references-2026-11.jsonl", 2, "not-json"),
         *[("sessions/2026/11/x.jsonl", line, "not-json") for line in (2, 3, 4, 5)],
     ]
+
+
+@pytest.mark.parametrize(
+    ("put", "rule"),
+    [
+        (lambda _: None, "not-a-file"),
+        (Path.mkdir, "not-a-file"),
+        (lambda path: path.symlink_to("nowhere.md"), "not-a-file"),
+        (lambda path: path.symlink_to("../elsewhere.md"), "outside-home"),
+        (lambda path: path.symlink_to(path.name), "unreadable"),
+    ],
+    ids=["absent", "folder", "broken link", "link out", "circle"],
+)
+def test_a_memory_that_is_no_file_is_named(home: Home, put: Callable[[Path], object], rule: str) -> None:
+    (home.root.parent / "elsewhere.md").write_text("# Elsewhere\n")
+    path = home.root / "MEMORY.md"
+    path.unlink()
+    put(path)
+    assert found(home) == [("MEMORY.md", 0, rule)]
+    done = CliRunner().invoke(cli, ["check", "--home", str(home.root)])
+    assert done.exit_code == 1
+    assert f"MEMORY.md:0: {rule}: " in done.stdout
+
+
+def test_a_context_file_that_is_a_folder_is_named_and_an_absent_one_is_not(home: Home) -> None:
+    (home.root / "SOUL.md").unlink()
+    assert found(home) == []
+    (home.root / "SOUL.md").mkdir()
+    assert found(home) == [("SOUL.md", 0, "not-a-file")]
+
+
+def test_files_that_may_not_be_read_are_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = home.root / "ledger" / "references-2026-11.jsonl"
+    ledger.symlink_to(ledger.name)
+    read_bytes = Path.read_bytes
+
+    def refuse(path: Path) -> bytes:
+        if path.name == "SOUL.md":
+            raise PermissionError(13, "Permission denied")
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert found(home) == [(name, 0, "unreadable") for name in ("SOUL.md", "ledger/references-2026-11.jsonl")]
 
 
 @pytest.mark.parametrize(("extra", "line"), [("\n= 1\n", True), ("\n[surprise]\n", False)])

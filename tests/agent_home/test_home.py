@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.errors import NoHome
+from agent_home.errors import DocumentInvalid, NoHome
 from agent_home.home import Home, find_home
 
 
@@ -38,7 +38,7 @@ def test_no_home_is_an_error_that_says_how_to_make_one(tmp_path: Path, named: bo
 
 @pytest.mark.parametrize("relative", ["../x.md", "a/../../x.md", "/etc/passwd"])
 def test_a_path_does_not_lead_out_of_the_home(tmp_path: Path, relative: str) -> None:
-    with pytest.raises(ValueError, match="leads out"):
+    with pytest.raises(DocumentInvalid, match="leads out"):
         Home(tmp_path).path(relative)
 
 
@@ -46,7 +46,7 @@ def test_a_link_does_not_lead_out_of_the_home(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "home" / "link.md").symlink_to(tmp_path / "secret.md")
-    with pytest.raises(ValueError, match="leads out"):
+    with pytest.raises(DocumentInvalid, match="leads out"):
         Home(tmp_path / "home").path("link.md")
 
 
