@@ -182,6 +182,10 @@ def _united(older: Entry, candidate: Candidate, address: str) -> Entry:
     fields["Sources"] = ", ".join(dict.fromkeys([*sources, *candidate.item.sources]))
     if candidate.evidence.state == "verified" and not fields.get("Evidence", "").startswith("verified"):
         fields["Evidence"] = candidate.evidence.render(address)
+    # A person's own entry names no origin; it is the user's until somebody less trusted says the same.
+    origin = least_trusted([fields.get("Origin") or "user", candidate.origin])
+    if origin != "user" or "Origin" in fields:
+        fields["Origin"] = origin
     if fields == dict(older.fields):
         return older
     return older.changed(fields=fields)

@@ -39,6 +39,7 @@ def put(
     archive: str = "",
     evidence: dict[Item, Evidence] | None = None,
     max_per_section: int = 10_000,
+    origin: str = "user",
 ) -> Placed:
     documents: dict[str, Document] = {MEMORY: parse(memory)}
     if archive:
@@ -50,7 +51,7 @@ def put(
         taken.add(found)
         return found
 
-    origins = {source: "user" for each in items for source in each.sources}
+    origins = {source: origin for each in items for source in each.sources}
     found = candidates(items, evidence or {}, origins, "2026-11-21")
     address = "DailyActivity/2026-11-20.md#s-1"
     return place(found, documents, new_id=fresh, address=address, title_chars=80, max_per_section=max_per_section)
@@ -229,3 +230,29 @@ def test_four_times_as_many_items_take_about_four_times_as_long() -> None:
         return min(taken)
 
     assert seconds(400) < 9 * seconds(100)  # quadratic work would be sixteen times as much
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        ("user", "web", "web"), ("web", "user", "web"), ("agent", "tool", "tool"), ("tool", "agent", "tool"),
+        ("user", "user", "user"),
+    ],
+)  # fmt: skip
+def test_united_words_are_trusted_no_more_than_the_least_trusted_who_said_them(
+    before: str, after: str, kept: str
+) -> None:
+    first = put([item("ship on Monday", source="a#1")], origin=before)
+    second = put([item("ship on Monday", source="b#1")], first.documents[MEMORY].render(), origin=after)
+    ((_, entry),) = second.merged
+    assert entry.fields["Origin"] == kept
+    assert second.documents[MEMORY].entry(entry.id).fields["Origin"] == kept  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("origin", "kept"), [("user", None), ("web", "web")])
+def test_an_entry_written_by_hand_is_the_users_until_somebody_less_trusted_says_the_same(
+    origin: str, kept: str | None
+) -> None:
+    memory = "# Memory\n\n## Key Decisions\n\n- **[KD-7F3A] 2026-11-01 ship on Monday**\n"
+    ((_, entry),) = put([item("ship on Monday", source="b#1")], memory, origin=origin).merged
+    assert entry.fields.get("Origin") == kept
