@@ -22,12 +22,14 @@ import click
 from agent_home.clock import now, parse_time
 from agent_home.home import Home, find_home
 
-__all__ = ["EXIT_CODES", "FINDINGS", "Frame", "LazyGroup", "home_command", "options"]
+__all__ = ["EXIT_CODES", "FINDINGS", "INTERRUPTED", "Frame", "LazyGroup", "home_command", "options"]
 
 #: Done, but with findings.
 FINDINGS = 1
 #: A defect of this program.
 DEFECT = 70
+#: Ended by Ctrl-C, as shells count it: 128 and the signal's number.
+INTERRUPTED = 130
 #: Error class, by name because importing its package may be slow, to exit code. Subclasses share their parent's.
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": 2,
@@ -145,8 +147,11 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             _discard_output()
             ctx.exit(0)
-        except (click.exceptions.Exit, click.Abort):
+        except click.exceptions.Exit:
             raise
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("memory: interrupted; what was committed stays, run the command again to go on", err=True)
+            ctx.exit(INTERRUPTED)
         except Exception as error:
             if os.environ.get("AGENT_HOME_DEBUG"):
                 raise

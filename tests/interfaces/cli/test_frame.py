@@ -1,0 +1,31 @@
+"""What every command does alike."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from interfaces.cli.frame import LazyGroup, home_command
+
+
+class Interrupted:
+    error: type[BaseException] = KeyboardInterrupt
+
+
+@home_command("wait")
+def wait(_frame: object) -> None:
+    raise Interrupted.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
+def test_an_interrupted_command_says_so_in_one_line_and_exits_as_shells_expect(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Interrupted, "error", error)
+    monkeypatch.setattr(LazyGroup, "get_command", lambda *_: wait)
+    result = CliRunner().invoke(LazyGroup("memory", lazy={"wait": "not:imported"}), ["wait"])
+    assert result.exit_code == 130
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("memory: interrupted; ")
