@@ -80,8 +80,7 @@ class HomeSearcher:
         deadline_ms: float,
         exclude: Collection[str],
     ) -> Findings:
-        """See :class:`assembler.layers.Searcher`. *now* is for ranking by time, which recall does not do yet."""
-        del now
+        """See :class:`assembler.layers.Searcher`."""
         found = search(
             self._home,
             query,
@@ -93,6 +92,7 @@ class HomeSearcher:
             audience=audience,
             deadline_ms=deadline_ms,
             exclude=exclude,
+            now=now,
         )
         return Findings(hits=found.hits, degraded=(*self._standing, *self._changing, *found.degraded))
 

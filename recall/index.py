@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from . import schema
 from .passage import LAYERS, Cut, Passage
+from .sheet import drawn, store_sheets
+from .stems import Stemmer
 from .terms import index_text
 
 __all__ = [
@@ -44,13 +46,13 @@ _SESSIONS = LAYER_CODES["sessions"]
 _WINDOW_BATCH = 1000
 _COLUMNS = (
     "ordinal", "part", "source", "session", "message", "role", "name", "ts",
-    "heading", "text", "context", "meaning", "content_digest", "meaning_digest",
+    "heading", "text", "meaning", "content_digest", "meaning_digest",
 )  # fmt: skip
 _INSERT = (
     f"INSERT INTO passages(id, file, layer, windowed, {', '.join(_COLUMNS)}) VALUES(?, ?, ?, ?{', ?' * len(_COLUMNS)})"
 )
 _UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
-_INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading, context) VALUES(?, ?, ?, ?)"
+_INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading) VALUES(?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,8 @@ def put_file(
 ) -> Changes:
     """Make the index hold exactly *cut* for the file *path*.
 
-    Unchanged passages keep their rows and vectors wherever they moved to; a passage whose neighbours alone changed
-    keeps its vector. *reach* is how many turns on each side make up a window.
+    Unchanged passages keep their rows and vectors wherever they moved to. *reach* is how many turns on each side make
+    up a window.
     """
     file = schema.value(
         conn,
@@ -127,9 +129,18 @@ def put_file(
     if layer == "sessions":
         moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
         _flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
+    _put_sheets(conn, file, cut.passages)
     before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
     both = len(before & after)
     return Changes(added=len(fresh) - both, changed=both, removed=len(gone) - both)
+
+
+def _put_sheets(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
+    idents = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))]
+    sheets = list(drawn(zip(idents, passages, strict=True), Stemmer(conn)))
+    store_sheets(conn, file, sheets)
+    words = sum(len(sheet[2]) for sheet in sheets) // 4
+    conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))
 
 
 _SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants
@@ -140,6 +151,7 @@ def remove_file(conn: apsw.Connection, file: int) -> int:
     ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
     _delete(conn, ids)
     conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+    conn.execute("DELETE FROM sheets WHERE file = ?", (file,))
     conn.execute("DELETE FROM files WHERE id = ?", (file,))
     return len(ids)
 
@@ -248,13 +260,13 @@ def _matched(
 def _values(passage: Passage) -> tuple[Any, ...]:
     return (
         passage.ordinal, passage.part, passage.source, passage.session, passage.message, passage.role, passage.name,
-        passage.ts, passage.heading, passage.text, passage.context, passage.meaning,
+        passage.ts, passage.heading, passage.text, passage.meaning,
         passage.content_digest, passage.meaning_digest,
     )  # fmt: skip
 
 
-def _page(ident: int, passage: Passage) -> tuple[int, str, str, str]:
-    return ident, index_text(passage.text), index_text(passage.heading), index_text(passage.context)
+def _page(ident: int, passage: Passage) -> tuple[int, str, str]:
+    return ident, index_text(passage.text), index_text(passage.heading)
 
 
 def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer: int) -> None:

@@ -62,16 +62,17 @@ _TEXT = {
 _BORDERS = tuple(re.compile(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])", r"\s+"))
 _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
+_NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Changes whenever the same file would be cut otherwise under the same settings.
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """One piece. *source* is its address, *part* counts the pieces of one turn from 0, *ordinal* its place in the file.
 
-    *heading* is the heading path, or the speaker's name; *context* the beginnings of the neighbouring turns;
-    *meaning* what is embedded. *ts* is ISO 8601 or empty.
+    *heading* is the heading path, or the speaker's name where it is one; *meaning* what is embedded. *ts* is ISO 8601
+    or empty.
     """
 
     source: str
@@ -86,7 +87,6 @@ class Passage:
     name: str = ""
     ts: str = ""
     heading: str = ""
-    context: str = ""
     meaning: str = ""
 
     @property
@@ -97,7 +97,7 @@ class Passage:
     @property
     def content_digest(self) -> bytes:
         """Equal when everything that is searched is equal; the address may differ."""
-        return _digest(self.text, self.heading, self.context, self.meaning)
+        return _digest(self.text, self.heading, self.meaning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
 
 def cut_signature(settings: RecallSettings) -> str:
     """Names how files are cut; an index with another signature has to cut them all anew."""
-    return f"{_VERSION}:{settings.passage_tokens}:{settings.neighbours}:{settings.neighbour_chars}"
+    return f"{_VERSION}:{settings.passage_tokens}:{settings.neighbours}"
 
 
 def session_of(source: str) -> str:
@@ -236,7 +236,7 @@ def _cut_transcript(file: Path, path: str, settings: RecallSettings) -> Cut:
             turns.extend(_turn_parts(_storable(message), path, len(turns), settings.passage_tokens))
     skipped = (f"{path} has {bad} lines that are no messages; they are not indexed",) if bad else ()
     session = turns[0].session if turns else ""
-    return Cut(passages=tuple(_with_neighbours(turns, settings)), session=session, skipped=skipped)
+    return Cut(passages=tuple(turns), session=session, skipped=skipped)
 
 
 def _storable(message: transcript.Message) -> transcript.Message:
@@ -264,16 +264,14 @@ def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: in
             role=message.role,
             name=message.name,
             ts=message.ts,
-            heading=message.name or message.role,
+            heading=_speaker(message),
             meaning=f"{message.name}: {text}" if message.name else text,
         )
 
 
-def _with_neighbours(turns: Sequence[Passage], settings: RecallSettings) -> Iterator[Passage]:
-    reach, chars = settings.neighbours, settings.neighbour_chars
-    for at, turn in enumerate(turns):
-        near = [*turns[max(0, at - reach) : at], *turns[at + 1 : at + 1 + reach]]
-        yield replace(turn, context="\n".join(other.text[:chars] for other in near))
+def _speaker(message: transcript.Message) -> str:
+    """The speaker's name, unless it only says the role over again: no question names somebody by that."""
+    return "" if message.name.casefold() in {message.role, *_NAMELESS} else message.name
 
 
 def _entries(text: str, path: str, layer: str) -> Iterator[Passage]:

@@ -105,7 +105,26 @@ CREATE VIRTUAL TABLE pages USING fts5(
 );
 CREATE VIRTUAL TABLE groups USING fts5(body, content='', contentless_delete=1, tokenize='{TOKENIZER}');
 """
-MIGRATIONS = (_FIRST,)
+# Neighbouring words moved from a column of postings to sheets. The rows are of no use without them: whoever syncs next
+# sees another signature and builds the index anew.
+_SHEETS = f"""
+DROP TABLE pages;
+ALTER TABLE passages DROP COLUMN context;
+ALTER TABLE files ADD COLUMN passages INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE files ADD COLUMN words INTEGER NOT NULL DEFAULT 0;
+CREATE VIRTUAL TABLE pages USING fts5(body, heading, content='', contentless_delete=1, tokenize='{TOKENIZER}');
+CREATE VIRTUAL TABLE pages_words USING fts5vocab(pages, col);
+CREATE TABLE sheets(
+    id INTEGER PRIMARY KEY,
+    file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    leaves BLOB NOT NULL,
+    words BLOB NOT NULL,
+    heads BLOB NOT NULL,
+    UNIQUE(file, number)
+);
+"""
+MIGRATIONS = (_FIRST, _SHEETS)
 
 
 class Damaged(Exception):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 
 __all__ = ["RecallSettings"]
 
@@ -11,32 +12,56 @@ __all__ = ["RecallSettings"]
 class RecallSettings:
     """Every number that cutting and ranking use.
 
-    Changing one of the first three makes the next sync cut the files anew; the others take effect at once.
+    Changing one of the first two makes the next sync cut the files anew; the others take effect at once.
     """
 
     #: Longest passage, in tokens as :func:`recall.passage.size` counts them; MiniLM reads no more than 256.
     passage_tokens: int = 180
-    #: Turns on each side that count as a turn's neighbours: answers stand two turns from their question.
+    #: Turns on each side whose vectors make up a turn's window: answers stand two turns from their question.
     neighbours: int = 2
-    #: Characters of each neighbour that are indexed with a turn; longer ones would drown its own words.
-    neighbour_chars: int = 400
 
-    #: BM25 weight of a passage's heading path, or of its speaker: questions name the person.
-    heading_weight: float = 1.0
-    #: BM25 weight of the neighbouring turns beside 1 for the passage's own words.
+    #: Occurrences of a word at which it counts half of what any number can: short turns say a word once.
+    saturation: float = 0.8
+    #: How far a long passage's words count less, from 0 (not at all) to 1 (in proportion to its length).
+    length_norm: float = 0.3
+    #: What a word counts that stands in the heading of a document's passage, beside 1 for its text.
+    heading_weight: float = 0.5
+    #: What a word counts that stands only in a neighbouring passage, beside 1 for the passage itself.
     context_weight: float = 0.3
+    #: Passages on each side that count as neighbours.
+    context_reach: int = 3
+    #: What a word counts that stands in the question which the turn follows: an answer seldom repeats it.
+    asked_weight: float = 0.8
 
-    #: Weight in the sum of scores of the words of the passage; the other weights are relative to it.
-    lexical_weight: float = 1.0
-    #: Weight of the whole file's words: a turn in a session about the matter is likelier to be meant.
-    group_weight: float = 0.3
-    #: Weight of the passage's vector.
-    vector_weight: float = 0.3
-    #: Weight of the vector of a turn together with its neighbours.
-    window_weight: float = 0.3
+    # The weights of the sum. The words of a passage have weight 1: the share of the question that they cover, by how
+    # rare each word is. docs/recall.md has the measured effect of each.
+    #: Words that are the name of the turn's speaker.
+    speaker_weight: float = 0.5
+    #: BM25 of the whole file, divided by the best file's: a turn in a session about the matter is likelier to be meant.
+    group_weight: float = 0.15
+    #: Cosine of the passage's vector, or of the turn's with its neighbours, where passages are long.
+    vector_weight: float = 1.2
+    #: Cosine of the nearest passage of the same file, where passages are long.
+    session_weight: float = 0.6
+    #: Words of a passage at which the two weights above are halved: a short turn's vector says less than its words.
+    vector_words: float = 30.0
+    #: What is left of the vectors' weights for a question in Chinese, Japanese or Korean; 1 if the model reads them.
+    cjk_vector_weight: float = 0.0
+    #: Being said on a day that the question names.
+    date_weight: float = 0.55
+    #: Days after a named day at which that counts less by e.
+    date_days: float = 7.0
+    #: Being said by the user, when the question is in the first person.
+    user_weight: float = 0.25
+    #: Length of a turn: "Wow, great!" answers nothing.
+    length_weight: float = 0.2
+    #: Words of a turn at which it has half of that.
+    length_words: float = 10.0
 
-    #: Passages that each leg hands to the sum; below 200 the sum loses what only one leg ranks high.
-    candidates: int = 300
+    #: Passages by which each leg opens their surroundings to ranking.
+    candidates: int = 100
+    #: Nearest vectors that are asked for; all others count like the last of these.
+    nearest: int = 300
     #: Files whose words are scored as a whole; the others get no such bonus.
     groups: int = 500
     #: Terms of a question that are looked up; a pasted page has no more to say in its rest.
@@ -57,9 +82,18 @@ class RecallSettings:
     max_file_bytes: int = 50_000_000
 
     def __post_init__(self) -> None:
-        for name in ("passage_tokens", "candidates", "groups", "question_terms", "embedding_batch"):
+        for name in ("passage_tokens", "candidates", "nearest", "groups", "question_terms", "embedding_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, wanted at least 1")
-        for name in ("neighbours", "neighbour_chars", "fresh_embeddings"):
+        for name in ("neighbours", "context_reach", "fresh_embeddings"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, wanted at least 0")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, float) and not 0 <= value < math.inf:
+                raise ValueError(f"{field.name} is {value}, wanted a number of at least 0")
+        for name in ("saturation", "length_words", "date_days"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, wanted more than 0")
+        if self.length_norm > 1:
+            raise ValueError(f"length_norm is {self.length_norm}, wanted 0 to 1")

@@ -161,6 +161,7 @@ def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None)
         finally:
             conn.close()
         if outdated:
+            work.degraded.append("the index was made by another version or with other settings and was built anew")
             rebuild(home, work, _usable(embedder), signature)
     except schema.DAMAGE as error:
         aside = schema.set_aside(home.index)

@@ -18,7 +18,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["TOKENIZER", "VERSION", "Question", "index_text", "question"]
+from .forms import forms_of
+
+__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Question", "index_text", "question"]
 
 VERSION = "1"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -42,6 +44,10 @@ _HASH = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
 #: Lengths to which git and people shorten a commit's hash.
 _SHORT_HASHES = (7, 8, 10, 12)
 
+_LETTER = re.compile(r"[^\W\d_]")
+#: Who asks about "my" plan asks about what the user said, not about the answer.
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
+
 _STOP_WORDS = frozenset(
     """a about after again against all am an and any are as at be because been before being between both but by can
     could d did do does doing don down during each few for from further had has have having he her here hers him his
@@ -60,10 +66,20 @@ _STOP_RUN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question as FTS5 reads it. *match* is empty when there is nothing to look for."""
+    """A question as FTS5 reads it. *match* is empty when there is nothing to look for.
+
+    *spellings* has for each of *terms* the expressions that count as the same word, itself first.
+    """
 
     match: str
     terms: tuple[str, ...] = ()
+    first_person: bool = False
+    #: Share of its letters that belong to Chinese, Japanese or Korean.
+    cjk: float = 0.0
+
+    @property
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(_spellings(term) for term in self.terms)
 
 
 def index_text(text: str) -> str:
@@ -84,7 +100,7 @@ def question(text: str, *, limit: int = 64) -> Question:
     """The FTS5 expression for *text*: any of its terms, at most *limit* of them.
 
     Stop words are left out unless nothing else is there. Terms that are said more often come first when there are
-    too many, then those that come earlier.
+    too many, then those that come earlier. The irregular forms of a word are looked for beside it.
 
     >>> question('who fixed "the index" in KD-7F3A?').match
     '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
@@ -102,7 +118,20 @@ def question(text: str, *, limit: int = 64) -> Question:
         often = sorted(kept, key=lambda key: -counts[key])[:limit]
         kept = [key for key in kept if key in set(often)]
     terms = tuple(spelling[key] for key in kept)
-    return Question(match=" OR ".join(terms), terms=terms)
+    match = " OR ".join(dict.fromkeys(form for term in terms for form in _spellings(term)))
+    first_person = _FIRST_PERSON.search(plain) is not None
+    return Question(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
+
+
+def _spellings(term: str) -> tuple[str, ...]:
+    return (term, *(f'"{form}"' for form in forms_of(term[1:-1])))
+
+
+def _cjk_share(text: str) -> float:
+    if text.isascii():
+        return 0.0
+    letters = len(_LETTER.findall(text))
+    return sum(len(run) for run in _RUN.findall(text)) / letters if letters else 0.0
 
 
 def _plain(text: str) -> str:

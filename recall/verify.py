@@ -22,6 +22,8 @@ from . import index, schema
 from .passage import Passage, cut, cut_signature, layer_of
 from .scan import scan
 from .settings import RecallSettings
+from .sheet import drawn
+from .stems import Stemmer
 from .terms import TOKENIZER, VERSION, index_text
 
 __all__ = ["Verification", "verify"]
@@ -31,7 +33,7 @@ _MOST = 50
 #: Largest difference of a window's coordinates: it is summed from the stored float32 vectors.
 _TOLERANCE = 1e-5
 _COLUMNS = (
-    "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "context", "meaning",
+    "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "meaning",
     "content_digest", "meaning_digest",
 )  # fmt: skip
 #: File id to path and passages.
@@ -80,6 +82,7 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
             yield f"{key} is {recorded.get(key)!r} in the index, wanted {wanted!r}; run `memory sync`"
     cuts = yield from _files_differ(conn, home, settings)
     yield from _passages_differ(conn, cuts)
+    yield from _sheets_differ(conn, cuts)
     yield from _postings_differ(conn)
     if "model" in recorded:
         yield from _vectors_differ(conn, int(recorded["dimension"]), settings.neighbours)
@@ -119,18 +122,32 @@ def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
             yield f"{path} is cut otherwise in the index ({where}); run `memory reindex`"
 
 
+def _sheets_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+    stemmer = Stemmer(conn)
+    for file, (path, passages) in cuts.items():
+        idents = [
+            row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))
+        ]
+        wanted = list(drawn(zip(idents, passages, strict=False), stemmer))
+        select = "SELECT number, leaves, words, heads FROM sheets WHERE file = ? ORDER BY number"
+        counted = schema.rows(conn, "SELECT passages, words FROM files WHERE id = ?", (file,))
+        words = sum(len(sheet[2]) for sheet in wanted) // 4
+        if schema.rows(conn, select, (file,)) != wanted or counted != [(len(passages), words)]:
+            yield f"the sheets of {path} do not say what its passages say; run `memory reindex`"
+
+
 def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
     """Compare both full-text tables with scratch ones made from the stored passages."""
     scratch = schema.connect(":memory:")
     try:
         scratch.execute(
-            f"CREATE VIRTUAL TABLE pages USING fts5(body, heading, context, content='', tokenize='{TOKENIZER}');"
+            f"CREATE VIRTUAL TABLE pages USING fts5(body, heading, content='', tokenize='{TOKENIZER}');"
             f"CREATE VIRTUAL TABLE groups USING fts5(body, content='', tokenize='{TOKENIZER}')"
         )
         with schema.transaction(scratch):
-            rows = conn.execute("SELECT id, text, heading, context FROM passages")
+            rows = conn.execute("SELECT id, text, heading FROM passages")
             scratch.executemany(
-                "INSERT INTO pages(rowid, body, heading, context) VALUES(?, ?, ?, ?)",
+                "INSERT INTO pages(rowid, body, heading) VALUES(?, ?, ?)",
                 ((row[0], *(index_text(str(text)) for text in row[1:])) for row in rows),
             )
             scratch.executemany("INSERT INTO groups(rowid, body) VALUES(?, ?)", _group_rows(conn))

@@ -64,8 +64,9 @@ def search(
     embedder = None if mode == "lexical" else opened_embedder(home, frame, build_missing=False)
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
-        home, query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode, audience=audience
-    )
+        home, query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode, audience=audience,
+        now=frame.moment,
+    )  # fmt: skip
     degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
     for problem in degraded:
         frame.warn(problem)

@@ -91,7 +91,7 @@ class TestFinding:
         assert (hit.source, hit.layer, hit.session, hit.name) == ("garden#m1", "sessions", "garden", "Ada")
         assert (hit.ts, hit.text) == ("2026-11-20T10:01:00", "I planted tomatoes yesterday")
         assert hit.path == "sessions/2026/11/garden.jsonl"
-        assert hit.parts["lexical"] == 1.0
+        assert hit.parts["lexical"] > 0.5
 
     def test_addresses_sessions_and_files_can_be_left_out(self, sources: Sources) -> None:
         assert "garden#m1" in sources("tomatoes")

@@ -68,6 +68,9 @@ def test_files_that_changed_since_are_named(
             "DELETE FROM groups WHERE rowid = (SELECT id FROM files WHERE session = 's1')",
             "the postings of groups differ",
         ),
+        ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the sheets of sessions/"),
+        ("UPDATE sheets SET words = x'00000000'", "do not say what its passages say"),
+        ("UPDATE files SET words = words + 1 WHERE session = 's1'", "do not say what its passages say"),
         ("DELETE FROM vectors WHERE passage = 1", "1 passages lack their vector"),
         ("UPDATE passages SET embedded = 0 WHERE id = 1", "1 vectors lack their passage"),
         (
