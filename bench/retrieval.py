@@ -1,11 +1,13 @@
 """How well and how fast recall finds, beside two plain ways on the same questions in the same run.
 
-    python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--cached] [--json FILE]
+    python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--split choose|confirm] [--cached] [--json FILE]
 
 For each development set a home is made in a temporary folder, filled through the importer (conversations) or written
 as Knowledge files (documents), synced, and asked every question. Beside the three modes stand naive FTS5 (whole
 messages, `porter unicode61`, stop words out, any of the words) and its plain reciprocal rank fusion with MiniLM
-vectors of whole messages. ``--cached`` keeps vectors between runs in the user's cache; then no embedding rate is shown.
+vectors of whole messages. ``--split`` asks only the questions by which settings were chosen, or only those that
+confirm them; the home holds the whole set all the same. ``--cached`` keeps vectors between runs in the user's cache;
+then no embedding rate is shown.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import apsw
 import numpy as np
@@ -37,7 +39,7 @@ from recall.settings import RecallSettings
 from recall.sync import SyncReport, sync
 from recall.terms import index_text
 
-__all__ = ["SETS", "main"]
+__all__ = ["SETS", "CachedEmbedder", "Half", "fill", "main", "split_questions"]
 
 #: Set and the grain at which its sources are given.
 SETS: dict[str, Grain] = {
@@ -47,6 +49,7 @@ SETS: dict[str, Grain] = {
     "cmrc2018": "file",
     "scifact": "file",
 }
+Half = Literal["choose", "confirm"]
 KS = (5, 10)
 #: Of reciprocal rank fusion, as published.
 RRF_K = 60
@@ -78,13 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.retrieval", description="Recall beside plain FTS5 and rank fusion.")
     parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
     parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
+    parser.add_argument("--split", choices=get_args(Half), help="only one half of the questions")
     parser.add_argument("--cached", action="store_true", help="keep vectors between runs in the user's cache")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
     given = parser.parse_args(arguments)
     opened = open_embedder(EmbeddingSettings(), build_missing=True, progress=_say)
     if isinstance(opened, NoEmbedder):
         _say(f"no vectors: {opened.reason}")
-    embedder = opened if isinstance(opened, NoEmbedder) or not given.cached else _Cached(opened)
+    embedder = opened if isinstance(opened, NoEmbedder) or not given.cached else CachedEmbedder(opened)
     results: dict[str, Any] = {}
     for name in given.sets.split(","):
         if name not in SETS:
@@ -94,20 +98,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _say(f"{folder} is absent; {name} is left out")
             continue
         with tempfile.TemporaryDirectory(prefix="bench-retrieval-") as place:
-            results[name] = _measure_set(name, folder, Path(place), embedder)
-        if isinstance(embedder, _Cached):
+            results[name] = _measure_set(name, folder, Path(place), embedder, given.split)
+        if isinstance(embedder, CachedEmbedder):
             embedder.save()
     if given.json and results:
         given.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
     return 0 if results else 1
 
 
-def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder) -> dict[str, Any]:
+def _measure_set(
+    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, half: Half | None
+) -> dict[str, Any]:
     grain = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
-    texts = _fill(home, folder)
+    texts = fill(home, folder)
     settings = home.manifest.settings("recall", RecallSettings)
-    questions = [q for path in sorted(folder.glob("*queries.jsonl")) for q in read_questions(path) if q.expect]
+    halves = split_questions(folder)
+    questions = [q for name_of, asked in halves.items() if half in {None, name_of} for q in asked]
     words = sync(home, settings, None)
     vectors = sync(home, settings, embedder, progress=_meter)
     single = _single_insert_rate(list(texts.values()), place / "single.db")
@@ -117,7 +124,7 @@ def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEm
         for mode, scores in report.modes.items()
     ]
     rows += _baselines(texts, questions, grain, embedder)
-    rates = _rates(words, vectors, single, cached=isinstance(embedder, _Cached))
+    rates = _rates(words, vectors, single, cached=isinstance(embedder, CachedEmbedder))
     print(f"\n{name}: {len(texts)} texts, {words.passages} passages, {len(questions)} questions, grain {grain}")
     print(f"  {rates}")
     print(f"  {'':22}" + "".join(f"{column:>10}" for column in _COLUMNS) + f"{'p50 ms':>10}{'p95 ms':>10}")
@@ -132,7 +139,7 @@ def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEm
     }
 
 
-def _fill(home: Home, folder: Path) -> dict[str, str]:
+def fill(home: Home, folder: Path) -> dict[str, str]:
     """Put the set into the home; its whole texts by their source, for the baselines."""
     texts: dict[str, str] = {}
     transcripts = sorted(folder.glob("*transcript.jsonl"))
@@ -151,6 +158,18 @@ def _fill(home: Home, folder: Path) -> dict[str, str]:
         path.write_text(f"# {row['title']}\n\n{row['text']}\n", "utf-8")
         texts[row["path"]] = f"{row['title']}\n{row['text']}"
     return texts
+
+
+def split_questions(folder: Path) -> dict[Half, list[Question]]:
+    """The set's questions in two halves: three conversations of five and the rest, or every other question."""
+    files = [[q for q in read_questions(path) if q.expect] for path in sorted(folder.glob("*queries.jsonl"))]
+    if len(files) == 1:
+        return {"choose": files[0][::2], "confirm": files[0][1::2]}
+    chosen = -(-len(files) * 3 // 5)
+    return {
+        "choose": [q for file in files[:chosen] for q in file],
+        "confirm": [q for file in files[chosen:] for q in file],
+    }
 
 
 def _baselines(
@@ -222,7 +241,7 @@ def _rates(words: SyncReport, vectors: SyncReport, single: float, *, cached: boo
     return line
 
 
-class _Cached:
+class CachedEmbedder:
     """An embedder that keeps what it made in a file of the user's cache, by the hash of the text."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -246,6 +265,7 @@ class _Cached:
         return self._inner.embed_query(text)
 
     def save(self) -> None:
+        """Write what is known now to the user's cache."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         keys = np.array([list(key) for key in self._known], np.uint8)
         np.savez(self._path, keys=keys, vectors=np.stack(list(self._known.values())))

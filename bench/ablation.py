@@ -1,0 +1,187 @@
+"""What each setting of the ranking is worth: every one at other values, on every set, in both halves of its questions.
+
+    python -m bench.ablation --data DIR [--sets locomo,...] [--only NAME,...] [--json FILE]
+
+A set's conversations are split into those by which settings were chosen and those that confirm them (documents: every
+other question). Each question is asked of both legs once; only ranking is repeated. Figures are frac@5 and frac@10 of
+hybrid search, nDCG@10 and any@5 for documents: *choose*, then *confirm*.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from agent_home.clock import now
+from agent_home.creation import create
+from agent_home.home import Home
+from recall import schema
+from recall.dates import periods
+from recall.embedding import Embedder, NoEmbedder, open_embedder
+from recall.evaluation import Question, measure
+from recall.legs import Scope, begin_vectors, look_for_words
+from recall.model import EmbeddingSettings
+from recall.passage import session_of
+from recall.ranking import Asked, rank
+from recall.search import candidates
+from recall.settings import RecallSettings
+from recall.sheet import open_sheets
+from recall.sync import sync
+from recall.terms import question
+
+from .retrieval import SETS, CachedEmbedder, fill, split_questions
+
+__all__ = ["main"]
+
+KS = (5, 10)
+_PATIENCE_MS = 60_000.0
+_BASE = RecallSettings()
+#: Each setting, and the values beside its own at which it is tried.
+_TRIED: dict[str, tuple[float, ...]] = {
+    "saturation": (0.4, 1.6),
+    "length_norm": (0.0, 0.6),
+    "heading_weight": (0.0, 1.0),
+    "context_weight": (0.0, 0.15, 0.6),
+    "context_reach": (0, 1, 2, 4),
+    "asked_weight": (0.3, 0.6, 1.0),
+    "speaker_weight": (0.0, 0.25, 0.75, 1.0),
+    "group_weight": (0.0, 0.07, 0.3),
+    "vector_weight": (0.0, 0.6, 0.9, 1.5, 2.4),
+    "session_weight": (0.0, 0.3, 0.9, 1.2),
+    "vector_words": (0.0, 15.0, 60.0),
+    "cjk_vector_weight": (0.5, 1.0),
+    "date_weight": (0.0, 0.3, 0.8, 1.1),
+    "date_days": (3.0, 14.0),
+    "user_weight": (0.0, 0.12, 0.4, 0.5),
+    "length_weight": (0.0, 0.1, 0.4),
+    "length_words": (5.0, 20.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    name: str
+    settings: RecallSettings
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the chosen sets; 0, or 1 when no set was there."""
+    parser = argparse.ArgumentParser(prog="bench.ablation", description="What each setting of the ranking is worth.")
+    parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
+    parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
+    parser.add_argument("--only", default="", help="only these settings, with commas between")
+    parser.add_argument("--json", type=Path, help="write the figures there as well")
+    given = parser.parse_args(arguments)
+    opened = open_embedder(EmbeddingSettings(), build_missing=True)
+    if isinstance(opened, NoEmbedder):
+        print(f"no vectors, nothing to measure: {opened.reason}", file=sys.stderr)
+        return 1
+    embedder = CachedEmbedder(opened)
+    only = {name for name in given.only.split(",") if name}
+    table: dict[str, dict[str, list[float]]] = {}
+    names = [name for name in given.sets.split(",") if any((given.data / name).glob("*queries.jsonl"))]
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="bench-ablation-") as place:
+            home = create(Path(place) / "home", name="bench", now=now()).home
+            fill(home, given.data / name)
+            sync(home, _BASE, embedder)
+            embedder.save()
+            for variant, figures in _measured(home, name, given.data / name, embedder, only).items():
+                table.setdefault(variant, {})[name] = figures
+        print(f"{name} done", file=sys.stderr)
+    _show(table, names)
+    if given.json and table:
+        given.json.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+    return 0 if table else 1
+
+
+def _variants(only: set[str]) -> list[_Variant]:
+    tried = [
+        _Variant(f"{name} {value:g}", replace(_BASE, **{name: value}))  # type: ignore[arg-type]
+        for name, values in _TRIED.items()
+        if not only or name in only
+        for value in values
+    ]
+    return [_Variant("as set", _BASE), *tried]
+
+
+def _measured(home: Home, name: str, folder: Path, embedder: Embedder, only: set[str]) -> dict[str, list[float]]:
+    """For each variant the two figures of the set, each for both halves."""
+    variants = _variants(only)
+    halves = split_questions(folder)
+    chosen: dict[str, dict[str, list[tuple[float, float]]]] = {v.name: {half: [] for half in halves} for v in variants}
+    conn = schema.open_reader(home.index)
+    assert conn is not None
+    rows = conn.execute("SELECT id, source FROM passages")
+    sources = {ident: source if SETS[name] == "message" else session_of(source) for ident, source in rows}
+    for half, questions in halves.items():
+        for asked in questions:
+            for variant, scores in _answers(conn, home, asked, embedder, variants, sources):
+                first, second = ("ndcg@10", "any@5") if SETS[name] == "file" else ("frac@5", "frac@10")
+                chosen[variant][half].append((scores[first], scores[second]))
+    conn.close()
+    return {
+        variant: [float(np.mean([pair[at] for pair in by_half[half]])) for at in (0, 1) for half in by_half]
+        for variant, by_half in chosen.items()
+    }
+
+
+def _answers(
+    conn: apsw.Connection,
+    home: Home,
+    asked: Question,
+    embedder: Embedder,
+    variants: Sequence[_Variant],
+    sources: dict[int, str],
+) -> list[tuple[str, dict[str, float]]]:
+    parsed = question(asked.query)
+    late = begin_vectors(home.index, asked.query, embedder, Scope(), _BASE.nearest)
+    words = look_for_words(conn, parsed, Scope(), _BASE.candidates, _BASE, _PATIENCE_MS)
+    vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
+    sheets = open_sheets(conn, candidates(words, vectors, _BASE.candidates))
+    seen = Asked(
+        terms=words.terms,
+        mean_words=words.mean_words,
+        first_person=parsed.first_person,
+        cjk=parsed.cjk,
+        periods=periods(asked.query),
+    )
+    names = [sources[ident] for ident in sheets.ids.tolist()]
+    answers = []
+    for variant in variants:
+        ranking = rank(sheets, seen, words.groups, vectors.nearest, variant.settings)
+        total = np.where(ranking.found, ranking.total, -np.inf)
+        best: dict[str, None] = {}
+        for place in np.argsort(-total, kind="stable").tolist():
+            if len(best) == KS[-1] or total[place] == -np.inf:
+                break
+            best.setdefault(names[place])
+        answers.append((variant.name, measure(list(best), asked.expect, KS)))
+    return answers
+
+
+def _show(table: dict[str, dict[str, list[float]]], names: Sequence[str]) -> None:
+    """Figures of the settings as they are, then how far each change moves them, in thousandths."""
+    print(f"{'':24}" + "".join(f"{name:>28}" for name in names))
+    base = table.get("as set", {})
+    for variant, by_set in table.items():
+        cells = []
+        for name in names:
+            figures = by_set[name]
+            if variant == "as set":
+                cells.append(" ".join(f"{value:6.3f}" for value in figures))
+            else:
+                cells.append(" ".join(f"{1000 * (v - b):+6.0f}" for v, b in zip(figures, base[name], strict=True)))
+        print(f"{variant:24}" + "".join(f"{cell:>28}" for cell in cells))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
