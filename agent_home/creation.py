@@ -16,6 +16,7 @@ from . import history
 from .entry import Entry, new_id, section_of
 from .gateway import Transaction, transaction
 from .home import ALIASES, MEMORY, Home
+from .quarantine import Quarantined
 from .settings import MANIFEST, load_manifest
 
 __all__ = ["Created", "create", "template_files"]
@@ -27,15 +28,22 @@ _FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sess
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """What :func:`create` did. *commit* is ``None`` when nothing was missing."""
+    """What :func:`create` did. *commit* is ``None`` when nothing was missing.
+
+    *redacted* counts the seeds of which the guard took something out, *quarantined* are those that it held back.
+    """
 
     home: Home
     commit: str | None
     files: tuple[str, ...]
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
 
 
 def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
     """Make *root* a home called *name* (default: the folder's name), with *seeds* as its first preferences.
+
+    A home that has a name already keeps it.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -45,9 +53,11 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
     root = root.expanduser().absolute()
     root.mkdir(parents=True, exist_ok=True)
     history.init(root)
-    called = " ".join((name or root.name).split())
-    home = Home(root) if (root / MANIFEST).exists() else Home(root, load_manifest(_template() / MANIFEST))
-    with transaction(home, actor="init", message=f"Make the home of {called}", source="user", now=now) as edits:
+    made = (root / MANIFEST).exists()
+    home = Home(root) if made else Home(root, load_manifest(_template() / MANIFEST))
+    called = " ".join((home.manifest.name if made else name or root.name).split())
+    message = f"Add what was missing in the home of {called}" if made else f"Make the home of {called}"
+    with transaction(home, actor="init", message=message, source="user", now=now) as edits:
         for path, text in template_files():
             if not _is_there(root, path):
                 edits.write(path, text.replace("{{name}}", _quoted(called) if path == MANIFEST else called))
@@ -55,7 +65,11 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
             _plant(edits, seed, now)
     for folder in _FOLDERS:
         (root / folder).mkdir(exist_ok=True)
-    return Created(home=Home(root), commit=edits.outcome.commit, files=edits.outcome.paths)
+    outcome = edits.outcome
+    return Created(
+        home=Home(root), commit=outcome.commit, files=outcome.paths, redacted=outcome.redacted,
+        quarantined=outcome.quarantined,
+    )  # fmt: skip
 
 
 def template_files() -> Iterator[tuple[str, str]]:

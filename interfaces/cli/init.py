@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .frame import Frame, home_command
+from .frame import FINDINGS, Frame, home_command
 
 __all__ = ["init"]
 
@@ -15,14 +15,28 @@ __all__ = ["init"]
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--name", default="", help="What the agent is called (default: the folder's name).")
 @click.option("--seed", "seeds", multiple=True, metavar="TEXT", help="A first standing preference; may be repeated.")
-def init(frame: Frame, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
+@click.pass_context
+def init(context: click.Context, frame: Frame, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
     """Make DIR an agent's home: template files, git repository, first commit.
 
-    Doing it again adds what is missing and changes nothing that is there.
+    Doing it again adds what is missing and changes nothing that is there. Exit code 1 when the guard held a seed back
+    or took something out of one.
     """
     from agent_home.creation import create
 
     created = create(folder, name=name, seeds=seeds, now=frame.moment)
-    data = {"home": str(created.home.root), "commit": created.commit, "files": list(created.files)}
+    data = {
+        "home": str(created.home.root),
+        "commit": created.commit,
+        "files": list(created.files),
+        "redacted": created.redacted,
+        "quarantined": len(created.quarantined),
+        "quarantine": [item.id for item in created.quarantined],
+    }
+    for item in created.quarantined:
+        frame.warn(f"a seed was held back as {item.id} ({item.reason}); say it in other words")
+    if created.redacted:
+        frame.warn(f"seeds of which the guard took something out: {created.redacted}; MEMORY.md shows what is left")
     done = f"{len(created.files)} files, commit {created.commit[:7]}" if created.commit else "nothing was missing"
     frame.show(data, [f"{created.home.root}: {done}", "Next: memory import chat FILE.jsonl, or edit USER.md"])
+    context.exit(FINDINGS if created.quarantined or created.redacted else 0)
