@@ -32,7 +32,8 @@ def guard() -> None:
 def scan(context: click.Context, frame: Frame, file: TextIO, jsonl: bool, source: str, destination: str) -> None:
     """Print what the guard would do with FILE (or standard input), and why. Nothing is stored.
 
-    Exit code 1 when something is found. The home's own guard settings count where there is a home.
+    Exit code 1 when something is found. The home's own guard settings count where there is a home. With --jsonl, a
+    line that is no {"text": ...} object is answered by {"error": ...}, and counts as something found.
     """
     settings = _settings(frame)
     if jsonl:
@@ -62,14 +63,25 @@ def _settings(frame: Frame) -> GuardSettings:
 
 
 def _scan_line(line: str, number: int, source: str, destination: str, settings: GuardSettings) -> bool:
-    try:
-        row = json.loads(line)
-        text = row["text"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise click.UsageError(f'line {number} is no {{"text": ...}} object') from error
-    verdict = screen(str(text), str(row.get("source", source)), destination, settings=settings)
+    """Print what the guard makes of one line; whether it is anything but an allowed text."""
+    asked = _asked(line, source)
+    if asked is None:
+        wanted = f'wanted {{"text": ...}} and, if given, a "source" of {", ".join(map(str, Source))}'
+        click.echo(json.dumps({"error": f"line {number} is no object to scan: {wanted}"}))
+        return True
+    verdict = screen(*asked, destination, settings=settings)
     click.echo(json.dumps(_row(verdict)))
     return verdict.action != Action.ALLOW
+
+
+def _asked(line: str, source: str) -> tuple[str, Source] | None:
+    """The text in *line* and who wrote it; ``None`` when the line does not say."""
+    try:
+        row = json.loads(line)
+        text, said_by = row["text"], Source(row.get("source", source))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return (text, said_by) if isinstance(text, str) else None
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:
