@@ -37,7 +37,8 @@ class Imported:
 
     *sessions* names the sessions that gained messages, as they are stored and in the order met; *messages* counts
     what was added, *duplicates* what was there already; *skipped* counts lines left out, by reason; *waiting* counts
-    files whose last line is half-written.
+    files whose last line is half-written. *unusable* are chat files of which every line was left out; in a coding
+    assistant's folder, a file without a message is nothing unusual.
     """
 
     files: int = 0
@@ -49,6 +50,7 @@ class Imported:
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     unread: tuple[Unread, ...] = ()
+    unusable: tuple[Path, ...] = ()
 
 
 def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> Imported:
@@ -67,7 +69,7 @@ def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | Non
 
 
 def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now: datetime | None) -> Imported:
-    files, unread = _files(paths), []
+    files, unread, unusable = _files(paths), [], []
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
     messages = duplicates = waiting = redacted = 0
@@ -78,6 +80,8 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
         except OSError as error:
             unread.append(Unread(path=path, reason=error.strerror or str(error)))
             continue
+        if parse is chat.parse and _is_unusable(parsed):
+            unusable.append(path)
         skipped += parsed.skipped
         duplicates += parsed.duplicates
         waiting += parsed.waiting
@@ -92,7 +96,13 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
     return Imported(
         files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
         waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
+        unusable=tuple(unusable),
     )  # fmt: skip
+
+
+def _is_unusable(parsed: Parsed) -> bool:
+    """Whether there are lines, and none of them is a message or was one before."""
+    return not parsed.messages and not parsed.duplicates and bool(parsed.skipped or parsed.waiting)
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:

@@ -34,8 +34,9 @@ def import_() -> None:
 def chat(context: click.Context, frame: Frame, files: tuple[Path, ...]) -> None:
     """Import neutral chat lines.
 
-    Each line is an object: {"session", "id", "ts", "role", "name", "content"} and, if there is one, "cwd", the git
-    repository that the session worked in. Exit code 1 when a file could not be read.
+        Each line is an object: {"session", "id", "ts", "role", "name", "content"} and, if there is one, "cwd", the git
+    repository that the session worked in. Exit code 1 when a file could not be read or holds no message at all, or
+        when the guard held a text back.
     """
     from agent_home.imports import import_chat
 
@@ -49,7 +50,8 @@ def claude_code(context: click.Context, frame: Frame, paths: tuple[Path, ...]) -
     """Import a coding assistant's session files.
 
     PATH is a file, or a folder: all *.jsonl files below it. Kept are the words of user and assistant, and one short
-    line for each tool that changed something. Exit code 1 when a file could not be read.
+    line for each tool that changed something. Exit code 1 when a file could not be read, or when the guard held a text
+    back.
     """
     from agent_home.imports import import_claude_code
 
@@ -65,11 +67,15 @@ def _show(context: click.Context, frame: Frame, done: Imported) -> None:
         frame.warn("no *.jsonl file there; name a file, or a folder that holds some")
     for file in done.unread:
         frame.warn(f"{file.path} could not be read: {file.reason}")
+    for path in done.unusable:
+        frame.warn(f"{path} holds no message at all; wanted lines of this format, see `memory import chat --help`")
+    if done.quarantined:
+        frame.warn(f"texts that the guard held back: {len(done.quarantined)}; they wait in .memory/quarantine")
     degraded = follow(frame.home, frame) if done.messages else []
     for problem in degraded:
         frame.warn(problem)
     frame.show({**_data(done), "degraded": degraded}, _lines(done))
-    context.exit(FINDINGS if done.unread else 0)
+    context.exit(FINDINGS if done.unread or done.unusable or done.quarantined else 0)
 
 
 def _data(done: Imported) -> dict[str, Any]:
@@ -85,6 +91,7 @@ def _data(done: Imported) -> dict[str, Any]:
         "redacted": done.redacted,
         "quarantined": len(done.quarantined),
         "quarantine": [item.id for item in done.quarantined],
+        "unusable": [str(path) for path in done.unusable],
         "unread": [{"path": str(file.path), "reason": file.reason} for file in done.unread],
     }
 
