@@ -42,7 +42,8 @@ def cli() -> None:
     `memory close`, and assemble a system prompt with `memory prompt --message "..."`.
 
     Exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 no home; 4 refused by the guard; 5 could not lock;
-    6 index unusable; 7 a file is not what it must be; 8 git, disk or model failed; 70 a defect of this program.
+    6 index unusable; 7 a file is not what it must be; 8 git, disk or model failed; 70 a defect of this program;
+    130 interrupted.
     """
 
 
