@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -116,3 +117,18 @@ def test_a_chat_file_without_a_message_is_a_finding(home: Home, tmp_path: Path, 
 def test_an_empty_chat_file_is_none(home: Home, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
     assert run(home, "chat", tmp_path / "empty.jsonl").exit_code == 0
+
+
+def test_a_session_named_by_a_secret_is_closed_once_under_its_stand_in(home: Home, tmp_path: Path) -> None:
+    rows = [CHAT | {"session": KEY, "id": f"a\n## {KEY}", "content": "Decision: round half to even."}]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (name,) = data(home, "chat", path)["session_ids"]
+    for given in (KEY, name):
+        closed = CliRunner().invoke(cli, ["close", given, "--home", str(home.root), "--json"])
+        assert closed.exit_code == 0, closed.output
+        assert (json.loads(closed.stdout)["session"], bool(json.loads(closed.stdout)["commit"])) == (name, given == KEY)
+    assert not [file for file in home.root.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+    log = subprocess.run(["git", "log", "--format=%B"], cwd=home.root, check=True, capture_output=True, text=True)
+    assert KEY not in log.stdout
+    assert f"Session: {name}" in log.stdout
