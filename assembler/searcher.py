@@ -45,6 +45,7 @@ class HomeSearcher:
         else:
             self._embedder = _Remembering(opened)
         self._changing: tuple[str, ...] = ()
+        self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
 
     @property
@@ -65,6 +66,10 @@ class HomeSearcher:
         try:
             if question.strip() and self._embedder is not None:
                 self._embedder.embed_query(question)
+            if question.strip() and not self._warm:
+                # The first search of a process loads libraries and the index; no layer's deadline should pay for it.
+                self._warm = True
+                search(self._home, question, settings=self._settings, embedder=self._embedder, k=1)
         except (RecallError, OSError, RuntimeError, ValueError) as error:
             self._changing += (f"the question has no vector: {' '.join(str(error).split())}",)
         self._load_ms += (time.perf_counter() - started) * 1000

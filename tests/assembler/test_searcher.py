@@ -55,6 +55,10 @@ def talked(written: Written) -> Home:
         dict([said("past", "the zebra budget is frozen"), said("mine", "zebra asked again")])
         | {"Knowledge/zebra.md": "# Zebra\n\nZebras are striped.\n", "Projects/z/PROJECT.md": "# Z\n\nzebra project\n"}
     )
+    # What is found is tested here, not how fast: a busy machine must not make a layer late.
+    with (home.root / "agent.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write("[assembler]\nselective_ms = 60000\nsessions_ms = 60000\nknowledge_ms = 60000\n")
+    home = Home(home.root)
     sync(home, RecallSettings(), Letters())
     return home
 
