@@ -1,6 +1,6 @@
 """How long a prompt takes, and where the time goes, beside the plain parts in the same run.
 
-    python -m bench.timings --data DIR [--questions N] [--runs N] [--home DIR] [--json]
+    python -m bench.timings --data DIR [--questions N] [--runs N] [--home DIR] [--turns-only] [--json]
 
 Makes a home of all conversations in ``DIR/locomo``: their turns as transcripts, their observations as memory entries
 and daily log. Questions are spread evenly over the conversations. Reads no gold answers: only time is measured here.
@@ -92,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--questions", type=int, default=200, help="Questions asked in one process.")
     parser.add_argument("--runs", type=int, default=15, help="Runs of each whole process.")
     parser.add_argument("--home", type=Path, help="Make the home here and keep it; one that is there is used again.")
+    parser.add_argument("--turns-only", action="store_true", help="Leave the observations out: conversations alone.")
     parser.add_argument("--json", action="store_true", help="Print one JSON document.")
     options = parser.parse_args(arguments)
     if not (options.data / "locomo").is_dir():
@@ -102,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(opened, NoEmbedder):
         print(f"words alone, no vectors: {opened.reason}", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
-        home, now = _home(options.home or Path(folder) / "home", options.data / "locomo", embedder)
+        root = options.home or Path(folder) / "home"
+        home, now = _home(root, options.data / "locomo", embedder, observations=not options.turns_only)
         questions = _questions(options.data / "locomo", options.questions + _WARM_UP)
         rows = [
             *_processes(home, now, questions[0], options.runs),
@@ -116,14 +118,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _home(root: Path, data: Path, embedder: Embedder | None) -> tuple[Home, datetime]:
+def _home(root: Path, data: Path, embedder: Embedder | None, *, observations: bool) -> tuple[Home, datetime]:
     """The home, synced, and the time of its prompts: an hour after the last turn."""
     rows = [row for file in sorted(data.glob("*.transcript.jsonl")) for row in _jsonl(file)]
     last = max(parse_time(row["ts"]) for row in rows)
     if not (root / "agent.toml").exists():
         home = create(root, name="Timings", now=last).home
         _write_transcripts(home, rows)
-        _write_observations(home, data, {row["session"]: row["ts"][:10] for row in reversed(rows)})
+        if observations:
+            _write_observations(home, data, {row["session"]: row["ts"][:10] for row in reversed(rows)})
     home = Home(root)
     sync(home, home.manifest.settings("recall", RecallSettings), embedder)
     return home, last + timedelta(hours=1)
