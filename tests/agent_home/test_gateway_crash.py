@@ -19,6 +19,9 @@ from agent_home.check import problems
 from agent_home.document import parse
 from agent_home.gateway import transaction
 from agent_home.home import Home
+from recall.settings import RecallSettings
+from recall.sync import sync
+from recall.verify import verify
 
 from .conftest import AddEntry, Git, titles
 
@@ -173,6 +176,8 @@ def test_eight_processes_at_once_lose_nothing(home: Home, git: Git) -> None:
     assert reader.readings > 10
     assert reader.broken == ""
     assert_sound(home, git)
+    sync(home, RecallSettings(), None)
+    assert verify(home, RecallSettings()).ok
 
 
 @pytest.mark.slow
@@ -201,6 +206,8 @@ def test_eight_processes_killed_at_random_lose_nothing_that_was_acknowledged(
     assert acknowledged | {"after all"} <= set(titles(home.root))
     assert reader.broken == ""
     assert_sound(home, git)
+    sync(home, RecallSettings(), None)
+    assert verify(home, RecallSettings()).ok
     counted = int(git("rev-list", "--count", "HEAD"))
     assert counted == len(titles(home.root)) + 1  # one commit for each entry, and the first
 
