@@ -60,7 +60,7 @@ _TRIED: dict[str, tuple[float, ...]] = {
     "cjk_vector_weight": (0.5, 1.0),
     "date_weight": (0.0, 0.3, 0.8, 1.1),
     "date_days": (3.0, 14.0),
-    "user_weight": (0.0, 0.12, 0.4, 0.5),
+    "user_weight": (0.0, 0.12, 0.25, 0.75),
     "length_weight": (0.0, 0.1, 0.4),
     "length_words": (5.0, 20.0),
 }

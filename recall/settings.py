@@ -51,8 +51,8 @@ class RecallSettings:
     date_weight: float = 0.55
     #: Days after a named day at which that counts less by e.
     date_days: float = 7.0
-    #: Being said by the user, when the question is in the first person.
-    user_weight: float = 0.25
+    #: Being said by the user, when the question is in the first person and does not ask what the agent said.
+    user_weight: float = 0.5
     #: Length of a turn: "Wow, great!" answers nothing.
     length_weight: float = 0.2
     #: Words of a turn at which it has half of that.

@@ -47,6 +47,14 @@ _SHORT_HASHES = (7, 8, 10, 12)
 _LETTER = re.compile(r"[^\W\d_]")
 #: Who asks about "my" plan asks about what the user said, not about the answer.
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
+#: ... unless it is the answer that is asked for.
+_SECOND_PERSON = re.compile(
+    r"\b(?:did|have|had) you\b|(?<!would )(?<!could )(?<!can )\byou(?:'ve| have| had)? "
+    r"(?:said|told|gave|explain|mention|recommend|suggest|advise|propose)"
+    r"|\byour (?:advice|answer|explanation|proposal|recommendation|reply|suggestion)"
+    "|[你您](?:说|讲|建议|推荐|告诉|提到|回答|解释)",
+    re.IGNORECASE,
+)
 
 _STOP_WORDS = frozenset(
     """a about after again against all am an and any are as at be because been before being between both but by can
@@ -119,7 +127,7 @@ def question(text: str, *, limit: int = 64) -> Question:
         kept = [key for key in kept if key in set(often)]
     terms = tuple(spelling[key] for key in kept)
     match = " OR ".join(dict.fromkeys(form for term in terms for form in _spellings(term)))
-    first_person = _FIRST_PERSON.search(plain) is not None
+    first_person = _FIRST_PERSON.search(plain) is not None and _SECOND_PERSON.search(plain) is None
     return Question(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
 
 

@@ -87,6 +87,7 @@ def test_a_question_in_the_first_person_is_about_the_user(say: Say, first: First
     assert first("what is the budget?") == "a#m8"
     assert first("what is my budget?") == "b#m9"
     assert first("what is my budget?", user_weight=0.0) == "a#m8"
+    assert first("what budget did you recommend to me?") == first("你建议我的 budget 是什么?") == "a#m8"
 
 
 def test_a_named_day_is_evidence(say: Say, write: Write, first: First) -> None:
