@@ -33,6 +33,7 @@ from .errors import Changed, DocumentInvalid, HistoryError
 from .home import MEMORY, Home
 from .lock import DEFAULT_TIMEOUT_S, hold
 from .quarantine import Quarantined
+from .salt import ensure_salt
 from .screening import Screening, held_back, note, screened_text
 
 __all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
@@ -141,6 +142,7 @@ def transaction(
     """
     with hold(home.lock, timeout_s):
         recover(home)
+        ensure_salt(home)
         edits = Transaction(
             home=home, actor=actor, message=message, session=session, source=source, now=now or clock.now()
         )
@@ -194,6 +196,7 @@ def append_rows(
     """
     moment = (now or clock.now()).isoformat()
     with hold(home.lock, timeout_s):
+        ensure_salt(home)
         path = place if isinstance(place, str) else place()
         target = _memory_path(home, path)
         done = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]

@@ -19,6 +19,7 @@ from .document import Block, parse
 from .errors import GuardRefused
 from .home import Home
 from .quarantine import Quarantined, hold_back
+from .salt import salt_of
 
 __all__ = ["Screening", "destination_of", "guard_settings", "held_back", "note", "screened_text"]
 
@@ -130,13 +131,16 @@ def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
 
 
 def guard_settings(home: Home) -> GuardSettings:
-    """The home's ``[guard]`` table, with the rule files that it names read in; their paths are relative to the home.
+    """The home's ``[guard]`` table, with the rule files that it names read in and the home's salt, unless it names one.
+
+    Paths of rule files are relative to the home.
 
     Raises:
         SettingsInvalid: the table has an unknown key or a wrong value.
         GuardError: a rule file cannot be read or understood.
     """
     settings = home.manifest.settings("guard", GuardSettings)
+    settings = settings if settings.salt else replace(settings, salt=salt_of(home))
     if not settings.rules:
         return settings
     return replace(settings, loaded=tuple(_rule_set(home.root / path) for path in settings.rules))

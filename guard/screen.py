@@ -8,6 +8,7 @@ screening twice changes nothing.
 Pure and deterministic: no I/O, no clock, no randomness; any ``str`` is a valid input.
 """
 
+import math
 import sys
 from bisect import bisect_right, insort
 from collections import Counter
@@ -20,11 +21,11 @@ from guard.injection import find_injection
 from guard.invisible import find_invisible
 from guard.match import Edited, Match, Strength, apply, gathered, placeholder
 from guard.pii import find_pii
-from guard.policy import decide
+from guard.policy import GuardError, decide
 from guard.provenance import find_requests
 from guard.quotation import Quotations
 from guard.respelling import respelled
-from guard.settings import GuardSettings
+from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
@@ -115,10 +116,17 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         if not (source.trusted or destination.record):
             yield from find_requests(view)
     if settings.model is not None and not (source.trusted or destination.record):
-        yield from _suspected(text, settings.model(text), settings.model_threshold)
+        yield from _suspected(text, settings.model, settings.model_threshold)
 
 
-def _suspected(text: str, likelihood: float, threshold: float) -> Iterator[Match]:
+def _suspected(text: str, model: InjectionModel, threshold: float) -> Iterator[Match]:
+    try:
+        likelihood = float(model(text))
+    except Exception as error:  # somebody else's code: whatever it raises, the guard could not do its work
+        # Its message may quote the text, so only its kind is told.
+        raise GuardError(f"the injection model failed ({type(error).__name__}); mend or remove it") from error
+    if math.isnan(likelihood):
+        raise GuardError("the injection model answered with no number; mend or remove it")
     if likelihood >= threshold and text:
         yield Match(layer="injection", rule="model", kind="suspected", start=0, end=len(text), strength=Strength.SOFT)
 

@@ -32,7 +32,7 @@ class GuardSettings:
             configuration reads these and sets *loaded*. While *rules* names files and *loaded* is None, every
             ``screen`` raises ``GuardError``.
         model: a function from a text to the likelihood, 0 to 1, that it is an injection; None asks nobody. What it
-            raises is raised: nothing is written.
+            raises becomes a ``GuardError``: nothing is written.
         model_threshold: from where on a stranger's text that is to become memory waits for a person.
         loaded: what ``rules_from_gitleaks`` made of their texts, used beside the bundled rules.
     """
