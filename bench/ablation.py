@@ -37,7 +37,8 @@ from recall.sheet import open_sheets
 from recall.sync import sync
 from recall.terms import question
 
-from .retrieval import SETS, CachedEmbedder, fill, split_questions
+from .datasets import SETS, fill, split_questions
+from .vector_cache import CachedEmbedder
 
 __all__ = ["main"]
 
@@ -121,11 +122,11 @@ def _measured(home: Home, name: str, folder: Path, embedder: Embedder, only: set
     conn = schema.open_reader(home.index)
     assert conn is not None
     rows = conn.execute("SELECT id, source FROM passages")
-    sources = {ident: source if SETS[name] == "message" else session_of(source) for ident, source in rows}
+    sources = {ident: source if SETS[name][0] == "message" else session_of(source) for ident, source in rows}
     for half, questions in halves.items():
         for asked in questions:
             for variant, scores in _answers(conn, home, asked, embedder, variants, sources):
-                first, second = ("ndcg@10", "any@5") if SETS[name] == "file" else ("frac@5", "frac@10")
+                first, second = ("ndcg@10", "any@5") if SETS[name][0] == "file" else ("frac@5", "frac@10")
                 chosen[variant][half].append((scores[first], scores[second]))
     conn.close()
     return {

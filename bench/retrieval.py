@@ -1,98 +1,110 @@
-"""How well and how fast recall finds, beside two plain ways on the same questions in the same run.
+"""How well and how fast recall finds, beside plain ways to search the same texts for the same questions in one run.
 
-    python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--split choose|confirm] [--cached] [--json FILE]
+    python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--split choose|confirm] [--cached]
+                              [--markdown] [--write-docs] [--json FILE]
 
-For each development set a home is made in a temporary folder, filled through the importer (conversations) or written
-as Knowledge files (documents), synced, and asked every question. Beside the three modes stand naive FTS5 (whole
-messages, `porter unicode61`, stop words out, any of the words) and its plain reciprocal rank fusion with MiniLM
-vectors of whole messages. ``--split`` asks only the questions by which settings were chosen, or only those that
-confirm them; the home holds the whole set all the same. ``--cached`` keeps vectors between runs in the user's cache;
-then no embedding rate is shown.
+For each development set a home is made in a temporary folder, filled, synced, and asked every question in each mode.
+Beside it stand the plain ways of :mod:`bench.baselines`. Every mean has its bootstrap interval over questions (95 %,
+2 000 draws, seeded), and so have, question by question, two differences: hybrid minus the baseline that is best in
+that measure, and hybrid minus the better of its two legs. Conversations are measured by turns and by sessions; the
+last table says how much of LoCoMo's gold stands in an assembled prompt.
+
+``--split`` asks only the questions by which settings were chosen, or only those that confirm them; the home holds the
+whole set all the same. ``--cached`` keeps vectors between runs in the user's cache. ``--write-docs`` puts the tables
+into docs/benchmarks.md. Latencies are of one question after another in one process, the question's embedding included.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, TypeVar, get_args
 
 import apsw
-import numpy as np
 
 from agent_home.clock import now
 from agent_home.creation import create
 from agent_home.home import Home
-from agent_home.imports import import_chat
-from recall.embedding import Embedder, NoEmbedder, Vector, open_embedder
-from recall.evaluation import Grain, Question, evaluate, measure, percentile, read_questions
-from recall.model import EmbeddingSettings, cache_folder
+from recall.embedding import Embedder, NoEmbedder, open_embedder
+from recall.evaluation import Grain, Question, Report, evaluate, measure, percentile
+from recall.model import EmbeddingSettings
 from recall.passage import session_of
 from recall.settings import RecallSettings
-from recall.sync import SyncReport, sync
+from recall.sync import sync
 from recall.terms import index_text
 
-__all__ = ["SETS", "CachedEmbedder", "Half", "fill", "main", "split_questions"]
+from .baselines import Find, plain
+from .bootstrap import Bootstrap, Interval
+from .datasets import SETS, Half, fill, split_questions
+from .packing import BUDGETS, Packing, packings, read_turns
+from .page import DOCS, aligned, markdown, put, stamp
+from .vector_cache import CachedEmbedder
 
-#: Set and the grain at which its sources are given.
-SETS: dict[str, Grain] = {
-    "locomo": "message",
-    "realtalk": "message",
-    "beam100k": "message",
-    "cmrc2018": "file",
-    "scifact": "file",
+__all__ = ["MEASURES", "Outcome", "differences", "main", "ours", "theirs"]
+
+#: What is shown at each grain.
+MEASURES: dict[Grain, tuple[str, ...]] = {
+    "message": ("frac@5", "frac@10", "mrr@10", "ndcg@10"),
+    "session": ("frac@5", "frac@10"),
+    "file": ("any@5", "frac@5", "mrr@10", "ndcg@10"),
 }
-Half = Literal["choose", "confirm"]
+_NOUNS: dict[Grain, str] = {"message": "turns", "session": "sessions", "file": "files"}
+_TITLES = {
+    "locomo": "LoCoMo",
+    "realtalk": "REALTALK",
+    "beam100k": "BEAM-100K",
+    "cmrc2018": "CMRC2018 (Chinese)",
+    "scifact": "SciFact",
+}
+#: The set of which it is measured how much of the gold stands in a prompt.
+_PACKED_SET = "locomo"
 KS = (5, 10)
-#: Of reciprocal rank fusion, as published.
-RRF_K = 60
-#: Results of each leg that the fusion sees.
-_DEPTH = 100
+_HYBRID = "ours, hybrid"
 #: Rows that are inserted one by one, each in its own transaction, to see what batching is worth.
 _SINGLE_INSERTS = 500
-_STOP = frozenset(
-    """a about after all an and any are as at be been before but by can could d did do does doing for from had has have
-    having he her here him his how i if in into is it its just ll m may me might more most must my no nor not of off on
-    or our out over re s shall she should so some such t than that the their them then there these they this to too
-    under up ve very was we were what when where which who whom whose why will with would you your""".split()  # noqa: SIM905 - a page of words
-)
-_COLUMNS = ("frac@5", "frac@10", "any@5", "mrr@10", "ndcg@10")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """One line of the table."""
+class Outcome:
+    """One system's values, question by question, by ``(grain, measure)``, and its milliseconds at the first grain."""
 
-    system: str
-    measures: dict[str, float]
     p50: float
     p95: float
+    values: dict[tuple[Grain, str], list[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One set, measured. *means* has the systems of *outcomes*, then the two differences; *packed* is by budget."""
+
+    title: str
+    about: str
+    n: int
+    outcomes: dict[str, Outcome]
+    means: dict[str, dict[tuple[Grain, str], Interval]]
+    categories: dict[str, Any]
+    packed: dict[str, dict[int, Interval]]
+    spent: dict[str, dict[int, float]]
+    degraded: tuple[str, ...]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen sets; 0, or 1 when no set was there."""
-    parser = argparse.ArgumentParser(prog="bench.retrieval", description="Recall beside plain FTS5 and rank fusion.")
-    parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
-    parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
-    parser.add_argument("--split", choices=get_args(Half), help="only one half of the questions")
-    parser.add_argument("--cached", action="store_true", help="keep vectors between runs in the user's cache")
-    parser.add_argument("--json", type=Path, help="write the figures there as well")
-    given = parser.parse_args(arguments)
+    given = _options(arguments)
     opened = open_embedder(EmbeddingSettings(), build_missing=True, progress=_say)
     if isinstance(opened, NoEmbedder):
         _say(f"no vectors: {opened.reason}")
     embedder = opened if isinstance(opened, NoEmbedder) or not given.cached else CachedEmbedder(opened)
-    results: dict[str, Any] = {}
-    for name in given.sets.split(","):
-        if name not in SETS:
-            parser.error(f"unknown set {name!r}; known are {', '.join(SETS)}")
+    results: dict[str, Result] = {}
+    for name in given.sets:
         folder = given.data / name
         if not any(folder.glob("*queries.jsonl")):
             _say(f"{folder} is absent; {name} is left out")
@@ -101,124 +113,168 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results[name] = _measure_set(name, folder, Path(place), embedder, given.split)
         if isinstance(embedder, CachedEmbedder):
             embedder.save()
+        print(_shown(results[name], as_markdown=given.markdown), flush=True)
     if given.json and results:
-        given.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+        given.json.write_text(json.dumps({n: _as_json(r) for n, r in results.items()}, indent=2) + "\n", "utf-8")
+    if given.write_docs and results:
+        head = stamp(" ".join(["python -m bench.retrieval --data DIR", *_flags(given)]))
+        tables = "\n\n".join(_shown(result, as_markdown=True) for result in results.values())
+        put(DOCS / "benchmarks.md", {"retrieval": f"{head}\n\n{tables}"})
     return 0 if results else 1
 
 
-def _measure_set(
-    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, half: Half | None
-) -> dict[str, Any]:
-    grain = SETS[name]
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench.retrieval", description="Recall beside plain ways to search.")
+    parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
+    parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
+    parser.add_argument("--split", choices=get_args(Half), help="only one half of the questions")
+    parser.add_argument("--cached", action="store_true", help="keep vectors between runs in the user's cache")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/benchmarks.md")
+    parser.add_argument("--json", type=Path, help="write the figures there as well")
+    given = parser.parse_args(arguments)
+    given.sets = given.sets.split(",")
+    for name in given.sets:
+        if name not in SETS:
+            parser.error(f"unknown set {name!r}; known are {', '.join(SETS)}")
+    return given
+
+
+def _flags(given: argparse.Namespace) -> list[str]:
+    """The options that change the numbers, as they were given."""
+    flags = [] if given.sets == list(SETS) else ["--sets", ",".join(given.sets)]
+    return [*flags, *(["--split", given.split] if given.split else [])]
+
+
+# -------------------------------------------------------------------------------------------------------- measuring
+
+
+def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, half: Half | None) -> Result:
+    grains = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
-    texts = fill(home, folder)
+    texts = fill(home, folder, say=_say)
+    questions = [q for part, asked in split_questions(folder).items() if half in {None, part} for q in asked]
+    rates = _synced(home, texts, place, embedder)
+    _say(f"{name}: {rates}")
+    baselines = plain(texts, embedder, grains)
     settings = home.manifest.settings("recall", RecallSettings)
-    halves = split_questions(folder)
-    questions = [q for name_of, asked in halves.items() if half in {None, name_of} for q in asked]
+    reports = {
+        grain: evaluate(home, questions, settings=settings, embedder=embedder, ks=KS, grain=grain, progress=_meter)
+        for grain in grains
+    }
+    outcomes = {**theirs(baselines, questions), **ours(reports)}
+    draws = Bootstrap(len(questions))
+    means = {
+        system: {key: draws.interval(values) for key, values in outcome.values.items()}
+        for system, outcome in outcomes.items()
+    }
+    packed: dict[int, dict[str, Packing]] = {}
+    if name == _PACKED_SET:
+        real = None if isinstance(embedder, NoEmbedder) else embedder
+        packed = packings(home, read_turns(folder), questions, baselines["message"], real, _meter)
+    return Result(
+        title=_TITLES[name],
+        about=f"{len(texts)} texts, {len(questions)} questions; {rates}",
+        n=len(questions),
+        outcomes=outcomes,
+        means=means | differences(outcomes, draws),
+        categories=reports[grains[0]].as_json()["categories"],
+        packed=_packed_means(packed, draws),
+        spent=_turned({budget: {s: p.tokens for s, p in by.items()} for budget, by in packed.items()}),
+        degraded=tuple(dict.fromkeys(line for report in reports.values() for line in report.degraded)),
+    )
+
+
+def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[Question]) -> dict[str, Outcome]:
+    """What each baseline finds; its time is that of the first grain."""
+    found: dict[str, Outcome] = {}
+    for grain, systems in baselines.items():
+        for system, find in systems.items():
+            times, rows = [], []
+            for question in questions:
+                start = time.perf_counter()
+                answer = find(question.query)
+                times.append((time.perf_counter() - start) * 1000)
+                gold = question.expect if grain == "message" else tuple(map(session_of, question.expect))
+                rows.append(measure(answer, gold, KS))
+            outcome = found.setdefault(system, Outcome(p50=percentile(times, 50), p95=percentile(times, 95)))
+            outcome.values.update(_by_measure(grain, rows))
+    return found
+
+
+def ours(reports: Mapping[Grain, Report]) -> dict[str, Outcome]:
+    """What recall found in each mode, worst known first, so that hybrid stands last."""
+    found: dict[str, Outcome] = {}
+    for grain, report in reports.items():
+        for mode in ("lexical", "vector", "hybrid"):
+            times = report.modes[mode].latency_ms
+            rows = [measure(_list(asked.ranks[mode]), list(asked.ranks[mode]), KS) for asked in report.questions]
+            outcome = found.setdefault(f"ours, {mode}", Outcome(p50=times["p50"], p95=times["p95"]))
+            outcome.values.update(_by_measure(grain, rows))
+    return found
+
+
+def differences(outcomes: Mapping[str, Outcome], draws: Bootstrap) -> dict[str, dict[tuple[Grain, str], Interval]]:
+    """Hybrid minus the best baseline, and minus the better of its legs: each the best in the measure at hand."""
+    hybrid = outcomes[_HYBRID]
+    groups = {
+        "hybrid - best baseline": [o for name, o in outcomes.items() if not name.startswith("ours")],
+        "hybrid - better leg": [o for name, o in outcomes.items() if name.startswith("ours") and name != _HYBRID],
+    }
+    return {
+        name: {
+            key: draws.difference(values, max((other.values[key] for other in others), key=sum))
+            for key, values in hybrid.values.items()
+        }
+        for name, others in groups.items()
+    }
+
+
+def _list(ranks: Mapping[str, int | None]) -> list[str]:
+    """The answer as far as it matters: the expected sources at their ranks, others between them."""
+    answer = [f"\0{place}" for place in range(max((rank or 0 for rank in ranks.values()), default=0))]
+    for source, rank in ranks.items():
+        if rank is not None:
+            answer[rank - 1] = source
+    return answer
+
+
+def _by_measure(grain: Grain, rows: Sequence[Mapping[str, float]]) -> dict[tuple[Grain, str], list[float]]:
+    return {(grain, name): [row[name] for row in rows] for name in MEASURES[grain]}
+
+
+def _packed_means(packed: Mapping[int, Mapping[str, Packing]], draws: Bootstrap) -> dict[str, dict[int, Interval]]:
+    """By system and budget; last the difference of ours and the best baseline."""
+    means: dict[int, dict[str, Interval]] = {}
+    for budget, by_system in packed.items():
+        means[budget] = {system: draws.interval(one.shares) for system, one in by_system.items()}
+        best = max((one.shares for system, one in by_system.items() if system != "ours"), key=sum)
+        means[budget]["ours - best baseline"] = draws.difference(by_system["ours"].shares, best)
+    return _turned(means)
+
+
+def _turned(by_budget: Mapping[int, Mapping[str, T]]) -> dict[str, dict[int, T]]:
+    systems = dict.fromkeys(system for by_system in by_budget.values() for system in by_system)
+    return {system: {budget: by[system] for budget, by in by_budget.items()} for system in systems}
+
+
+# --------------------------------------------------------------------------------------------------------- indexing
+
+
+def _synced(home: Home, texts: Mapping[str, str], place: Path, embedder: Embedder | NoEmbedder) -> str:
+    """Index words, then vectors; returns how fast each went, with single inserts beside the words."""
+    settings = home.manifest.settings("recall", RecallSettings)
+    made = embedder.made if isinstance(embedder, CachedEmbedder) else 0
     words = sync(home, settings, None)
     vectors = sync(home, settings, embedder, progress=_meter)
     single = _single_insert_rate(list(texts.values()), place / "single.db")
-    report = evaluate(home, questions, settings=settings, embedder=embedder, ks=KS, grain=grain, progress=_meter)
-    rows = [
-        Row(system=mode, measures=scores.measures, p50=scores.latency_ms["p50"], p95=scores.latency_ms["p95"])
-        for mode, scores in report.modes.items()
-    ]
-    rows += _baselines(texts, questions, grain, embedder)
-    rates = _rates(words, vectors, single, cached=isinstance(embedder, CachedEmbedder))
-    print(f"\n{name}: {len(texts)} texts, {words.passages} passages, {len(questions)} questions, grain {grain}")
-    print(f"  {rates}")
-    print(f"  {'':22}" + "".join(f"{column:>10}" for column in _COLUMNS) + f"{'p50 ms':>10}{'p95 ms':>10}")
-    for row in rows:
-        figures = "".join(f"{row.measures[column]:10.3f}" for column in _COLUMNS)
-        print(f"  {row.system:22}{figures}{row.p50:10.1f}{row.p95:10.1f}")
-    return {
-        "n": len(questions),
-        "rates": rates,
-        "systems": {row.system: {**row.measures, "p50": row.p50, "p95": row.p95} for row in rows},
-        "categories": report.as_json()["categories"],
-    }
-
-
-def fill(home: Home, folder: Path) -> dict[str, str]:
-    """Put the set into the home; its whole texts by their source, for the baselines."""
-    texts: dict[str, str] = {}
-    transcripts = sorted(folder.glob("*transcript.jsonl"))
-    for path in transcripts:
-        for line in path.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            texts[f"{row['session']}#{row['id']}"] = f"{row['name']}: {row['content']}"
-    if transcripts:
-        done = import_chat(home, transcripts, now=now())
-        _say(f"imported {done.messages} messages; {done.redacted} texts redacted, {len(done.quarantined)} quarantined")
-    documents = folder / "documents.jsonl"
-    for line in documents.read_text("utf-8").splitlines() if documents.exists() else ():
-        row = json.loads(line)
-        path = home.root / row["path"]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {row['title']}\n\n{row['text']}\n", "utf-8")
-        texts[row["path"]] = f"{row['title']}\n{row['text']}"
-    return texts
-
-
-def split_questions(folder: Path) -> dict[Half, list[Question]]:
-    """The set's questions in two halves: three conversations of five and the rest, or every other question."""
-    files = [[q for q in read_questions(path) if q.expect] for path in sorted(folder.glob("*queries.jsonl"))]
-    if len(files) == 1:
-        return {"choose": files[0][::2], "confirm": files[0][1::2]}
-    chosen = -(-len(files) * 3 // 5)
-    return {
-        "choose": [q for file in files[:chosen] for q in file],
-        "confirm": [q for file in files[chosen:] for q in file],
-    }
-
-
-def _baselines(
-    texts: dict[str, str], questions: Sequence[Question], grain: Grain, embedder: Embedder | NoEmbedder
-) -> list[Row]:
-    sources = list(texts)
-    conn = apsw.Connection(":memory:")
-    conn.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61')")
-    with conn:
-        conn.executemany("INSERT INTO t(rowid, body) VALUES(?, ?)", enumerate(texts.values()))
-
-    def naive(query: str) -> list[str]:
-        words = list(dict.fromkeys(re.findall(r"\w+", query.lower())))
-        words = [word for word in words if word not in _STOP] or words
-        match = " OR ".join(f'"{word}"' for word in words)
-        statement = "SELECT rowid FROM t WHERE t MATCH ? ORDER BY rank LIMIT ?"
-        return [sources[int(str(row[0]))] for row in conn.execute(statement, (match, _DEPTH))] if match else []
-
-    rows = [_asked("naive FTS5", naive, questions, grain)]
-    if isinstance(embedder, NoEmbedder):
-        return rows
-    _say(f"embedding {len(texts)} whole texts for the baselines")
-    matrix = embedder.embed(list(texts.values()))
-
-    def nearest(query: str) -> list[str]:
-        order = np.argsort(-(matrix @ embedder.embed_query(query)), kind="stable")
-        return [sources[at] for at in order[:_DEPTH]]
-
-    def fused(query: str) -> list[str]:
-        scores: dict[str, float] = {}
-        for ranking in (naive(query), nearest(query)):
-            for rank, source in enumerate(ranking, 1):
-                scores[source] = scores.get(source, 0.0) + 1 / (RRF_K + rank)
-        return sorted(scores, key=lambda source: (-scores[source], source))
-
-    return [*rows, _asked("MiniLM", nearest, questions, grain), _asked("RRF of both", fused, questions, grain)]
-
-
-def _asked(name: str, find: Callable[[str], list[str]], questions: Sequence[Question], grain: Grain) -> Row:
-    measured, times = [], []
-    for question in questions:
-        start = time.perf_counter()
-        found = find(question.query)
-        times.append((time.perf_counter() - start) * 1000)
-        if grain != "message":
-            found = list(dict.fromkeys(map(session_of, found)))
-        measured.append(measure(found, question.expect, KS))
-    means = {key: sum(one[key] for one in measured) / len(measured) for key in measured[0]}
-    return Row(system=name, measures=means, p50=percentile(times, 50), p95=percentile(times, 95))
+    line = (
+        f"words {words.added / words.seconds:.0f} passages a second (FTS5, a transaction for each text: {single:.0f})"
+    )
+    every = not isinstance(embedder, CachedEmbedder) or embedder.made - made >= vectors.embedded
+    if vectors.embedded and every:
+        line += f", vectors {vectors.embedded / vectors.seconds:.0f} a second"
+    return f"{words.passages} passages; {line}"
 
 
 def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
@@ -233,46 +289,81 @@ def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
     return len(chosen) / (time.perf_counter() - start)
 
 
-def _rates(words: SyncReport, vectors: SyncReport, single: float, *, cached: bool) -> str:
-    rate = words.added / words.seconds
-    line = f"words: {rate:.0f} passages a second, reading included; single inserts alone: {single:.0f} texts a second"
-    if vectors.embedded and not cached:
-        line += f"; vectors: {vectors.embedded / vectors.seconds:.0f} a second"
-    return line
+# ---------------------------------------------------------------------------------------------------------- showing
 
 
-class CachedEmbedder:
-    """An embedder that keeps what it made in a file of the user's cache, by the hash of the text."""
+def _shown(result: Result, *, as_markdown: bool) -> str:
+    keys = list(next(iter(result.means.values())))
+    head = ["", *(f"{_NOUNS[grain]} {name}" for grain, name in keys), "p50 ms", "p95 ms"]
+    best = {key: max(result.means[system][key].mean for system in result.outcomes) for key in keys}
+    rows = []
+    for system, means in result.means.items():
+        signed = system not in result.outcomes
+        cells = [_cell(means[key], signed=signed, bold=as_markdown and means[key].mean == best[key]) for key in keys]
+        times = [] if signed else [f"{result.outcomes[system].p50:.1f}", f"{result.outcomes[system].p95:.1f}"]
+        rows.append([system, *cells, *(times or ["", ""])])
+    degraded = f" Degraded: {'; '.join(result.degraded)}." if result.degraded else ""
+    title = f"**{result.title}**: {result.about}.{degraded}" if as_markdown else f"\n{result.title}: {result.about}."
+    parts = [title, _table(head, rows, as_markdown=as_markdown)]
+    if result.packed:
+        parts += [_packed_title(result, as_markdown=as_markdown), _packed_table(result, as_markdown=as_markdown)]
+    return ("\n\n" if as_markdown else "\n").join(parts)
 
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
-        self.name, self.fingerprint, self.dimension = inner.name, inner.fingerprint, inner.dimension
-        label = hashlib.sha256(inner.fingerprint.encode()).hexdigest()[:12]
-        self._path = cache_folder() / f"bench-vectors-{label}.npz"
-        self._known: dict[bytes, Vector] = {}
-        if self._path.exists():
-            with np.load(self._path) as stored:
-                self._known = dict(zip((bytes(k) for k in stored["keys"]), stored["vectors"], strict=True))
 
-    def embed(self, texts: Sequence[str]) -> Vector:
-        keys = [self._key(text) for text in texts]
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
-        if new:
-            self._known |= zip(new, self._inner.embed(list(new.values())), strict=True)
-        return np.stack([self._known[key] for key in keys]) if keys else self._inner.embed([])
+def _packed_title(result: Result, *, as_markdown: bool) -> str:
+    title = f"{result.title}, the question as first message"
+    return f"{f'**{title}**' if as_markdown else title}: share of its gold turns that stand in the prompt."
 
-    def embed_query(self, text: str) -> Vector:
-        return self._inner.embed_query(text)
 
-    def save(self) -> None:
-        """Write what is known now to the user's cache."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        keys = np.array([list(key) for key in self._known], np.uint8)
-        np.savez(self._path, keys=keys, vectors=np.stack(list(self._known.values())))
+def _packed_table(result: Result, *, as_markdown: bool) -> str:
+    head = ["", *(text for budget in BUDGETS for text in (f"{budget} tokens of recall", "spent"))]
+    rows = []
+    for system, means in result.packed.items():
+        spent = result.spent.get(system)
+        cells = [(_cell(means[b], signed=spent is None), f"{spent[b]:.0f}" if spent else "") for b in BUDGETS]
+        rows.append([system, *(text for pair in cells for text in pair)])
+    return _table(head, rows, as_markdown=as_markdown)
 
-    @staticmethod
-    def _key(text: str) -> bytes:
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, as_markdown: bool) -> str:
+    return markdown(head, rows, align="l" + "r" * (len(head) - 1)) if as_markdown else aligned(head, rows)
+
+
+def _cell(interval: Interval, *, signed: bool = False, bold: bool = False) -> str:
+    mean, low, high = (_number(value, signed=signed) for value in (interval.mean, interval.low, interval.high))
+    return f"{f'**{mean}**' if bold else mean} [{low}, {high}]"
+
+
+def _number(value: float, *, signed: bool) -> str:
+    """Three places without the leading 0.
+
+    >>> _number(0.5, signed=False), _number(-0.0125, signed=True), _number(1.0, signed=False)
+    ('.500', '-.013', '1.000')
+    """
+    text = f"{value:+.3f}" if signed else f"{value:.3f}"
+    return text.replace("0.", ".", 1) if abs(value) < 0.9995 else text
+
+
+def _as_json(result: Result) -> dict[str, Any]:
+    systems: dict[str, dict[str, Any]] = {
+        system: {f"{grain} {name}": asdict(interval) for (grain, name), interval in means.items()}
+        for system, means in result.means.items()
+    }
+    for system, outcome in result.outcomes.items():
+        systems[system] |= {"p50": outcome.p50, "p95": outcome.p95}
+    packed = {
+        system: {str(budget): asdict(interval) for budget, interval in means.items()}
+        for system, means in result.packed.items()
+    }
+    return {
+        "n": result.n,
+        "about": result.about,
+        "systems": systems,
+        "packed": packed,
+        "packed_tokens": result.spent,
+        "categories": result.categories,
+        "degraded": list(result.degraded),
+    }
 
 
 def _meter(what: str, done: int, total: int) -> None:

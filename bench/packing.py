@@ -1,0 +1,141 @@
+"""How much of the answer stands in the prompt: gold turns among what recall puts there within a number of tokens.
+
+The question is a first message and the prompt is assembled as for a model, through :func:`assembler.prompt.assemble`
+with that many tokens for past conversations. A gold turn counts when its whole text stands in the prompt, white space
+aside, wherever and however it is shown.
+
+The baselines pack what they find best first, one line for each turn with its address and speaker, and pass over what
+no longer fits. They pay no headings and no fence, so that they have a little more room than the prompt has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from agent_home.clock import parse_time
+from agent_home.home import Home
+from agent_home.tokens import count_tokens
+from assembler.prompt import Request, assemble
+from assembler.searcher import HomeSearcher
+from recall.embedding import Embedder
+from recall.evaluation import Question
+
+from .baselines import Find
+
+__all__ = ["BUDGETS", "Packing", "Turn", "pack", "packings", "read_turns", "share"]
+
+#: Tokens of recall for which it is measured.
+BUDGETS = (1000, 2000)
+#: Nobody waits for a measurement: a late layer would measure the machine.
+_PATIENCE_MS = 60_000.0
+
+Say = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn as the set has it."""
+
+    source: str
+    ts: str
+    name: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """For each question the share of its gold turns, and the mean of the tokens that were spent."""
+
+    shares: tuple[float, ...]
+    tokens: float
+    degraded: tuple[str, ...] = ()
+
+
+def packings(
+    home: Home,
+    turns: Mapping[str, Turn],
+    questions: Sequence[Question],
+    plain: Mapping[str, Find],
+    embedder: Embedder | None,
+    progress: Say,
+) -> dict[int, dict[str, Packing]]:
+    """For each budget what the prompt holds, under ``ours``, and what each baseline would."""
+    last = max((turn.ts for turn in turns.values() if turn.ts), key=parse_time)
+    now = parse_time(last) + timedelta(hours=1)
+    found: dict[int, dict[str, Packing]] = {}
+    for budget in BUDGETS:
+        found[budget] = {name: _packed(find, turns, questions, budget) for name, find in plain.items()}
+        found[budget]["ours"] = _assembled(home, turns, questions, budget, embedder, now, progress)
+    return found
+
+
+def read_turns(folder: Path) -> dict[str, Turn]:
+    """The turns of every transcript of a set by their address."""
+    turns: dict[str, Turn] = {}
+    for path in sorted(folder.glob("*transcript.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            source = f"{row['session']}#{row['id']}"
+            turns[source] = Turn(source=source, ts=row["ts"], name=row["name"], content=row["content"])
+    return turns
+
+
+def share(text: str, gold: Sequence[Turn]) -> float:
+    """The share of *gold* whose whole content stands in *text*, white space aside."""
+    flat = " ".join(text.split())
+    return sum(" ".join(turn.content.split()) in flat for turn in gold) / len(gold)
+
+
+def pack(turns: Sequence[Turn], budget: int) -> tuple[str, int]:
+    """As many of *turns*, best first, as *budget* tokens hold, and the tokens spent."""
+    room, kept = budget, []
+    for turn in turns:
+        line = f"- [{turn.source}] {turn.name}: {turn.content}\n"
+        cost = count_tokens(line)
+        if cost <= room:
+            room -= cost
+            kept.append(line)
+    return "".join(kept), budget - room
+
+
+def _packed(find: Find, turns: Mapping[str, Turn], questions: Sequence[Question], budget: int) -> Packing:
+    shares, spent = [], []
+    for question in questions:
+        text, tokens = pack([turns[source] for source in find(question.query)], budget)
+        shares.append(share(text, _gold(turns, question)))
+        spent.append(tokens)
+    return Packing(shares=tuple(shares), tokens=sum(spent) / len(spent))
+
+
+def _assembled(
+    home: Home,
+    turns: Mapping[str, Turn],
+    questions: Sequence[Question],
+    budget: int,
+    embedder: Embedder | None,
+    now: datetime,
+    progress: Say,
+) -> Packing:
+    patience = dict.fromkeys(("selective_ms", "sessions_ms", "knowledge_ms"), _PATIENCE_MS)
+    changed = {"sessions_tokens": budget, **patience}
+    tables = {**home.manifest.tables, "assembler": {**home.manifest.tables.get("assembler", {}), **changed}}
+    home = Home(home.root, replace(home.manifest, tables=tables))
+    searcher = HomeSearcher(home, embedder)
+    searcher.refresh(questions[0].query)
+    shares, spent = [], []
+    degraded: dict[str, None] = {}
+    for number, question in enumerate(questions, 1):
+        receipt = assemble(home, Request(now=now, message=question.query), searcher)
+        shares.append(share(receipt.text, _gold(turns, question)))
+        spent.append(receipt.layers["L3"].tokens)
+        degraded |= dict.fromkeys(receipt.layers["L3"].degraded)
+        progress(f"prompts of {budget} tokens", number, len(questions))
+    return Packing(shares=tuple(shares), tokens=sum(spent) / len(spent), degraded=tuple(degraded))
+
+
+def _gold(turns: Mapping[str, Turn], question: Question) -> list[Turn]:
+    return [turns[source] for source in dict.fromkeys(question.expect)]

@@ -1,0 +1,65 @@
+"""Tables as text or Markdown, their place in a page of the docs, and the line that says where numbers come from.
+
+A page holds a table between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``; only what stands between is replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+__all__ = ["DOCS", "aligned", "machine", "markdown", "put", "stamp"]
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> str:
+    """A Markdown table. *align* has ``l`` or ``r`` for each column; columns without one stand on the left."""
+    rule = ["---:" if side == "r" else "---" for side in align.ljust(len(head), "l")]
+    return "\n".join([_piped(head), f"|{'|'.join(rule)}|", *map(_piped, rows)])
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same table for a terminal: the first column on the left, the others on the right."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def put(page: Path, tables: Mapping[str, str]) -> None:
+    """Replace what stands between the markers of each table in *page*.
+
+    Raises:
+        SystemExit: the page lacks a pair of markers; nothing is written then.
+    """
+    text = page.read_text("utf-8")
+    for name, table in tables.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        before, _, rest = text.partition(begin)
+        if end not in rest:
+            raise SystemExit(f"{page.name} has no {begin} ... {end}; put both lines back")
+        text = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
+    page.write_text(text, "utf-8")
+
+
+def machine() -> str:
+    """Processor, cores and interpreter, in a few words."""
+    return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+
+
+def stamp(command: str) -> str:
+    """One line of Markdown: the day, the command and the machine of a run."""
+    return f"Run of {datetime.now(UTC):%Y-%m-%d}: `{command}`, on {machine()}."
+
+
+def _piped(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
