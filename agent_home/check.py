@@ -18,10 +18,20 @@ from . import storage
 from .document import Block, Document, parse
 from .entry import SECTIONS, section_of
 from .errors import DocumentInvalid, SettingsInvalid
-from .home import MEMORY, Home
+from .home import ARCHIVED_DAILY, MEMORY, Home
 from .settings import MANIFEST
 
-__all__ = ["RULES", "SWALLOWING", "Problem", "holds_entries", "markdown_files", "problems", "text_problems"]
+__all__ = [
+    "RULES",
+    "SWALLOWING",
+    "Problem",
+    "entry_files",
+    "holds_entries",
+    "is_object",
+    "markdown_files",
+    "problems",
+    "text_problems",
+]
 
 #: Every rule and what to do about it.
 RULES = {
@@ -90,7 +100,7 @@ class Problem:
 def problems(home: Home) -> list[Problem]:
     """Everything that is wrong with the home's files, ordered by file and line."""
     found: list[Problem] = []
-    seen: dict[str, str] = {}
+    seen: dict[str, tuple[str, str]] = {}
     for relative in dict.fromkeys([*markdown_files(home), *_wanted_files(home)]):
         text = _text_or_problem(home, relative)
         if isinstance(text, Problem):
@@ -124,8 +134,15 @@ def markdown_files(home: Home) -> Iterator[str]:
 
 
 def holds_entries(path: str) -> bool:
-    """Whether list items of the file *path* that look like entries are entries."""
-    return path in _ENTRY_FILES or path.startswith("Archive/")
+    """Whether list items of the file *path* that look like entries are entries. Archived daily logs are logs."""
+    return path in _ENTRY_FILES or (path.startswith("Archive/") and not path.startswith(ARCHIVED_DAILY))
+
+
+def entry_files(home: Home) -> list[str]:
+    """The files whose entries share one space of ids, live ones before archived; what is absent is not named."""
+    archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")))
+    live = (file for file in _ENTRY_FILES if (home.root / file).exists())
+    return [*live, *(file for file in archived if holds_entries(file))]
 
 
 def _wanted_files(home: Home) -> list[str]:
@@ -235,13 +252,19 @@ def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int
         yield block.line, "wrong-section", f"{entry.id} has a prefix that no section has; known are {known}"
 
 
-def _ids_elsewhere(path: str, document: Document, seen: dict[str, str]) -> Iterator[Problem]:
-    """Ids that another file has; within one file :func:`text_problems` finds them."""
+def _ids_elsewhere(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    """Ids that another file has; within one file :func:`text_problems` finds them.
+
+    The same entry, to the letter, live and in the archive is no problem: it was on its way when a writer died, or two
+    machines moved it apart. `memory archive` settles where it stands.
+    """
     for block in document.blocks:
         if block.entry is None:
             continue
-        other = seen.setdefault(block.entry.id, path)
-        if other != path:
+        said = block.raw.strip()
+        other, text = seen.setdefault(block.entry.id, (path, said))
+        on_its_way = text == said and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
+        if other != path and not on_its_way:
             message = f"the id {block.entry.id} is taken by an entry in {other}"
             yield Problem(file=path, line=block.line, rule="duplicate-id", message=message)
 
@@ -264,7 +287,7 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
     try:
         with home.path(relative).open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.endswith(b"\n") and not _is_object(line):
+                if line.endswith(b"\n") and not is_object(line):
                     yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
     except DocumentInvalid as error:
         yield Problem(file=relative, line=0, rule=error.rule, message=error.problem)
@@ -272,7 +295,8 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
         yield _unreadable(relative, error)
 
 
-def _is_object(line: bytes) -> bool:
+def is_object(line: bytes | str) -> bool:
+    """Whether one line of JSON lines is an object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 __all__ = [
     "ENTRY_ID",
@@ -18,9 +19,11 @@ __all__ = [
     "SECTIONS",
     "Entry",
     "SectionRule",
+    "meant_id",
     "new_id",
     "parse_entry",
     "section_of",
+    "superseded_by",
 ]
 
 #: Crockford's base 32: no I, L, O, U, so that an id survives being read aloud.
@@ -29,7 +32,13 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 INDEX_TITLE_CHARS = 48
 ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: Continuation lines ``  Name: value`` with one of these names are fields, all others are detail text.
-FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State")
+FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State", "Protected")
+#: What begins the ``State`` of a thread that needs nothing more.
+_RESOLVED = ("resolved", "done", "closed", "已解决", "已完成", "已关闭")
+#: Values of ``Protected`` that protect nothing.
+_UNPROTECTED = frozenset({"", "no", "false", "否"})
+#: Letters that the alphabet leaves out, and the digits that they are taken for.
+_LOOKALIKES = str.maketrans("OIL", "011")
 
 #: Behind these no space stands.
 _FULL_WIDTH_STOPS = ("\uff0c", "\uff1b", "\uff1a", "\u3002", "\u3001")
@@ -40,23 +49,26 @@ _HEAD = re.compile(
 _FIELD = re.compile(rf"[ \t]+(?P<name>{'|'.join(FIELDS)}):[ \t]*(?P<value>.*)$")
 
 
+Leaves = Literal["any", "resolved", "superseded", "never"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionRule:
     """A section of ``MEMORY.md``: its heading, the prefix of its ids, and when its entries leave."""
 
     title: str
     prefix: str
-    ages: bool  # archived when nobody refers to it for long enough
+    leaves: Leaves  # which of its entries are archived when nobody refers to them for long enough
     always: bool  # shown in full whatever the message is
 
 
 SECTIONS = (
-    SectionRule(title="Standing Preferences", prefix="SP", ages=False, always=True),
-    SectionRule(title="Open Threads", prefix="OT", ages=False, always=True),
-    SectionRule(title="Corrections and root causes", prefix="CO", ages=False, always=False),
-    SectionRule(title="Key Decisions", prefix="KD", ages=False, always=False),
-    SectionRule(title="Lessons Learned", prefix="LL", ages=True, always=False),
-    SectionRule(title="Recent Context", prefix="RC", ages=True, always=False),
+    SectionRule(title="Standing Preferences", prefix="SP", leaves="never", always=True),
+    SectionRule(title="Open Threads", prefix="OT", leaves="resolved", always=True),
+    SectionRule(title="Corrections and root causes", prefix="CO", leaves="never", always=False),
+    SectionRule(title="Key Decisions", prefix="KD", leaves="superseded", always=False),
+    SectionRule(title="Lessons Learned", prefix="LL", leaves="any", always=False),
+    SectionRule(title="Recent Context", prefix="RC", leaves="any", always=False),
 )
 
 
@@ -105,6 +117,16 @@ class Entry:
     @property
     def prefix(self) -> str:
         return self.id[:2]
+
+    @property
+    def resolved(self) -> bool:
+        """Whether its ``State`` says that nothing more is needed."""
+        return self.fields.get("State", "").casefold().startswith(_RESOLVED)
+
+    @property
+    def protected(self) -> bool:
+        """Whether a person marked it with a line ``Protected: why``, so that it is never archived."""
+        return self.fields.get("Protected", "").strip().casefold() not in _UNPROTECTED
 
     @property
     def index_line(self) -> str:
@@ -170,6 +192,43 @@ def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
 def section_of(prefix: str) -> SectionRule | None:
     """The section whose ids start with *prefix*."""
     return next((rule for rule in SECTIONS if rule.prefix == prefix), None)
+
+
+def meant_id(spelled: str) -> str:
+    """The id that a person means: brackets off, capitals, and the digits for which O, I and L are easily taken.
+
+    >>> meant_id(" [kd-7foa] ")
+    'KD-7F0A'
+    """
+    prefix, hyphen, rest = spelled.strip().strip("[]*").strip().upper().partition("-")
+    return prefix + hyphen + rest.translate(_LOOKALIKES)
+
+
+def superseded_by(entries: Iterable[Entry]) -> dict[str, str]:
+    """The id of every entry that another one took the place of, and of that other one.
+
+    The older entry says it (``Superseded-By``) or the newer one (``Supersedes``, which may name several). Entries that
+    supersede each other in a circle all stand: none of them is the last word.
+    """
+    found: dict[str, str] = {}
+    for entry in entries:
+        for older in ENTRY_ID.findall(entry.fields.get("Supersedes", "")):
+            found.setdefault(older, entry.id)
+        if entry.fields.get("Superseded-By"):
+            named = ENTRY_ID.search(entry.fields["Superseded-By"])
+            found[entry.id] = named.group() if named else entry.fields["Superseded-By"]
+    return {older: newer for older, newer in found.items() if not _returns_to(older, found)}
+
+
+def _returns_to(start: str, links: Mapping[str, str]) -> bool:
+    """Whether following *links* from *start* leads back to it."""
+    seen, at = set[str](), links.get(start)
+    while at is not None and at not in seen:
+        if at == start:
+            return True
+        seen.add(at)
+        at = links.get(at)
+    return False
 
 
 def _inside_bold(title: str) -> str:

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 __all__ = [
@@ -84,11 +85,12 @@ class GuardRefused(HomeError):
 
 
 class NoSuchEntry(HomeError):
-    """No live or archived entry has that id."""
+    """No live or archived entry has that id. *near* are ids that are spelled much like it."""
 
-    def __init__(self, entry_id: str) -> None:
-        super().__init__(f"no entry {entry_id} in MEMORY.md or Archive/; `memory search` finds entries by their words")
-        self.entry_id = entry_id
+    def __init__(self, entry_id: str, near: Sequence[str] = ()) -> None:
+        meant = f"did you mean {' or '.join(near)}?" if near else "`memory search` finds entries by their words"
+        super().__init__(f"no entry {entry_id} in MEMORY.md or Archive/; {meant}")
+        self.entry_id, self.near = entry_id, tuple(near)
 
 
 class HistoryError(HomeError):

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,15 +26,16 @@ from typing import Any
 from guard import Action
 
 from . import clock, history, storage
-from .check import RULES, SWALLOWING, holds_entries, text_problems
+from .check import RULES, SWALLOWING, entry_files, holds_entries, is_object, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
-from .home import MEMORY, Home
+from .home import Home
 from .lock import DEFAULT_TIMEOUT_S, hold
-from .quarantine import Quarantined
+from .quarantine import Quarantined, id_of
 from .salt import ensure_salt
-from .screening import Screening, held_back, note, screened_text
+from .reviewed import APPROVED, REJECTED, Decisions, decisions, decisions_in
+from .screening import Screening, destination_of, dropped_note, held_back, note, reason_of, screened_text
 
 __all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
 
@@ -45,12 +46,16 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a transaction did. *commit* is ``None`` when no file differs."""
+    """What a transaction did. *commit* is ``None`` when no file differs.
+
+    *dropped* counts the texts that the guard holds back and that a person had rejected already.
+    """
 
     commit: str | None = None
     paths: tuple[str, ...] = ()
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
     findings: tuple[dict[str, Any], ...] = ()
 
 
@@ -62,6 +67,7 @@ class Appended:
     rows: int
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
 
 
 @dataclass(slots=True)
@@ -102,6 +108,18 @@ class Transaction:
         self.text(path)
         self.after[path] = _SURROGATE.sub("\ufffd", content if isinstance(content, str) else content.render())
 
+    def append(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add *rows* as JSON lines at the end of the ledger *path*, in the same commit as everything else.
+
+        A half-written last line gives way: nobody was ever told that it had been stored.
+        """
+        text = self.text(path)
+        whole, _, last = text.rpartition("\n")
+        if last:
+            text = f"{text}\n" if is_object(last) else f"{whole}\n" if whole else ""
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        self.write(path, text + "".join(lines))
+
     def new_id(self, prefix: str, seed: str) -> str:
         """An entry id unique over live and archived entries and this transaction; the same for the same seed."""
         if self._ids is None:
@@ -111,7 +129,10 @@ class Transaction:
         return found
 
     def trailer(self, name: str, value: str) -> None:
-        """Add *value* to the commit's trailer ``Evidence``; the other trailers are known without being told."""
+        """Add *value* to the commit's trailer ``Evidence``, ``Guard`` or any that :data:`history.TRAILERS` does not name.
+
+        The other trailers are known without being told.
+        """
         values = self.trailers.setdefault(name, [])
         if value not in values:
             values.append(value)
@@ -199,7 +220,8 @@ def append_rows(
         ensure_salt(home)
         path = place if isinstance(place, str) else place()
         target = _memory_path(home, path)
-        done = [_screened_row(home, path, row, screened, source, session, moment) for row in rows()]
+        decided = decisions(home)
+        done = [_screened_row(home, path, row, screened, source, session, moment, actor, decided) for row in rows()]
         lines = [json.dumps(row.values, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in done]
         start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
         redacted = sum(row.redacted for row in done)
@@ -207,7 +229,8 @@ def append_rows(
         if held or redacted:
             _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
                           "quarantined": [item.id for item in held]})  # fmt: skip
-    return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held)
+    dropped = sum(row.dropped for row in done)
+    return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held, dropped=dropped)
 
 
 @dataclass(slots=True)
@@ -217,11 +240,13 @@ class _Row:
     values: dict[str, Any]
     redacted: bool = False
     held: list[Quarantined] = field(default_factory=list)
+    dropped: int = 0
 
 
 def _screened_row(
-    home: Home, path: str, row: Mapping[str, Any], screened: Sequence[str], source: str, session: str, moment: str
-) -> _Row:
+    home: Home, path: str, row: Mapping[str, Any], screened: Sequence[str], source: str, session: str, moment: str,
+    actor: str, decided: Decisions,
+) -> _Row:  # fmt: skip
     said_by = str(row.get("source", source))
     done = _Row(dict(row))
     for key in screened:
@@ -229,8 +254,13 @@ def _screened_row(
         if verdict.stored:
             done.values[key] = verdict.text
             done.redacted |= verdict.action is Action.REDACT
+        elif decided.approves(verdict.text):
+            done.values[key] = verdict.text
+        elif decided.rejects(verdict.text):
+            done.values[key] = dropped_note(id_of(path, verdict.text), reason_of(verdict))
+            done.dropped += 1
         else:
-            item = held_back(home, verdict, path, said_by, session, moment)
+            item = held_back(home, verdict, path, said_by, session, moment, actor=actor)
             done.values[key] = note(item)
             done.held.append(item)
     return done
@@ -239,16 +269,21 @@ def _screened_row(
 def _finish(edits: Transaction) -> Outcome:
     """Screen, validate, write, audit and commit what differs."""
     home = edits.home
-    screening = Screening(home, source=edits.source, session=edits.session, ts=edits.now.isoformat())
+    decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
+    screening = Screening(
+        home, source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
+    )
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
         _validate(path, edits.before[path], text, SWALLOWING)  # or the guard would judge what is no longer a block
-    after = {path: screening.document(path, edits.before[path], text) for path, text in changed.items()}
+    moved = {path: _moved_to(path, changed, edits.before) for path in changed}
+    after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
     outcome = Outcome(
         paths=tuple(sorted(after)),
         redacted=screening.redacted,
         quarantined=tuple(screening.held),
+        dropped=screening.dropped,
         findings=tuple(screening.findings),
     )
     if not after:
@@ -267,10 +302,17 @@ def _finish(edits: Transaction) -> Outcome:
         raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
     _audit(home, {**record["audit"], "commit": commit})
     _redo_path(home).unlink()
-    return Outcome(
-        commit=commit, paths=outcome.paths, redacted=outcome.redacted, quarantined=outcome.quarantined,
-        findings=outcome.findings,
-    )  # fmt: skip
+    return replace(outcome, commit=commit)
+
+
+def _moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
+    """The blocks that this transaction takes out of other files of *path*'s kind: what moves adds nothing to memory."""
+    left: Counter[str] = Counter()
+    for other, text in changed.items():
+        if other != path and destination_of(other) == destination_of(path):
+            kept = Counter(block.raw for block in parse(text).blocks)
+            left += Counter(block.raw for block in parse(before[other]).blocks) - kept
+    return left
 
 
 def _validate(path: str, before: str, after: str, rules: Collection[str]) -> None:
@@ -312,10 +354,14 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
     trailers["Evidence"] = ", ".join(edits.trailers.get("Evidence", []))
     guard = [f"{outcome.redacted} redacted"] if outcome.redacted else []
     guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
+    guard += edits.trailers.get("Guard", [])
     trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
+    trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
+    # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
+    order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))
     files = [
         {"path": path, "before": _digest(edits.before[path]), "after": _digest(text), "staged": f"{number}.tmp"}
-        for number, (path, text) in enumerate(sorted(after.items()))
+        for number, (path, text) in enumerate(order)
     ]
     audit = {
         "ts": edits.now.isoformat(),
@@ -398,8 +444,7 @@ def _memory_path(home: Home, path: str) -> Path:
 
 def _known_ids(home: Home) -> set[str]:
     """The ids of all live and archived entries."""
-    files = [home.root / MEMORY, home.root / "EVOLUTION.md", *sorted((home.root / "Archive").glob("**/*.md"))]
-    return {entry.id for file in files for entry in parse(storage.read_text(file)).entries()}
+    return {entry.id for file in entry_files(home) for entry in parse(storage.read_text(home.root / file)).entries()}
 
 
 def _digest(text: str) -> str:

@@ -14,9 +14,11 @@ from .audience import may_read
 from .errors import DocumentInvalid, NoHome
 from .settings import MANIFEST, Manifest, load_manifest
 
-__all__ = ["ALIASES", "MEMORY", "Home", "find_home"]
+__all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "Home", "find_home"]
 
 MEMORY = "MEMORY.md"
+#: Where daily logs go when they are old.
+ARCHIVED_DAILY = "Archive/DailyActivity/"
 #: Another name under which a context file is accepted.
 ALIASES: Mapping[str, str] = {"AGENT.md": "AGENTS.md"}
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 from . import storage
 from .document import parse
-from .home import Home
+from .home import ARCHIVED_DAILY, Home
 
 __all__ = [
     "Closing",
@@ -41,7 +42,8 @@ class Closing:
     """One section of a daily file.
 
     *first* and *last* count the session's messages from 1; *start* and *end* are byte offsets in its transcript.
-    *line* is where the section begins in *path*, 0 for one that is not written yet; *written* its anchor there.
+    *line* is where the section begins in *path*, 0 for one that is not written yet; *written* its anchor there;
+    *archived* says that the daily file of that date lies in the archive.
     """
 
     session: str
@@ -54,6 +56,7 @@ class Closing:
     end: int
     line: int = 0
     written: str = ""
+    archived: bool = False
 
     @property
     def anchor(self) -> str:
@@ -62,7 +65,7 @@ class Closing:
 
     @property
     def path(self) -> str:
-        return daily_path(self.date)
+        return f"Archive/{daily_path(self.date)}" if self.archived else daily_path(self.date)
 
     @property
     def address(self) -> str:
@@ -105,7 +108,7 @@ def parse_closings(text: str, date: str) -> list[Closing]:
         lines = (block.raw for block in document.blocks[section.start + 1 : section.end] if block.kind == "text")
         covers = next((match for line in lines if (match := _COVERS.match(line))), None)
         if covers is not None:
-            numbers = {key: int(covers[key]) for key in ("first", "last", "start", "end")}
+            numbers: dict[str, Any] = {key: int(covers[key]) for key in ("first", "last", "start", "end")}
             found.append(
                 Closing(
                     session=unquote(covers["session"], errors="surrogatepass"), date=date,
@@ -122,13 +125,17 @@ def closings(home: Home, since: str = "") -> list[Closing]:
     found = []
     for path in daily_files(home):
         if path.stem >= since:
-            found += parse_closings(storage.read_text(path), path.stem)
+            archived = path.parent != home.daily
+            read = parse_closings(storage.read_text(path), path.stem)
+            found += [replace(closing, archived=True) for closing in read] if archived else read
     return found
 
 
 def daily_files(home: Home) -> list[Path]:
-    """The daily files, oldest first."""
-    return sorted(path for path in home.daily.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
+    """The daily files, oldest first; of one day the archived one comes first."""
+    folders = (home.root / ARCHIVED_DAILY, home.daily)
+    paths = (path for folder in folders for path in folder.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
+    return sorted(paths, key=lambda path: path.stem)
 
 
 def watermark(home: Home, session: str, since: str = "") -> Closing | None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
 
 from .document import Block, parse
 from .errors import GuardRefused
-from .home import Home
+from .home import ARCHIVED_DAILY, Home
 from .quarantine import Quarantined, hold_back
 from .salt import salt_of
 
@@ -27,6 +28,7 @@ _DESTINATIONS = (
     ("sessions/", "transcript"),
     ("outputs/", "output"),
     ("DailyActivity/", "daily"),
+    (ARCHIVED_DAILY, "daily"),
     ("Knowledge/", "knowledge"),
     ("Projects/", "project"),
     ("USER.md", "user_profile"),
@@ -45,18 +47,22 @@ class Screening:
         self.findings: list[dict[str, Any]] = []
         self._home, self._source, self._session, self._ts = home, source, session, ts
 
-    def document(self, path: str, before: str, after: str) -> str:
+    def document(self, path: str, before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})) -> str:
         """*after* with what it adds to *before* screened; blocks that *before* has as well are left alone.
+
+        So are blocks that come from elsewhere in the home, counted in *moved* by their texts.
 
         Blocks that stand together are screened together, so that nothing hides by spanning them.
 
         Raises:
             GuardRefused: the guard cannot run, or holds back a file that is not Markdown.
         """
+        if path.endswith(".jsonl"):
+            return self._lines(path, before, after)
         if not path.endswith(".md"):
             return self._whole(path, after)
         pieces = []
-        for added, run in _runs(before, after):
+        for added, run in _runs(before, after, moved):
             if not added:
                 pieces.append("".join(block.raw for block in run))
             elif run[0].kind == "heading" and len(run) == 1:
@@ -71,6 +77,15 @@ class Screening:
         if not verdict.stored:
             raise GuardRefused(path, _reason(verdict))
         return verdict.text
+
+    def _lines(self, path: str, before: str, after: str) -> str:
+        """JSON lines, each screened alone: together they grow past what the guard reads at once."""
+        known = Counter(before.split("\n"))
+        lines = []
+        for line in after.split("\n"):
+            known[line] -= 1
+            lines.append(line if known[line] >= 0 else self._whole(path, line))
+        return "\n".join(lines)
 
     def _heading(self, path: str, block: Block) -> str:
         """A heading's words alone are screened: to the guard, a heading inside a text is a forged one."""
@@ -180,9 +195,10 @@ def note(item: Quarantined) -> str:
     return f"[quarantined {item.id}: {item.reason}]"
 
 
-def _runs(before: str, after: str) -> Iterator[tuple[bool, list[Block]]]:
+def _runs(before: str, after: str, moved: Mapping[str, int]) -> Iterator[tuple[bool, list[Block]]]:
     """*after*'s blocks in order, as runs of blocks that are all new or all known; entries and headings alone."""
     known = Counter(block.raw for block in parse(before).blocks)
+    known.update(moved)
     run: list[Block] = []
     adding = False
     for block in parse(after).blocks:
