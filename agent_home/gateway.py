@@ -33,8 +33,8 @@ from .errors import Changed, DocumentInvalid, HistoryError
 from .home import Home
 from .lock import DEFAULT_TIMEOUT_S, hold
 from .quarantine import Quarantined, id_of
-from .salt import ensure_salt
 from .reviewed import APPROVED, REJECTED, Decisions, decisions, decisions_in
+from .salt import ensure_salt
 from .screening import Screening, destination_of, dropped_note, held_back, note, reason_of, screened_text
 
 __all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
@@ -129,9 +129,9 @@ class Transaction:
         return found
 
     def trailer(self, name: str, value: str) -> None:
-        """Add *value* to the commit's trailer ``Evidence``, ``Guard`` or any that :data:`history.TRAILERS` does not name.
+        """Add *value* to the commit's trailer *name*: ``Evidence``, ``Guard``, or one that the gateway does not make.
 
-        The other trailers are known without being told.
+        Session, Entries and Actor are known without being told.
         """
         values = self.trailers.setdefault(name, [])
         if value not in values:

@@ -1,7 +1,8 @@
 """Texts that the guard held back, waiting for a person. Nothing that it stops is lost.
 
 One JSON file for each text, named by its content, so that holding the same text back twice keeps one. Secrets are
-redacted before a text comes here. The folder is machine state and never in git.
+redacted before a text comes here. The folder is machine state and never in git. Whoever changes it holds the home's
+lock; what a person decided about a text is kept by ``agent_home.reviewed``.
 """
 
 from __future__ import annotations
@@ -10,39 +11,52 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import storage
+from .errors import DocumentInvalid
 
 if TYPE_CHECKING:
     from .home import Home
 
-__all__ = ["Quarantined", "hold_back", "waiting"]
+__all__ = ["Quarantined", "discard", "hold_back", "id_of", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A text held back. *findings* never hold the text of a secret; *text* is redacted."""
+    """A text held back. *findings* never hold the text of a secret; *text* is redacted.
+
+    *source* is who said it (user, agent, tool, web), *actor* who tried to write it, *path* and *section* (the title of
+    a heading of level 2, or empty) where it was meant to stand.
+    """
 
     id: str
-    path: str  # the file that it was meant for
+    path: str
     reason: str
     source: str
     session: str
     ts: str
     text: str
     findings: tuple[dict[str, Any], ...] = ()
+    section: str = ""
+    actor: str = ""
+
+
+def id_of(path: str, text: str) -> str:
+    """The name under which *text*, meant for *path*, waits."""
+    key = f"{path}\0{text}".encode("utf-8", "surrogatepass")
+    return f"q-{hashlib.blake2b(key, digest_size=5).hexdigest()}"
 
 
 def hold_back(
     home: Home, text: str, *, path: str, reason: str, source: str, session: str, ts: str,
-    findings: Sequence[dict[str, Any]],
+    findings: Sequence[dict[str, Any]], section: str = "", actor: str = "",
 ) -> Quarantined:  # fmt: skip
     """Keep *text* for a person to look at; idempotent for the same text and destination."""
-    digest = hashlib.blake2b(f"{path}\0{text}".encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
     item = Quarantined(
-        id=f"q-{digest}", path=path, reason=reason, source=source, session=session, ts=ts, text=text,
-        findings=tuple(findings),
+        id=id_of(path, text), path=path, reason=reason, source=source, session=session, ts=ts, text=text,
+        findings=tuple(findings), section=section, actor=actor,
     )  # fmt: skip
     target = home.quarantine / f"{item.id}.json"
     if not target.exists():
@@ -53,7 +67,24 @@ def hold_back(
 
 
 def waiting(home: Home) -> Iterator[Quarantined]:
-    """The texts that wait, in the order of their ids."""
+    """The texts that wait, in the order of their ids.
+
+    Raises:
+        DocumentInvalid: a file there is not what :func:`hold_back` writes.
+    """
     for path in sorted(home.quarantine.glob("q-*.json")):
+        yield _read(path)
+
+
+def discard(home: Home, item_id: str) -> None:
+    """Take the text off the disk; one that is not there is no error."""
+    storage.remove(home.quarantine / f"{item_id}.json")
+
+
+def _read(path: Path) -> Quarantined:
+    try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        yield Quarantined(**{**data, "findings": tuple(data["findings"])})
+        return Quarantined(**{**data, "findings": tuple(data["findings"])})
+    except (ValueError, KeyError, TypeError) as error:
+        problem = f"is no quarantined text ({type(error).__name__}); move it out of the folder"
+        raise DocumentInvalid(path, 0, "bad-quarantine", problem) from error

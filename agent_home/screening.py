@@ -19,10 +19,20 @@ from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Verdict, 
 from .document import Block, parse
 from .errors import GuardRefused
 from .home import ARCHIVED_DAILY, Home
-from .quarantine import Quarantined, hold_back
+from .quarantine import Quarantined, hold_back, id_of
+from .reviewed import NO_DECISIONS, Decisions
 from .salt import salt_of
 
-__all__ = ["Screening", "destination_of", "guard_settings", "held_back", "note", "screened_text"]
+__all__ = [
+    "Screening",
+    "destination_of",
+    "dropped_note",
+    "guard_settings",
+    "held_back",
+    "note",
+    "reason_of",
+    "screened_text",
+]
 
 _DESTINATIONS = (
     ("sessions/", "transcript"),
@@ -39,13 +49,21 @@ _PRIVATE = re.compile(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
 
 
 class Screening:
-    """One transaction's screening. *redacted*, *held* and *findings* tell what it came to."""
+    """One transaction's screening. *redacted*, *held*, *dropped* and *findings* tell what it came to.
 
-    def __init__(self, home: Home, *, source: str, session: str, ts: str) -> None:
+    *dropped* counts the texts that were not held back again because a person had rejected them. What a person approved
+    is stored as it is.
+    """
+
+    def __init__(
+        self, home: Home, *, source: str, session: str, ts: str, actor: str = "", decided: Decisions = NO_DECISIONS
+    ) -> None:
         self.redacted = 0
+        self.dropped = 0
         self.held: list[Quarantined] = []
         self.findings: list[dict[str, Any]] = []
         self._home, self._source, self._session, self._ts = home, source, session, ts
+        self._actor, self._decided, self._section = actor, decided, ""
 
     def document(self, path: str, before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})) -> str:
         """*after* with what it adds to *before* screened; blocks that *before* has as well are left alone.
@@ -62,8 +80,11 @@ class Screening:
         if not path.endswith(".md"):
             return self._whole(path, after)
         pieces = []
+        self._section = ""
         for added, run in _runs(before, after, moved):
-            if not added:
+            if run[0].kind == "heading" and run[0].level <= 2:
+                self._section = run[0].title if run[0].level == 2 else ""
+            if not added or all(self._approved(path, block) for block in run):
                 pieces.append("".join(block.raw for block in run))
             elif run[0].kind == "heading" and len(run) == 1:
                 pieces.append(self._heading(path, run[0]))
@@ -75,7 +96,7 @@ class Screening:
     def _whole(self, path: str, text: str) -> str:
         verdict = self._verdict(path, text)
         if not verdict.stored:
-            raise GuardRefused(path, _reason(verdict))
+            raise GuardRefused(path, reason_of(verdict))
         return verdict.text
 
     def _lines(self, path: str, before: str, after: str) -> str:
@@ -92,9 +113,9 @@ class Screening:
         if not block.title:
             return block.raw
         verdict = self._verdict(path, block.title)
-        if verdict.action == Action.ALLOW:
+        if verdict.action == Action.ALLOW or self._decided.approves(block.title):
             return block.raw
-        title = verdict.text.strip() if verdict.stored else note(self._hold(path, verdict))
+        title = verdict.text.strip() if verdict.stored else self._hold(path, verdict)
         return f"{'#' * block.level} {title or '[removed]'}\n"
 
     def _run(self, path: str, run: Sequence[Block]) -> str:
@@ -104,10 +125,15 @@ class Screening:
             return _ended_like(text, verdict.text)
         if len(run) == 1:
             return self._in_place_of(path, run[0], verdict)
+        if any(self._approved(path, block) for block in run):
+            return "".join(
+                block.raw if block.kind == "blank" or self._approved(path, block) else self._run(path, [block])
+                for block in run
+            )
         blocks = parse(_ended_like(text, verdict.text)).blocks
         verdicts = [self._verdict(path, block.raw) for block in blocks]
         if all(each.stored for each in verdicts):  # only together are they what the guard holds back
-            return f"> {note(self._hold(path, verdict))}\n"
+            return f"> {self._hold(path, verdict)}\n"
         return "".join(
             _ended_like(block.raw, each.text) if each.stored else self._in_place_of(path, block, each)
             for block, each in zip(blocks, verdicts, strict=True)
@@ -115,8 +141,19 @@ class Screening:
 
     def _in_place_of(self, path: str, block: Block, verdict: Verdict) -> str:
         """What stands where a block was held back: nothing for an entry, a mark for anything else."""
-        item = self._hold(path, verdict)
-        return "" if block.kind == "entry" else f"{'-' if block.kind == 'item' else '>'} {note(item)}\n"
+        mark = self._hold(path, verdict)
+        return "" if block.kind == "entry" else f"{'-' if block.kind == 'item' else '>'} {mark}\n"
+
+    def _approved(self, path: str, block: Block) -> bool:
+        """Whether a person approved *block*. An entry's fields were no part of that: they must pass by themselves."""
+        if block.kind == "blank":
+            return True
+        if not self._decided.approves_block(block):
+            return False
+        if block.entry is None:
+            return True
+        fields = block.entry.changed(title="approved", body="", detail="").render()
+        return screened_text(self._home, path, fields, self._source).action == Action.ALLOW
 
     def _verdict(self, path: str, text: str) -> Verdict:
         verdict = screened_text(self._home, path, text, self._source)
@@ -124,10 +161,16 @@ class Screening:
         self.redacted += verdict.action == Action.REDACT
         return verdict
 
-    def _hold(self, path: str, verdict: Verdict) -> Quarantined:
-        item = held_back(self._home, verdict, path, self._source, self._session, self._ts)
+    def _hold(self, path: str, verdict: Verdict) -> str:
+        """Put the text into quarantine, unless a person rejected it already; the note that stands in its place."""
+        if self._decided.rejects(verdict.text) and not path.startswith("Archive/"):  # what leaves memory is never lost
+            self.dropped += 1
+            return dropped_note(id_of(path, verdict.text), reason_of(verdict))
+        item = held_back(
+            self._home, verdict, path, self._source, self._session, self._ts, section=self._section, actor=self._actor
+        )
         self.held.append(item)
-        return item
+        return note(item)
 
 
 def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
@@ -176,23 +219,32 @@ def destination_of(path: str) -> str:
     return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
 
 
-def held_back(home: Home, verdict: Verdict, path: str, source: str, session: str, ts: str) -> Quarantined:
+def held_back(
+    home: Home, verdict: Verdict, path: str, source: str, session: str, ts: str, *, section: str = "", actor: str = ""
+) -> Quarantined:
     """Put a text that may not be stored into quarantine, redacted."""
     return hold_back(
         home,
         verdict.text,
         path=path,
-        reason=_reason(verdict),
+        reason=reason_of(verdict),
         source=source,
         session=session,
         ts=ts,
         findings=[{"layer": f.layer, "rule": f.rule, "kind": f.kind} for f in verdict.findings],
+        section=section,
+        actor=actor,
     )
 
 
 def note(item: Quarantined) -> str:
     """What stands where a quarantined text would have stood."""
     return f"[quarantined {item.id}: {item.reason}]"
+
+
+def dropped_note(item_id: str, reason: str) -> str:
+    """What stands where a text would have stood that a person rejected."""
+    return f"[rejected {item_id}: {reason}]"
 
 
 def _runs(before: str, after: str, moved: Mapping[str, int]) -> Iterator[tuple[bool, list[Block]]]:
@@ -239,7 +291,7 @@ def _split_blanks(adding: bool, run: list[Block]) -> Iterator[tuple[bool, list[B
         yield False, run[end:]
 
 
-def _reason(verdict: Verdict) -> str:
+def reason_of(verdict: Verdict) -> str:
     decisive = [f for f in verdict.findings if f.action == verdict.action] or list(verdict.findings)
     return ", ".join(sorted({f"{f.layer}/{f.rule}" for f in decisive})) or str(verdict.action)
 
