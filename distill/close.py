@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agent_home import catalogue, closings, journal, transcript
-from agent_home.clock import parse_time
 from agent_home.document import Document
 from agent_home.entry import Entry, parse_entry
 from agent_home.errors import HomeError, Locked
@@ -24,25 +23,21 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.quarantine import Quarantined
 from agent_home.screening import screened_text
-from agent_home.transcript import Message, Turn
+from agent_home.transcript import Turn
 
-from .claims import Claim, parse_claim
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
-from .evidence import Evidence, Window, check
+from .evidence import Evidence, check_text
 from .promotion import Candidate, candidates, place
-from .repository import top_level
-from .sentences import split
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise
+from .workplace import is_time, local_time, workplace
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
 
 #: Kinds whose words can be a report of work; plans and wishes claim nothing.
 _REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "correction", "fact"})
-_WORST_FIRST = ("contradicted", "unverified", "unchecked", "verified")
 _ATTEMPTS = 5
-_MAX_REPOSITORIES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +230,7 @@ def _draft(
     earlier = [turn.message for turn in turns if turn.start < start]
     summary = summarise([turn.message for turn in fresh], earlier, max_topics=settings.max_topics)
     evidence = _checked(summary.items, turns, now, settings)
-    ended = _local(fresh[-1].message.ts, now)
+    ended = local_time(fresh[-1].message.ts, now)
     closing = journal.Closing(
         session=session,
         date=f"{ended:%Y-%m-%d}",
@@ -332,36 +327,19 @@ def _checked(
     items: Sequence[Item], turns: Sequence[Turn], now: datetime, settings: DistillSettings
 ) -> dict[Item, Evidence]:
     """What git says about each item that reports work, in the order of *items*."""
-    window = _window([turn.message for turn in turns], now, settings.window_slack_s)
-    folders = {turn.message.source: turn.message.cwd for turn in turns if turn.message.cwd}
-    tops = {folder: top_level(folder) for folder in dict.fromkeys(folders.values())}
+    place_of_work = workplace([turn.message for turn in turns], now, settings.window_slack_s)
     deadline = time.monotonic() + settings.session_timeout_s
     found: dict[Item, Evidence] = {}
     for item in items:
-        claims = _claims(item)
-        if not claims:
+        if item.kind not in _REPORTS:
             continue
-        own = [tops[folders[source]] for source in item.sources if source in folders]
-        roots = [root for root in dict.fromkeys([*own, *tops.values()]) if root is not None][:_MAX_REPOSITORIES]
-        answers = []
-        for claim in claims:
-            left = min(settings.claim_timeout_s, deadline - time.monotonic())
-            answers.append(check(claim, roots, window, max(left, 0.0)))
-        found[item] = min(answers, key=lambda answer: _WORST_FIRST.index(answer.state))
+        roots = place_of_work.repositories(item.sources)
+        said = check_text(
+            item.text, item.role, roots, place_of_work.window, timeout_s=settings.claim_timeout_s, deadline=deadline
+        )
+        if said is not None:
+            found[item] = said
     return found
-
-
-def _claims(item: Item) -> list[Claim]:
-    if item.kind not in _REPORTS:
-        return []
-    found = (parse_claim(sentence, item.role) for sentence in split(item.text))
-    return [claim for claim in found if claim is not None]
-
-
-def _window(messages: Sequence[Message], now: datetime, slack_s: float) -> Window:
-    """From the first message's time to the last one's, widened; unknown where no message has a time."""
-    times = [_local(message.ts, now).timestamp() for message in messages if _is_time(message.ts)]
-    return Window(since=min(times) - slack_s, until=max(times) + slack_s) if times else Window()
 
 
 def _since(turns: Sequence[Turn]) -> str:
@@ -369,32 +347,10 @@ def _since(turns: Sequence[Turn]) -> str:
 
     A closing is filed under a message's date, in some zone; a message without a time is filed under any day.
     """
-    if not all(_is_time(turn.message.ts) for turn in turns):
+    if not all(is_time(turn.message.ts) for turn in turns):
         return ""
     first = min(datetime.fromisoformat(turn.message.ts).date() for turn in turns)
     return (first - timedelta(days=2)).isoformat()
-
-
-def _local(ts: str, now: datetime) -> datetime:
-    """The time *ts* as its writer's clock showed it.
-
-    A time without a zone is in the zone of *now*, one in UTC is shown there (machines write UTC), one with another
-    offset is local already. No time is *now*.
-    """
-    if not _is_time(ts):
-        return now
-    moment = datetime.fromisoformat(ts)
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=now.tzinfo)
-    return moment.astimezone(now.tzinfo) if moment.utcoffset() == timedelta(0) else moment
-
-
-def _is_time(ts: str) -> bool:
-    try:
-        parse_time(ts)
-    except ValueError:
-        return False
-    return True
 
 
 def _clean(home: Home, title: str) -> str:

@@ -9,15 +9,17 @@ time are ``unchecked``.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from .claims import Assertion, Claim, content_words, is_file_name
+from .claims import Assertion, Claim, content_words, is_file_name, parse_claim
 from .repository import Change, CommitFound, GitRefused, Repository, TimeLimit, TimeOver
+from .sentences import split
 
-__all__ = ["STATES", "UNCHECKED", "Evidence", "State", "Window", "check"]
+__all__ = ["STATES", "UNCHECKED", "Evidence", "State", "Window", "check", "check_text"]
 
 State = Literal["verified", "unverified", "contradicted", "unchecked"]
 STATES: tuple[State, ...] = ("verified", "unverified", "contradicted", "unchecked")
@@ -70,6 +72,28 @@ class _Finding:
 
     evidence: Evidence
     by_absence: bool = False
+
+
+def check_text(
+    text: str,
+    role: str,
+    repositories: Sequence[Path],
+    window: Window,
+    *,
+    timeout_s: float,
+    deadline: float = float("inf"),
+) -> Evidence | None:
+    """What git says about all that *text* claims, its worst part; ``None`` when it claims nothing.
+
+    *role* is who said it; *timeout_s* is for each sentence, *deadline* (of the monotonic clock) for all of it.
+    """
+    claims = (parse_claim(sentence, role) for sentence in split(text))
+    answers = []
+    for claim in claims:
+        if claim is not None:
+            left = min(timeout_s, deadline - time.monotonic())
+            answers.append(check(claim, repositories, window, max(left, 0.0)))
+    return min(answers, key=lambda answer: _RANK[answer.state]) if answers else None
 
 
 def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s: float) -> Evidence:
