@@ -2,7 +2,8 @@
 
 First the words. A word of the question counts by its rarity, once, at the nearest place where it stands: in the
 passage, in the question that the turn answers, or in a turn close by. Then who speaks, what the whole session is
-about, what the vectors say, and the days that the question names. Every part is a number of about 0 to 1 that means
+about, what the vectors say, and the days that the question names. What is archived has a part of its score taken off:
+it stands below a living passage that answers as well. Every part is a number of about 0 to 1 that means
 the same for every question, so that sums can be compared; the weights are settings.
 
 What a vector leg did not return is taken to be as far away as the last that it did.
@@ -20,14 +21,14 @@ from .dates import Period, nearness
 from .settings import RecallSettings
 from .sheet import Sheets
 
-__all__ = ["Asked", "Nearest", "Ranking", "Term", "rank"]
+__all__ = ["DECIMALS", "Asked", "Nearest", "Ranking", "Term", "rank"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 #: Leading passages whose length says what kind of home this is.
 _LEADING = 100
 #: Decimals that are kept: what is equal but for the order of its additions stays equal.
-_DECIMALS = 9
+DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,11 @@ def rank(
         found |= vectors.pop("returned") > 0
         total += _vector_sum(sheets, total, vectors, asked, settings)
         parts |= vectors
-    return Ranking(total=np.round(total, _DECIMALS), found=found, parts=parts)
+    archived = sheets.layers == "archive"
+    if archived.any():
+        parts["archive"] = -np.abs(total) * archived * (1 - settings.archive_weight)
+        total += parts["archive"]
+    return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts)
 
 
 def _words(sheets: Sheets, sessions: Flags, asked: Asked, settings: RecallSettings) -> tuple[Floats, Floats]:

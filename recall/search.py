@@ -2,7 +2,8 @@
 
 Two legs look at the same time, the words and the vectors, each with its own deadline (``recall.legs``). What they find
 is opened together with what stands around it, and ranked in one sum (``recall.ranking``). What a leg did not have in
-time is named in ``degraded``. No question makes a search fail.
+time is named in ``degraded``. No question makes a search fail. An entry that another one supersedes follows just below that one
+(``recall.supersession``); hits that say the same can be made one (``recall.duplicates``).
 
 Promises: no passage that the audience may not read, at most ``MAX_HITS`` hits, one hit for each address, and the same
 order every time (equal scores are ordered by address).
@@ -14,8 +15,9 @@ import heapq
 import json
 import time
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +29,7 @@ from agent_home.home import Home
 
 from . import schema
 from .dates import periods
+from .duplicates import chosen, grouped
 from .embedding import Embedder, NoEmbedder
 from .index import LAYER_CODES
 from .legs import Scope, Vectors, Words, begin_vectors, look_for_words, since
@@ -34,12 +37,15 @@ from .passage import LAYERS, session_of
 from .ranking import Asked, Ranking, rank
 from .settings import RecallSettings
 from .sheet import Sheets, open_sheets
+from .supersession import settled
 from .terms import QUESTION_CHARS, Question, question
 
-__all__ = ["MAX_HITS", "MODES", "Hit", "Mode", "Result", "candidates", "search"]
+__all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "Result", "candidates", "search"]
 
 Mode = Literal["hybrid", "lexical", "vector"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
+Duplicates = Literal["show", "collapse"]
+DUPLICATES: tuple[Duplicates, ...] = ("show", "collapse")
 MAX_HITS = 1000
 #: Passages that one leg opens at most, however many hits are wanted: a turn may have several parts.
 _MAX_CANDIDATES = 3000
@@ -49,7 +55,11 @@ _PAGE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage that was found. *source* is its address; *parts* what spoke for it, unweighted, mostly from 0 to 1."""
+    """A passage that was found. *source* is its address; *parts* what spoke for it, unweighted, mostly from 0 to 1.
+
+    *also* has the addresses of further hits that say the same, when those are collapsed: *score* is then the best of
+    them all, *parts* are the passage's own.
+    """
 
     source: str
     score: float
@@ -62,6 +72,7 @@ class Hit:
     role: str = ""
     heading: str = ""
     parts: dict[str, float] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +98,20 @@ def search(
     exclude: Collection[str] = (),
     deadline_ms: float | None = None,
     now: datetime | None = None,
+    duplicates: Duplicates = "show",
 ) -> Result:
     """The *k* best passages for *query* among those that *audience* may read.
 
     *layers* narrows to some of :data:`recall.passage.LAYERS`; ``None`` means all. *exclude* names addresses,
     sessions or files to leave out. *deadline_ms* takes the place of both legs' own deadlines. *now* is what
-    "yesterday" in the question is seen from; without it such words are not understood.
+    "yesterday" in the question is seen from; without it such words are not understood. With *duplicates* ``collapse``
+    one hit stands for all that say the same; the *k* best statements are returned then.
 
     Raises:
-        ValueError: an unknown mode or layer, or a negative *k*.
+        ValueError: an unknown mode, layer or way with duplicates, or a negative *k*.
     """
     start = time.perf_counter()
-    _require_known(k, mode, layers)
+    _require_known(k, mode, layers, duplicates)
     degraded: list[str] = []
     conn = _open(home.index, degraded)
     if conn is None:
@@ -121,7 +134,9 @@ def search(
             vectors = late.result(vectors_ms - since(start), vectors_ms)
         sheets = open_sheets(conn, candidates(words, vectors, limit))
         ranking = rank(sheets, _asked(query, asked, words, mode, now), words.groups, vectors.nearest, settings)
-        hits = _hits(conn, home, sheets, ranking, wanted, audience, exclude)
+        ranking = settled(conn, sheets, ranking)
+        found = _hits(conn, home, sheets, ranking, wanted, audience, exclude)
+        hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
     except schema.HINDRANCES as error:
@@ -155,11 +170,13 @@ def _asked(query: str, asked: Question, words: Words, mode: Mode, now: datetime 
     )
 
 
-def _require_known(k: int, mode: str, layers: Sequence[str] | None) -> None:
+def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str) -> None:
     if k < 0:
         raise ValueError(f"k is {k}, wanted 0 to {MAX_HITS}")
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, wanted one of {', '.join(MODES)}")
+    if duplicates not in DUPLICATES:
+        raise ValueError(f"duplicates is {duplicates!r}, wanted one of {', '.join(DUPLICATES)}")
     unknown = [layer for layer in layers or () if layer not in LAYERS]
     if unknown:
         raise ValueError(f"unknown layer {unknown[0]!r}, wanted some of {', '.join(LAYERS)}")
@@ -213,24 +230,32 @@ def _hits(
     wanted: int,
     audience: str,
     exclude: Collection[str],
-) -> list[Hit]:
-    """The best *wanted* of what was found, one hit for each address: its best part."""
-    hits: dict[str, Hit] = {}
+) -> Iterator[Hit]:
+    """What was found, best first, one hit for each address: its best part. About *wanted* will be asked for."""
+    seen: set[str] = set()
     hidden: dict[str, bool] = {}
     for place, ident, source, path in _in_order(conn, sheets, ranking, wanted):
         if path not in hidden:
             hidden[path] = path in exclude or not home.may_read(path, audience)
-        if len(hits) >= wanted:
-            break
-        if source in hits or hidden[path] or source in exclude or session_of(source) in exclude:
+        if source in seen or hidden[path] or source in exclude or session_of(source) in exclude:
             continue
+        seen.add(source)
         ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
-        hits[source] = Hit(
+        yield Hit(
             source=source, score=float(ranking.total[place]), text=text, layer=layer, ts=ts, path=path,
             session=session, name=name, role=role, heading=heading,
             parts={part: round(float(values[place]), 6) for part, values in ranking.parts.items()},
         )  # fmt: skip
-    return list(hits.values())
+
+
+def _collapsed(found: Iterator[Hit], wanted: int) -> list[Hit]:
+    """One hit for each statement, in the place of the best that makes it."""
+    return [_standing_for(group) if len(group) > 1 else group[0] for group in grouped(found, wanted)]
+
+
+def _standing_for(group: Sequence[Hit]) -> Hit:
+    best = chosen(group)
+    return replace(best, score=group[0].score, also=tuple(hit.source for hit in group if hit is not best))
 
 
 def _in_order(

@@ -57,6 +57,8 @@ class RecallSettings:
     length_weight: float = 0.2
     #: Words of a turn at which it has half of that.
     length_words: float = 10.0
+    #: What is left of the score of an archived passage: it went because nobody needed it.
+    archive_weight: float = 0.9
 
     #: Passages by which each leg opens their surroundings to ranking.
     candidates: int = 100
@@ -95,5 +97,6 @@ class RecallSettings:
         for name in ("saturation", "length_words", "date_days"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, wanted more than 0")
-        if self.length_norm > 1:
-            raise ValueError(f"length_norm is {self.length_norm}, wanted 0 to 1")
+        for name in ("length_norm", "archive_weight"):
+            if getattr(self, name) > 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, wanted 0 to 1")
