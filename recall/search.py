@@ -2,8 +2,10 @@
 
 Two legs look at the same time, the words and the vectors, each with its own deadline (``recall.legs``). What they find
 is opened together with what stands around it, and ranked in one sum (``recall.ranking``). What a leg did not have in
-time is named in ``degraded``. No question makes a search fail. An entry that another one supersedes follows just below that one
-(``recall.supersession``); hits that say the same can be made one (``recall.duplicates``).
+time is named in ``degraded``. No question makes a search fail.
+
+An entry that another one supersedes follows just below it (``recall.supersession``); hits that say the same can be made
+one (``recall.duplicates``).
 
 Promises: no passage that the audience may not read, at most ``MAX_HITS`` hits, one hit for each address, and the same
 order every time (equal scores are ordered by address).
@@ -127,7 +129,7 @@ def search(
         asked = question(query, limit=settings.question_terms)
         late = None
         if mode != "lexical":
-            late = begin_vectors(home.index, query, embedder, scope, max(limit, settings.nearest))
+            late = begin_vectors(home.index, query, embedder, scope, settings, max(limit, settings.nearest))
         if mode != "vector":
             words = look_for_words(conn, asked, scope, limit, settings, words_ms)
         if late is not None:
