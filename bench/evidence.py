@@ -1,0 +1,200 @@
+"""How well claims about work are told true from false; beside the rule of the original system.
+
+    python -m bench.evidence                 print the tables, as Markdown
+    python -m bench.evidence --show          and print every claim that was judged wrongly
+
+The corpus (``bench/evidence_data``) comes with its repositories; nothing else is needed. A claim that is true is to be
+``verified``; one that is false, vague or undone later never is. Precision is the share of true claims among the
+verified ones, recall the share of verified ones among the true claims that git can tell.
+
+The original's rule, reimplemented from its description: a sentence with one of thirteen English verbs is verified when
+any of its three longest words stands in any commit message of any branch, or one of the first two in a file's name or
+in the code; a timeout verifies as well. It knows no other answer than verified and not.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, Place, claims, places
+from distill.evidence import Window, check_text
+
+__all__ = ["FLOORS", "Judged", "Score", "judged", "main", "score"]
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+#: Precision of verified and recall of true checkable claims; a true claim is contradicted never.
+FLOORS = (0.98, 0.80)
+_SLACK_S = 3600.0
+_TIMEOUT_S = 20.0
+_ORIGINAL_VERBS = re.compile(
+    r"\b(?:implement|ship|built|creat|complet|fix|deploy|launch|refactor|migrat|rewrit|rewrote|delet|remov|replac)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A claim and what was said of it: a state, or ``no claim`` where none was found in the sentence."""
+
+    claim: LabelledClaim
+    text: str
+    said: str
+    detail: str
+    half: Half
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Counts over some claims."""
+
+    verified: int
+    verified_true: int
+    checkable: int
+    checkable_verified: int
+    true_contradicted: int
+
+    @property
+    def precision(self) -> float:
+        """Of what is verified, how much is true; 1 when nothing is."""
+        return self.verified_true / self.verified if self.verified else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Of what is true and can be told, how much is verified; 1 when there is nothing."""
+        return self.checkable_verified / self.checkable if self.checkable else 1.0
+
+
+#: A sentence, its repository and the session's time give a state and a detail.
+Judge = Callable[[str, Path, Window], tuple[str, str]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; 1 when a floor is not held."""
+    parser = argparse.ArgumentParser(prog="python -m bench.evidence", description="Judge labelled claims about work.")
+    parser.add_argument("--data", help="ignored: the corpus comes with the program")
+    parser.add_argument("--show", action="store_true", help="print every claim that is judged wrongly")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="evidence-") as folder:
+        found = places(Path(folder), CHECKOUT)
+        if OWN not in found:
+            print(f"(this checkout does not hold the project's history: claims about `{OWN}` are left out)\n")
+        ours, original = judged(found, by_evidence), judged(found, by_original_rule)
+    _print_rules({"evidence": ours, "original's rule": original})
+    _print_groups(ours)
+    if options.show:
+        _print_mistakes(ours)
+    whole = score(ours)
+    held = whole.precision >= FLOORS[0] and whole.recall >= FLOORS[1] and not whole.true_contradicted
+    return 0 if held else 1
+
+
+def judged(found: Mapping[str, Place], judge: Judge) -> list[Judged]:
+    """Every claim whose repository is there, judged."""
+    rows = []
+    for half in HALVES:
+        for claim in claims(half):
+            if claim.repo not in found:
+                continue
+            place = found[claim.repo]
+            text, start = place.filled(claim.text), time.perf_counter()
+            said, detail = judge(text, place.built.root, _window(place, claim.session))
+            seconds = time.perf_counter() - start
+            rows.append(Judged(claim=claim, text=text, said=said, detail=detail, half=half, seconds=seconds))
+    return rows
+
+
+def score(rows: Iterable[Judged]) -> Score:
+    """Count what was said of *rows*."""
+    rows = list(rows)
+    verified = [row for row in rows if row.said == "verified"]
+    checkable = [row for row in rows if row.claim.label == "true" and row.claim.checkable]
+    denied = [row for row in rows if row.claim.label in {"true", "undone"} and row.said == "contradicted"]
+    return Score(
+        verified=len(verified),
+        verified_true=sum(row.claim.label == "true" for row in verified),
+        checkable=len(checkable),
+        checkable_verified=sum(row.said == "verified" for row in checkable),
+        true_contradicted=len(denied),
+    )
+
+
+def by_evidence(text: str, root: Path, window: Window) -> tuple[str, str]:
+    """What this system says."""
+    said = check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S)
+    return (said.state, said.detail) if said else ("no claim", "")
+
+
+def by_original_rule(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
+    """What the original's rule says."""
+    if not _ORIGINAL_VERBS.search(text):
+        return "no claim", ""
+    words = sorted(re.findall(r"[A-Za-z][A-Za-z0-9_]{2,}", text), key=len, reverse=True)[:3]
+    questions = [["log", "--all", "--oneline", "-3", "-i", "-F", f"--grep={word}"] for word in words]
+    questions += [["ls-files", f"*{word}*"] for word in words[:2]]
+    questions += [["grep", "-l", "-i", "-F", "-e", word] for word in words[:2]]
+    for question in questions:
+        try:
+            done = subprocess.run(["git", *question], cwd=root, capture_output=True, timeout=5, check=False)
+        except subprocess.TimeoutExpired:
+            return "verified", "no answer in time"
+        if done.stdout.strip():
+            return "verified", " ".join(question)
+    return "unverified", ""
+
+
+def _window(place: Place, session: str) -> Window:
+    times = place.sessions[session]
+    since, until = (datetime.fromisoformat(text).timestamp() for text in (times.since, times.until))
+    return Window(since=since - _SLACK_S, until=until + _SLACK_S)
+
+
+def _print_rules(rules: Mapping[str, Sequence[Judged]]) -> None:
+    print(
+        "| claims | rule | claims | precision of verified | recall of true checkable | true contradicted | ms a claim |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for half in (*HALVES, None):
+        for name, rows in rules.items():
+            chosen = [row for row in rows if half in {None, row.half}]
+            ms = 1000 * sum(row.seconds for row in chosen) / max(len(chosen), 1)
+            print(f"| {half or 'all'} | {name} | {len(chosen)} | {_cells(score(chosen))} | {ms:.0f} |")
+
+
+def _print_groups(rows: Sequence[Judged]) -> None:
+    print("\n| group | claims | precision of verified | recall of true checkable | true contradicted |")
+    print("|---|---|---|---|---|")
+    groups: list[tuple[str, Callable[[Judged], str]]] = [
+        ("language", lambda row: row.claim.lang), ("repository", lambda row: row.claim.repo),
+        ("kind", lambda row: row.claim.kind),
+    ]  # fmt: skip
+    for title, key in groups:
+        for value in sorted({key(row) for row in rows}):
+            chosen = [row for row in rows if key(row) == value]
+            print(f"| {title} {value} | {len(chosen)} | {_cells(score(chosen))} |")
+
+
+def _cells(found: Score) -> str:
+    precision = f"{found.precision:.3f} ({found.verified_true}/{found.verified})"
+    recall = f"{found.recall:.3f} ({found.checkable_verified}/{found.checkable})"
+    return f"{precision} | {recall} | {found.true_contradicted}"
+
+
+def _print_mistakes(rows: Sequence[Judged]) -> None:
+    print()
+    for row in rows:
+        claim, verified = row.claim, row.said == "verified"
+        denied = row.said == "contradicted" and claim.label in {"true", "undone"}
+        if denied or verified != (claim.label == "true" and claim.checkable):
+            print(f"{claim.id} {claim.label}/{claim.checkable}: {row.said}, {row.detail}\n    {row.text}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

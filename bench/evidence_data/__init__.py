@@ -1,0 +1,103 @@
+"""Claims about work in real repositories, labelled by hand, and the repositories.
+
+Three repositories have scripted histories and are made anew; the fourth is this project's own history up to a fixed
+commit, and is left out where the checkout does not hold it (a shallow clone, a packed copy). Half of the claims is
+for development; the other half was written before anything was measured and is for reporting only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .atlas import ATLAS
+from .history import Built, Session, build, git
+from .orders import ORDERS
+from .parcel import PARCEL
+
+__all__ = ["HALVES", "OWN", "Half", "Label", "LabelledClaim", "Place", "claims", "places"]
+
+Half = Literal["development", "heldback"]
+#: *undone*: it was so in the session, and is so no longer. *vague*: too little is said to be true or false.
+Label = Literal["true", "false", "undone", "vague"]
+HALVES: tuple[Half, ...] = ("development", "heldback")
+#: The name of this project's own history, and the commit that the claims about it were written at.
+OWN = "self"
+_OWN_HEAD = "3ce4428"
+_OWN_SESSIONS = {
+    "early": Session(since="2026-11-21T02:50:00+00:00", until="2026-11-21T03:40:00+00:00"),
+    "late": Session(since="2026-11-21T04:50:00+00:00", until="2026-11-21T05:20:00+00:00"),
+}
+_SHORT = 8
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelledClaim:
+    """One sentence that an assistant said in *session* of *repo*; ``{key}`` in *text* is a commit's hash.
+
+    *checkable*: what git keeps (messages, paths, code, tags) is enough to tell.
+    """
+
+    id: str
+    repo: str
+    session: str
+    lang: str
+    kind: str
+    label: Label
+    checkable: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A repository on disk with its sessions."""
+
+    built: Built
+    sessions: dict[str, Session]
+
+    def filled(self, text: str) -> str:
+        """*text* with the short hashes of the commits that it names.
+
+        Raises:
+            KeyError: it names a step that the history does not have.
+        """
+        return _PLACEHOLDER.sub(lambda match: self.built.commits[match[1]][:_SHORT], text)
+
+
+def claims(half: Half) -> list[LabelledClaim]:
+    """The claims of one half, in file order."""
+    text = (Path(__file__).parent / f"{half}.jsonl").read_text(encoding="utf-8")
+    return [LabelledClaim(**json.loads(line)) for line in text.splitlines()]
+
+
+def places(folder: Path, checkout: Path) -> dict[str, Place]:
+    """Make every repository in *folder* and return them by name; *checkout* is where this project's history may be."""
+    found = {
+        history.name: Place(built=build(history, folder / history.name), sessions=dict(history.sessions))
+        for history in (PARCEL, ORDERS, ATLAS)
+    }
+    own = _own(folder / OWN, checkout)
+    return found | ({OWN: Place(built=own, sessions=dict(_OWN_SESSIONS))} if own else {})
+
+
+def _own(root: Path, checkout: Path) -> Built | None:
+    """A repository that ends at the fixed commit and borrows *checkout*'s objects; ``None`` when they are not all there."""
+    try:
+        if git(checkout, "rev-parse", "--is-shallow-repository") != "false":
+            return None
+        head = git(checkout, "rev-parse", "--verify", f"{_OWN_HEAD}^{{commit}}")
+        git(checkout, "rev-list", "--objects", "--quiet", head)
+        objects = checkout / git(checkout, "rev-parse", "--git-path", "objects")
+    except (subprocess.CalledProcessError, OSError):
+        return None
+    root.mkdir(parents=True)
+    git(root, "init", "--quiet", "--initial-branch=main")
+    (root / ".git" / "objects" / "info" / "alternates").write_text(f"{objects.resolve()}\n", encoding="utf-8")
+    git(root, "update-ref", "refs/heads/main", head)
+    git(root, "reset", "--quiet", "--hard")
+    return Built(root=root, commits={})
