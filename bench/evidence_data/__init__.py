@@ -86,7 +86,7 @@ def places(folder: Path, checkout: Path) -> dict[str, Place]:
 
 
 def _own(root: Path, checkout: Path) -> Built | None:
-    """A repository that ends at the fixed commit and borrows *checkout*'s objects; ``None`` when they are not all there."""
+    """A repository that ends at the fixed commit and borrows *checkout*'s objects; ``None`` when some are missing."""
     try:
         if git(checkout, "rev-parse", "--is-shallow-repository") != "false":
             return None

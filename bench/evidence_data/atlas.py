@@ -59,6 +59,16 @@ impl QueryCache {
 }
 """
 _CARGO = '[package]\nname = "engine"\nversion = "0.3.0"\n'
+_CARGO_RAYON = _CARGO + '\n[dependencies]\nrayon = "1.10"\n'
+_HINTS = "    let tokens = with_index_hints(tokens);\n"
+_SHIM = """window.$ = function (selector) {
+  return document.querySelector(selector);
+};
+"""
+_THEME = """export function toggleTheme() {
+  setTheme(dark ? "light" : "dark");
+}
+"""
 _LIMIT = """const MAX_ATTEMPTS = 5;
 
 export class LoginLimiter {
@@ -89,7 +99,7 @@ ATLAS = History(
                 "packages/api/src/server.ts": _SERVER,
                 "packages/api/src/auth.ts": _AUTH.format(compare="a === b"),
                 "packages/web/src/router.ts": "export function createRouter() {\n  return new Router();\n}\n",
-                "packages/web/src/legacy/jquery_shim.js": "window.$ = function (selector) {\n  return document.querySelector(selector);\n};\n",
+                "packages/web/src/legacy/jquery_shim.js": _SHIM,
                 "crates/engine/Cargo.toml": _CARGO,
                 "crates/engine/src/lib.rs": _LIB,
                 "crates/engine/src/planner.rs": _PLANNER.format(hints=""),
@@ -102,7 +112,7 @@ ATLAS = History(
         ),
         Step(
             key="hints", when="2026-05-06T10:10:00+08:00", message="fix(engine): planner ignored index hints",
-            files={"crates/engine/src/planner.rs": _PLANNER.format(hints="    let tokens = with_index_hints(tokens);\n")},
+            files={"crates/engine/src/planner.rs": _PLANNER.format(hints=_HINTS)},
         ),
         Step(
             key="shim", when="2026-05-06T10:40:00+08:00", message="chore(web): drop the jquery shim",
@@ -146,7 +156,7 @@ ATLAS = History(
         ),
         Step(
             key="rayon", when="2026-05-07T09:40:00+08:00", message="perf(engine): scan in parallel with rayon",
-            files={"crates/engine/src/lib.rs": _LIB_PARALLEL, "crates/engine/Cargo.toml": _CARGO + '\n[dependencies]\nrayon = "1.10"\n'},
+            files={"crates/engine/src/lib.rs": _LIB_PARALLEL, "crates/engine/Cargo.toml": _CARGO_RAYON},
         ),
         Step(
             key="unrayon", when="2026-05-07T11:00:00+08:00", message="engine: back to the sequential scan",
@@ -154,7 +164,7 @@ ATLAS = History(
         ),
         Step(
             key="theme", when="2026-05-07T13:20:00+08:00", message="feat(web): dark mode toggle in the settings panel",
-            files={"packages/web/src/theme.ts": 'export function toggleTheme() {\n  setTheme(dark ? "light" : "dark");\n}\n'},
+            files={"packages/web/src/theme.ts": _THEME},
         ),
         Step(
             key="compare", when="2026-05-07T15:00:00+08:00", message="fix(auth): compare passwords in constant time",

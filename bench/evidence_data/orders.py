@@ -72,6 +72,13 @@ def sync_stock_batch(client, path, size=200):
     for start in range(0, len(lines), size):
         client.post("/stock/batch", lines[start : start + size])
 '''
+_SMS = """package notify
+
+func SendSms(phone string, text string) error {
+	return gateway.Post(phone, text)
+}
+"""
+_POINTS = "package loyalty\n\nfunc RedeemPoints(user string) int {\n\treturn 0\n}\n"
 _APP = "export function App() {\n  return <OrderList />;\n}\n"
 _EXPORT = "export function ExportButton() {\n  return <button onClick={downloadOrders}>导出</button>;\n}\n"
 _COUPON = "package coupon\n\nfunc ValidateCoupon(code string) error {\n\treturn rules.Check(code)\n}\n"
@@ -92,7 +99,7 @@ ORDERS = History(
                 "config/app.yaml": "port: 8080\ndatabase: orders\n",
                 "internal/order/service.go": _SERVICE,
                 "internal/order/utils.go": _MONEY,
-                "internal/notify/sms.go": "package notify\n\nfunc SendSms(phone string, text string) error {\n\treturn gateway.Post(phone, text)\n}\n",
+                "internal/notify/sms.go": _SMS,
                 "web/src/App.tsx": _APP,
                 "docs/接口说明.md": "# 接口说明\n\nPOST /orders 创建订单。\n",
             },
@@ -156,7 +163,7 @@ ORDERS = History(
         ),
         Step(
             key="loyalty", when="2026-04-15T16:20:00+08:00", branch="feature/loyalty", message="积分兑换初稿",
-            files={"internal/loyalty/points.go": "package loyalty\n\nfunc RedeemPoints(user string) int {\n\treturn 0\n}\n"},
+            files={"internal/loyalty/points.go": _POINTS},
         ),
         Step(
             key="v21", when="2026-04-15T16:30:00+08:00", message="发布 2.1.0", tag="v2.1.0",

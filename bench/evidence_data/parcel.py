@@ -54,6 +54,12 @@ def retry_request(url, attempts=5, base_delay=0.5):
             time.sleep(base_delay * 2**attempt)
     raise CarrierUnavailable(url)
 '''
+_LEGACY = """import csv
+
+
+def read_legacy_csv(path):
+    return list(csv.reader(path.open()))
+"""
 _ESTIMATE = '''"""When a parcel will arrive."""
 
 from datetime import datetime, timedelta
@@ -109,7 +115,7 @@ PARCEL = History(
                 "src/parcel/http_client.py": _CLIENT,
                 "src/parcel/estimate.py": _ESTIMATE.format(now="now()"),
                 "src/parcel/constants.py": "MAX_PARCELS = 500\nMAX_NAME_LENGTH = 80\n",
-                "src/parcel/legacy_csv.py": "import csv\n\n\ndef read_legacy_csv(path):\n    return list(csv.reader(path.open()))\n",
+                "src/parcel/legacy_csv.py": _LEGACY,
                 "tests/test_tracker.py": "def test_an_unknown_parcel_has_no_status():\n    assert True\n",
             },
         ),
