@@ -8,7 +8,7 @@ inside a code fence is no heading. What a valid ``MEMORY.md`` is, is said by ``a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -141,6 +141,20 @@ class Document:
         """
         at = self._index_of(entry_id)
         return self._spliced(at, at + 1, [])
+
+    def without_entries(self, ids: Collection[str]) -> Document:
+        """The document without all entries of these ids, at the cost of one edit; an id that is not there is none."""
+        if not ids:
+            return self
+        edited = Document(tuple(b for b in self.blocks if b.entry is None or b.entry.id not in ids))
+        result = parse(edited.render())
+        if _said(result.blocks) == _said(edited.blocks):
+            return result
+        result = self  # something would join with what it stands beside
+        for block in self.blocks:
+            if block.entry is not None and block.entry.id in ids:
+                result = result.without_entry(block.entry.id)
+        return result
 
     def with_text_at_end(self, text: str) -> Document:
         """*text* appended after a blank line; the result is parsed anew."""

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,15 +25,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "TRAILERS",
+    "Apart",
     "Event",
+    "ask",
+    "commit_apart",
     "commit_files",
+    "configured_name",
     "dirty",
+    "drop_branch",
     "entry_history",
     "head",
     "init",
     "open_repository",
+    "patches",
     "refuse_unfinished",
     "text_at",
+    "texts_at",
 ]
 
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor")
@@ -71,6 +78,18 @@ class Event:
     actor: str
     subject: str
     file: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """A commit beside the checked-out branch: *parent* with *path* replaced by *text*, as the tip of *branch*."""
+
+    branch: str
+    parent: str
+    path: str
+    text: str
+    message: str
+    trailers: Mapping[str, str]
 
 
 def init(root: Path) -> None:
@@ -182,6 +201,71 @@ def text_at(root: Path, revision: str, path: str) -> str:
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
 
 
+def texts_at(root: Path, names: Sequence[tuple[str, str]]) -> list[str]:
+    """The texts of ``(revision, path)`` pairs, in their order; empty for one that is not there. One git command."""
+    if not names:
+        return []
+    asked = "".join(f"{revision}:{path}\n" for revision, path in names).encode("utf-8", "surrogateescape")
+    output = _run(_git(root), "cat-file", "--batch", stdin=asked).encode("utf-8", "surrogateescape")
+    found, at = [], 0
+    for _ in names:
+        line, _, _ = output[at:].partition(b"\n")
+        at += len(line) + 1
+        kind = line.split(b" ")[-2:]
+        if len(kind) < 2 or kind[0] not in {b"blob", b"tree", b"commit", b"tag"}:
+            found.append("")
+            continue
+        size = int(kind[1])
+        found.append(output[at : at + size].decode("utf-8", "replace") if kind[0] == b"blob" else "")
+        at += size + 1
+    return found
+
+
+def ask(root: Path, *arguments: str) -> str:
+    """What a git command prints that only reads.
+
+    Raises:
+        HistoryError: git refused.
+    """
+    return _run(_git(root), "--no-optional-locks", *arguments)
+
+
+def configured_name(root: Path) -> str:
+    """The person's name that git knows in *root*; empty when it knows none."""
+    return str(_git(root).config("--get", "user.name", with_exceptions=False))
+
+
+def commit_apart(root: Path, drafts: Sequence[Apart], *, died_at: float | None = None) -> None:
+    """Make a branch for each draft, without touching the work tree, the staging area or HEAD. One git command.
+
+    A branch that is there already is moved. *died_at* is as for :func:`commit_files`.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    git = _git(root)
+    who = _run(git, "var", "GIT_COMMITTER_IDENT", options=_identity(git)).strip().encode("utf-8", "surrogateescape")
+    stream = bytearray()
+    for draft in drafts:
+        message, text = _commit_message(draft.message, draft.trailers), draft.text.encode("utf-8", "surrogateescape")
+        stream += b"commit refs/heads/%s\ncommitter %s\n" % (draft.branch.encode(), who)
+        stream += b"data %d\n%s\nfrom %s\n" % (len(message), message, draft.parent.encode())
+        stream += b"M 100644 inline %s\ndata %d\n%s\n" % (draft.path.encode(), len(text), text)
+    if drafts:
+        _with_git_lock(git, died_at, "fast-import", "--quiet", "--force", "--done", stdin=bytes(stream) + b"done\n")
+
+
+def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> None:
+    """Take a branch away; one that is not there is no error.
+
+    Raises:
+        HistoryError: somebody works on it, or git is absent.
+    """
+    git = _git(root)
+    if _run(git, "for-each-ref", f"refs/heads/{branch}"):
+        _with_git_lock(git, died_at, "branch", "-D", "--quiet", "--", branch)
+
+
 def entry_history(root: Path, entry_id: str) -> list[Event]:
     """Every commit that added, changed, moved or removed the entry, oldest first; empty when there is none.
 
@@ -197,6 +281,16 @@ def entry_history(root: Path, entry_id: str) -> list[Event]:
         return list(found.values())
     order = {commit: at for at, commit in enumerate(_run(git, "rev-list", "--reverse", "HEAD").split())}
     return sorted(found.values(), key=lambda event: order[event.commit])
+
+
+def patches(root: Path, *paths: str) -> Iterator[str]:
+    """What each commit that touched one of *paths* changed anywhere, oldest first, as a patch without context."""
+    git = _git(root)
+    if not head(root):
+        return
+    output = _run(git, "log", "--reverse", "--full-diff", f"--format={_RECORD}", "-p", "--unified=0", "--no-color",
+                  "--no-ext-diff", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--", *paths)  # fmt: skip
+    yield from output.split(_RECORD)[1:]
 
 
 def _events(git: Git, entry_id: str, *selection: str, unseen: str) -> dict[str, Event]:

@@ -1,6 +1,8 @@
 """From conversations to memory: summaries, claims checked against git, and entries with their sources."""
 
+from .citation import Cited, Restored, cite, restore
 from .close import Checked, Closed, ClosedAll, Failure, NewEntry, Proposal, close, close_all, unclosed
+from .decay import Decay, archive
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
 from .settings import DistillSettings
@@ -8,9 +10,11 @@ from .summary import Item, Summary, summarise
 
 __all__ = [
     "Checked",
+    "Cited",
     "Closed",
     "ClosedAll",
     "Contended",
+    "Decay",
     "DistillError",
     "DistillSettings",
     "EmptySession",
@@ -20,9 +24,13 @@ __all__ = [
     "NewEntry",
     "NoSuchSession",
     "Proposal",
+    "Restored",
     "Summary",
+    "archive",
+    "cite",
     "close",
     "close_all",
+    "restore",
     "summarise",
     "unclosed",
 ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agent_home import catalogue, closings, journal, transcript
+from agent_home.check import entry_files
 from agent_home.document import Document
 from agent_home.entry import Entry, parse_entry
 from agent_home.errors import HomeError, Locked
@@ -25,6 +26,7 @@ from agent_home.quarantine import Quarantined
 from agent_home.screening import screened_text
 from agent_home.transcript import Turn
 
+from .citation import heard
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence, check_text
@@ -78,7 +80,8 @@ class Closed:
 
     *daily* is the file of the new section, or of the last one when nothing was new; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
-    nothing is new because a closing that git no longer has is not repeated unasked.
+    nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
+    that came back because the agent named them, or because they were said again.
     """
 
     session: str
@@ -93,6 +96,7 @@ class Closed:
     quarantined: tuple[Quarantined, ...] = ()
     left_in_log: int = 0
     taken_back: bool = False
+    restored: tuple[str, ...] = ()
     commit: str | None = None
 
 
@@ -122,6 +126,7 @@ class _Draft:
     summary: Summary
     evidence: Mapping[Item, Evidence]
     origins: Mapping[str, str]
+    fresh: tuple[Turn, ...]
     again: bool
 
 
@@ -244,7 +249,7 @@ def _draft(
     origins = {turn.message.source: turn.message.origin for turn in turns}
     return _Draft(
         start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins,
-        again=again,
+        fresh=tuple(fresh), again=again,
     )  # fmt: skip
 
 
@@ -263,6 +268,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         )  # fmt: skip
         for path, document in placed.documents.items():
             edits.write(path, document)
+        restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
         for entry in (*added, *merged):
@@ -283,6 +289,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         redacted=outcome.redacted,
         quarantined=outcome.quarantined,
         left_in_log=placed.left_in_log,
+        restored=restored,
         commit=outcome.commit,
     )
 
@@ -296,8 +303,8 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
 
 def _memory(edits: Transaction) -> dict[str, Document]:
     """``MEMORY.md`` and the archive, as this transaction sees them."""
-    archive = sorted((edits.home.root / "Archive").glob("**/*.md"))
-    return {path: edits.read(path) for path in (MEMORY, *(edits.home.relative(file) for file in archive))}
+    archived = (path for path in entry_files(edits.home) if path.startswith("Archive/"))
+    return {path: edits.read(path) for path in (MEMORY, *archived)}
 
 
 def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: bool = False) -> tuple[NewEntry, ...]:

@@ -20,6 +20,8 @@ class DistillSettings:
         max_entries_per_section: entries that one closing may add to one section of ``MEMORY.md``; what is over stays in
             the daily log.
         max_title_chars: length of an entry's title; longer text goes on in its body.
+        archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
+            log is when it does.
     """
 
     claim_timeout_s: float = 5.0
@@ -29,10 +31,13 @@ class DistillSettings:
     max_items: int = 36
     max_title_chars: int = 80
     max_entries_per_section: int = 50
+    archive_after_days: int = 90
 
     def __post_init__(self) -> None:
         for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
+        if self.archive_after_days < 1:
+            raise ValueError(f"archive-after-days is {self.archive_after_days}, wanted 1 or more")
         if self.max_items < 3 or self.max_title_chars < 20:
             raise ValueError("max-items must be at least 3 and max-title-chars at least 20")
