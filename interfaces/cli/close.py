@@ -86,6 +86,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
         "left_in_log": closed.left_in_log,
         "taken_back": closed.taken_back,
+        "restored": list(closed.restored),
         "commit": closed.commit,
     }
 
@@ -108,7 +109,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
     together = {
         key: [item for row in rows for item in row[key]]
-        for key in ("entries", "merged", "claims", "proposed", "quarantine")
+        for key in ("entries", "merged", "claims", "proposed", "restored", "quarantine")
     }
     return {
         "session": last["session"],
@@ -136,6 +137,8 @@ def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) 
             yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
         for entry in one.merged:
             yield f"  [{entry.id}] was known; it gained a source"
+        if one.restored:
+            yield f"  back from the archive: {', '.join(one.restored)}"
         for claim in one.claims:
             if claim.evidence.state == "contradicted":
                 yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
