@@ -16,6 +16,7 @@ from . import history
 from .entry import Entry, new_id, section_of
 from .gateway import Transaction, transaction
 from .home import ALIASES, MEMORY, Home
+from .hook import HookState, install_hook
 from .quarantine import Quarantined
 from .settings import MANIFEST, load_manifest
 
@@ -30,7 +31,8 @@ _FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sess
 class Created:
     """What :func:`create` did. *commit* is ``None`` when nothing was missing.
 
-    *redacted* counts the seeds of which the guard took something out, *quarantined* are those that it held back.
+    *redacted* counts the seeds of which the guard took something out, *quarantined* are those that it held back. *hook*
+    is the commit hook that screens what people commit by hand.
     """
 
     home: Home
@@ -38,6 +40,7 @@ class Created:
     files: tuple[str, ...]
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    hook: HookState
 
 
 def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
@@ -65,10 +68,11 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
             _plant(edits, seed, now)
     for folder in _FOLDERS:
         (root / folder).mkdir(exist_ok=True)
+    hook = install_hook(home)
     outcome = edits.outcome
     return Created(
         home=Home(root), commit=outcome.commit, files=outcome.paths, redacted=outcome.redacted,
-        quarantined=outcome.quarantined,
+        quarantined=outcome.quarantined, hook=hook,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "held_back",
     "note",
     "reason_of",
+    "runs",
     "screened_text",
 ]
 
@@ -81,7 +82,7 @@ class Screening:
             return self._whole(path, after)
         pieces = []
         self._section = ""
-        for added, run in _runs(before, after, moved):
+        for added, run in runs(before, after, moved):
             if run[0].kind == "heading" and run[0].level <= 2:
                 self._section = run[0].title if run[0].level == 2 else ""
             if not added or all(self._approved(path, block) for block in run):
@@ -247,7 +248,9 @@ def dropped_note(item_id: str, reason: str) -> str:
     return f"[rejected {item_id}: {reason}]"
 
 
-def _runs(before: str, after: str, moved: Mapping[str, int]) -> Iterator[tuple[bool, list[Block]]]:
+def runs(
+    before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[tuple[bool, list[Block]]]:
     """*after*'s blocks in order, as runs of blocks that are all new or all known; entries and headings alone."""
     known = Counter(block.raw for block in parse(before).blocks)
     known.update(moved)

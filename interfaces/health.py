@@ -14,6 +14,7 @@ from agent_home import history
 from agent_home.check import markdown_files, problems
 from agent_home.errors import HomeError
 from agent_home.home import Home
+from agent_home.hook import hook_state
 from agent_home.quarantine import waiting
 
 __all__ = ["Check", "examine"]
@@ -35,6 +36,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     looks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
+        ("hook", lambda: _hook(home)),
         ("files", lambda: _files(home)),
         ("quarantine", lambda: _quarantine(home)),
         ("model", lambda: _model(home)),
@@ -71,6 +73,16 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _hook(home: Home) -> Iterator[Check]:
+    """Whether what people commit by hand is screened."""
+    state = hook_state(home)
+    if state.works and not state.advice:
+        yield Check(name="hook", status="ok", detail=f"commits by hand are screened by {state.path}")
+    else:
+        what = "another installation's" if state.works else "commits by hand are not screened"
+        yield Check(name="hook", status="warning", detail=f"{what} ({state.state}, {state.path}): {state.advice}")
 
 
 def _files(home: Home) -> Iterator[Check]:

@@ -47,6 +47,8 @@ WRITERS = {
 STORERS = {
     "agent_home.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
     "agent_home.gateway": "the gateway: under the lock, screened, validated",
+    "agent_home.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
+    "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
     "recall.model": "the embedding model's cache, which is no part of a home",
 }
@@ -181,6 +183,7 @@ def test_nothing_but_storage_and_named_caches_changes_files(path: Path) -> None:
 
 #: Single calls that change files outside :data:`WRITERS`, and why.
 PERMITTED = {
+    "agent_home.hook": {"path.unlink"},  # an older hook of ours, which the new one replaces
     "agent_home.history": {"lock.unlink"},  # the orphaned lock of a git command of ours
     "agent_home.gateway": {  # its own records in .memory, never memory
         "mark.unlink", "record_path.unlink", "staged.unlink", "?.unlink", "_redo_path.unlink",

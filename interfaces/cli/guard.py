@@ -1,4 +1,4 @@
-"""``memory guard scan``."""
+"""``memory guard``: scanning texts here; what concerns commits by hand is in ``hook``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from guard import Action, GuardSettings, Source, Verdict, screen
 
 from .frame import FINDINGS, Frame, options
+from .hook import install, staged
 
 __all__ = ["guard"]
 
@@ -18,6 +19,10 @@ __all__ = ["guard"]
 @click.group("guard")
 def guard() -> None:
     """Look at text the way the guard does before anything is stored."""
+
+
+guard.add_command(staged)
+guard.add_command(install)
 
 
 @guard.command("scan")

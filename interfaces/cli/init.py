@@ -19,8 +19,9 @@ __all__ = ["init"]
 def init(context: click.Context, frame: Frame, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
     """Make DIR an agent's home: template files, git repository, first commit.
 
-    Doing it again adds what is missing and changes nothing that is there. Exit code 1 when the guard held a seed back
-    or took something out of one.
+    A commit hook screens what people commit there by hand; one that is there already is left alone, and what to add
+    to it is said. Doing it again adds what is missing and changes nothing that is there. Exit code 1 when the guard
+    held a seed back or took something out of one.
     """
     from agent_home.creation import create
 
@@ -32,7 +33,10 @@ def init(context: click.Context, frame: Frame, folder: Path, name: str, seeds: t
         "redacted": created.redacted,
         "quarantined": len(created.quarantined),
         "quarantine": [item.id for item in created.quarantined],
+        "hook": created.hook.state,
     }
+    if not created.hook.works:
+        frame.warn(f"commits by hand are not screened ({created.hook.path}): {created.hook.advice}")
     for item in created.quarantined:
         frame.warn(f"a seed was held back as {item.id} ({item.reason}); say it in other words")
     if created.redacted:

@@ -1,0 +1,50 @@
+"""``memory guard staged`` and ``memory guard install`` in text and JSON; ``memory doctor`` names a missing hook."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+from click.testing import CliRunner, Result
+
+from agent_home.home import Home
+from interfaces.cli import cli
+
+SECRET = "AKIA" + "Z7QX3VJ5LMN2KP4R"
+
+
+def run(home: Home, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*arguments, "--home", str(home.root)])
+
+
+def test_staged_says_what_it_found_and_refuses(home: Home) -> None:
+    (home.root / "Knowledge" / "a.md").write_text(f"# A\n\nThe key is {SECRET}\n")
+    assert run(home, "guard", "staged", "--json").exit_code == 0  # nothing is staged yet
+    subprocess.run(["git", "add", "--all"], cwd=home.root, check=True)
+    result = run(home, "guard", "staged", "--json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["refused"]) == (4, True)
+    assert [(row["file"], row["line"], row["layer"], row["refused"]) for row in data["findings"]] == [
+        ("Knowledge/a.md", 3, "secret", True)
+    ]
+    assert SECRET not in result.output
+
+
+def test_install_tells_what_is_there(home: Home) -> None:
+    hook = home.root / ".git" / "hooks" / "pre-commit"
+    hook.unlink()
+    data = json.loads(run(home, "guard", "install", "--json").stdout)
+    assert (data["state"], data["works"], data["path"]) == ("installed", True, str(hook))
+    hook.write_text("#!/bin/sh\n")
+    result = run(home, "guard", "install")
+    assert (result.exit_code, "memory guard staged" in result.output) == (1, True)
+
+
+def test_doctor_names_a_missing_hook(home: Home) -> None:
+    def hook() -> dict[str, str]:
+        checks = json.loads(run(home, "doctor", "--json").stdout)["checks"]
+        return next(check for check in checks if check["name"] == "hook")
+
+    assert hook()["status"] == "ok"
+    (home.root / ".git" / "hooks" / "pre-commit").unlink()
+    assert (hook()["status"], "memory guard install" in hook()["detail"]) == ("warning", True)
