@@ -6,8 +6,8 @@
 
 Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them.
 Everything is counted per text: was anything found? Spans are not judged. Shares stand with their counts and a 95 %
-interval (Wilson). Time is processor time, so that other work on the machine does not count. What is absent is named
-and left out.
+interval (Wilson). Time is processor time, so that other work on the machine does not count. Where detect-secrets has
+no figure, it does not look for such things, or is not installed. What is absent is named and left out.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import gzip
 import json
 import math
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -25,9 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.page import DOCS, put, stamp
 from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
 
-DOCS = Path(__file__).parent.parent / "docs" / "guard.md"
+ROOT = Path(__file__).parent.parent
+#: The tests that enumerate every way to write; their names hold one of these words.
+_WRITE_TESTS, _WRITE_WORDS = "tests/test_layering.py", "write or writing or changes or changed"
 
 _SECRETS = ("secrets_gitleaks", "secrets_betterleaks", "secrets_detect_secrets")
 _BENIGN_LINES = ("benign_locomo", "benign_md_lines")
@@ -68,17 +72,21 @@ def main(arguments: list[str] | None = None) -> int:
     if not corpora.names:
         print(f"no guard corpora in {corpora.folder}: nothing measured", file=sys.stderr)
         return 1
-    tables = {
-        "caught": _table(list(_measures(corpora, options.data))),
-        "pays": _table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
-        "time": _table(list(_times(corpora)), head=("processor time", "measured", "", "floor")),
-    }
+    context, other = _detect_secrets()
+    with context:
+        caught = [*_measures(corpora, options.data, other), _write_paths()]
+        time_head = ("processor time", "this guard", "detect-secrets", "floor")
+        tables = {
+            "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{_table(caught)}",
+            "pays": _table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
+            "time": _table(list(_times(corpora, other)), head=time_head),
+        }
     print("\n\n".join(tables.values()))
     print(f"\nabsent: {', '.join(corpora.absent) or 'nothing'}", file=sys.stderr)
     if options.show:
         _show(corpora, options.show)
     if options.write_docs:
-        _write_docs(tables)
+        put(DOCS / "guard.md", tables)
     return 0
 
 
@@ -147,28 +155,29 @@ def _detect_secrets() -> tuple[AbstractContextManager[Any], Judge | None]:
     Its settings are those of the whole process and end with the context, so the context has to stay open.
     """
     try:
-        from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.core.scan import scan_line
         from detect_secrets.settings import transient_settings
     except ImportError:
         return nullcontext(), None
-    plugins: dict[str, type] = get_mapping_from_secret_type_to_class()
-    names = [plugin.__name__ for plugin in plugins.values()]
-    usable = [{"name": name} for name in names if "HighEntropy" not in name]
 
     def judge(text: str) -> bool:
-        return any(True for line in text.splitlines() for _ in scan_line(line))
+        return any(list(scan_line(line)) for line in text.splitlines())
 
-    return transient_settings({"plugins_used": usable}), judge
+    return transient_settings({"plugins_used": _their_plugins()}), judge
+
+
+def _their_plugins() -> list[dict[str, str]]:
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+
+    plugins: dict[str, type] = get_mapping_from_secret_type_to_class()
+    return [{"name": plugin.__name__} for plugin in plugins.values() if "HighEntropy" not in plugin.__name__]
 
 
 # --------------------------------------------------------------------------------------------------------- measures
 
 
-def _measures(corpora: Corpora, data: Path) -> Iterator[Row]:
-    context, other = _detect_secrets()
-    with context:
-        yield from _secrets(corpora, other)
+def _measures(corpora: Corpora, data: Path, other: Judge | None) -> Iterator[Row]:
+    yield from _secrets(corpora, other)
     yield from _personal_data(corpora)
     yield from _injections(corpora)
     yield from _hidden(corpora)
@@ -280,25 +289,33 @@ def _price(corpora: Corpora) -> Iterator[Row]:
 # ------------------------------------------------------------------------------------------------------------- time
 
 
-def _times(corpora: Corpora) -> Iterator[Row]:
+def _times(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
     benign = [text.text for text in corpora.texts(*_BENIGN)]
     short = [text for text in benign if len(text) <= 600]
     # A fixed order, so that every run joins the same texts.
     random.Random(1).shuffle(benign)  # noqa: S311
     pages = _pages("\n".join(benign), 4096)[:100]
-    for source in ("user", "tool"):
-        spent = _spent_ms(short, source)
-        p99 = sorted(spent)[int(len(spent) * 0.99)]
-        value = f"mean {statistics.mean(spent):.2f} ms, p99 {p99:.2f} ms"
-        yield Row(measure=f"entry up to 600 characters, source = {source}", value=value, floor="mean .5, p99 3 ms")
-        paged = _spent_ms(pages, source)
-        value = f"mean {statistics.mean(paged):.1f} ms, median {statistics.median(paged):.1f} ms"
-        yield Row(measure=f"4 KB of benign lines, source = {source}", value=value, floor="8 ms")
-    worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, "tool")), unit) for unit in _HOSTILE)
+    for texts, name, floor in (
+        (short, "entry up to 600 characters", "mean .5, p99 3 ms"),
+        (pages, "4 KB of benign lines", "8 ms"),
+    ):
+        beside = _spread(_spent_ms(texts, other)) if other else ""
+        for source in ("user", "tool"):
+            value = _spread(_spent_ms(texts, _touches(source)))
+            yield Row(measure=f"{name}, source = {source}", value=value, beside=beside, floor=floor)
+    worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, _touches("tool"))), unit) for unit in _HOSTILE)
     value = f"{worst_ms:.0f} ms ({ascii(unit)[1:-1][:24]} repeated)"
     yield Row(measure=f"64 KB, worst of {len(_HOSTILE)} hostile texts", value=value, floor="150 ms")
-    first = min(_first_scan_s() for _ in range(3))
-    yield Row(measure="import and first scan", value=f"{first:.3f} s", floor=".15 s")
+    beside = f"{_first_scan_s(_THEIR_FIRST_SCAN.format(_their_plugins())):.3f} s" if other else ""
+    first = f"{_first_scan_s(_FIRST_SCAN):.3f} s"
+    yield Row(measure="import and first scan, best of 3", value=first, beside=beside, floor=".15 s")
+
+
+def _spread(spent: Sequence[float]) -> str:
+    """Mean, median and the slowest of a hundred."""
+    ordered = sorted(spent)
+    median, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
+    return f"mean {statistics.mean(spent):.2f} ms, p50 {median:.2f} ms, p99 {p99:.2f} ms"
 
 
 _HOSTILE = (
@@ -318,24 +335,48 @@ def _pages(text: str, length: int) -> list[str]:
     return [text[start : start + length] for start in range(0, len(text) - length, length)]
 
 
-def _spent_ms(texts: Iterable[str], source: str) -> list[float]:
-    screen("warm up", source, "memory")
+def _spent_ms(texts: Iterable[str], judge: Judge) -> list[float]:
+    judge("warm up")
     spent = []
     for text in texts:
         begun = time.process_time()
-        screen(text, source, "memory")
+        judge(text)
         spent.append((time.process_time() - begun) * 1000)
     return spent or [0.0]
 
 
-def _first_scan_s() -> float:
-    script = (
-        "import time; begun = time.process_time()\n"
-        "from guard import screen\n"
-        "screen('Prefers short answers. Deploy token: none yet.', 'user', 'memory')\n"
-        "print(time.process_time() - begun)"
-    )
-    return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+_FIRST_SCAN = """
+from guard import screen
+screen('Prefers short answers. Deploy token: none yet.', 'user', 'memory')
+"""
+_THEIR_FIRST_SCAN = """
+from detect_secrets.core.scan import scan_line
+from detect_secrets.settings import transient_settings
+with transient_settings(dict(plugins_used={})):
+    list(scan_line('Prefers short answers. Deploy token: none yet.'))
+"""
+
+
+def _first_scan_s(script: str) -> float:
+    timed = f"import time; begun = time.process_time(){script}print(time.process_time() - begun)"
+    command = [sys.executable, "-c", timed]
+    runs = [subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT) for _ in range(3)]
+    return min(float(run.stdout) for run in runs)
+
+
+def _write_paths() -> Row:
+    """Whether the tests hold that enumerate every way to write; what one of them found is in its own message."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", _WRITE_WORDS, _WRITE_TESTS]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    found = re.search(r"(\d+) passed", run.stdout)
+    if run.returncode or not found:
+        return Row(measure="write paths that go around the gate", value=f"not known: {_last_line(run)}", floor="0")
+    value = f"0 ({found[1]} cases of {_WRITE_TESTS} pass)"
+    return Row(measure="write paths that go around the gate", value=value, floor="0")
+
+
+def _last_line(run: subprocess.CompletedProcess[str]) -> str:
+    return ((run.stdout + run.stderr).strip().splitlines() or ["no output"])[-1]
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
@@ -369,16 +410,6 @@ def _table(
     columns = [column for column in range(4) if any(line[column] for line in cells)]
     lines = ["| " + " | ".join(line[column] for column in columns) + " |" for line in cells]
     return "\n".join([lines[0], "|" + "---|" * len(columns), *lines[1:]])
-
-
-def _write_docs(tables: dict[str, str]) -> None:
-    page = DOCS.read_text("utf-8")
-    for name, table in tables.items():
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        before, rest = page.split(begin)
-        _, after = rest.split(end)
-        page = f"{before}{begin}\n{table}\n{end}{after}"
-    DOCS.write_text(page, "utf-8")
 
 
 def _show(corpora: Corpora, name: str) -> None:

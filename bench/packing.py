@@ -26,14 +26,16 @@ from recall.evaluation import Question
 
 from .baselines import Find
 
-__all__ = ["BUDGETS", "Packing", "Turn", "pack", "packings", "read_turns", "share"]
+__all__ = ["BUDGETS", "Line", "Packing", "Turn", "pack", "packings", "read_turns", "share"]
 
 #: Tokens of recall for which it is measured.
 BUDGETS = (1000, 2000)
 #: Nobody waits for a measurement: a late layer would measure the machine.
 _PATIENCE_MS = 60_000.0
 
-Say = Callable[[str, int, int], None]
+#: A turn as the baselines put it into a prompt, and its tokens.
+Line = tuple[str, int]
+Meter = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +63,18 @@ def packings(
     questions: Sequence[Question],
     plain: Mapping[str, Find],
     embedder: Embedder | None,
-    progress: Say,
+    progress: Meter,
 ) -> dict[int, dict[str, Packing]]:
     """For each budget what the prompt holds, under ``ours``, and what each baseline would."""
     last = max((turn.ts for turn in turns.values() if turn.ts), key=parse_time)
     now = parse_time(last) + timedelta(hours=1)
-    found: dict[int, dict[str, Packing]] = {}
+    found: dict[int, dict[str, Packing]] = {budget: {} for budget in BUDGETS}
+    lines = {turn.source: _line(turn) for turn in turns.values()}
+    for name, find in plain.items():
+        answers = [[lines[source] for source in find(question.query)] for question in questions]
+        for budget in BUDGETS:
+            found[budget][name] = _packed(answers, turns, questions, budget)
     for budget in BUDGETS:
-        found[budget] = {name: _packed(find, turns, questions, budget) for name, find in plain.items()}
         found[budget]["ours"] = _assembled(home, turns, questions, budget, embedder, now, progress)
     return found
 
@@ -90,22 +96,27 @@ def share(text: str, gold: Sequence[Turn]) -> float:
     return sum(" ".join(turn.content.split()) in flat for turn in gold) / len(gold)
 
 
-def pack(turns: Sequence[Turn], budget: int) -> tuple[str, int]:
-    """As many of *turns*, best first, as *budget* tokens hold, and the tokens spent."""
+def pack(lines: Sequence[Line], budget: int) -> tuple[str, int]:
+    """As many of *lines*, best first, as *budget* tokens hold, and the tokens spent."""
     room, kept = budget, []
-    for turn in turns:
-        line = f"- [{turn.source}] {turn.name}: {turn.content}\n"
-        cost = count_tokens(line)
+    for text, cost in lines:
         if cost <= room:
             room -= cost
-            kept.append(line)
+            kept.append(text)
     return "".join(kept), budget - room
 
 
-def _packed(find: Find, turns: Mapping[str, Turn], questions: Sequence[Question], budget: int) -> Packing:
+def _line(turn: Turn) -> Line:
+    text = f"- [{turn.source}] {turn.name}: {turn.content}\n"
+    return text, count_tokens(text)
+
+
+def _packed(
+    answers: Sequence[Sequence[Line]], turns: Mapping[str, Turn], questions: Sequence[Question], budget: int
+) -> Packing:
     shares, spent = [], []
-    for question in questions:
-        text, tokens = pack([turns[source] for source in find(question.query)], budget)
+    for question, lines in zip(questions, answers, strict=True):
+        text, tokens = pack(lines, budget)
         shares.append(share(text, _gold(turns, question)))
         spent.append(tokens)
     return Packing(shares=tuple(shares), tokens=sum(spent) / len(spent))
@@ -118,7 +129,7 @@ def _assembled(
     budget: int,
     embedder: Embedder | None,
     now: datetime,
-    progress: Say,
+    progress: Meter,
 ) -> Packing:
     patience = dict.fromkeys(("selective_ms", "sessions_ms", "knowledge_ms"), _PATIENCE_MS)
     changed = {"sessions_tokens": budget, **patience}

@@ -181,8 +181,15 @@ def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEm
         categories=reports[grains[0]].as_json()["categories"],
         packed=_packed_means(packed, draws),
         spent=_turned({budget: {s: p.tokens for s, p in by.items()} for budget, by in packed.items()}),
-        degraded=tuple(dict.fromkeys(line for report in reports.values() for line in report.degraded)),
+        degraded=_degraded(reports, packed),
     )
+
+
+def _degraded(reports: Mapping[Grain, Report], packed: Mapping[int, Mapping[str, Packing]]) -> tuple[str, ...]:
+    """What did not work while it was measured, each thing once."""
+    found = [line for report in reports.values() for line in report.degraded]
+    found += [line for by_system in packed.values() for one in by_system.values() for line in one.degraded]
+    return tuple(dict.fromkeys(found))
 
 
 def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[Question]) -> dict[str, Outcome]:
