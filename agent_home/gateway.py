@@ -18,20 +18,22 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from guard import Action
 
-from . import clock, history, storage
+from . import clock, history, proposals, storage
 from .check import RULES, SWALLOWING, entry_files, holds_entries, is_object, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
 from .home import Home
 from .lock import DEFAULT_TIMEOUT_S, hold
+from .placement import placed
+from .proposals import Draft
 from .quarantine import Quarantined, id_of
 from .reviewed import APPROVED, REJECTED, Decisions, decisions, decisions_in
 from .salt import ensure_salt
@@ -48,7 +50,8 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 class Outcome:
     """What a transaction did. *commit* is ``None`` when no file differs.
 
-    *dropped* counts the texts that the guard holds back and that a person had rejected already.
+    *dropped* counts the texts that the guard holds back and that a person had rejected already; *proposed* are the ids
+    of the proposals that wait now.
     """
 
     commit: str | None = None
@@ -56,6 +59,7 @@ class Outcome:
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     dropped: int = 0
+    proposed: tuple[str, ...] = ()
     findings: tuple[dict[str, Any], ...] = ()
 
 
@@ -84,6 +88,7 @@ class Transaction:
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     trailers: dict[str, list[str]] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
     _ids: set[str] | None = None
 
     def text(self, path: str) -> str:
@@ -120,10 +125,14 @@ class Transaction:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         self.write(path, text + "".join(lines))
 
+    def propose(self, draft: Draft) -> None:
+        """Let *draft* wait for a person on a branch of its own, made when the transaction is committed."""
+        self.drafts.append(draft)
+
     def new_id(self, prefix: str, seed: str) -> str:
-        """An entry id unique over live and archived entries and this transaction; the same for the same seed."""
+        """An entry id that no entry, live, archived or proposed, has; the same for the same seed."""
         if self._ids is None:
-            self._ids = _known_ids(self.home)
+            self._ids = _known_ids(self.home) | proposals.pending_ids(self.home)
         found = new_id(prefix, seed, self._ids)
         self._ids.add(found)
         return found
@@ -186,7 +195,7 @@ def recover(home: Home) -> bool:
         problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
         raise DocumentInvalid(record_path, 0, "bad-redo-record", problem) from error
     paths = [item["path"] for item in record["files"] if item["path"] not in changed_since]
-    commit = _commit(home, paths, record["message"], record["trailers"])
+    commit = _commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))
     _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
     record_path.unlink()
     storage.sync_folder(record_path.parent)
@@ -279,30 +288,48 @@ def _finish(edits: Transaction) -> Outcome:
     moved = {path: _moved_to(path, changed, edits.before) for path in changed}
     after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
-    outcome = Outcome(
-        paths=tuple(sorted(after)),
-        redacted=screening.redacted,
-        quarantined=tuple(screening.held),
-        dropped=screening.dropped,
-        findings=tuple(screening.findings),
-    )
-    if not after:
-        return outcome
     for path, text in after.items():
         _validate(path, edits.before[path], text, RULES)
+    drafts = _screened_drafts(edits, screening, after)
+    outcome = _outcome(screening, after, drafts)
+    if not after and not drafts:
+        return outcome
     history.refuse_unfinished(home.root)
     _keep_edits_by_hand(edits, sorted(after))
-    record = _record(edits, after, outcome)
+    record = {**_record(edits, after, outcome), "proposals": drafts}
     _stage(home, record, after)
     _refuse_changed(home, record)
     _apply(home, record)
     try:
-        commit = _commit(home, outcome.paths, record["message"], record["trailers"])
+        commit = _commit(home, outcome.paths, record["message"], record["trailers"], drafts)
     except HistoryError as error:
         raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
     _audit(home, {**record["audit"], "commit": commit})
     _redo_path(home).unlink()
-    return replace(outcome, commit=commit)
+    return replace(outcome, commit=commit if after else None)
+
+
+def _outcome(screening: Screening, after: Mapping[str, str], drafts: Sequence[Mapping[str, Any]]) -> Outcome:
+    return Outcome(
+        paths=tuple(sorted(after)),
+        redacted=screening.redacted,
+        quarantined=tuple(screening.held),
+        dropped=screening.dropped,
+        proposed=tuple(draft["id"] for draft in drafts),
+        findings=tuple(screening.findings),
+    )
+
+
+def _screened_drafts(edits: Transaction, screening: Screening, after: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The proposals as they may be made, without those whose text is held back."""
+    rows = []
+    for draft in edits.drafts:
+        text = screening.text(draft.path, draft.text, draft.section)
+        if text is not None:
+            base = after.get(draft.path, edits.text(draft.path))
+            _validate(draft.path, base, placed(parse(base), text, section=draft.section).render(), RULES)
+            rows.append({**asdict(draft), "text": text})
+    return rows
 
 
 def _moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
@@ -338,12 +365,19 @@ def _keep_edits_by_hand(edits: Transaction, paths: Sequence[str]) -> None:
         _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
 
 
-def _commit(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
-    """Commit under a mark that stays behind when this process is killed, so that git's locks can be told for ours."""
+def _commit(
+    home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str],
+    drafts: Sequence[Mapping[str, Any]] = (),
+) -> str:  # fmt: skip
+    """Commit *paths*, and each of *drafts* on a branch of its own.
+
+    Under a mark that stays behind when this process is killed, so that git's locks can be told for ours.
+    """
     mark = home.machine / "committing"
     died_at = mark.stat().st_mtime if mark.exists() else None
     storage.stage(mark, b"")
     commit = history.commit_files(home.root, paths, message, trailers, died_at=died_at)
+    proposals.make(home, drafts, died_at=died_at)
     mark.unlink()
     return commit
 

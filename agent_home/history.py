@@ -170,6 +170,8 @@ def commit_files(
     Raises:
         HistoryError: git is absent or refused; the files stay as they are.
     """
+    if not paths:  # git would take everything that is staged
+        return head(root)
     git = _git(root)
     known = [path for path in paths if (root / path).exists() or _run(git, "ls-files", "--", path)]
     if known:  # what is neither on disk nor in the staging area may be staged as removed already

@@ -15,7 +15,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Literal
 
@@ -35,7 +35,6 @@ __all__ = [
     "decisions_in",
     "rejection_digest",
     "statement_digest",
-    "with_decision",
 ]
 
 APPROVED, REJECTED = "ledger/approved.jsonl", "ledger/rejected.jsonl"
@@ -109,16 +108,6 @@ def decisions_in(approved: str, rejected: str) -> Decisions:
         frozenset(digest for row in allowing for digest in row.digests),
         frozenset(digest for row in refusing for digest in row.digests),
     )
-
-
-def with_decision(ledger: str, decision: Decision) -> str:
-    """The ledger's text with one more row; the same text when it has that row's decision already."""
-    if any((row.id, row.digests, row.commit) == (decision.id, decision.digests, decision.commit)
-           for row in _rows(ledger)):  # fmt: skip
-        return ledger
-    values = {name: value for name, value in asdict(decision).items() if value}
-    gap = "" if not ledger or ledger.endswith("\n") else "\n"
-    return f"{ledger}{gap}{json.dumps(values, ensure_ascii=False)}\n"
 
 
 def approval_digests(text: str) -> tuple[str, ...]:

@@ -94,6 +94,15 @@ class Screening:
         screened = "".join(pieces)
         return before if _says_the_same(before, screened) and not _says_the_same(before, after) else screened
 
+    def text(self, path: str, text: str, section: str) -> str | None:
+        """*text* as it may be proposed for *section* of *path*; ``None`` when it is held back."""
+        self._section = section
+        verdict = self._verdict(path, text)
+        if verdict.stored or self._decided.approves(verdict.text):
+            return verdict.text
+        self._hold(path, verdict)
+        return None
+
     def _whole(self, path: str, text: str) -> str:
         verdict = self._verdict(path, text)
         if not verdict.stored:

@@ -3,12 +3,23 @@
 ``DistillError``
 ├── ``NoSuchSession``    no transcript of that name
 ├── ``EmptySession``     a transcript without messages
+├── ``NoSuchProposal``   nothing of that id waits for a person
+├── ``NotAllowed``       whoever asks may not decide
+├── ``NotPlaceable``     a text cannot go where it was meant to stand
 └── ``Contended``        the session kept being closed or appended to by others meanwhile
 """
 
 from __future__ import annotations
 
-__all__ = ["Contended", "DistillError", "EmptySession", "NoSuchSession"]
+__all__ = [
+    "Contended",
+    "DistillError",
+    "EmptySession",
+    "NoSuchProposal",
+    "NoSuchSession",
+    "NotAllowed",
+    "NotPlaceable",
+]
 
 
 class DistillError(Exception):
@@ -32,6 +43,33 @@ class EmptySession(DistillError):
     def __init__(self, session: str, path: str) -> None:
         super().__init__(f"{path} holds no message of session {session!r}; import the conversation again")
         self.session, self.path = session, path
+
+
+class NoSuchProposal(DistillError):
+    """Nothing of that id waits for a person."""
+
+    def __init__(self, waiting_id: str, waiting: int) -> None:
+        super().__init__(f"nothing waits as {waiting_id!r}; `memory review list` names the {waiting} that do")
+        self.waiting_id = waiting_id
+
+
+class NotAllowed(DistillError):
+    """Whoever asks may not decide. Nothing was written."""
+
+    def __init__(self, person: str, problem: str) -> None:
+        super().__init__(f"{person!r} cannot decide this: {problem}; a person does, at a terminal or named with --as")
+        self.person = person
+
+
+class NotPlaceable(DistillError):
+    """A text cannot go where it was meant to stand. Nothing was written."""
+
+    def __init__(self, waiting_id: str, problem: str) -> None:
+        super().__init__(
+            f"{waiting_id} cannot be placed: {problem}; see `memory review show {waiting_id}`, and reject it or write "
+            "by hand what you want to keep"
+        )
+        self.waiting_id = waiting_id
 
 
 class Contended(DistillError):

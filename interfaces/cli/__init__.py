@@ -21,6 +21,7 @@ COMMANDS = {
     "reindex": "interfaces.cli.index:reindex",
     "index": "interfaces.cli.index:index",
     "eval": "interfaces.cli.eval:eval_",
+    "review": "interfaces.cli.review:review",
     "cite": "interfaces.cli.cite:cite",
     "archive": "interfaces.cli.archive:archive",
     "restore": "interfaces.cli.restore:restore",

@@ -1,0 +1,152 @@
+"""Proposed memory: texts that wait as commits on branches of the home, one for each, until a person decides.
+
+The branch ``proposals/KD-7F3A`` is one commit on top of what was checked out when it was made: the file with the one
+text in it, and in the trailers where it comes from. Nothing here touches the work tree or the staging area, so a
+person's work is not disturbed, and a branch can be looked at, pushed or deleted like any other.
+
+A proposal is part of the transaction that makes it (:meth:`agent_home.gateway.Transaction.propose`): screened and
+validated like a write, written down in the redo record, and made after that transaction's commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import history
+from .document import Document, parse
+from .entry import ENTRY_ID
+from .history import Apart
+from .home import Home
+from .placement import as_entry, placed
+
+__all__ = ["FOLDER", "Draft", "Proposal", "branch_of", "make", "pending_ids", "rewrite", "waiting", "withdraw"]
+
+FOLDER = "proposals/"
+_TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
+_FORMAT = "%(refname:lstrip=2)%1f%(objectname)%1f%(parent)%1f%(committerdate:iso-strict)%1f%(contents)%1e"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A proposal in the making: *text* for *section* of *path*. The id is an entry's own where the text is an entry.
+
+    *trailers* say who proposes it and on what grounds: Session, Evidence, Actor, Source, Risk.
+    """
+
+    id: str
+    path: str
+    section: str
+    text: str
+    message: str
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A proposal as it stands on its branch. *parent* is the commit that it was made on."""
+
+    id: str
+    path: str
+    section: str
+    text: str
+    commit: str
+    parent: str
+    ts: str
+    subject: str
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+def branch_of(proposal_id: str) -> str:
+    return FOLDER + proposal_id
+
+
+def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None = None) -> None:
+    """Commit the drafts that *rows* spell, each on its branch on top of HEAD; one that has its branch is left alone.
+
+    Call with the lock held.
+    """
+    there = pending_ids(home)
+    drafts = [draft for draft in (Draft(**row) for row in rows) if draft.id not in there]
+    if drafts:
+        parent = history.head(home.root)
+        bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
+                         strict=True))  # fmt: skip
+        commits = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
+        history.commit_apart(home.root, commits, died_at=died_at)
+
+
+def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
+    """Put *text* in the place of what *proposal* proposes, with these further trailers. Call with the lock held."""
+    (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
+    kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries"}}
+    draft = Draft(
+        id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
+        trailers={**kept, **trailers},
+    )  # fmt: skip
+    history.commit_apart(home.root, [_apart(draft, proposal.parent, parse(base))])
+
+
+def withdraw(home: Home, proposal_id: str) -> None:
+    """Take the proposal's branch away; one that is not there is no error. Call with the lock held."""
+    history.drop_branch(home.root, branch_of(proposal_id))
+
+
+def pending_ids(home: Home) -> set[str]:
+    """The ids of all proposals, decided about or not."""
+    output = history.ask(home.root, "for-each-ref", "--format=%(refname:lstrip=3)", f"refs/heads/{FOLDER}")
+    return set(output.split())
+
+
+def waiting(home: Home) -> list[Proposal]:
+    """The proposals, by the time they were made. A branch of another kind under that name is passed over."""
+    output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", f"refs/heads/{FOLDER}")
+    rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
+    read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
+    read = [(row, trailers) for row, trailers in read if trailers.get("Place")]
+    names = [(row[place], _place(trailers)[0]) for row, trailers in read for place in (1, 2)]
+    texts = history.texts_at(home.root, names)
+    found = []
+    for number, (row, trailers) in enumerate(read):
+        path, section = _place(trailers)
+        proposal_id = row[0].removeprefix(FOLDER)
+        text = _proposed(proposal_id, parse(texts[2 * number]), parse(texts[2 * number + 1]))
+        found.append(
+            Proposal(
+                id=proposal_id, path=path, section=section, text=text, commit=row[1], parent=row[2], ts=row[3],
+                subject=row[4].split("\n", 1)[0], trailers=trailers,
+            )
+        )  # fmt: skip
+    return sorted((proposal for proposal in found if proposal.text), key=lambda item: (item.ts, item.id))
+
+
+def _apart(draft: Draft, parent: str, base: Document) -> Apart:
+    entry = as_entry(draft.text)
+    trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
+    text = placed(base, draft.text, section=draft.section).render()
+    return Apart(
+        branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
+    )
+
+
+def _proposed(proposal_id: str, document: Document, base: Document) -> str:
+    """What the branch adds: the entry of that id, else the blocks that *base* does not have."""
+    entry = document.entry(proposal_id) if ENTRY_ID.fullmatch(proposal_id) else None
+    if entry is not None:
+        return entry.render()
+    known = {block.raw for block in base.blocks}
+    return "".join(block.raw for block in document.blocks if block.raw not in known)
+
+
+def _trailers(message: str) -> dict[str, str]:
+    """The trailers of a commit message: the lines of its last paragraph, unless that is its first."""
+    paragraphs = message.strip().split("\n\n")
+    lines = paragraphs[-1].splitlines() if len(paragraphs) > 1 else []
+    return {match["name"]: match["value"] for line in lines if (match := _TRAILER.fullmatch(line))}
+
+
+def _place(trailers: Mapping[str, str]) -> tuple[str, str]:
+    path, _, section = trailers["Place"].partition("#")
+    return path, section
