@@ -144,7 +144,7 @@ def _answers(
     sources: dict[int, str],
 ) -> list[tuple[str, dict[str, float]]]:
     parsed = question(asked.query)
-    late = begin_vectors(home.index, asked.query, embedder, Scope(), _BASE.nearest)
+    late = begin_vectors(home.index, asked.query, embedder, Scope(), _BASE, _BASE.nearest)
     words = look_for_words(conn, parsed, Scope(), _BASE.candidates, _BASE, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
     sheets = open_sheets(conn, candidates(words, vectors, _BASE.candidates))

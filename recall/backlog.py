@@ -14,6 +14,7 @@ import numpy as np
 from . import index, schema
 from .embedding import Embedder
 from .errors import IndexStale
+from .vectors import Vectors, centre, refresh_windows, store_vectors
 from .words import Work
 
 __all__ = ["embed_pending", "make_windows", "require_model", "staleness"]
@@ -29,7 +30,7 @@ def embed_pending(conn: apsw.Connection, work: Work, embedder: Embedder, limit: 
         good, vectors, problem = _vectors(embedder, rows)
         if good:
             with schema.transaction(conn):
-                index.store_vectors(conn, good, vectors, work.settings.neighbours)
+                store_vectors(conn, good, vectors, work.settings.neighbours)
         work.embedded += len(good)
         work.progress("vectors", min(at + step, len(ids)), len(ids))
         if problem:
@@ -39,7 +40,7 @@ def embed_pending(conn: apsw.Connection, work: Work, embedder: Embedder, limit: 
 
 
 def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
-    """Make the vector tables for *embedder*'s model, or see that they are its own.
+    """Record that the vectors are *embedder*'s model's, or see that they are.
 
     Raises:
         IndexStale: they are another model's.
@@ -47,7 +48,7 @@ def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
     recorded = schema.meta(conn)
     if "model" not in recorded:
         with schema.transaction(conn):
-            schema.create_vectors(conn, embedder.name, embedder.fingerprint, embedder.dimension)
+            schema.describe_vectors(conn, embedder.name, embedder.fingerprint, embedder.dimension)
     elif error := staleness(recorded, embedder):
         raise error
 
@@ -61,7 +62,7 @@ def staleness(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | N
     return IndexStale(*(f"{name} ({size} dimensions, {metric})" for name, size, metric in (found, wanted)))
 
 
-def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], index.Vectors, str]:
+def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], Vectors, str]:
     """The ``(id, layer)`` that could be embedded, their vectors, and what was wrong with the others.
 
     After a failure each text is tried alone, so that one bad text does not hold up its batch.
@@ -80,9 +81,12 @@ def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list
 
 
 def make_windows(conn: apsw.Connection, work: Work) -> None:
+    """Make the windows that are due, and the codes anew when there are many more vectors than when they were made."""
     if "model" not in schema.meta(conn):
         return
     made = 1
     while made:
         with schema.transaction(conn):
-            made = index.refresh_windows(conn, work.settings.neighbours)
+            made = refresh_windows(conn, work.settings.neighbours)
+    with schema.transaction(conn):
+        centre(conn)

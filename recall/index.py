@@ -1,4 +1,4 @@
-"""The rows of the index: passages with their postings and vectors, written and read as one.
+"""The rows of the index: passages with their postings, sheets and groups, written and read as one.
 
 Owns the statements that keep the tables in step with each other. Every function that writes runs inside the caller's
 transaction. Which files are read, and when, is ``recall.sync``'s business; asking questions is ``recall.search``'s.
@@ -8,42 +8,34 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
-import numpy as np
-import numpy.typing as npt
 
 from . import schema
 from .passage import LAYERS, Cut, Passage
 from .sheet import drawn, store_sheets
 from .stems import Stemmer
 from .terms import index_text
+from .vectors import flag_windows, remove_vectors
 
 __all__ = [
     "LAYER_CODES",
     "Changes",
     "Stamp",
-    "Vectors",
     "count_pending",
     "group_text",
     "pending_ids",
     "pending_meanings",
     "put_file",
-    "refresh_windows",
     "remove_file",
     "stamps",
-    "store_vectors",
-    "window",
 ]
 
-Vectors = npt.NDArray[np.float32]
 LAYER_CODES = {layer: code for code, layer in enumerate(LAYERS)}
 _SESSIONS = LAYER_CODES["sessions"]
-#: Turns whose windows are made in one go: bounds memory and the time a write lock is held.
-_WINDOW_BATCH = 1000
 _COLUMNS = (
     "ordinal", "part", "source", "session", "message", "role", "name", "ts",
     "heading", "text", "meaning", "content_digest", "meaning_digest",
@@ -128,7 +120,7 @@ def put_file(
             conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
     if layer == "sessions":
         moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
-        _flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
+        flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
     _put_sheets(conn, file, cut.passages)
     before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
     both = len(before & after)
@@ -183,54 +175,6 @@ def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[in
             (json.dumps(list(ids)),),
         )
     )
-
-
-def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
-    """Give the passages ``(id, layer)`` their *vectors*, row by row; the windows that they are in become due."""
-    pairs = zip(rows, vectors, strict=True)
-    conn.executemany(
-        "INSERT INTO vectors(passage, layer, embedding) VALUES(?, ?, ?)",
-        ((ident, layer, vector.tobytes()) for (ident, layer), vector in pairs),
-    )
-    conn.executemany("UPDATE passages SET embedded = 1 WHERE id = ?", ((ident,) for ident, _ in rows))
-    places: dict[int, list[int]] = defaultdict(list)
-    turns = json.dumps([ident for ident, layer in rows if layer == _SESSIONS])
-    in_turns = "SELECT file, ordinal FROM passages WHERE id IN (SELECT value FROM json_each(?))"
-    for file, ordinal in schema.rows(conn, in_turns, (turns,)):
-        places[file].append(ordinal)
-    for file, ordinals in places.items():
-        _flag_windows(conn, file, ordinals, reach)
-
-
-def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
-    """Make at most *limit* of the windows that are due; the number made."""
-    due: dict[int, list[int]] = defaultdict(list)
-    waiting = "SELECT file, ordinal FROM passages WHERE windowed = 0 AND embedded = 1 ORDER BY file, ordinal LIMIT ?"
-    for file, ordinal in schema.rows(conn, waiting, (limit,)):
-        due[file].append(ordinal)
-    made = []
-    for file, ordinals in due.items():
-        vectors = _file_vectors(conn, file, min(ordinals) - reach, max(ordinals) + reach)
-        for ordinal in ordinals:
-            ident, _ = vectors[ordinal]
-            near = {at - ordinal: vectors[at][1] for at in range(ordinal - reach, ordinal + reach + 1) if at in vectors}
-            made.append((ident, window(near)))
-    conn.executemany("DELETE FROM windows WHERE passage = ?", ((ident,) for ident, _ in made))
-    conn.executemany(
-        "INSERT INTO windows(passage, layer, embedding) VALUES(?, ?, ?)",
-        ((ident, _SESSIONS, vector.tobytes()) for ident, vector in made),
-    )
-    conn.executemany("UPDATE passages SET windowed = 1 WHERE id = ?", ((ident,) for ident, _ in made))
-    return len(made)
-
-
-def window(near: dict[int, Vectors]) -> Vectors:
-    """The vector of a turn with its neighbours, by distance from it: each step away halves the weight."""
-    total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
-    for distance in sorted(near):
-        total += near[distance] * 0.5 ** abs(distance)
-    length = float(np.linalg.norm(total))
-    return (total / length if length else total).astype(np.float32)
 
 
 def _matched(
@@ -292,41 +236,4 @@ def _delete(conn: apsw.Connection, ids: Sequence[int]) -> None:
     tables = ["pages", "passages"]
     for statement in (f"DELETE FROM {table} WHERE {'rowid' if table == 'pages' else 'id'} = ?" for table in tables):  # noqa: S608
         conn.executemany(statement, rows)
-    if rows and _has_vectors(conn):
-        for table in ("vectors", "windows"):
-            conn.executemany(f"DELETE FROM {table} WHERE passage = ?", rows)  # noqa: S608 - constants
-
-
-def _has_vectors(conn: apsw.Connection) -> bool:
-    return bool(conn.execute("SELECT 1 FROM sqlite_schema WHERE name = 'vectors'").fetchall())
-
-
-def _flag_windows(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
-    """The windows around *ordinals* are due again; ``None`` means all of the file."""
-    if ordinals is None:
-        conn.execute("UPDATE passages SET windowed = 0 WHERE file = ?", (file,))
-        return
-    conn.executemany(
-        "UPDATE passages SET windowed = 0 WHERE file = ? AND ordinal BETWEEN ? AND ?",
-        ((file, first - reach, last + reach) for first, last in _runs(ordinals)),
-    )
-
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of successive numbers."""
-    ordered = sorted(numbers)
-    start = 0
-    for at in range(1, len(ordered) + 1):
-        if at == len(ordered) or ordered[at] > ordered[at - 1] + 1:
-            yield ordered[start], ordered[at - 1]
-            start = at
-
-
-def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> dict[int, tuple[int, Vectors]]:
-    """``ordinal -> (id, vector)`` of the embedded passages of a file between two ordinals."""
-    rows = conn.execute(
-        "SELECT p.ordinal, p.id, v.embedding FROM passages p JOIN vectors v ON v.passage = p.id "
-        "WHERE p.file = ? AND p.ordinal BETWEEN ? AND ? AND p.embedded = 1",
-        (file, first, last),
-    )
-    return {ordinal: (ident, np.frombuffer(blob, dtype=np.float32)) for ordinal, ident, blob in rows}
+    remove_vectors(conn, ids)

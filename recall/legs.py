@@ -6,30 +6,33 @@ say which passages are worth looking at, and hand over the numbers that ranking 
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
+import numpy as np
 
 from . import schema
 from .backlog import staleness
+from .codes import Kind, code_of, loaded, middle
 from .embedding import Embedder, NoEmbedder
-from .index import LAYER_CODES
 from .ranking import Nearest, Term
 from .settings import RecallSettings
 from .stems import Stemmer, code
 from .terms import Question
+from .vectors import cosines
 
 __all__ = ["Late", "Scope", "Vectors", "Words", "begin_vectors", "look_for_words", "since"]
 
-_SESSIONS = LAYER_CODES["sessions"]
-#: vec0 refuses more.
-_MOST_NEAREST = 4096
+#: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
+_ONE_MORE_COMPARED = 500
 #: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
 _EMBEDDED_CHARS = 8_000
 #: Words of the index that one prefix stands for; a single character can begin thousands.
@@ -82,10 +85,12 @@ def look_for_words(
         return Words(problem=_late("lexical", deadline_ms))
     conn.set_progress_handler(lambda: since(start) > deadline_ms, 1000)
     try:
-        passages = dict(conn.execute(sql, (asked.match, *values, limit)))
+        terms, leg.mean_words = _weighed(conn, asked)
+        leg.terms = tuple(found.term for found in terms)
+        match = _telling(terms, settings.postings) or asked.match
+        passages = dict(conn.execute(sql, (match, *values, limit)))
         groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
-        leg.groups = dict(conn.execute(groups, (asked.match, settings.groups)))
-        leg.terms, leg.mean_words = _weighed(conn, asked)
+        leg.groups = dict(conn.execute(groups, (match, settings.groups)))
         leg.passages = passages
     except apsw.InterruptError:
         leg = Words(problem=_late("lexical", deadline_ms))
@@ -93,6 +98,21 @@ def look_for_words(
         conn.set_progress_handler(None)
     leg.ms = since(start)
     return leg
+
+
+def _telling(terms: Sequence[_Found], postings: int) -> str:
+    """The rarest of the question's *terms*, as many as *postings* rows have together, but one at least.
+
+    Ranking counts all of them; only where to look is decided by those that tell passages apart. A word that every
+    tenth of a million passages has would be read a hundred thousand times to say next to nothing.
+    """
+    chosen: list[str] = []
+    for found in sorted(terms, key=lambda found: found.rows):
+        postings -= found.rows
+        if chosen and postings < 0:
+            break
+        chosen.append(found.expression)
+    return " OR ".join(chosen)
 
 
 _JOIN = "JOIN passages p ON p.id = pages.rowid"
@@ -108,33 +128,62 @@ def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
     return where, tuple(values)
 
 
-def _weighed(conn: apsw.Connection, asked: Question) -> tuple[tuple[Term, ...], float]:
+def _weighed(conn: apsw.Connection, asked: Question) -> tuple[list[_Found], float]:
     """The terms with the codes of their spellings and how rare they are; the mean length of a passage."""
     ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
     stemmer = Stemmer(conn)
     terms = []
     for spellings in asked.spellings:
-        found = [entry for spelling in spellings for entry in _entries(conn, stemmer, spelling)]
-        if not found:
+        entries = {entry.codes: entry for spelling in spellings for entry in _entries(conn, stemmer, spelling)}
+        if not entries:
             continue
-        codes = tuple(dict.fromkeys(entry[0] for entry in found))
-        having = min(sum(dict(found).values()), passages)
+        having = min(sum(entry.having for entry in entries.values()), passages)
         rarity = math.log(1 + (passages - having + 0.5) / (having + 0.5))
-        terms.append(Term(spellings=codes, passages=having, rarity=rarity))
-    return tuple(terms), words / max(passages, 1)
+        rows = sum(entry.having + entry.headed for entry in entries.values())
+        term = Term(spellings=tuple(entries), passages=having, rarity=rarity)
+        terms.append(_Found(" OR ".join(spellings), term, rows))
+    return terms, words / max(passages, 1)
 
 
-def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[tuple[tuple[int, ...], int]]:
-    """The codes of an expression's words in order, and how many passages have them; a prefix gives several."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A term of the question: as FTS5 reads it, as ranking does, and how many rows it makes FTS5 read."""
+
+    expression: str
+    term: Term
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An expression's words in order, and how many passages have them in their text and in their heading."""
+
+    codes: tuple[int, ...]
+    having: int
+    headed: int
+
+
+def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[_Entry]:
+    """What the index has of an expression; a prefix gives several entries."""
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
     if expression.endswith("*"):
         begun = "".join(stemmer.stems(expression[1:-2]))
-        sql = "SELECT term, doc FROM pages_words WHERE term >= ? AND term < ? AND col = 'body' LIMIT ?"
-        rows = schema.rows(conn, sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else []
-        return [((code(term),), having) for term, having in rows]
+        sql = "SELECT term, col, doc FROM pages_words WHERE term >= ? AND term < ? LIMIT ?"
+        for term, column, having in conn.execute(sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else ():
+            counts[term][column] = having
+        return [
+            _Entry((code(term),), having["body"], having.get("heading", 0))
+            for term, having in counts.items()
+            if "body" in having
+        ]
     stems = stemmer.stems(expression[1:-1])
-    sql = "SELECT doc FROM pages_words WHERE term = ? AND col = 'body'"
-    having = [rows[0][0] if (rows := schema.rows(conn, sql, (stem,))) else 0 for stem in stems]
-    return [(tuple(code(stem) for stem in stems), min(having))] if stems else []
+    for stem in stems:
+        sql = "SELECT col, doc FROM pages_words WHERE term = ?"
+        counts[stem] = dict(conn.execute(sql, (stem,)))
+    if not stems:
+        return []
+    body, heading = (min(counts[stem].get(column, 0) for stem in stems) for column in ("body", "heading"))
+    return [_Entry(tuple(code(stem) for stem in stems), body, heading)]
 
 
 class Late:
@@ -162,7 +211,9 @@ class Late:
         self._done.set()
 
 
-def begin_vectors(path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int) -> Late:
+def begin_vectors(
+    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, settings: RecallSettings, limit: int
+) -> Late:
     """Look for the *limit* nearest vectors in the background."""
 
     def look() -> Vectors:
@@ -176,45 +227,52 @@ def begin_vectors(path: Path, query: str, embedder: Embedder | NoEmbedder | None
         if conn is None:
             return Vectors()
         try:
-            return _near(conn, query, embedder, scope, limit)
+            conn.execute("BEGIN")  # codes and vectors of one state
+            return _near(conn, path, query, embedder, scope, settings, limit)
         finally:
             conn.close()
 
     return Late(look)
 
 
-def _near(conn: apsw.Connection, query: str, embedder: Embedder, scope: Scope, limit: int) -> Vectors:
-    """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine."""
+def _near(
+    conn: apsw.Connection,
+    path: Path,
+    query: str,
+    embedder: Embedder,
+    scope: Scope,
+    settings: RecallSettings,
+    limit: int,
+) -> Vectors:
+    """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine.
+
+    A first look at the codes says which are worth comparing; those are compared exactly.
+    """
     recorded = schema.meta(conn)
     if "model" not in recorded:
         return Vectors(problem="no passage has a vector yet, words only; run `memory sync`")
     if (problem := staleness(recorded, embedder)) is not None:
         return Vectors(problem=f"{problem}; words only until then")
-    text = query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8")
-    vector = embedder.embed_query(text).tobytes()
-    where, values = _vector_filter(scope)
-    found: dict[str, dict[int, float]] = {"vectors": {}, "windows": {}}
-    turns_wanted = scope.layers is None or _SESSIONS in scope.layers  # nothing else has neighbours
-    for table in ("vectors", *(("windows",) if turns_wanted else ())):
-        sql = f"SELECT passage, 1.0 - distance FROM {table} WHERE embedding MATCH ? AND k = ? {where}"  # noqa: S608
-        found[table] = dict(conn.execute(sql, (vector, min(limit, _MOST_NEAREST), *values)))
+    vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
+    codes = loaded(conn, path, embedder.dimension)
+    (code,) = code_of(vector[None, :], middle(recorded))
+    among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
+    compared = max(limit, settings.compared + len(codes.ids) // _ONE_MORE_COMPARED)
+    kinds: tuple[Kind, ...] = ("vector", "window")
+    looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
+    places = np.union1d(looked["vector"], looked["window"])
+    rows = list(cosines(conn, vector, codes.ids[places].tolist()))
+    passages = _best({ident: cosine for ident, cosine, _ in rows}, limit)
+    windows = _best({ident: cosine for ident, _, cosine in rows if cosine is not None}, limit)
+    file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))
     files: dict[int, float] = {}
-    for passage, file in schema.rows(conn, _SELECT_FILES, (json.dumps(list(found["vectors"])),)):
-        files[file] = max(files.get(file, -1.0), found["vectors"][passage])
-    return Vectors(nearest=Nearest(passages=found["vectors"], windows=found["windows"], files=files))
+    for ident, cosine in passages.items():
+        files[file_of[ident]] = max(files.get(file_of[ident], -1.0), cosine)
+    return Vectors(nearest=Nearest(passages=passages, windows=windows, files=files))
 
 
-_SELECT_FILES = "SELECT id, file FROM passages WHERE id IN (SELECT value FROM json_each(?))"
-
-
-def _vector_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
-    where, values = "", []
-    if scope.layers is not None:
-        where += f" AND layer IN ({', '.join(map(str, scope.layers))})"
-    if scope.files is not None:
-        where += " AND passage IN (SELECT p.id FROM passages p JOIN json_each(?) readable ON readable.value = p.file)"
-        values.append(scope.files)
-    return where, tuple(values)
+def _best(scores: Mapping[int, float], limit: int) -> dict[int, float]:
+    return dict(heapq.nsmallest(limit, scores.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _late(name: str, deadline_ms: float) -> str:

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import apsw
-import numpy as np
 
 from agent_home.home import Home
 
-from . import index, schema
+from . import schema
 from .backlog import staleness
 from .embedding import Embedder
+from .vectors import put_vectors
 from .words import Work, index_words
 
 __all__ = ["rebuild"]
@@ -62,27 +62,24 @@ def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None, w
         recorded = schema.meta(source)
         if "model" not in recorded or (embedder is not None and staleness(recorded, embedder)):
             return
-        rows, vectors = _reusable(conn, source, int(recorded["dimension"]))
+        rows, vectors = _reusable(conn, source)
     except schema.DAMAGE:
         return
     finally:
         source.close()
     with schema.transaction(conn):
-        schema.create_vectors(conn, recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
-        index.store_vectors(conn, rows, vectors, work.settings.neighbours)
+        schema.describe_vectors(conn, recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
+        put_vectors(conn, rows, vectors, work.settings.neighbours)
 
 
-def _reusable(
-    conn: apsw.Connection, source: apsw.Connection, dimension: int
-) -> tuple[list[tuple[int, int]], index.Vectors]:
-    """``(id, layer)`` of passages of *conn* and the vectors that *source* has for the same texts."""
+def _reusable(conn: apsw.Connection, source: apsw.Connection) -> tuple[list[tuple[int, int]], list[bytes]]:
+    """``(id, layer)`` of passages of *conn* and what *source* has stored for the same texts."""
     digests = dict(source.execute("SELECT id, meaning_digest FROM passages WHERE embedded = 1"))
-    stored = source.execute("SELECT passage, embedding FROM vectors")
+    stored = source.execute("SELECT passage, vector FROM embeddings")
     blobs = {digests[passage]: blob for passage, blob in stored if passage in digests}
     wanted = conn.execute("SELECT id, layer, meaning_digest FROM passages")
     found = [((passage, layer), blobs[digest]) for passage, layer, digest in wanted if digest in blobs]
-    vectors = np.frombuffer(b"".join(blob for _, blob in found), np.float32).reshape(-1, dimension)
-    return [row for row, _ in found], vectors
+    return [row for row, _ in found], [blob for _, blob in found]
 
 
 def _remove(path: Path) -> None:

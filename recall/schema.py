@@ -26,7 +26,7 @@ __all__ = [
     "METRIC",
     "Damaged",
     "connect",
-    "create_vectors",
+    "describe_vectors",
     "meta",
     "migrate",
     "open_reader",
@@ -41,7 +41,7 @@ __all__ = [
 
 #: "agho" in the file's header: tells our index from any other SQLite file.
 APPLICATION_ID = 0x6167686F
-#: Said to vec0, whose own default is L2.
+#: How vectors are compared: recorded, so that an index compared otherwise is not taken for this one.
 METRIC = "cosine"
 #: How long a statement waits for another process's lock; our own transactions take a tenth of a second.
 BUSY_TIMEOUT_MS = 10_000
@@ -124,7 +124,17 @@ CREATE TABLE sheets(
     UNIQUE(file, number)
 );
 """
-MIGRATIONS = (_FIRST, _SHEETS)
+# Vectors moved from vec0 tables, whose every way to find some of them is a scan of all, to rows with codes. They are
+# made anew: how they are stored has changed as well.
+_CODES = """
+DROP TABLE IF EXISTS vectors;
+DROP TABLE IF EXISTS windows;
+DELETE FROM meta WHERE key IN ('model', 'fingerprint', 'dimension', 'metric');
+UPDATE passages SET embedded = 0 WHERE embedded = 1;
+CREATE TABLE embeddings(passage INTEGER PRIMARY KEY, vector BLOB NOT NULL, window BLOB);
+CREATE TABLE codes(chunk INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots BLOB NOT NULL);
+"""
+MIGRATIONS = (_FIRST, _SHEETS, _CODES)
 
 
 class Damaged(Exception):
@@ -247,7 +257,8 @@ def value(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> 
 
 
 def meta(conn: apsw.Connection) -> dict[str, str]:
-    """What the index says of itself: ``terms``, ``cut``, ``model``, ``fingerprint``, ``dimension``, ``metric``."""
+    """What the index says of itself: ``terms``, ``cut``, ``model``, ``fingerprint``, ``dimension``, ``metric``,
+    ``middle``."""
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
 
 
@@ -257,16 +268,8 @@ def set_meta(conn: apsw.Connection, values: Mapping[str, object]) -> None:
     conn.executemany("INSERT INTO meta VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", rows)
 
 
-def create_vectors(conn: apsw.Connection, model: str, fingerprint: str, dimension: int) -> None:
-    """Make the vector tables and record whose vectors they hold. Inside a transaction.
-
-    ``vectors`` has one row for each embedded passage, ``windows`` one for each turn together with its neighbours.
-    """
-    for table in ("vectors", "windows"):
-        conn.execute(
-            f"CREATE VIRTUAL TABLE {table} USING vec0(passage INTEGER PRIMARY KEY, layer INTEGER, "
-            f"embedding float[{dimension:d}] distance_metric={METRIC})"
-        )
+def describe_vectors(conn: apsw.Connection, model: str, fingerprint: str, dimension: int) -> None:
+    """Record whose vectors the index holds from now on. Inside a transaction."""
     set_meta(conn, {"model": model, "fingerprint": fingerprint, "dimension": dimension, "metric": METRIC})
 
 

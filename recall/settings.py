@@ -64,6 +64,10 @@ class RecallSettings:
     candidates: int = 100
     #: Nearest vectors that are asked for; all others count like the last of these.
     nearest: int = 300
+    #: Vectors that are compared exactly after a first look at all of them, and one more for every 500 in the index.
+    compared: int = 1000
+    #: Passages in which the words that decide where to look may stand together: the rarest words are taken first.
+    postings: int = 20_000
     #: Files whose words are scored as a whole; the others get no such bonus.
     groups: int = 500
     #: Terms of a question that are looked up; a pasted page has no more to say in its rest.
@@ -84,7 +88,16 @@ class RecallSettings:
     max_file_bytes: int = 50_000_000
 
     def __post_init__(self) -> None:
-        for name in ("passage_tokens", "candidates", "nearest", "groups", "question_terms", "embedding_batch"):
+        for name in (
+            "passage_tokens",
+            "candidates",
+            "nearest",
+            "compared",
+            "postings",
+            "groups",
+            "question_terms",
+            "embedding_batch",
+        ):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, wanted at least 1")
         for name in ("neighbours", "context_reach", "fresh_embeddings"):

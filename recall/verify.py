@@ -19,19 +19,21 @@ import numpy as np
 from agent_home.home import Home
 
 from . import index, schema
+from .codes import CHUNK, code_of, middle, slots_of
 from .passage import Passage, cut, cut_signature, layer_of
 from .scan import scan
 from .settings import RecallSettings
 from .sheet import drawn
 from .stems import Stemmer
 from .terms import TOKENIZER, VERSION, index_text
+from .vectors import Vectors, dequantised, quantised, window
 
 __all__ = ["Verification", "verify"]
 
 #: More differences than that say nothing new.
 _MOST = 50
-#: Largest difference of a window's coordinates: it is summed from the stored float32 vectors.
-_TOLERANCE = 1e-5
+#: Largest difference of a window's coordinates of 127: another machine may add and round otherwise.
+_TOLERANCE = 1
 _COLUMNS = (
     "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "meaning",
     "content_digest", "meaning_digest",
@@ -177,19 +179,21 @@ def _postings(conn: apsw.Connection, table: str) -> Generator[tuple[Any, ...], N
 
 def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterator[str]:
     embedded = {row[0] for row in conn.execute("SELECT id FROM passages WHERE embedded = 1")}
-    vectors: dict[int, index.Vectors] = {}
-    for passage, blob in schema.rows(conn, "SELECT passage, embedding FROM vectors"):
-        vectors[passage] = np.frombuffer(blob, np.float32)
-        if len(blob) != 4 * dimension:
-            yield f"the vector of passage {passage} has {len(blob) // 4} dimensions, wanted {dimension}"
-    if vectors.keys() != embedded:
-        lost, extra = len(embedded - vectors.keys()), len(vectors.keys() - embedded)
+    stored = dict(schema.rows(conn, "SELECT passage, vector FROM embeddings"))
+    if stored.keys() != embedded:
+        lost, extra = len(embedded - stored.keys()), len(stored.keys() - embedded)
         yield f"{lost} passages lack their vector and {extra} vectors lack their passage; run `memory reindex`"
+    for passage, blob in list(stored.items()):
+        if len(blob) != dimension:
+            yield f"the vector of passage {passage} has {len(blob)} dimensions, wanted {dimension}"
+            return
+    vectors = dict(zip(stored, dequantised(list(stored.values()), dimension), strict=True))
     yield from _windows_differ(conn, vectors, reach)
+    yield from _codes_differ(conn, dimension)
 
 
-def _windows_differ(conn: apsw.Connection, vectors: dict[int, index.Vectors], reach: int) -> Iterator[str]:
-    windows = dict(schema.rows(conn, "SELECT passage, embedding FROM windows"))
+def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: int) -> Iterator[str]:
+    windows = dict(schema.rows(conn, "SELECT passage, window FROM embeddings WHERE window IS NOT NULL"))
     select = "SELECT file, ordinal, id, windowed FROM passages WHERE layer = ? ORDER BY file, ordinal"
     turns = schema.rows(conn, select, (index.LAYER_CODES["sessions"],))
     strays = windows.keys() - {turn[2] for turn in turns}
@@ -205,8 +209,34 @@ def _windows_differ(conn: apsw.Connection, vectors: dict[int, index.Vectors], re
                 for at in range(ordinal - reach, ordinal + reach + 1)
                 if at in places and places[at][0] in vectors
             }
-            stored = np.frombuffer(windows.get(passage, b""), np.float32)
-            wanted = index.window(near)
-            if stored.shape != wanted.shape or float(np.abs(stored - wanted).max()) > _TOLERANCE:
+            wanted = quantised(window(near)[None, :])[0].astype(np.int64)
+            stored = np.frombuffer(windows.get(passage, b""), np.int8)
+            if stored.shape != wanted.shape or int(np.abs(stored - wanted).max()) > _TOLERANCE:
                 yield f"the window of passage {passage} of file {file} is not made of its turns; run `memory reindex`"
                 return
+
+
+def _codes_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
+    """Compare the stored codes with codes made anew from the stored vectors."""
+    around = middle(schema.meta(conn))
+    chunks = {chunk: slots_of(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")}
+    select = """SELECT e.passage, p.file, p.layer, e.vector, e.window FROM embeddings e
+    JOIN passages p ON p.id = e.passage ORDER BY e.passage"""
+    rows = schema.rows(conn, select)
+    held = sum(int(np.count_nonzero(slots["has"])) for slots in chunks.values())
+    if held != len(rows):
+        yield f"there are {held} codes for {len(rows)} vectors; run `memory reindex`"
+    for chunk, group in itertools.groupby(rows, key=lambda row: row[0] // CHUNK):
+        found = list(group)
+        wanted = np.zeros(CHUNK, slots_of(b"", dimension).dtype)
+        which = np.array([row[0] % CHUNK for row in found])
+        wanted["file"][which] = [row[1] for row in found]
+        wanted["layer"][which] = [row[2] for row in found]
+        wanted["has"][which] = [1 + 2 * (row[4] is not None) for row in found]
+        wanted["vector"][which] = code_of(dequantised([row[3] for row in found], dimension), around)
+        windowed = [row for row in found if row[4] is not None]
+        if windowed:
+            codes = code_of(dequantised([row[4] for row in windowed], dimension), around)
+            wanted["window"][[row[0] % CHUNK for row in windowed]] = codes
+        if chunk not in chunks or not np.array_equal(chunks[chunk], wanted):
+            yield f"the codes of passages {chunk * CHUNK} and up are not those of their vectors; run `memory reindex`"

@@ -335,35 +335,34 @@ def test_progress_counts_to_the_end(home: Home, say: Say, settings: RecallSettin
 def test_an_index_of_the_first_version_is_built_anew_and_says_so(
     home: Home, settings: RecallSettings, say: Say, update: Update, sources: Sources, embedder: HashingEmbedder
 ) -> None:
-    """Its rows lack what ranking needs; its vectors are as good as ever."""
+    """Its rows lack what ranking needs, and its vectors are stored in another way."""
     say("s1", "the falcon nests", "in the old tower")
-    update()
-    vectors = schema.connect(home.index)
-    kept = schema.rows(vectors, "SELECT passage, layer, embedding FROM vectors")
-    meaning = dict(schema.rows(vectors, "SELECT id, meaning_digest FROM passages"))
-    vectors.close()
-    home.index.unlink()
+    home.machine.mkdir(exist_ok=True)
     old = schema.connect(home.index)
     old.execute("PRAGMA journal_mode = WAL")
     old.execute(schema.MIGRATIONS[0])
     old.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}; PRAGMA user_version = 1")
     with schema.transaction(old):
         schema.set_meta(old, {"terms": "1", "cut": "1:180:2:400"})
-        schema.create_vectors(old, embedder.name, embedder.fingerprint, embedder.dimension)
+        schema.describe_vectors(old, embedder.name, embedder.fingerprint, embedder.dimension)
         old.execute("INSERT INTO files VALUES(1, 'sessions/2026/11/s1.jsonl', 'sessions', 's1', x'', 0, 0, '')")
         columns = "id, file, layer, ordinal, part, source, session, message, role, name, ts, heading, text, context"
-        for passage, layer, vector in kept:
+        for table in ("vectors", "windows"):
+            old.execute(
+                f"CREATE VIRTUAL TABLE {table} USING vec0("
+                f"passage INTEGER PRIMARY KEY, layer INTEGER, embedding float[{embedder.dimension}])"
+            )
+        for passage, vector in enumerate(embedder.embed(["the falcon nests", "in the old tower"]), 1):
             old.execute(
                 f"INSERT INTO passages({columns}, meaning, content_digest, meaning_digest, embedded) "
-                "VALUES(?, 1, ?, ?, 0, '', '', '', '', '', '', '', '', '', '', x'', ?, 1)",
-                (passage, layer, passage, meaning[passage]),
+                "VALUES(?, 1, 1, ?, 0, '', '', '', '', '', '', '', '', '', '', x'', x'', 1)",
+                (passage, passage),
             )
-            old.execute("INSERT INTO vectors VALUES(?, ?, ?)", (passage, layer, vector))
+            old.execute("INSERT INTO vectors VALUES(?, 1, ?)", (passage, vector.tobytes()))
     old.close()
-    embedder.count = 0
     report = update()
     assert report.degraded == ("the index was made by another version or with other settings and was built anew",)
-    assert embedder.count == 0
+    assert report.embedded == 2
     assert verify(home, settings).ok
     assert sources("where do falcons nest")[0] == "s1#m1"
     assert update().degraded == ()

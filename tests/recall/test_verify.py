@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from agent_home.home import Home
@@ -71,13 +72,18 @@ def test_files_that_changed_since_are_named(
         ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the sheets of sessions/"),
         ("UPDATE sheets SET words = x'00000000'", "do not say what its passages say"),
         ("UPDATE files SET words = words + 1 WHERE session = 's1'", "do not say what its passages say"),
-        ("DELETE FROM vectors WHERE passage = 1", "1 passages lack their vector"),
+        ("DELETE FROM embeddings WHERE passage = 1", "1 passages lack their vector"),
         ("UPDATE passages SET embedded = 0 WHERE id = 1", "1 vectors lack their passage"),
         (
-            "DELETE FROM windows WHERE passage = (SELECT id FROM passages WHERE source = 's1#m1')",
+            "UPDATE embeddings SET window = NULL WHERE passage = (SELECT id FROM passages WHERE source = 's1#m1')",
             "is not made of its turns",
         ),
-        ("INSERT INTO windows SELECT 99, 1, embedding FROM windows LIMIT 1", "1 windows belong to no turn"),
+        (
+            "UPDATE embeddings SET window = vector WHERE passage = (SELECT id FROM passages WHERE session = '')",
+            "1 windows belong to no turn",
+        ),
+        ("UPDATE codes SET slots = zeroblob(length(slots))", "codes for"),
+        ("UPDATE passages SET file = file + 1 WHERE id = 1", "are not those of their vectors"),
         ("UPDATE meta SET value = '0' WHERE key = 'terms'", "terms is '0' in the index"),
     ],
 )
@@ -90,13 +96,21 @@ def test_each_kind_of_damage_is_found(indexed: Home, settings: RecallSettings, d
     assert any(difference in line for line in found.differences), found.differences
 
 
+def test_codes_around_another_point_are_found(indexed: Home, settings: RecallSettings) -> None:
+    conn = schema.connect(indexed.index)
+    dimension = int(schema.meta(conn)["dimension"])
+    schema.set_meta(conn, {"middle": np.full(dimension, 0.5, np.float32).tobytes().hex()})
+    conn.close()
+    assert "are not those of their vectors" in verify(indexed, settings).differences[0]
+
+
 def test_a_window_of_other_turns_is_found(indexed: Home, settings: RecallSettings) -> None:
     conn = schema.connect(indexed.index)
     ((passage, blob),) = schema.rows(
         conn,
-        "SELECT p.id, v.embedding FROM passages p JOIN vectors v ON v.passage = p.id WHERE p.source = 's1#m1'",
+        "SELECT p.id, e.vector FROM passages p JOIN embeddings e ON e.passage = p.id WHERE p.source = 's1#m1'",
     )
-    conn.execute("UPDATE windows SET embedding = ? WHERE passage = ?", (blob, passage))
+    conn.execute("UPDATE embeddings SET window = ? WHERE passage = ?", (blob, passage))
     conn.close()
     assert "is not made of its turns" in verify(indexed, settings).differences[0]
 

@@ -1,0 +1,307 @@
+"""How recall grows: homes of ten thousand to a million passages, their index, and the time of a question.
+
+    python -m bench.scale --data DIR [--sizes 10000,100000,1000000] [--questions N] [--keep FOLDER] [--json]
+
+Each home is a folder of transcripts of a hundred turns (``--turns``), made of the development conversations: two
+sentences of one conversation a turn. It is synced with the program's own sync; its vectors are drawn from the real
+ones of those turns, two of them mixed with noise, because a transformer would take a day for a million. Questions and
+their vectors are real. Every time is of one process that has answered before; baselines stand in the same run: vec0's
+own exact scan, FTS5 alone with the question's words, rows inserted one by one, fastembed's plain loop is
+``bench.embedding``'s.
+
+``--keep`` leaves the homes in a folder, and uses those that are there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+
+from agent_home.creation import create
+from agent_home.home import Home
+from recall import schema
+from recall.embedding import Embedder, NoEmbedder, Vector, open_embedder
+from recall.legs import Scope, begin_vectors
+from recall.model import EmbeddingSettings
+from recall.search import search
+from recall.settings import RecallSettings
+from recall.sync import sync
+from recall.terms import question
+from recall.vectors import dequantised
+
+__all__ = ["Drawn", "make_home"]
+
+SIZES = (10_000, 100_000, 1_000_000)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+#: Real turns whose vectors the others are drawn from.
+_POOL = 4_000
+_WARM_UP = 10
+#: Vectors compared at once when all are.
+_AT_ONCE = 10_000
+#: Parts of a drawn vector: two real ones and noise, by length.
+_MIX = (0.7, 0.5, 0.3)
+_FIRST_DAY = datetime(2016, 1, 1, 9, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An embedder that answers questions truly; it draws the vectors of passages from *pool* and *noise*, by text."""
+
+    inner: Embedder
+    pool: Vector
+    noise: Vector
+
+    @property
+    def name(self) -> str:
+        return f"{self.inner.name}, drawn"
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.inner.fingerprint} drawn"
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        seeds = [hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest() for text in texts]
+        numbers = np.frombuffer(b"".join(seeds), np.uint64)
+        size = np.uint64(len(self.pool))
+        first, second = numbers % size, (numbers // size) % size
+        noise = self.noise[(numbers // (size * size)) % np.uint64(len(self.noise))]
+        mixed = _MIX[0] * self.pool[first] + _MIX[1] * self.pool[second] + _MIX[2] * noise
+        return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
+
+    def embed_query(self, text: str) -> Vector:
+        return self.inner.embed_query(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="Folder of evaluation data.")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="Passages, one home for each.")
+    parser.add_argument("--turns", type=int, default=100, help="Turns of a session.")
+    parser.add_argument("--questions", type=int, default=200, help="Questions asked of each home.")
+    parser.add_argument("--keep", type=Path, help="Folder of homes that are kept and used again.")
+    parser.add_argument("--json", action="store_true", help="Print one JSON document.")
+    parser.add_argument("--phase", choices=sorted(_PHASES), help=argparse.SUPPRESS)
+    parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.phase:
+        print(json.dumps(_PHASES[options.phase](options)))
+        return 0
+    if not _conversations(options.data):
+        print(f"no conversations in {options.data}; the scale run is left out", file=sys.stderr)
+        return 2
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.sizes.split(","):
+            home = (options.keep or Path(folder)) / f"home-{size}-{options.turns}"
+            rows.append({"passages": int(size), "turns": options.turns})
+            for phase in ("sync", "ask"):  # a process of its own for each, so that its largest memory is its own
+                rows[-1] |= _child(phase, home, options, size)
+            print(f"{size}: {rows[-1]}", file=sys.stderr)
+    print(json.dumps(rows, indent=2) if options.json else _table(rows))
+    return 0
+
+
+def _child(phase: str, home: Path, options: argparse.Namespace, size: str) -> dict[str, Any]:
+    command = [
+        sys.executable, "-m", "bench.scale", "--data", str(options.data), "--sizes", size, "--phase", phase,
+        "--turns", str(options.turns), "--questions", str(options.questions), "--home", str(home),
+    ]  # fmt: skip
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _sync(options: argparse.Namespace) -> dict[str, Any]:
+    """Make the home and its index; passages a second with words alone, and vectors a second."""
+    home = make_home(options.home, options.data, int(options.sizes), options.turns)
+    embedder = _drawn(options.home.parent, options.data)
+    settings = RecallSettings()
+    start = time.perf_counter()
+    words = sync(home, settings, None)
+    between = time.perf_counter()
+    vectors = sync(home, settings, embedder)
+    end = time.perf_counter()
+    rates = {"words/s": words.added / (between - start), "vectors/s": vectors.embedded / (end - between)}
+    return {**rates, "index MB": home.index.stat().st_size / 1e6, "sync peak MB": _peak_mb()}
+
+
+def _ask(options: argparse.Namespace) -> dict[str, Any]:
+    """Ask every question; milliseconds of each way, and what share of the exact ten nearest the vectors found."""
+    home = Home(options.home)
+    embedder = _drawn(options.home.parent, options.data)
+    questions = _questions(options.data, options.questions + _WARM_UP)
+    found: dict[str, list[float]] = defaultdict(list)
+    for number, query in enumerate(questions):
+        if number == _WARM_UP:
+            found.clear()
+        for ms, name in _searches(home, query, embedder):
+            found[name].append(ms)
+    peak = _peak_mb()
+    conn = schema.open_reader(home.index)
+    if conn is None:
+        raise FileNotFoundError(home.index)
+    for query in questions[_WARM_UP:]:
+        match = question(query).match
+        start = time.perf_counter()
+        conn.execute("SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 100", (match,)).fetchall()
+        found["FTS5 alone"].append(_since(start))
+    times = {name: [round(value, 1) for value in _quantiles(values)] for name, values in found.items()}
+    shares = _recall(conn, home, questions[_WARM_UP:], embedder)
+    return {**times, **shares, "search peak MB": peak}
+
+
+_PHASES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {"sync": _sync, "ask": _ask}
+
+
+def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[float, str]]:
+    settings = RecallSettings(lexical_deadline_ms=60_000, vector_deadline_ms=60_000)
+    start = time.perf_counter()
+    result = search(home, query, settings=settings, embedder=embedder)
+    yield _since(start), "hybrid"
+    yield result.legs["lexical"], "- its lexical leg"
+    yield result.legs["vector"], "- its vector leg"
+    yield _since(start) - max(result.legs.values()), "- the rest"
+    start = time.perf_counter()
+    search(home, query, settings=settings, mode="lexical")
+    yield _since(start), "lexical"
+    start = time.perf_counter()
+    search(home, query, settings=settings, embedder=embedder, k=40, layers=["sessions"])
+    yield _since(start), "sessions, 40 hits"
+
+
+def _drawn(folder: Path, data: Path) -> Drawn:
+    """The embedder, with the vectors of some real turns kept in *folder*."""
+    inner = open_embedder(EmbeddingSettings(), build_missing=True)
+    if isinstance(inner, NoEmbedder):
+        raise SystemExit(f"no embedding model: {inner.reason}")
+    file = folder / "pool.npy"
+    if not file.exists():
+        turns = [f"{turn['name']}: {turn['content']}" for path in _conversations(data) for turn in _turns(path)]
+        np.save(file, inner.embed(turns[:: max(1, len(turns) // _POOL)][:_POOL]))
+    noise = np.random.default_rng(0).standard_normal((_POOL, inner.dimension), np.float32)
+    return Drawn(inner, np.load(file), noise / np.sqrt(inner.dimension))
+
+
+def _questions(data: Path, number: int) -> list[str]:
+    """Questions spread evenly over all conversations."""
+    rows = [row for file in sorted(data.glob("locomo/*.queries.jsonl")) for row in _turns(file)]
+    return [str(row["query"]) for row in rows[:: max(1, len(rows) // number)]][:number]
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, float]:
+    cuts = statistics.quantiles(values, n=20, method="inclusive")
+    return cuts[9], cuts[18]
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def _since(start: float) -> float:
+    return (time.perf_counter() - start) * 1000
+
+
+def make_home(root: Path, data: Path, passages: int, turns: int) -> Home:
+    """A home with transcripts of *passages* turns in all, *turns* in each; one that is there is used as it is."""
+    home = create(root, name="Scale", now=_FIRST_DAY).home
+    if any(home.sessions.glob("*/*/*.jsonl")):
+        return home
+    conversations = [_turns(file) for file in _conversations(data)]
+    rng = np.random.default_rng(passages)
+    for number in range(-(-passages // turns)):
+        conversation = conversations[number % len(conversations)]
+        start = _FIRST_DAY + timedelta(hours=8 * number)
+        picked = rng.integers(0, len(conversation), (turns, 2))
+        rows = [_row(number, at, start, conversation[a], conversation[b]) for at, (a, b) in enumerate(picked)]
+        path = home.sessions / f"{start:%Y}" / f"{start:%m}" / f"scale-{number:05d}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return home
+
+
+def _conversations(data: Path) -> list[Path]:
+    return sorted([*data.glob("locomo/*.transcript.jsonl"), *data.glob("realtalk/*.transcript.jsonl")])
+
+
+def _turns(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _row(number: int, at: int, start: datetime, one: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
+    """A turn: the first sentence of one turn and the last of another, said by who said the first."""
+    content = f"{_SENTENCE.split(one['content'])[0]} {_SENTENCE.split(other['content'])[-1]}"
+    ts = (start + timedelta(seconds=30 * at)).isoformat()
+    return {
+        "session": f"scale-{number:05d}", "id": f"m{at}", "ts": ts, "role": one["role"], "name": one["name"],
+        "content": content, "source": "user",
+    }  # fmt: skip
+
+
+def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedder: Embedder) -> dict[str, float]:
+    """What share of the ten that are nearest among all vectors the vector leg found, of each kind of vector.
+
+    Passages are compared with the vectors as the model gave them, before the index rounded them.
+    """
+    asked = np.array([embedder.embed_query(query) for query in questions])
+    settings = RecallSettings()
+    found = []
+    for query in questions:
+        leg = begin_vectors(home.index, query, embedder, Scope(), settings, settings.nearest).result(60_000, 60_000)
+        if leg.nearest is None:
+            raise RuntimeError(leg.problem)
+        found.append(leg.nearest)
+    exact = _exhaustive(conn, asked, "p.meaning", embedder.embed)
+    windows = _exhaustive(conn, asked, "e.window", lambda blobs: dequantised(blobs, embedder.dimension))
+    return {
+        "recall of the 10 nearest": _share(exact, [list(leg.passages)[:10] for leg in found]),
+        "recall of the 10 nearest windows": _share(windows, [list(leg.windows)[:10] for leg in found]),
+    }
+
+
+def _exhaustive(
+    conn: apsw.Connection, asked: Vector, column: str, vectors_of: Callable[[list[Any]], Vector]
+) -> list[list[int]]:
+    """The ten passages nearest to each question by comparing it with all, ten thousand at a time."""
+    best: list[list[tuple[float, int]]] = [[] for _ in asked]
+    cursor = conn.execute(f"SELECT p.id, {column} FROM passages p JOIN embeddings e ON e.passage = p.id ORDER BY p.id")  # noqa: S608
+    while rows := list(islice(cursor, _AT_ONCE)):
+        scores = asked @ vectors_of([row[1] for row in rows]).T
+        for at, line in enumerate(scores):
+            top = np.argpartition(-line, min(10, len(line) - 1))[:10]
+            best[at] = sorted([*best[at], *((float(line[i]), int(rows[i][0])) for i in top)], reverse=True)[:10]
+    return [[ident for _, ident in line] for line in best]
+
+
+def _share(exact: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> float:
+    return sum(len(set(a) & set(b)) for a, b in zip(exact, found, strict=True)) / sum(map(len, exact))
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    return json.dumps(rows, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
