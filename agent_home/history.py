@@ -290,7 +290,7 @@ def patches(root: Path, *paths: str) -> Iterator[str]:
     git = _git(root)
     if not head(root):
         return
-    output = _run(git, "log", "--reverse", "--full-diff", f"--format={_RECORD}", "-p", "--unified=0", "--no-color",
+    output = _run(git, "log", "--reverse", "--full-diff", "--format=%x1e", "-p", "--unified=0", "--no-color",
                   "--no-ext-diff", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--", *paths)  # fmt: skip
     yield from output.split(_RECORD)[1:]
 
