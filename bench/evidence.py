@@ -24,7 +24,8 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, Place, claims, places
-from distill.evidence import Window, check_text
+from distill.checking import check_text
+from distill.evidence import Window
 
 __all__ = ["FLOORS", "Judged", "Score", "judged", "main", "score"]
 

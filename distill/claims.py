@@ -8,7 +8,7 @@ questions claim nothing. Whether a claim holds is the business of ``distill.evid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ __all__ = [
     "Assertion",
     "Claim",
     "Kind",
+    "content_pairs",
     "content_words",
     "is_completed_work",
     "is_file_name",
@@ -26,40 +27,44 @@ __all__ = [
     "parse_claim",
 ]
 
-Action = Literal["added", "removed", "changed", "fixed", "renamed", "none"]
-Kind = Literal["path", "symbol", "tag"]
+Action = Literal["added", "removed", "changed", "fixed", "renamed", "reverted", "none"]
+Kind = Literal["path", "symbol", "tag", "branch"]
 
-#: English verbs in the forms that report: past tense, participle, third person. "add" alone is a plan or an order.
-_ENGLISH: dict[Action, str] = {
-    "added": r"added|created|implemented|introduced|wrote|written|built|generated|shipped|released|tagged|published",
-    "removed": r"removed|deleted|dropped|got rid of|no longer exists?|(?:is|are) (?:now )?gone",
-    "changed": r"changed|updated|modified|refactored|rewrote|rewritten|edited|migrated|bumped|replaced|merged|extended|"
-    r"committed|pushed|landed|completed|finished",
-    "fixed": r"fixed|resolved|repaired|patched|corrected",
-    "renamed": r"renamed|moved",
-}
-#: The third person counts only for a commit («3f9c2e1 adds a retry»); elsewhere it describes how code works.
-_PRESENT: dict[Action, str] = {
-    "added": r"adds|creates|implements|introduces",
-    "removed": r"removes|deletes|drops",
-    "changed": r"changes|updates|modifies|refactors|rewrites|migrates|bumps|replaces|extends",
-    "fixed": r"fixes|resolves",
-    "renamed": r"renames|moves",
-}
-_CHINESE: dict[Action, str] = {
-    "added": "新增|添加|增加|加上|加了|加入|创建|新建|实现|写好|写了|引入|发布|生成",
-    "removed": "删除|移除|删掉|删了|去掉|去除|不存在了|不在了",
-    "changed": "更新|修改|改了|改成|改为|重构|重写|调整|迁移|升级|替换|合并|提交|推送|完成",
-    "fixed": "修复|修好|解决|修正",
-    "renamed": "重命名|改名|移动到|移到",
-}
-_VERBS: list[tuple[Action, re.Pattern[str]]] = [
-    *((action, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for action, words in _ENGLISH.items()),
-    *((action, re.compile(words)) for action, words in _CHINESE.items()),
-]
-_BY_COMMIT: list[tuple[Action, re.Pattern[str]]] = [
-    (action, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for action, words in _PRESENT.items()
-]
+#: For each action, as patterns: English verbs in the forms that report (past tense, participle; "add" alone is a plan
+#: or an order), in the third person (which counts only for a commit, «3f9c2e1 adds a retry»; elsewhere it describes
+#: how code works), and Chinese verbs.
+_VERBS: tuple[tuple[Action, str, str, str], ...] = (
+    (
+        "added",
+        r"added|created|implemented|introduced|wrote|written|built|generated|shipped|released|tagged|published",
+        "adds|creates|implements|introduces",
+        "新增|添加|增加|加上|加了|加入|创建|新建|实现|写好|写了|引入|发布|生成",
+    ),
+    (
+        "removed",
+        r"removed|deleted|dropped|got rid of|no longer exists?|(?:is|are) (?:now )?gone",
+        "removes|deletes|drops",
+        "删除|移除|删掉|删了|去掉|去除|不存在了|不在了",
+    ),
+    (
+        "changed",
+        r"changed|updated|modified|refactored|rewrote|rewritten|edited|migrated|bumped|replaced|merged|extended|committed|"  # noqa: ISC004
+        r"pushed|landed|completed|finished",
+        "changes|updates|modifies|refactors|rewrites|migrates|bumps|replaces|extends",
+        "更新|修改|改了|改成|改为|重构|重写|调整|迁移|升级|替换|合并|提交|推送|完成",
+    ),
+    ("fixed", r"fixed|resolved|repaired|patched|corrected", "fixes|resolves", "修复|修好|解决|修正"),
+    ("renamed", r"renamed|moved", "renames|moves", "重命名|改名|移动到|移到"),
+    ("reverted", r"reverted|rolled back|backed out|undid", "reverts", "回滚|撤销|还原"),
+)
+_REPORTING, _BY_COMMIT = (
+    [
+        (action, re.compile(pattern, re.IGNORECASE))
+        for action, past, present, chinese in _VERBS
+        for pattern in ((rf"\b(?:{past})\b", chinese) if reporting else (rf"\b(?:{present})\b",))
+    ]
+    for reporting in (True, False)
+)
 #: «an updated version», «are created when»: no report of something done.
 _DESCRIBES = re.compile(
     r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
@@ -106,6 +111,11 @@ _VERSION = re.compile(
     r"(?:version|release|tag|版本|标签)\s*(?:to\s+|为|到|号)?\s*`?(?P<name>\d+\.\d+(?:\.\d+)?)(?![\d.]*\d)",
     re.IGNORECASE,
 )
+_BRANCH = re.compile(
+    r"(?:\bmerged\s+(?:the\s+)?branch\s+|合并了?\s*分支\s*)[`'\"]?(?P<name>[A-Za-z0-9][\w./-]*\w)"
+    r"|\bmerged\s+(?:the\s+)?[`'\"]?(?P<first>[A-Za-z0-9][\w./-]*\w)[`'\"]?\s+branch\b",
+    re.IGNORECASE | re.ASCII,
+)
 _HASH = re.compile(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
 _COMMIT_WORD = re.compile(
     r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|"
@@ -116,6 +126,7 @@ _NAMES_COMMIT = re.compile(
     r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
     re.IGNORECASE,
 )
+_NEXT_TO = re.compile(r"了?\W{0,3}(?:the\s+)?(?:commit|提交)?\W{0,3}", re.IGNORECASE)
 _PLACE = re.compile(
     r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under)\s+(?:the\s+)?(?:file\s+|module\s+)?|在|到|从|里的|往)\s*`?$",
     re.IGNORECASE,
@@ -159,6 +170,11 @@ _COMMON_WORDS = """
     tests what how who where well per via see
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
+_COMMON_ZH = re.compile(
+    "|".join(chinese for *_, chinese in _VERBS)
+    + "|已经|现在|问题|代码|文件|功能|模块|项目|系统|相关|一些|几个|若干|全部|所有|主干|版本|优化|改进"
+    "|[了的是在到为把将被给已并和与及里上下个这那]"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +196,8 @@ class Assertion:
 class Claim:
     """A sentence about work. *commits* are hexadecimal, in order; *strict* when the sentence calls them commits.
 
-    *action* is that of the sentence's first reporting verb; *words* are the content words beyond the names.
+    *reverted* are those of them that are said to be taken back; *action* is that of the sentence's first reporting
+    verb; *words* are the content words beyond the names.
     """
 
     text: str
@@ -188,6 +205,7 @@ class Claim:
     negated: bool = False
     commits: tuple[str, ...] = ()
     strict: bool = False
+    reverted: tuple[str, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     words: tuple[str, ...] = ()
 
@@ -227,7 +245,8 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     assertions = tuple(_assertions(prose, subjects, verbs)) if verbs else ()
     first = verbs[0] if verbs else None
     words = content_words(_without(prose, subjects, commits))
-    if not commits and not assertions and (len(words) < 3 or not _tells(prose, verbs)):
+    says_enough = len(words) >= 3 or len(content_pairs(prose)) >= 6
+    if not commits and not assertions and not (says_enough and _tells(prose, verbs)):
         return None
     return Claim(
         text=text,
@@ -235,6 +254,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
         negated=bool(first and first.negated),
         commits=commits,
         strict=strict or bool(verbs),
+        reverted=tuple(_reverted(prose, commits, verbs)),
         assertions=assertions,
         words=words,
     )
@@ -277,6 +297,12 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def content_pairs(text: str) -> set[str]:
+    """The overlapping pairs of Chinese characters in *text*, none across a word that every report of work holds."""
+    runs = re.findall(r"[\u4e00-\u9fff]{2,}", _COMMON_ZH.sub(" ", text))
+    return {run[at : at + 2] for run in runs for at in range(len(run) - 1)}
+
+
 def _tells(text: str, verbs: list[_Verb]) -> bool:
     """Whether the speaker reports own work: the sentence begins with the verb, or a Chinese one has its 了 or 已."""
     chinese = any("\u4e00" <= text[verb.start] <= "\u9fff" for verb in verbs) and _DONE_ZH.search(text) is not None
@@ -301,10 +327,19 @@ def _commits(text: str) -> tuple[tuple[str, ...], bool]:
     return tuple(dict.fromkeys(found)), strict
 
 
+def _reverted(text: str, commits: Sequence[str], verbs: Sequence[_Verb]) -> Iterator[str]:
+    """Those of *commits* that stand right behind a verb of taking back."""
+    for name in commits:
+        before = text[: text.find(name)]
+        verb = next((verb for verb in reversed(verbs) if verb.end <= len(before)), None)
+        if verb and verb.action == "reverted" and _NEXT_TO.fullmatch(before[verb.end :]):
+            yield name
+
+
 def _verbs(text: str, role: str) -> list[_Verb]:
     """The reporting verbs in the order of the text; plans and requests are left out."""
     found = []
-    for action, pattern in (*_VERBS, *(_BY_COMMIT if _commits(text)[0] else ())):
+    for action, pattern in (*_REPORTING, *(_BY_COMMIT if _commits(text)[0] else ())):
         for match in pattern.finditer(text):
             before = text[: match.start()]
             chinese = "\u4e00" <= match.group()[0] <= "\u9fff"
@@ -331,6 +366,9 @@ def _subjects(text: str) -> list[_Subject]:
         ("path", _QUOTED_PATH), ("path", _PATH), ("symbol", _QUOTED_CALL), ("symbol", _CALL), ("symbol", _CAMEL),
         ("symbol", _SNAKE), ("tag", _TAG), ("tag", _VERSION),
     )  # fmt: skip
+    for match in _BRANCH.finditer(text):
+        group = "name" if match["name"] else "first"
+        found.append(_Subject(kind="branch", name=match[group], start=match.start(group), end=match.end(group)))
     for kind, pattern in patterns:
         for match in pattern.finditer(text):
             name = next((value for value in match.groupdict().values() if value), match.group())
@@ -411,5 +449,7 @@ def _stem(word: str) -> str:
     for ending in ("ies", "ing", "ed", "es", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)] + ("y" if ending == "ies" else "")
+            if ending in {"ing", "ed"} and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]  # pinned, dropping
             break
     return word[:-1] if word.endswith("e") and len(word) > 4 else word

@@ -26,10 +26,11 @@ from agent_home.quarantine import Quarantined
 from agent_home.screening import screened_text
 from agent_home.transcript import Turn
 
+from .checking import check_text
 from .citation import heard
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
-from .evidence import Evidence, check_text
+from .evidence import Evidence
 from .promotion import Candidate, candidates, place
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise

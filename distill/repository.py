@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from git import Git
 
-__all__ = ["Change", "CommitFound", "GitRefused", "Repository", "TimeLimit", "TimeOver", "top_level"]
+__all__ = ["Change", "CommitFound", "GitRefused", "Repository", "TimeLimit", "TimeOver", "top_level", "undoes"]
 
 _OPTIONS = (
     "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
@@ -31,6 +31,21 @@ _CODE_ONLY = (
     *(f":(exclude,glob,icase)**/{name}" for name in ("*.md", "*.mdx", "*.rst", "*.txt", "CHANGELOG*", "NEWS*")),
 )
 _RECORD, _FIELD = "\x1e", "\x1f"
+_UNDO = (
+    r"\b(?:revert(?:s|ed|ing)?|roll(?:s|ed|ing)?[ -]back|back(?:s|ed|ing)?[ -]out|und(?:o|oes|id|oing))\b|"
+    r"回滚|撤销|还原"
+)
+_UNDOES = re.compile(_UNDO, re.IGNORECASE)
+#: What ``git log --grep`` is asked for; POSIX has no word borders that every git knows.
+_UNDO_GREP = "revert|roll(s|ed|ing)?[ -]back|back(s|ed|ing)?[ -]out|und(o|oes|id|oing)|回滚|撤销|还原"
+_UNDONE_HASH = re.compile(
+    rf"(?:{_UNDO})\W{{0,3}}(?:commit|change|提交)?\W{{0,3}}(?P<hash>[0-9a-f]{{7,40}})\b", re.IGNORECASE
+)
+_UNDONE_SUBJECT = re.compile(rf"(?:{_UNDO})[\s::]*[\"“「']?(?P<subject>.+?)[\"”」']?$", re.IGNORECASE)
+_PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
+_PARTIAL = re.compile(r"\bpart(?:s|ial|ially|ly)?\b|部分", re.IGNORECASE)
+#: Paths of one commit that are compared with HEAD; a larger commit is not looked at further.
+_MAX_COMPARED = 200
 #: Enough of a patch to look for a number in; a larger commit is not searched further.
 _MAX_PATCH_CHARS = 2_000_000
 
@@ -127,6 +142,46 @@ class Repository:
             return True
         return bool(self._git("branch", "--all", "--contains", commit, missing=(129,)).strip())
 
+    def in_head(self, commit: str) -> bool:
+        """Whether HEAD holds *commit*."""
+        return not self._git("rev-list", "-1", commit, "^HEAD", missing=(128,)).strip()
+
+    def revert_of(self, commit: CommitFound) -> CommitFound | None:
+        """The newest commit at HEAD that says it reverts *commit*, and is not itself reverted."""
+        text = self._git(
+            "log", "--regexp-ignore-case", "--extended-regexp", f"--grep={_UNDO_GREP}", _pretty("%B"),
+            f"{commit.commit}..HEAD",
+        )  # fmt: skip
+        standing: list[CommitFound] = []
+        for later in _parse_log(text):  # newest first: what reverts a revert comes before it
+            if not any(_reverts(newer, later) for newer in standing):
+                standing.append(later)
+        return next((later for later in standing if _reverts(later, commit)), None)
+
+    def undone(self, commit: CommitFound) -> str:
+        """Why *commit*, which is at HEAD, no longer stands; empty when it does."""
+        revert = self.revert_of(commit)
+        if revert is not None:
+            return f"{commit.short} was reverted by {revert.short}"
+        return f"HEAD is as it was before {commit.short}" if self._as_before(commit) else ""
+
+    def moved_to(self, commit: str, path: str) -> str:
+        """The name at HEAD of the file that was *path* at *commit*; empty when it was not renamed."""
+        return self._moves(commit).get(path, "")
+
+    def merges_of(self, branch: str) -> list[CommitFound]:
+        """The merges at HEAD whose message names *branch*, newest first."""
+        text = self._git(
+            "log", "--merges", "--fixed-strings", f"--grep={branch}", _pretty("%B"), "HEAD", missing=(128,)
+        )
+        word = re.compile(rf"(?<![\w./-]){re.escape(branch)}(?![\w/-]|\.\w)")
+        return [found for found in _parse_log(text) if word.search(found.message)]
+
+    def branch_end(self, name: str) -> str:
+        """The full hash of the last commit of the branch *name*, here or as last fetched; empty when there is none."""
+        references = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
+        return (self._git("for-each-ref", "--format=%(objectname)", *references).split() or [""])[0]
+
     def commit(self, name: str) -> CommitFound:
         """The commit of that full hash, with what it changed against its first parent."""
         text = self._git(
@@ -212,6 +267,25 @@ class Repository:
         reference = f"refs/tags/{name}^{{commit}}"
         return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", reference, missing=(1, 128)).strip()
 
+    def _as_before(self, commit: CommitFound) -> bool:
+        """Whether HEAD has every file of *commit* as it was before; files that were only moved since do not count."""
+        paths = [change.path for change in commit.changes]
+        parent = self._git("rev-parse", "--verify", "--quiet", f"{commit.commit}^1", missing=(1, 128)).strip()
+        if not parent or not 0 < len(paths) <= _MAX_COMPARED:
+            return False
+        literal = [f":(top,literal){path}" for path in paths]
+        if self._git("diff-tree", "-r", "--no-renames", "--name-only", "-z", parent, "HEAD", "--", *literal):
+            return False
+        if any(path in self.head_paths(path) for path in paths):
+            return True
+        return not set(paths) & self._moves(commit.commit).keys()
+
+    def _moves(self, commit: str) -> dict[str, str]:
+        """Old and new names of the files that were renamed between *commit* and HEAD."""
+        text = self._git("diff-tree", "-r", "-M", "--diff-filter=R", "--name-status", "-z", commit, "HEAD")
+        parts = text.split("\0")
+        return dict(zip(parts[1::3], parts[2::3], strict=False))
+
     def _git(self, *arguments: str, missing: Sequence[int] = ()) -> str:
         """Run git; an exit status in *missing* means «nothing found» and gives an empty text."""
         from git.exc import GitCommandError, GitCommandNotFound
@@ -233,6 +307,23 @@ class Repository:
             return ""
         # This becomes part of memory: neither git's own words nor the machine's paths belong there.
         raise GitRefused(f"git {arguments[0]} failed in {self.root.name} with status {status}")
+
+
+def undoes(text: str) -> bool:
+    """Whether a subject or sentence tells of undoing something; undoing what was undone is no undoing."""
+    return len(_UNDOES.findall(text)) % 2 == 1
+
+
+def _reverts(later: CommitFound, earlier: CommitFound) -> bool:
+    """Whether *later* says that it takes *earlier* back, by its hash, else by its subject; a part is not all of it."""
+    if _PARTIAL.search(later.subject):
+        return False
+    hashes = [match["hash"].lower() for match in _UNDONE_HASH.finditer(later.message)]
+    if hashes:
+        return any(earlier.commit.startswith(name) for name in hashes)
+    quoted = _UNDONE_SUBJECT.match(_PULL_REQUEST.sub("", later.subject))
+    wanted = _PULL_REQUEST.sub("", earlier.subject)
+    return quoted is not None and _PULL_REQUEST.sub("", quoted["subject"]) == wanted
 
 
 def _client(root: Path) -> Git:

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from distill.checking import check
 from distill.claims import parse_claim
-from distill.evidence import Evidence, Window, check
+from distill.evidence import Evidence, Window
 
 if TYPE_CHECKING:
     from .conftest import Repo
