@@ -38,6 +38,7 @@ WRITERS = {
     "recall.model": "the embedding model's cache, which is no part of a home",
     "recall.bert": "the model file in that cache",
     "recall.download": "the embedding model's cache",
+    "recall.erasure": "the index is a cache that can be deleted",
     "recall.index": "the index is a cache that can be deleted",
     "recall.schema": "the index is a cache that can be deleted",
     "recall.rebuild": "the index is a cache that can be deleted",
@@ -46,8 +47,10 @@ WRITERS = {
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
     "agent_home.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
+    "agent_home.erasure": "takes what is to be forgotten out of transcripts, outputs and .memory, under the lock",
     "agent_home.gateway": "the gateway: under the lock, screened, validated",
     "agent_home.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
+    "agent_home.purge": "what git keeps beside its objects, and ids of commits in .memory, when history is made anew",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
     "recall.model": "the embedding model's cache, which is no part of a home",
@@ -222,7 +225,7 @@ def test_git_is_changed_only_by_history() -> None:
                 }
                 if words & changing:
                     found.add(module)
-    assert {module for module in found if not module.startswith("bench.")} == {"agent_home.history"}
+    assert {module for module in found if not module.startswith("bench.")} == {"agent_home.history", "agent_home.purge"}
 
 
 def test_every_way_to_write_that_is_named_is_still_there() -> None:

@@ -25,6 +25,7 @@ COMMANDS = {
     "cite": "interfaces.cli.cite:cite",
     "archive": "interfaces.cli.archive:archive",
     "restore": "interfaces.cli.restore:restore",
+    "forget": "interfaces.cli.forget:forget",
     "history": "interfaces.cli.history:history",
     "guard": "interfaces.cli.guard:guard",
     "check": "interfaces.cli.check:check",

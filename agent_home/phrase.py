@@ -1,0 +1,185 @@
+"""A text to be found again however it is spelled: what is looked for when something has to be forgotten.
+
+Case, Unicode's compatible forms, zero-width characters and the amount of white space do not count, nor does being
+written with the escapes of JSON or of an address, up to three times over. A text cut short with an ellipsis is found by
+what is left of it. Finding and replacing in one string is all that happens here; where strings lie is others' business.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import unquote_to_bytes
+
+__all__ = ["Phrase", "fold", "readings"]
+
+#: A cut text is told by at least this many characters before the ellipsis.
+_CUT_CHARS = 8
+_MOST_ESCAPES = 3
+_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_ESCAPE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[nrtbf\"'\\/]|(?:%[0-9a-fA-F]{2})+"
+)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What is looked for. *exact*: only as spelled, and only where no letter, digit or hyphen stands beside it."""
+
+    text: str
+    exact: bool = False
+
+    @cached_property
+    def folded(self) -> str:
+        """The text without what does not count."""
+        return fold(self.text)
+
+    def stands_in(self, text: str) -> bool:
+        """Whether *text* says it, in any reading. A blank phrase stands nowhere."""
+        return any(self._hits(reading if self.exact else fold(reading)) for reading in readings(text))
+
+    def may_stand_in(self, data: bytes) -> bool:
+        """False only when these bytes cannot say it; a quick look before a slow one."""
+        if self.exact or not data.isascii() or b"\\" in data or b"%" in data:
+            return True
+        words = [word for word in self.folded[:_CUT_CHARS].split() if word.isascii()] or [""]
+        return max(words, key=len).encode() in data.lower()
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where it stands: half-open ranges of *text*, in order and apart from each other."""
+        found: list[tuple[int, int]] = []
+        for chars, starts, ends in _mapped_readings(text):
+            if not self.exact:
+                chars, starts, ends = _folded_map(chars, starts, ends)  # noqa: PLW2901 - the same reading, folded
+            found += [(starts[a], ends[b - 1]) for a, b in self._hits(chars)]
+        return _united(found)
+
+    def replaced(self, text: str, mark: str) -> str:
+        """*text* with *mark* wherever it stood."""
+        pieces, at = [], 0
+        for start, end in self.spans(text):
+            pieces += [text[at:start], mark]
+            at = end
+        return "".join([*pieces, text[at:]])
+
+    def _hits(self, text: str) -> list[tuple[int, int]]:
+        """Ranges in a text that was folded already (or is compared exactly)."""
+        if self.exact:
+            pattern = rf"(?<![\w-]){re.escape(self.text)}(?![\w-])"
+            return [match.span() for match in re.finditer(pattern, text)] if self.text else []
+        hits, wanted = [], self.folded
+        at = text.find(wanted) if wanted else -1
+        while at >= 0:
+            hits.append((at, at + len(wanted)))
+            at = text.find(wanted, at + len(wanted))
+        return hits + list(self._cut_hits(text))
+
+    def _cut_hits(self, text: str) -> Iterator[tuple[int, int]]:
+        """What is left of it before an ellipsis, which folding has made three full stops."""
+        wanted = self.folded
+        if len(wanted) <= _CUT_CHARS or wanted[:_CUT_CHARS] not in text:
+            return
+        at = text.find("...")
+        while at >= 0:
+            for length in range(min(len(wanted) - 1, at), _CUT_CHARS - 1, -1):
+                if text.startswith(wanted[:length], at - length):
+                    yield at - length, at
+                    break
+            at = text.find("...", at + 1)
+
+
+def fold(text: str) -> str:
+    """*text* as it is compared: compatible forms decomposed, case folded, white space single, nothing invisible.
+
+    >>> fold("The  \\uff30\\uff21\\uff33\\uff33word\\n is")
+    'the password is'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold())
+        return " ".join(text.split())
+    return " ".join(text.lower().split())
+
+
+def readings(text: str) -> Iterator[str]:
+    """*text*, and then with its escapes resolved as long as there are any, at most three times."""
+    yield text
+    for _ in range(_MOST_ESCAPES):
+        if "\\" not in text and "%" not in text:
+            return
+        plain = _ESCAPE.sub(lambda match: _unescaped(match[0]), text)
+        if plain == text:
+            return
+        text = plain
+        yield text
+
+
+def _mapped_readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
+    """Every reading, with the range of *text* that each of its characters comes from."""
+    starts: Sequence[int] = range(len(text))
+    ends: Sequence[int] = range(1, len(text) + 1)
+    yield text, starts, ends
+    for _ in range(_MOST_ESCAPES):
+        pieces, new_starts, new_ends, at = [], list[int](), list[int](), 0
+        for match in _ESCAPE.finditer(text):
+            a, b = match.span()
+            plain = _unescaped(match[0])
+            pieces += [text[at:a], plain]
+            new_starts += [*starts[at:a], *[starts[a]] * len(plain)]
+            new_ends += [*ends[at:a], *[ends[b - 1]] * len(plain)]
+            at = b
+        if not pieces:
+            return
+        new_starts += starts[at:]
+        new_ends += ends[at:]
+        text, starts, ends = "".join([*pieces, text[at:]]), new_starts, new_ends
+        yield text, starts, ends
+
+
+def _unescaped(escape: str) -> str:
+    if escape.startswith("%"):
+        return unquote_to_bytes(escape).decode("utf-8", "replace")
+    if not escape.startswith("\\u"):
+        return _CONTROLS.get(escape[1], escape[1])
+    codes = [int(code, 16) for code in escape.split("\\u")[1:]]
+    units = b"".join(code.to_bytes(2, "big") for code in codes)
+    return units.decode("utf-16-be", "replace")
+
+
+def _folded_map(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
+    """:func:`fold` of *text*, with the range that each character of it comes from."""
+    folded, begins, stops = list[str](), list[int](), list[int]()
+    at, size = 0, len(text)
+    while at < size:
+        stop = at + 1
+        while stop < size and unicodedata.combining(text[stop]):  # marks are put in order together with their letter
+            stop += 1
+        for char in _folded_piece(text[at:stop]):
+            if char == " " and (not folded or folded[-1] == " "):
+                if folded:
+                    stops[-1] = ends[stop - 1]
+                continue
+            folded.append(char)
+            begins.append(starts[at])
+            stops.append(ends[stop - 1])
+        at = stop
+    return "".join(folded), begins, stops
+
+
+def _folded_piece(piece: str) -> str:
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", _INVISIBLE.sub("", piece)).casefold())
+    return "".join(" " if char.isspace() else char for char in plain)
+
+
+def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order, those that overlap joined."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

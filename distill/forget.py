@@ -1,0 +1,233 @@
+"""Forgetting: taking an entry or a text out of everything that a home keeps, and proving that it is gone.
+
+In this order, each step of which can be repeated: the files that git knows, in one commit with a tombstone;
+transcripts, outputs and what lies in ``.memory``; the index; and, where that is asked for, git's history. Then
+everything is searched again. A forgetting that was killed is finished by asking for it again. Blocks that a disk has
+freed, backups, remotes and clones are out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from agent_home import catalogue, history
+from agent_home.entry import ENTRY_ID, Entry
+from agent_home.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
+from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
+from agent_home.forgotten import LEDGER, Tombstone, digest, name_of, tombstones
+from agent_home.gateway import Transaction, recover, transaction
+from agent_home.home import Home
+from agent_home.lock import hold
+from agent_home.objects import objects
+from agent_home.phrase import Phrase
+from agent_home.purge import Purged, copies, purge, refuse_shared
+from agent_home.salt import ensure_salt, salt_of
+from agent_home.storage import read_text
+from agent_home.wanted import Wanted, entries_in, without
+from recall import erasure as index
+from recall.settings import RecallSettings
+
+__all__ = ["MIN_CHARS", "Forgotten", "TooCommon", "forget", "places", "wanted_of"]
+
+#: A shorter text stands in too many words that mean something else.
+MIN_CHARS = 4
+#: An entry's title or body of at least so many characters is looked for by itself as well.
+_PART_CHARS = 16
+#: ``progress(what)``, before each step.
+Progress = Callable[[str], None]
+
+
+class TooCommon(ValueError):
+    """The text is so short that it stands in words which mean something else."""
+
+    def __init__(self, chars: int) -> None:
+        super().__init__(
+            f"a text of {chars} characters stands in too many words; give at least {MIN_CHARS}, or --exact-id for an "
+            "identifier that stands alone"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    """What was done. *before* is where it stood, *remaining* where it stands still.
+
+    *warnings* say what is out of reach or was left undone; *commit* is the one that took it out of the
+    files, ``None`` when no file that git knows said it.
+    """
+
+    name: str
+    before: tuple[Place, ...]
+    remaining: tuple[Place, ...]
+    warnings: tuple[str, ...] = ()
+    commit: str | None = None
+    purged: Purged | None = None
+
+    @property
+    def in_history(self) -> tuple[Place, ...]:
+        """Those of *remaining* that only a purge takes away."""
+        return tuple(place for place in self.remaining if place.kind == "history")
+
+
+def wanted_of(home: Home, text: str, *, exact: bool = False) -> Wanted:
+    """What is meant by *text*: the entry of that id with all it ever said, or the text itself.
+
+    *exact* takes *text* for an identifier: spelled just so, and standing alone.
+
+    Raises:
+        TooCommon: *text* is too short to be looked for.
+        NoSuchEntry: it is an id that no entry has, ever had, or was forgotten by.
+        HistoryError: the history cannot be read.
+    """
+    salt = salt_of(home)
+    entry_id = text.strip().strip("[]").upper()
+    if exact or not ENTRY_ID.fullmatch(entry_id):
+        phrase = Phrase(text.strip(), exact)
+        if not phrase.folded or (len(phrase.folded) < MIN_CHARS and not exact):
+            raise TooCommon(len(phrase.folded))
+        return Wanted((phrase,), name=name_of(phrase, salt))
+    phrases = list(dict.fromkeys(part for entry in _versions(home, entry_id) for part in _parts(entry)))
+    if not phrases and not any(grave.id == entry_id for grave in tombstones(home)):
+        raise NoSuchEntry(entry_id)
+    name = name_of(Phrase(entry_id, exact=True), salt)
+    return Wanted(tuple(Phrase(part) for part in phrases), entry_id, name)
+
+
+def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> list[Place]:
+    """Everywhere that it stands: files, index, and git with all its objects.
+
+    Raises:
+        HistoryError: the history cannot be read.
+    """
+    say = progress or _silent
+    say("searching the files")
+    found = list(file_places(home, wanted))
+    say("searching the index")
+    found += [Place(kind="index", path=f"{file}: {what}") for file, what in index.places(home, wanted)]
+    say("searching git's objects")
+    return found + history_places(home, wanted)
+
+
+def forget(
+    home: Home, text: str, *, now: datetime, exact: bool = False, history_too: bool = False,
+    actor: str = "forget", progress: Progress | None = None,
+) -> Forgotten:  # fmt: skip
+    """Take *text*, or the entry whose id it is, out of the home; with *history_too* out of git's history as well.
+
+    Raises:
+        TooCommon, NoSuchEntry: see :func:`wanted_of`.
+        HistoryError: the history cannot be made anew, see :func:`agent_home.purge.refuse_shared`; nothing was changed.
+        DocumentInvalid: a file would not be what it must be without the text; nothing was changed.
+        HomeError, RecallError: a step could not be done; doing it again goes on from there.
+    """
+    say = progress or _silent
+    with hold(home.lock):
+        recover(home)
+        ensure_salt(home)
+        if history_too:
+            refuse_shared(home)
+    wanted = wanted_of(home, text, exact=exact)
+    before = places(home, wanted, progress=progress)
+    say("changing the files")
+    commit = _out_of_memory(home, wanted, len(before), actor, now)
+    with hold(home.lock):
+        recover(home)
+        _commit_known(home, erase(home, wanted), wanted, actor)
+    say("building the index anew")
+    notes = index.erase(home, home.manifest.settings("recall", RecallSettings))
+    purged = None
+    if history_too:
+        say("making the history anew")
+        with hold(home.lock):
+            purged = purge(home, wanted)
+        commit = purged.commits.get(commit or "", commit)
+    remaining = places(home, wanted, progress=progress)
+    return Forgotten(
+        name=wanted.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
+        warnings=(*notes, *_out_of_reach(home)),
+    )  # fmt: skip
+
+
+def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
+    """What the entry says and said: in the files, and in every object of git's."""
+    for path in sorted(home.root.glob("**/*.md")):
+        try:
+            yield from entries_in(read_text(path), entry_id)
+        except (DocumentInvalid, OSError):
+            continue
+    try:
+        for item in objects(home.root, without=("tree", "commit", "tag")):
+            if f"[{entry_id}]".encode() in item.data:
+                yield from entries_in(item.data.decode("utf-8", "replace"), entry_id)
+    except HistoryError:
+        if history.head(home.root):
+            raise
+
+
+def _parts(entry: Entry) -> Iterator[str]:
+    """What stands of an entry where else its matter is told: all it says, and its title and body if they are long."""
+    if len(Phrase(entry.text).folded) >= MIN_CHARS:
+        yield entry.text
+    for part in (entry.title.removesuffix("…"), entry.body, *entry.detail.splitlines()):
+        if len(part.strip()) >= _PART_CHARS:
+            yield part.strip()
+
+
+def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> str | None:
+    """Change the files that git knows, and set the tombstones, in one commit."""
+    known = tracked(home)
+    with transaction(home, actor=actor, message=f"Forget {wanted.name}", source="user", now=now) as edits:
+        edits.together = True  # a commit of its own for what a person typed would put it into the history
+        catalogue.refresh(edits)
+        on_disk = {home.relative(path) for path in home.root.glob("**/*.md")}
+        for path in sorted(known | on_disk):
+            if is_memory(path, known) and path != LEDGER and (home.root / path).is_file():
+                _change(edits, path, wanted)
+        set_already = {grave.digest for grave in tombstones(home)}
+        rows = [grave for grave in _graves(home, wanted, count, actor, now) if grave.digest not in set_already]
+        if count:
+            edits.append(LEDGER, [asdict(grave) for grave in rows])
+    return edits.outcome.commit
+
+
+def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
+    try:
+        text = edits.text(path)
+    except DocumentInvalid:  # no text; its place is reported
+        return
+    done, name = without(path, text, wanted), new_name(path, wanted)
+    if name != path:
+        edits.write(path, "")
+    if done != text or name != path:
+        edits.write(name, done)
+
+
+def _graves(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
+    salt = salt_of(home)
+    phrases = wanted.phrases or (Phrase(wanted.entry_id, exact=True),)
+    for phrase in phrases:
+        yield Tombstone(
+            ts=now.isoformat(), name=wanted.name, id=wanted.entry_id, digest=digest(phrase, salt),
+            chars=0 if phrase.exact else len(phrase.folded), places=count, actor=actor,
+        )  # fmt: skip
+
+
+def _commit_known(home: Home, changed: list[str], wanted: Wanted, actor: str) -> None:
+    """Commit those of the changed files that git knows: a home may keep its transcripts there."""
+    known = tracked(home)
+    paths = [path for path in changed if path in known]
+    if paths:
+        history.commit_files(home.root, paths, f"Forget {wanted.name}", {"Actor": actor})
+
+
+def _out_of_reach(home: Home) -> Iterator[str]:
+    for name, address in copies(home).items():
+        yield (
+            f"remote {name} ({address}) may hold it: after a purge, push with --force and make every clone anew; "
+            "a fetch or pull before that brings it back"
+        )
+
+
+def _silent(what: str) -> None:
+    """Progress that nobody watches."""
