@@ -1,4 +1,4 @@
-"""Every measurement in one run: ``python -m bench --data FOLDER [--write-docs]``.
+"""Every measurement in one run: ``python -m bench --data FOLDER [--only PART ...]``.
 
 Each part prints its own table with its baselines beside it. A part whose data is absent says so and is left out.
 """
@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
-import platform
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-#: Module and the arguments it takes besides ``--data``, in the order in which they run.
+from .page import machine
+
+#: Module and the arguments it takes besides ``--data``, in the order in which they run: the longest last.
 PARTS = {
     "tokens": ("bench.tokens", ["--write-docs"]),
     "embedding": ("bench.embedding", []),
-    "retrieval": ("bench.retrieval", []),
     "timings": ("bench.timings", []),
     "guard": ("bench.guard", []),
+    "evidence": ("bench.evidence", []),
+    "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
+    "scale": ("bench.scale", []),
 }
 
 
@@ -33,8 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.data.is_dir():
         print(f"no evaluation data in {options.data}; name its folder with --data", file=sys.stderr)
         return 2
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine}")
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {machine()}")
     failed = 0
     for name in options.only or PARTS:
         module, extra = PARTS[name]

@@ -31,7 +31,7 @@ from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, 
 
 ROOT = Path(__file__).parent.parent
 #: The tests that enumerate every way to write; their names hold one of these words.
-_WRITE_TESTS, _WRITE_WORDS = "tests/test_layering.py", "write or writing or changes or changed"
+WRITE_TESTS, WRITE_WORDS = "tests/test_layering.py", "write or writing or changes or changed"
 
 _SECRETS = ("secrets_gitleaks", "secrets_betterleaks", "secrets_detect_secrets")
 _BENIGN_LINES = ("benign_locomo", "benign_md_lines")
@@ -77,9 +77,9 @@ def main(arguments: list[str] | None = None) -> int:
         caught = [*_measures(corpora, options.data, other), _write_paths()]
         time_head = ("processor time", "this guard", "detect-secrets", "floor")
         tables = {
-            "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{_table(caught)}",
-            "pays": _table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
-            "time": _table(list(_times(corpora, other)), head=time_head),
+            "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{table(caught)}",
+            "pays": table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
+            "time": table(list(_times(corpora, other)), head=time_head),
         }
     print("\n\n".join(tables.values()))
     print(f"\nabsent: {', '.join(corpora.absent) or 'nothing'}", file=sys.stderr)
@@ -270,7 +270,7 @@ def _conversations(data: Path) -> Iterator[Row]:
         texts = [Text(text=str(json.loads(line)["content"]), label=0, kind="turn") for line in lines]
         if texts:
             held = sum(_verdict(text.text).action >= Action.QUARANTINE for text in texts)
-            yield Row(measure=f"conversation turns held back: {name}", value=_share(held, len(texts)))
+            yield Row(measure=f"conversation turns held back: {name}", value=share(held, len(texts)))
 
 
 def _verdict(text: str) -> Verdict:
@@ -299,9 +299,9 @@ def _times(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
         (short, "entry up to 600 characters", "mean .5, p99 3 ms"),
         (pages, "4 KB of benign lines", "8 ms"),
     ):
-        beside = _spread(_spent_ms(texts, other)) if other else ""
+        beside = spread(_spent_ms(texts, other)) if other else ""
         for source in ("user", "tool"):
-            value = _spread(_spent_ms(texts, _touches(source)))
+            value = spread(_spent_ms(texts, _touches(source)))
             yield Row(measure=f"{name}, source = {source}", value=value, beside=beside, floor=floor)
     worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, _touches("tool"))), unit) for unit in _HOSTILE)
     value = f"{worst_ms:.0f} ms ({ascii(unit)[1:-1][:24]} repeated)"
@@ -311,7 +311,7 @@ def _times(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
     yield Row(measure="import and first scan, best of 3", value=first, beside=beside, floor=".15 s")
 
 
-def _spread(spent: Sequence[float]) -> str:
+def spread(spent: Sequence[float]) -> str:
     """Mean, median and the slowest of a hundred."""
     ordered = sorted(spent)
     median, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
@@ -366,12 +366,12 @@ def _first_scan_s(script: str) -> float:
 
 def _write_paths() -> Row:
     """Whether the tests hold that enumerate every way to write; what one of them found is in its own message."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", _WRITE_WORDS, _WRITE_TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", WRITE_WORDS, WRITE_TESTS]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     found = re.search(r"(\d+) passed", run.stdout)
     if run.returncode or not found:
         return Row(measure="write paths that go around the gate", value=f"not known: {_last_line(run)}", floor="0")
-    value = f"0 ({found[1]} cases of {_WRITE_TESTS} pass)"
+    value = f"0 ({found[1]} cases of {WRITE_TESTS} pass)"
     return Row(measure="write paths that go around the gate", value=value, floor="0")
 
 
@@ -386,26 +386,28 @@ def _row(measure: str, texts: Sequence[Text], judge: Judge, floor: str = "", *, 
     if not texts:
         return Row(measure=measure, value="absent", floor=floor)
     hits = sum(judge(text.text) for text in texts)
-    other = _share(sum(beside(text.text) for text in texts), len(texts)) if beside else ""
-    return Row(measure=measure, value=_share(hits, len(texts)), beside=other, floor=floor)
+    other = share(sum(beside(text.text) for text in texts), len(texts)) if beside else ""
+    return Row(measure=measure, value=share(hits, len(texts)), beside=other, floor=floor)
 
 
-def _share(hits: int, total: int) -> str:
-    low, high = _interval(hits, total)
+def share(hits: int, total: int) -> str:
+    """A share in per cent with its counts and its interval."""
+    low, high = interval(hits, total)
     return f"{100 * hits / total:.2f} % ({hits} of {total}; {100 * low:.1f} to {100 * high:.1f})"
 
 
-def _interval(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
+def interval(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
     """Wilson's 95 % interval of a share."""
-    share, spread = hits / total, z * z / total
-    middle = share + spread / 2
-    reach = z * math.sqrt(share * (1 - share) / total + spread / (4 * total))
-    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+    part, wide = hits / total, z * z / total
+    middle = part + wide / 2
+    reach = z * math.sqrt(part * (1 - part) / total + wide / (4 * total))
+    return max(0.0, (middle - reach) / (1 + wide)), min(1.0, (middle + reach) / (1 + wide))
 
 
-def _table(
+def table(
     rows: Sequence[Row], head: tuple[str, str, str, str] = ("measure", "this guard", "detect-secrets", "floor")
 ) -> str:
+    """The rows as a Markdown table; a column that is empty throughout is left out."""
     cells = [head, *((row.measure, row.value, row.beside, row.floor) for row in rows)]
     columns = [column for column in range(4) if any(line[column] for line in cells)]
     lines = ["| " + " | ".join(line[column] for column in columns) + " |" for line in cells]

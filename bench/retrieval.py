@@ -109,8 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not any(folder.glob("*queries.jsonl")):
             _say(f"{folder} is absent; {name} is left out")
             continue
+        questions = [q for half, asked in split_questions(folder).items() if given.split in {None, half} for q in asked]
+        if not questions:
+            _say(f"{name} has no question in the half {given.split!r}; it is left out")
+            continue
         with tempfile.TemporaryDirectory(prefix="bench-retrieval-") as place:
-            results[name] = _measure_set(name, folder, Path(place), embedder, given.split)
+            results[name] = _measure_set(name, folder, Path(place), embedder, questions)
         if isinstance(embedder, CachedEmbedder):
             embedder.save()
         print(_shown(results[name], as_markdown=given.markdown), flush=True)
@@ -149,11 +153,12 @@ def _flags(given: argparse.Namespace) -> list[str]:
 # -------------------------------------------------------------------------------------------------------- measuring
 
 
-def _measure_set(name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, half: Half | None) -> Result:
+def _measure_set(
+    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, questions: Sequence[Question]
+) -> Result:
     grains = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
     texts = fill(home, folder, say=_say)
-    questions = [q for part, asked in split_questions(folder).items() if half in {None, part} for q in asked]
     rates = _synced(home, texts, place, embedder)
     _say(f"{name}: {rates}")
     baselines = plain(texts, embedder, grains)
