@@ -6,7 +6,8 @@ and bytes: the same file gives the same passages everywhere, which is what `memo
 - A turn of a conversation is one passage. A long one is split at paragraph and sentence borders; its parts share the
   turn's address.
 - Markdown is cut by heading, then packed up to the token cap; the heading path goes with each passage.
-- An entry of ``MEMORY.md`` or of the archive is one passage, and so is a list item there that has no id.
+- An entry of ``MEMORY.md`` or of the archive is one passage, and so is a list item there that has no id. A daily log in
+  the archive is cut as it was before.
 
 Nothing under a name that begins with a dot is ever a passage: not ``.memory/``, not ``.git/``.
 """
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_home import document, transcript
+from agent_home.home import ARCHIVED_DAILY
 
 from .settings import RecallSettings
 
@@ -64,7 +66,7 @@ _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Changes whenever the same file would be cut otherwise under the same settings.
-_VERSION = 2
+_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +149,7 @@ def cut(root: Path, path: str, settings: RecallSettings) -> Cut:
     text, problem = _read(file, path, settings.max_file_bytes)
     if problem:
         return Cut(passages=(), skipped=(problem,))
-    if layer in {"memory", "archive"}:
+    if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
         return Cut(passages=tuple(_entries(text, path, layer)))
     if Path(path).suffix.lower() in _MARKDOWN:
         pieces = _markdown_pieces(text, settings.passage_tokens)
@@ -344,11 +346,12 @@ def _packed(text: str, line: int, headings: tuple[str, ...], tokens: int) -> Ite
 def _pages(pieces: Iterator[_Piece], path: str, layer: str) -> Iterator[Passage]:
     file = Path(path)
     folders = list(file.parts[1:-1])
-    date = _DATED.match(file.name) if layer == "daily" else None
+    daily = layer == "daily" or path.startswith(ARCHIVED_DAILY)
+    date = _DATED.match(file.name) if daily else None
     parts: Counter[str] = Counter()  # a line that is longer than a passage gives several with one address
     for ordinal, piece in enumerate(pieces):
         trail = " > ".join(piece.headings)
-        heading = " > ".join([*folders, file.stem, *piece.headings]) if layer != "daily" else trail
+        heading = " > ".join([*folders, file.stem, *piece.headings]) if not daily else trail
         output = layer == "outputs" and file.stem.startswith("out-")
         source = f"{file.stem}#{ordinal + 1}" if output else f"{path}#{_lines(piece.first, piece.last)}"
         yield Passage(

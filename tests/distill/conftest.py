@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from agent_home.creation import create
+from agent_home.home import Home
 from agent_home.transcript import Message
 
 
@@ -91,3 +94,9 @@ def review() -> tuple[tuple[str, str], ...]:
         ("assistant", "教训:滑单要在季度中间就检查预算状态。"),
         ("assistant", "待确认:CFO 什么时候解冻预算?\n下一步:和销售确认 Alder 的签约日期。"),
     )
+
+
+@pytest.fixture(scope="session")
+def make_home() -> Callable[[Path], Home]:
+    """A function that makes a home in a folder: for tests that need several."""
+    return lambda folder: create(folder / "home", name="Test", now=datetime(2026, 1, 1, tzinfo=UTC)).home

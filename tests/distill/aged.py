@@ -1,0 +1,38 @@
+"""Homes with entries of chosen age, for the tests of archiving."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from agent_home import storage
+from agent_home.document import parse
+from agent_home.entry import Entry, section_of
+from agent_home.gateway import transaction
+from agent_home.home import Home
+
+__all__ = ["archived_ids", "keep", "live_ids"]
+
+
+def keep(
+    home: Home, entry_id: str, day: str, *, title: str = "", fields: Mapping[str, str] | None = None, body: str = ""
+) -> Entry:
+    """Put an entry of that *day* into its section of ``MEMORY.md``."""
+    rule = section_of(entry_id[:2])
+    assert rule is not None
+    entry = Entry(id=entry_id, date=day, title=title or f"title of {entry_id}", body=body, fields=fields or {})
+    now = datetime.fromisoformat(f"{day or '2026-01-01'}T12:00:00+00:00")
+    with transaction(home, actor="test", message="Add an entry", now=now) as edits:
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry(rule.title, entry))
+    return entry
+
+
+def live_ids(home: Home) -> list[str]:
+    """The ids in ``MEMORY.md``, in file order."""
+    return [entry.id for entry in parse(storage.read_text(home.root / "MEMORY.md")).entries()]
+
+
+def archived_ids(home: Home) -> list[str]:
+    """The ids in the archive, in the order of its files."""
+    files = sorted((home.root / "Archive").glob("MEMORY-*.md"))
+    return [entry.id for file in files for entry in parse(storage.read_text(file)).entries()]
