@@ -6,12 +6,12 @@ A layer that fails or is late costs its own part of the prompt and nothing else.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from .recalled import Passage
+from .recalled import Passage, Spoken
 from .receipt import LayerLine
 
 __all__ = ["LAYERS", "Findings", "Searcher", "ask"]
@@ -26,10 +26,11 @@ LAYERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What a search found, best first, and what did not work in it."""
+    """What a search found, best first, and what did not work in it. *turns* has those found and their neighbours."""
 
     hits: Sequence[Passage]
     degraded: tuple[str, ...] = ()
+    turns: Mapping[str, Spoken] = field(default_factory=dict)
 
 
 class Searcher(Protocol):
@@ -54,10 +55,11 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One layer's hits and its line of the receipt; *line* has no tokens yet."""
+    """One layer's hits and its line of the receipt; *line* has no tokens yet. *turns* as in :class:`Findings`."""
 
     hits: Sequence[Passage]
     line: LayerLine
+    turns: Mapping[str, Spoken] = field(default_factory=dict)
 
 
 def ask(
@@ -84,4 +86,5 @@ def ask(
     except Exception as error:  # noqa: BLE001 - the prompt must come whatever recall does; the receipt names it
         found = Findings(hits=(), degraded=(f"recall failed: {type(error).__name__}: {' '.join(str(error).split())}",))
     ms = (time.perf_counter() - started) * 1000
-    return Answer(hits=found.hits, line=LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded))
+    line = LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded)
+    return Answer(hits=found.hits, line=line, turns=found.turns)

@@ -218,11 +218,15 @@ def _open_session(draft: _Draft, tokens: int) -> None:
 
 def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
     """Layers 3 and 4: only for a first message. What the daily log shows is not repeated."""
-    for layer, room, pack in (("L3", rooms.sessions, pack_sessions), ("L4", rooms.knowledge, pack_knowledge)):
+    for layer, room in (("L3", rooms.sessions), ("L4", rooms.knowledge)):
         answer = _ask(draft, layer)
         started = time.perf_counter()
         hits = [hit for hit in answer.hits if not _shown(hit, daily)]
-        packed: Packed = pack(hits, room, draft.count)
+        if layer == "L3":
+            cutoff = draft.settings.sessions_cutoff
+            packed = pack_sessions(hits, room, draft.count, turns=answer.turns, cutoff=cutoff)
+        else:
+            packed = pack_knowledge(hits, room, draft.count)
         tokens = draft.count(packed.text)
         _add(draft.moving, packed.text)
         draft.entries += packed.lines
@@ -257,8 +261,10 @@ def _shown(hit: Passage, daily: Mapping[str, str]) -> bool:
 def _recall_line(layer: str, request: Request, answer: Answer, packed: Packed, tokens: int) -> SectionLine:
     name = {"L3": "Recalled sessions", "L4": "Recalled knowledge"}[layer]
     if tokens:
-        kept = sum(1 for line in packed.lines if line.action == "kept")
-        reason = f"{kept} of {len(packed.lines)} passages found"
+        found = [line for line in packed.lines if line.score is not None]
+        kept = sum(1 for line in found if line.action == "kept")
+        beside = sum(1 for line in packed.lines if line.score is None and line.action == "kept")
+        reason = f"{kept} of {len(found)} passages found" + (f", {beside} turns beside them" if beside else "")
     elif not request.message.strip():
         reason = "no message"
     else:

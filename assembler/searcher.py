@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from agent_home.home import Home
+from recall.conversation import Around, turns_around
 from recall.embedding import NoEmbedder, open_embedder
 from recall.errors import RecallError
 from recall.model import EmbeddingSettings
@@ -98,8 +99,12 @@ class HomeSearcher:
             deadline_ms=deadline_ms,
             exclude=exclude,
             now=now,
+            duplicates="show" if tuple(layers) == ("memory",) else "collapse",  # each entry is shown, or not, by itself
         )
-        return Findings(hits=found.hits, degraded=(*self._standing, *self._changing, *found.degraded))
+        turns = [hit.source for hit in found.hits if hit.layer == "sessions"]
+        around = turns_around(self._home, turns, audience=audience) if turns else Around()
+        degraded = (*self._standing, *self._changing, *found.degraded, *filter(None, [around.problem]))
+        return Findings(hits=found.hits, degraded=degraded, turns=around.turns)
 
 
 class _Remembering:

@@ -23,6 +23,7 @@ class AssemblerSettings:
     daily_tokens: int = 4_000  # caps: a large budget is no reason to recall more than helps
     sessions_tokens: int = 2_000
     knowledge_tokens: int = 4_000
+    sessions_cutoff: float = 0.6  # turns that score less than this part of the best one's score are left out
     memory_first: float = 0.6  # of what floors and protected files leave, MEMORY.md's part before other files
     index_share: float = 0.4  # of MEMORY's share in L2: at most this for the index lines
     selected_share: float = 0.2  # of MEMORY's share in L2: at least this for the entries that the message asks for
@@ -42,5 +43,7 @@ class AssemblerSettings:
         parts = (self.memory_first, self.index_share, self.selected_share)
         if min(parts) < 0 or self.memory_first > 1 or self.index_share + self.selected_share > 1:
             raise ValueError("memory_first, and index_share and selected_share together, are parts of 1")
+        if not 0 <= self.sessions_cutoff <= 1:
+            raise ValueError(f"sessions_cutoff is {self.sessions_cutoff}, wanted 0 to 1")
         if self.vocabulary not in VOCABULARIES:
             raise ValueError(f"unknown vocabulary {self.vocabulary!r}; known are {', '.join(VOCABULARIES)}")

@@ -35,6 +35,8 @@ _BULLET = re.compile(r"^[ \t]*[-*+][ \t]+", re.MULTILINE)
 _FIELD_LINE = re.compile(rf"^[ \t]+(?:{'|'.join(FIELDS)}):.*$", re.MULTILINE)
 #: ``(session#message, session#message)`` at the end of a line.
 _SOURCES = re.compile(r"[ \t]*\([^()\s]+#[^()\n]*\)[ \t]*$", re.MULTILINE)
+#: A word without a digit.
+_PLAIN = re.compile(r"[^\W\d]+")
 _NEGATIONS = frozenset(("not", "no", "never", "without", "nor", "neither", "none", "cannot", "t", "except", "unless"))
 _NEGATING = re.compile("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
 
@@ -61,11 +63,10 @@ Hits = TypeVar("Hits", bound=Found)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """The words of a passage in order, what tells like sentences apart, and who spoke (empty for a document)."""
+    """The words of a passage in order, the pairs of successive ones, and who spoke (empty for a document)."""
 
     words: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
-    pivots: tuple[str, ...]
     speaker: tuple[str, ...]
 
     def says(self, other: Statement) -> bool:
@@ -80,7 +81,7 @@ class Statement:
         if min(len(self.words), len(other.words)) < _LEAST_NEARLY or small < _NEARLY * large:
             return False
         common = len(self.pairs & other.pairs)
-        return self.pivots == other.pivots and common >= _NEARLY * (small + large - common)
+        return common >= _NEARLY * (small + large - common) and _pivots(self.words) == _pivots(other.words)
 
 
 def statement(hit: Found) -> Statement:
@@ -90,12 +91,8 @@ def statement(hit: Found) -> Statement:
         entry = parse_entry(text if text.endswith("\n") else text + "\n")
         text = entry.text if entry else _SOURCES.sub("", _BULLET.sub("", _FIELD_LINE.sub("", text)))
     words = tuple(_WORD.findall(index_text(text).casefold()))
-    return Statement(
-        words=words,
-        pairs=frozenset(pairwise(words)),
-        pivots=tuple(sorted(word for word in words if _tells_apart(word))),
-        speaker=(hit.role, hit.name) if hit.layer == "sessions" else (),
-    )
+    speaker = (hit.role, hit.name) if hit.layer == "sessions" else ()
+    return Statement(words=words, pairs=frozenset(pairwise(words)), speaker=speaker)
 
 
 def grouped(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
@@ -134,5 +131,6 @@ def _candidates(said: Statement, known: Sequence[Statement], equal: dict[tuple[s
     yield from range(min(len(known), _COMPARED))
 
 
-def _tells_apart(word: str) -> bool:
-    return word in _NEGATIONS or any(char.isdigit() for char in word) or _NEGATING.search(word) is not None
+def _pivots(words: Sequence[str]) -> list[str]:
+    """The numbers and negations among *words*: one of them makes another statement of the same sentence."""
+    return sorted(word for word in words if word in _NEGATIONS or not _PLAIN.fullmatch(word) or _NEGATING.search(word))

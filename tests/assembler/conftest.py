@@ -27,6 +27,7 @@ class Found:
     name: str = ""
     role: str = ""
     heading: str = ""
+    also: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
