@@ -22,8 +22,10 @@ from agent_home.errors import HomeError, Locked
 from agent_home.gateway import Transaction, recover, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
+from agent_home.proposals import Draft
+from agent_home.provenance import least_trusted
 from agent_home.quarantine import Quarantined
-from agent_home.screening import screened_text
+from agent_home.screening import entry_verdict, screened_text
 from agent_home.transcript import Turn
 
 from .checking import check_text
@@ -32,6 +34,7 @@ from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
 from .promotion import Candidate, candidates, place
+from .proposed import draft_of, unwanted
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise
 from .workplace import is_time, local_time, workplace
@@ -59,11 +62,14 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """An entry that waits for a person."""
+    """An entry that waits for a person, on a branch of the home. See ``distill.review``."""
 
     id: str
     section: str
     text: str
+    evidence: str = ""
+    origin: str = ""
+    risk: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +85,8 @@ class Checked:
 class Closed:
     """What closing a session did. *commit* is ``None`` and the rest empty when nothing was new.
 
-    *daily* is the file of the new section, or of the last one when nothing was new; *left_in_log* counts the items that
+    *daily* is the file of the new section, or of the last one when nothing was new; *dropped* counts what a person had
+    rejected or has before them already; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
     nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
     that came back because the agent named them, or because they were said again.
@@ -95,6 +102,7 @@ class Closed:
     proposed: tuple[Proposal, ...] = ()
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
     left_in_log: int = 0
     taken_back: bool = False
     restored: tuple[str, ...] = ()
@@ -265,13 +273,17 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date)
         placed = place(
             found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
-            max_per_section=settings.max_entries_per_section,
+            max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
+            refused=unwanted(home) if found else lambda _: False,
         )  # fmt: skip
         for path, document in placed.documents.items():
             edits.write(path, document)
         restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
+        drafts = [draft_of(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
+        for proposed in drafts:
+            edits.propose(proposed)
         for entry in (*added, *merged):
             edits.trailer("Entries", entry.id)
         for said in draft.evidence.values():
@@ -288,7 +300,9 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         merged=merged,
         claims=tuple(Checked(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
         redacted=outcome.redacted,
+        proposed=tuple(_proposal(one) for one in drafts if one.id in outcome.proposed),
         quarantined=outcome.quarantined,
+        dropped=outcome.dropped + placed.refused,
         left_in_log=placed.left_in_log,
         restored=restored,
         commit=outcome.commit,
@@ -308,11 +322,22 @@ def _memory(edits: Transaction) -> dict[str, Document]:
     return {path: edits.read(path) for path in (MEMORY, *archived)}
 
 
+def _proposal(draft: Draft) -> Proposal:
+    entry = parse_entry(draft.text)
+    said = draft.trailers
+    return Proposal(
+        id=draft.id, section=draft.section, text=entry.changed(detail="").text if entry else draft.text,
+        evidence=said["Evidence"], origin=said["Source"], risk=said["Risk"],
+    )  # fmt: skip
+
+
 def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: bool = False) -> tuple[NewEntry, ...]:
     """The entries as the gateway will store them, without those that it will hold back."""
     found = []
     for candidate, entry in listing:
-        verdict = screened_text(home, MEMORY, entry.render(), "agent")
+        source = least_trusted(["agent", entry.fields.get("Origin", "agent")])
+        verdict = screened_text(home, MEMORY, entry.render(), source)
+        verdict = entry_verdict(home, MEMORY, entry, verdict, source) if verdict.stored else verdict
         written = parse_entry(verdict.text) if verdict.stored else None
         if written is None:
             continue

@@ -7,12 +7,13 @@ items are the same only when their own words are: provenance never counts, so un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_home.document import Document
 from agent_home.entry import Entry, SectionRule, section_of
 from agent_home.home import MEMORY
+from agent_home.provenance import least_trusted
 
 from .cues import ItemKind
 from .evidence import UNCHECKED, Evidence
@@ -33,8 +34,6 @@ PREFIXES: Mapping[ItemKind, str] = {
     "conclusion": "RC",
     "deliverable": "RC",
 }
-#: From most to least trusted.
-TRUST = ("user", "agent", "tool", "web")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +50,16 @@ class Candidate:
 @dataclass(slots=True)
 class Placed:
     """What :func:`place` made: the documents by path, the new entries in the order of the conversation, the older
-    entries that gained a source, and how many more there was no room for.
+    entries that gained a source, the new entries that a person is to see first, how many more there was no room for,
+    and how many are not wanted.
     """
 
     documents: dict[str, Document]
     added: list[tuple[Candidate, Entry]] = field(default_factory=list)
     merged: list[tuple[Candidate, Entry]] = field(default_factory=list)
+    proposed: list[tuple[Candidate, Entry]] = field(default_factory=list)
     left_in_log: int = 0
+    refused: int = 0
 
 
 def candidates(
@@ -92,11 +94,14 @@ def place(
     address: str,
     title_chars: int,
     max_per_section: int = 50,
+    proposed_sections: Collection[str] = (),
+    refused: Callable[[Entry], bool] = lambda _: False,
 ) -> Placed:
     """Put *found* into ``MEMORY.md``, newest on top, or unite each with the older entry that says the same.
 
     *documents* are ``MEMORY.md`` and the archive files by their paths; *address* is the daily section that evidence
-    points at. Each section gains at most *max_per_section* entries, those said first; the rest is counted.
+    points at. Each section gains at most *max_per_section* entries, those said first; the rest is counted. New entries
+    of *proposed_sections* are not put into the document, and those that are *refused* nowhere.
     """
     placed = Placed(documents=dict(documents))
     index = _index(documents)
@@ -118,13 +123,17 @@ def place(
         if rooms[candidate.section.title] == 0:
             placed.left_in_log += 1
             continue
-        rooms[candidate.section.title] -= 1
         # From the turn and its words alone: a closing that is run again names its entries alike.
         entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
         entry = _entry(candidate, entry_id, address, title_chars)
+        if refused(entry):
+            placed.refused += 1
+            continue
+        rooms[candidate.section.title] -= 1
         made[entry_id] = (candidate, entry)
         index[key] = (MEMORY, entry)
-    placed.added = list(made.values())
+    placed.added = [pair for pair in made.values() if pair[0].section.title not in proposed_sections]
+    placed.proposed = [pair for pair in made.values() if pair[0].section.title in proposed_sections]
     placed.merged = [(candidate, entry) for _, candidate, entry in united.values()]
     for path, document in documents.items():
         added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
@@ -137,12 +146,6 @@ def statement(entry: Entry) -> str:
     """What an entry says, normalised; not what it was said instead of."""
     lines = [line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD)]
     return normalised(entry.changed(detail="\n".join(lines)).text)
-
-
-def least_trusted(origins: Sequence[str]) -> str:
-    """The least trusted of *origins*; ``agent`` when there is none or one is unknown."""
-    known = [origin if origin in TRUST else "agent" for origin in origins] or ["agent"]
-    return max(known, key=TRUST.index)
 
 
 _INSTEAD = "Instead of: "

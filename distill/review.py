@@ -14,36 +14,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from agent_home import quarantine
+from agent_home import proposals, quarantine
 from agent_home.entry import section_of
 from agent_home.home import MEMORY, Home
 from agent_home.placement import as_entry
+from agent_home.proposals import Proposal
 from agent_home.quarantine import Quarantined
 from agent_home.screening import screened_text
 from guard import Action
 
 from . import held
-from .errors import NoSuchProposal, NotAllowed
+from .errors import NoSuchProposal, NotAllowed, NotPlaceable
 from .held import Form, Release
 from .promotion import least_trusted
+from .proposed import accept_proposal, edit_proposal, planned_proposal, reject_proposal, settle_proposals
+from .risk import RISKS, Risk, risk_of
+from .settings import DistillSettings
 
 __all__ = [
-    "RISKS",
     "Decided",
-    "Risk",
     "Waiting",
     "accept",
     "diff_lines",
+    "edit",
     "find",
     "plan",
     "reject",
     "require_person",
-    "risk_of",
+    "up_to",
     "waiting",
 ]
 
-Risk = Literal["low", "medium", "high"]
-RISKS: tuple[Risk, ...] = ("low", "medium", "high")
 #: Names under which parts of this program write; none of them is a person.
 _PROGRAM = frozenset({
     "agent", "archive", "assistant", "by hand", "cite", "close", "decay", "distill", "evolution", "forget", "import",
@@ -101,6 +102,7 @@ def waiting(home: Home, now: datetime) -> list[Waiting]:
     """Everything that waits, the oldest first. What was decided by somebody who was killed is finished before."""
     held.settle(home, now)
     found = [_of_quarantine(item) for item in quarantine.waiting(home)]
+    found += [_of_proposal(proposal) for proposal in settle_proposals(home)]
     return sorted(found, key=lambda item: (item.ts, item.id))
 
 
@@ -126,13 +128,51 @@ def accept(home: Home, item: Waiting, *, person: str, now: datetime, form: Form 
         NotPlaceable, HomeError: it could not be written; it still waits.
     """
     person = require_person(home, person, item.actor)
-    release = held.accept_held(home, _item(home, item), person=person, form=form, now=now)
+    if item.kind == "proposal":
+        release = accept_proposal(home, _proposal(home, item), person=person, now=now)
+    else:
+        release = held.accept_held(home, _item(home, item), person=person, form=form, now=now)
     return _decided(item, release, "accepted", person)
 
 
 def plan(home: Home, item: Waiting, *, form: Form = "as-is") -> Decided:
     """What :func:`accept` would write now. Nothing is changed."""
-    return _decided(item, held.planned(home, _item(home, item), form), "would accept", "")
+    if item.kind == "proposal":
+        release = planned_proposal(home, _proposal(home, item))
+    else:
+        release = held.planned(home, _item(home, item), form)
+    return _decided(item, release, "would accept", "")
+
+
+def up_to(items: Sequence[Waiting], tier: Risk) -> list[Waiting]:
+    """The proposals of that risk or a lower one. What the guard held back is looked at one by one, always."""
+    return [item for item in items if item.kind == "proposal" and RISKS.index(item.risk) <= RISKS.index(tier)]
+
+
+def edit(home: Home, item: Waiting, text: str, *, person: str, now: datetime) -> Decided:
+    """Let a proposal say *text* instead; it still waits, as the same id.
+
+    Raises:
+        NotAllowed: *person* may not decide this.
+        NotPlaceable: it is no proposal.
+        GuardRefused: the guard does not pass *text* as it is.
+    """
+    person = require_person(home, person, item.actor)
+    if item.kind != "proposal":
+        raise NotPlaceable(item.id, "a text in quarantine is evidence of what was said, and not edited")
+    title_chars = home.manifest.settings("distill", DistillSettings).max_title_chars
+    edit_proposal(home, _proposal(home, item), text, person=person, title_chars=title_chars)
+    edited = find(home, item.id, now)
+    diff = diff_lines(item.text, edited.text, item.path)
+    return Decided(
+        waiting=edited,
+        action="edited",
+        person=person,
+        text=edited.text,
+        path=item.path,
+        section=item.section,
+        diff=diff,
+    )
 
 
 def reject(home: Home, item: Waiting, *, person: str, now: datetime) -> Decided:
@@ -143,7 +183,10 @@ def reject(home: Home, item: Waiting, *, person: str, now: datetime) -> Decided:
         HomeError: the decision could not be written; it still waits.
     """
     person = require_person(home, person, item.actor)
-    commit = held.reject_held(home, _item(home, item), person=person, now=now)
+    if item.kind == "proposal":
+        commit = reject_proposal(home, _proposal(home, item), person=person, now=now)
+    else:
+        commit = held.reject_held(home, _item(home, item), person=person, now=now)
     return Decided(waiting=item, action="rejected", person=person, path=item.path, commit=commit)
 
 
@@ -165,22 +208,6 @@ def require_person(home: Home, name: str, proposer: str) -> str:
     return person
 
 
-def risk_of(origin: str, evidence: str, findings: Sequence[Mapping[str, Any]] = (), *, held_back: bool = False) -> Risk:
-    """How much harm a text could do as memory.
-
-    High: said by a tool or a web page, contradicted by git, or held back by the guard for what it asks or hides. Low:
-    nothing found, and either said by the user with nothing for git to deny, or verified. Medium is all else.
-    """
-    if origin in {"tool", "web"} or evidence.startswith("contradicted"):
-        return "high"
-    if held_back:
-        return "high" if {str(row.get("layer")) for row in findings} & {"injection", "unicode"} else "medium"
-    state = evidence.split(",", maxsplit=1)[0].strip()
-    if not findings and (state == "verified" or (origin == "user" and state in {"", "unchecked"})):
-        return "low"
-    return "medium"
-
-
 def diff_lines(before: str, after: str, path: str) -> tuple[str, ...]:
     """The change of a file as the lines of a unified diff."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=1)
@@ -199,6 +226,30 @@ def _of_quarantine(item: Quarantined) -> Waiting:
         risk=risk_of(origin, evidence, item.findings, held_back=True), reason=item.reason, findings=item.findings,
         session=item.session, source=item.source, actor=item.actor, ts=item.ts,
     )  # fmt: skip
+
+
+def _of_proposal(proposal: Proposal) -> Waiting:
+    said = proposal.trailers
+    risk: Risk = next((risk for risk in RISKS if risk == said.get("Risk")), "high")  # a branch that nobody judged
+    return Waiting(
+        id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
+        evidence=said.get("Evidence", ""), origin=said.get("Source", "agent"), risk=risk,
+        session=said.get("Session", ""), source=said.get("Source", "agent"), actor=said.get("Actor", ""),
+        ts=proposal.ts, commit=proposal.commit,
+    )  # fmt: skip
+
+
+def _proposal(home: Home, wanted: Waiting) -> Proposal:
+    """The proposal itself, as the person saw it.
+
+    Raises:
+        NoSuchProposal: it was decided about, or edited, meanwhile.
+    """
+    listed = proposals.waiting(home)
+    found = next((item for item in listed if (item.id, item.commit) == (wanted.id, wanted.commit)), None)
+    if found is None:
+        raise NoSuchProposal(wanted.id, len(listed))
+    return found
 
 
 def _item(home: Home, wanted: Waiting) -> Quarantined:

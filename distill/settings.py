@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_home.entry import SECTIONS
 
 __all__ = ["DistillSettings"]
 
@@ -22,6 +26,8 @@ class DistillSettings:
         max_title_chars: length of an entry's title; longer text goes on in its body.
         archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
             log is when it does.
+        review: by section of ``MEMORY.md``, whether a closing commits its new entries (``commit``, where nothing is
+            said) or proposes them to a person (``propose``).
     """
 
     claim_timeout_s: float = 5.0
@@ -32,6 +38,7 @@ class DistillSettings:
     max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
+    review: Mapping[str, Literal["commit", "propose"]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section"):
@@ -39,5 +46,14 @@ class DistillSettings:
                 raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
         if self.archive_after_days < 1:
             raise ValueError(f"archive-after-days is {self.archive_after_days}, wanted 1 or more")
+        titles = [rule.title for rule in SECTIONS]
+        unknown = next((title for title in self.review if title not in titles), None)
+        if unknown is not None:
+            raise ValueError(f"review names the section {unknown!r}, known are {', '.join(titles)}")
         if self.max_items < 3 or self.max_title_chars < 20:
             raise ValueError("max-items must be at least 3 and max-title-chars at least 20")
+
+    @property
+    def proposed_sections(self) -> frozenset[str]:
+        """The sections whose new entries wait for a person."""
+        return frozenset(title for title, how in self.review.items() if how == "propose")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,8 @@ def _data(closed: Closed) -> dict[str, Any]:
             }
             for claim in closed.claims
         ],
-        "proposed": [{"id": item.id, "section": item.section, "text": item.text} for item in closed.proposed],
+        "proposed": [dataclasses.asdict(item) for item in closed.proposed],
+        "dropped": closed.dropped,
         "redacted": closed.redacted,
         "quarantined": len(closed.quarantined),
         "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
@@ -117,6 +119,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
         **together,
         "redacted": sum(row["redacted"] for row in rows),
         "quarantined": sum(row["quarantined"] for row in rows),
+        "dropped": sum(row["dropped"] for row in rows),
         "left_in_log": sum(row["left_in_log"] for row in rows),
         "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
         "sessions": rows,
@@ -133,16 +136,30 @@ def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) 
             yield f"{one.session}: nothing new since it was closed{why}"
             continue
         yield f"{one.session}: {one.daily}#{one.anchor}, commit {one.commit[:7]}"
-        for entry in one.entries:
-            yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
-        for entry in one.merged:
-            yield f"  [{entry.id}] was known; it gained a source"
-        if one.restored:
-            yield f"  back from the archive: {', '.join(one.restored)}"
-        for claim in one.claims:
-            if claim.evidence.state == "contradicted":
-                yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
-        if one.left_in_log:
-            yield f"  {one.left_in_log} more stay in the daily log: one closing adds no more to a section"
-        if one.redacted or one.quarantined:
-            yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"
+        yield from _written(one)
+        yield from _not_written(one)
+
+
+def _written(one: Closed) -> Iterator[str]:
+    for entry in one.entries:
+        yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
+    for entry in one.merged:
+        yield f"  [{entry.id}] was known; it gained a source"
+    if one.restored:
+        yield f"  back from the archive: {', '.join(one.restored)}"
+
+
+def _not_written(one: Closed) -> Iterator[str]:
+    for claim in one.claims:
+        if claim.evidence.state == "contradicted":
+            yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
+    for proposal in one.proposed:
+        yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
+    if one.proposed:
+        yield "  `memory review list` names what waits"
+    if one.dropped:
+        yield f"  {one.dropped} not written: a person rejected it, or has it to review already"
+    if one.left_in_log:
+        yield f"  {one.left_in_log} more stay in the daily log: one closing adds no more to a section"
+    if one.redacted or one.quarantined:
+        yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"

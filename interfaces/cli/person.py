@@ -24,9 +24,7 @@ def the_person(frame: Frame, named: str) -> str:
     if named:
         return named
     if frame.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError(
-            "a person decides this, and there is no terminal; name the person with --as PERSON"
-        )
+        raise click.UsageError("a person decides this, and there is no terminal; name the person with --as PERSON")
     from getpass import getuser
 
     from agent_home.history import configured_name

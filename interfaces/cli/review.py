@@ -14,6 +14,7 @@ from .sync import follow
 
 if TYPE_CHECKING:
     from distill.review import Decided, Waiting
+    from distill.risk import Risk
 
 __all__ = ["printable", "review"]
 
@@ -61,29 +62,50 @@ def show(frame: Frame, waiting_id: str) -> None:
 
 
 @review.command("accept")
-@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.argument("ids", metavar="[ID...]", nargs=-1)
+@click.option("--tier", type=click.Choice(["low", "medium", "high"]), help="Every proposal of this risk or less.")
 @click.option("--as-is", "form", flag_value="as-is", help="Store a held-back text as it waits (the default).")
 @click.option("--redacted", "form", flag_value="redacted", help="Take out the sentences that the guard objects to.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @person_option
 @options
-def accept(frame: Frame, ids: Sequence[str], form: str | None, dry_run: bool, person: str) -> None:
+def accept(
+    frame: Frame, ids: Sequence[str], tier: Risk | None, form: str | None, dry_run: bool, person: str
+) -> None:  # fmt: skip
     """Write what waits as ID where it was meant to stand: one commit for each, in the name of the person who accepts.
 
     A secret never comes back: quarantine keeps texts with their secrets redacted. What was accepted as it is passes the
-    guard from then on, wherever it stands.
+    guard from then on, wherever it stands. --tier takes every proposal up to a risk at once; texts that the guard held
+    back are never among them.
     """
     from distill.review import accept as accept_one
-    from distill.review import find, plan
+    from distill.review import find, plan, up_to, waiting
 
+    if bool(ids) == (tier is not None):
+        raise click.UsageError("name what to accept by ID, or give --tier for all proposals up to a risk")
     home, now = frame.home, frame.moment
-    items = [find(home, waiting_id, now) for waiting_id in ids]
+    items = up_to(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
     if dry_run:
         done = [plan(home, item, form=_form(form)) for item in items]
     else:
         decider = the_person(frame, person)
         done = [accept_one(home, item, person=decider, now=now, form=_form(form)) for item in items]
     _finish(frame, done)
+
+
+@review.command("edit")
+@click.argument("waiting_id", metavar="ID")
+@click.option("--text", required=True, help="What it is to say instead.")
+@person_option
+@options
+def edit(frame: Frame, waiting_id: str, text: str, person: str) -> None:
+    """Let the proposal ID say something else. It still waits, and git's word on the old text counts no more."""
+    from distill.review import edit as edit_one
+    from distill.review import find
+
+    item = find(frame.home, waiting_id, frame.moment)
+    decider = the_person(frame, person)
+    _finish(frame, [edit_one(frame.home, item, text, person=decider, now=frame.moment)])
 
 
 @review.command("reject")
@@ -163,6 +185,6 @@ def _decided_lines(done: Sequence[Decided]) -> Iterator[str]:
     for one in done:
         commit = f", commit {one.commit[:7]}" if one.commit else ""
         entry = f" as [{one.entry}]" if one.entry else ""
-        yield f"{one.waiting.id}: {one.action}{entry} in {one.path}{commit}"
-        if one.action == "would accept":
+        yield f"{one.waiting.id}: {one.action}{entry}, {one.path}{commit}"
+        if one.action in {"would accept", "edited"}:
             yield from (printable(line) for line in one.diff)
