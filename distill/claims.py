@@ -90,12 +90,15 @@ _EXTENSIONS = (
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"
     "gradle|patch|xlsx|docx|pptx|pdf|png|svg"
 )
+#: In running text a name begins with ASCII, or else it would begin with the words before it: Chinese has no spaces.
 _PATH = re.compile(
-    rf"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{{1,2}}/)?(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]\.(?:{_EXTENSIONS})"
-    r"(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
+    r"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{1,2}/)?"
+    r"(?:(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]|[A-Za-z0-9_.@+\[\]-]+/[\w.@+\[\]/-]{0,200}?[\w\]-])"
+    rf"\.(?:{_EXTENSIONS})(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
 )
 _QUOTED_PATH = re.compile(
-    r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile))`"
+    r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile)|"
+    rf"[^`\s()]+\.(?:{_EXTENSIONS}))`"
 )
 _PRODUCT = re.compile(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
 _CALL = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
