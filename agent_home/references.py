@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -28,6 +29,8 @@ from .screening import screened_text
 
 __all__ = ["KINDS", "Reference", "entry_places", "last_references", "meant", "note", "quoted_ids", "read"]
 
+#: What stands between the tags of an injected block once the guard has taken the tags away.
+_INJECTED = re.compile(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
 Kind = Literal["cite", "transcript", "pipeline"]
 #: Somebody cited it; the agent quoted it in a conversation; a closing heard the same again.
 KINDS: tuple[Kind, ...] = ("cite", "transcript", "pipeline")
@@ -80,7 +83,7 @@ def last_references(home: Home) -> dict[str, datetime]:
 
 def quoted_ids(text: str) -> list[str]:
     """The ids that *text* names, in order and once each; what this system had put into the text does not count."""
-    return list(dict.fromkeys(ENTRY_ID.findall(strip_injected(text)[0])))
+    return list(dict.fromkeys(ENTRY_ID.findall(_INJECTED.sub(" ", strip_injected(text)[0]))))
 
 
 def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list[tuple[str, Entry]]]:
