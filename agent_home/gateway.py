@@ -30,10 +30,12 @@ from .check import RULES, SWALLOWING, entry_files, holds_entries, is_object, tex
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
+from .handmade import refuse_failing
 from .home import Home
 from .lock import DEFAULT_TIMEOUT_S, hold
 from .placement import placed
 from .proposals import Draft
+from .provenance import written_by
 from .quarantine import Quarantined, id_of
 from .reviewed import APPROVED, REJECTED, Decisions, decisions, decisions_in
 from .salt import ensure_salt
@@ -76,7 +78,10 @@ class Appended:
 
 @dataclass(slots=True)
 class Transaction:
-    """Edits that will be written together. Made by :func:`transaction`; valid inside its block only."""
+    """Edits that will be written together. Made by :func:`transaction`; valid inside its block only.
+
+    *together*: what a person changed in these files by hand is no commit of its own.
+    """
 
     home: Home
     actor: str
@@ -89,6 +94,7 @@ class Transaction:
     after: dict[str, str] = field(default_factory=dict)
     trailers: dict[str, list[str]] = field(default_factory=dict)
     drafts: list[Draft] = field(default_factory=list)
+    together: bool = False
     _ids: set[str] | None = None
 
     def text(self, path: str) -> str:
@@ -295,7 +301,7 @@ def _finish(edits: Transaction) -> Outcome:
     if not after and not drafts:
         return outcome
     history.refuse_unfinished(home.root)
-    _keep_edits_by_hand(edits, sorted(after))
+    _keep_edits_by_hand(edits, after)
     record = {**_record(edits, after, outcome), "proposals": drafts}
     _stage(home, record, after)
     _refuse_changed(home, record)
@@ -354,14 +360,22 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
         old[key] -= 1
 
 
-def _keep_edits_by_hand(edits: Transaction, paths: Sequence[str]) -> None:
-    """Commit what a person changed in these files apart from ours, so that each diff says one thing."""
+def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> None:
+    """Commit what a person changed in these files apart from ours, so that each diff says one thing.
+
+    Raises:
+        GuardRefused: what the person changed, as far as it would be committed, fails the guard.
+    """
     home = edits.home
-    by_hand = [path for path in history.dirty(home.root, paths) if path in paths]
+    by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
     if by_hand and history.head(home.root):
         committed = {path: history.text_at(home.root, "HEAD", path) for path in by_hand}
-        entries = _entries_touched(committed, {path: edits.before[path] for path in by_hand})
-        trailers = {"Entries": ", ".join(entries), "Actor": "by hand"}
+        present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
+        refuse_failing(home, committed, present)
+        if edits.together:
+            return
+        trailers = {"Entries": ", ".join(_entries_touched(committed, present)), "Guard": "passed"}
+        trailers |= {"Actor": "by hand", "Source": "user"}
         _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
 
 
@@ -390,6 +404,7 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
     guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
     guard += edits.trailers.get("Guard", [])
     trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
+    trailers["Source"] = written_by(edits.before, after, edits.source)
     trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
     # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
     order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))

@@ -43,7 +43,7 @@ __all__ = [
     "texts_at",
 ]
 
-TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor")
+TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor", "Source")
 #: Who commits where git knows nobody.
 NAME, EMAIL = "agent-home", "agent-home@localhost"
 #: How long another git command (a person's, say) may keep git's own lock before a write gives up.

@@ -14,11 +14,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
+from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Source, Verdict, rules_from_gitleaks, screen
 
 from .document import Block, parse
+from .entry import Entry
 from .errors import GuardRefused
+from .forgotten import scrubbed
 from .home import ARCHIVED_DAILY, Home
+from .provenance import source_of
 from .quarantine import Quarantined, hold_back, id_of
 from .reviewed import NO_DECISIONS, Decisions
 from .salt import salt_of
@@ -27,6 +30,7 @@ __all__ = [
     "Screening",
     "destination_of",
     "dropped_note",
+    "entry_verdict",
     "guard_settings",
     "held_back",
     "note",
@@ -71,7 +75,8 @@ class Screening:
 
         So are blocks that come from elsewhere in the home, counted in *moved* by their texts.
 
-        Blocks that stand together are screened together, so that nothing hides by spanning them.
+        Blocks that stand together are screened together, so that nothing hides by spanning them. An entry whose field
+        ``Origin`` names somebody less trusted than the transaction's source is judged as theirs.
 
         Raises:
             GuardRefused: the guard cannot run, or holds back a file that is not Markdown.
@@ -130,11 +135,14 @@ class Screening:
 
     def _run(self, path: str, run: Sequence[Block]) -> str:
         text = "".join(block.raw for block in run)
-        verdict = self._verdict(path, text)
+        source = source_of(run, self._source)
+        verdict = self._verdict(path, text, source)
+        if verdict.stored and len(run) == 1 and run[0].entry:
+            verdict = entry_verdict(self._home, path, run[0].entry, verdict, source)
         if verdict.stored:
             return _ended_like(text, verdict.text)
         if len(run) == 1:
-            return self._in_place_of(path, run[0], verdict)
+            return self._in_place_of(path, run[0], verdict, source)
         if any(self._approved(path, block) for block in run):
             return "".join(
                 block.raw if block.kind == "blank" or self._approved(path, block) else self._run(path, [block])
@@ -149,9 +157,9 @@ class Screening:
             for block, each in zip(blocks, verdicts, strict=True)
         )
 
-    def _in_place_of(self, path: str, block: Block, verdict: Verdict) -> str:
+    def _in_place_of(self, path: str, block: Block, verdict: Verdict, source: str = "") -> str:
         """What stands where a block was held back: nothing for an entry, a mark for anything else."""
-        mark = self._hold(path, verdict)
+        mark = self._hold(path, verdict, source)
         return "" if block.kind == "entry" else f"{'-' if block.kind == 'item' else '>'} {mark}\n"
 
     def _approved(self, path: str, block: Block) -> bool:
@@ -165,37 +173,64 @@ class Screening:
         fields = block.entry.changed(title="approved", body="", detail="").render()
         return screened_text(self._home, path, fields, self._source).action == Action.ALLOW
 
-    def _verdict(self, path: str, text: str) -> Verdict:
-        verdict = screened_text(self._home, path, text, self._source)
+    def _verdict(self, path: str, text: str, source: str = "") -> Verdict:
+        verdict = screened_text(self._home, path, text, source or self._source)
         self.findings += [_finding_row(path, finding) for finding in verdict.findings]
         self.redacted += verdict.action == Action.REDACT
         return verdict
 
-    def _hold(self, path: str, verdict: Verdict) -> str:
+    def _hold(self, path: str, verdict: Verdict, source: str = "") -> str:
         """Put the text into quarantine, unless a person rejected it already; the note that stands in its place."""
         if self._decided.rejects(verdict.text) and not path.startswith("Archive/"):  # what leaves memory is never lost
             self.dropped += 1
             return dropped_note(id_of(path, verdict.text), reason_of(verdict))
         item = held_back(
-            self._home, verdict, path, self._source, self._session, self._ts, section=self._section, actor=self._actor
+            self._home,
+            verdict,
+            path,
+            source or self._source,
+            self._session,
+            self._ts,
+            section=self._section,
+            actor=self._actor,
         )
         self.held.append(item)
         return note(item)
 
 
 def screened_text(home: Home, path: str, text: str, source: str) -> Verdict:
-    """The guard's verdict on *text* from *source* for the file *path*.
+    """The guard's verdict on *text* from *source* for the file *path*. What was forgotten does not come back by it.
 
     Raises:
         GuardRefused: the guard cannot run, or the text is too long to be read by it; nothing may be written.
     """
+    known = scrubbed(home, text)
     try:
-        verdict = screen(text, source, destination_of(path), settings=guard_settings(home))
+        verdict = screen(known, source, destination_of(path), settings=guard_settings(home))
     except GuardError as error:
         raise GuardRefused(path, f"it cannot run: {error}") from error
     if any(finding.rule == "oversize" for finding in verdict.findings):  # unread, so quarantine could not keep it
         raise GuardRefused(path, f"{len(text)} characters are more than it reads at once; split the text")
-    return verdict
+    return verdict if known == text else _without_forgotten(verdict, text)
+
+
+def _without_forgotten(verdict: Verdict, text: str) -> Verdict:
+    """*verdict* with the note that something was taken out of *text* before: redacted, if nothing worse."""
+    finding = Finding(
+        layer="pii", rule="forgotten", kind="forgotten", start=0, end=len(text), action=Action.REDACT, digest=""
+    )
+    return replace(verdict, action=max(verdict.action, Action.REDACT), findings=(finding, *verdict.findings))
+
+
+def entry_verdict(home: Home, path: str, entry: Entry, verdict: Verdict, source: str) -> Verdict:
+    """*verdict* on a rendered entry, or the stricter one on what it says: its id and date hide how a sentence begins.
+
+    Only strangers' sentences are judged by how they begin.
+    """
+    if Source(source).trusted:
+        return verdict
+    said = screened_text(home, path, entry.text, source)
+    return verdict if said.stored else replace(said, text=verdict.text)
 
 
 def guard_settings(home: Home) -> GuardSettings:

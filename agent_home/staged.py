@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import HistoryError
 from .home import Home
-from .inspection import Inspector, Remark
+from .inspector import Inspector, Remark
 
 __all__ = ["StagedFile", "staged_files", "staged_remarks"]
 

@@ -13,6 +13,7 @@ from typing import Literal
 from agent_home import history
 from agent_home.check import markdown_files, problems
 from agent_home.errors import HomeError
+from agent_home.handmade import failing_edits
 from agent_home.home import Home
 from agent_home.hook import hook_state
 from agent_home.quarantine import waiting
@@ -36,6 +37,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     looks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
+        ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
         ("files", lambda: _files(home)),
         ("quarantine", lambda: _quarantine(home)),
@@ -73,6 +75,18 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _edits(home: Home) -> Iterator[Check]:
+    """What people wrote by hand and did not commit: the gateway will not commit it for them if it fails the guard."""
+    failing = failing_edits(home)
+    if failing:
+        places = ", ".join(f"{remark.path}:{remark.line} {remark.what}" for remark in failing[:5])
+        more = f" and {len(failing) - 5} more" if len(failing) > 5 else ""
+        detail = f"written by hand, and refused by the guard: {places}{more}; take it out, or commit it yourself"
+        yield Check(name="edits", status="failed", detail=detail)
+    else:
+        yield Check(name="edits", status="ok", detail="nothing written by hand waits that the guard would refuse")
 
 
 def _hook(home: Home) -> Iterator[Check]:

@@ -9,7 +9,7 @@ import click
 from .frame import Frame, home_command
 
 if TYPE_CHECKING:
-    from agent_home.inspection import Remark
+    from agent_home.inspector import Remark
 
 __all__ = ["install", "staged"]
 

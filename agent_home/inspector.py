@@ -1,0 +1,314 @@
+"""What the guard makes of text that people put into the home by hand. It is looked at, and nothing is changed.
+
+A person may write what the agent may not: e-mail addresses and telephone numbers stay wherever a person put them.
+Everything else is judged as if the agent had written it. What the gateway does with a hand edit, what a prompt shows
+of it and what a commit hook says are the callers' business; what *fails* is decided here, once, for all of them: a
+secret, or a text that the guard would hold back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import guard
+from guard import Action, Destination, Finding, GuardError, GuardSettings, Verdict, screen
+
+from .document import Block
+from .errors import SettingsInvalid
+from .home import Home
+from .reviewed import decisions
+from .screening import destination_of, guard_settings, runs
+
+__all__ = ["Inspector", "Remark", "Shown", "guard_signature"]
+
+_EVERYWHERE = frozenset(Destination)
+#: Texts that are no Markdown are judged in pieces of this many characters: long ones cost more than their length.
+PIECE_CHARS = 16_384
+#: Where a piece has to end inside a paragraph, the next one begins this much earlier, so that nothing hides in the cut.
+OVERLAP_CHARS = 4_096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something the guard saw. *line* counts from 1; *entry* is the id of the entry that it stands in, or empty."""
+
+    path: str
+    line: int
+    entry: str = ""
+    layer: str
+    rule: str
+    kind: str
+    action: Action
+
+    @property
+    def fails(self) -> bool:
+        """Whether the text may not be committed, nor shown to a model, as it is."""
+        return self.action >= Action.QUARANTINE or self.layer == "secret"
+
+    @property
+    def what(self) -> str:
+        """Layer and rule, as in ``secret/aws-access-token``."""
+        return f"{self.layer}/{self.rule}"
+
+    @property
+    def where(self) -> str:
+        """The entry's id, or file and line."""
+        return self.entry or f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A file's text as a model may see it, what was taken out of it, and the keys of the parts that are clean."""
+
+    text: str
+    remarks: tuple[Remark, ...] = ()
+    clean: tuple[str, ...] = ()
+
+
+class Inspector:
+    """Judges texts by one home's guard settings. *signature* names them; *problem* says why the home's own rules could
+    not be used, or is empty: the bundled ones are used then, because a reader must go on.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self.signature = guard_signature(home)
+        self.problem = ""
+        try:
+            settings = guard_settings(home)
+        except (GuardError, SettingsInvalid) as error:
+            settings = GuardSettings()
+            self.problem = f"the guard's own settings of this home cannot be used: {' '.join(str(error).split())}"
+        self._decisions = decisions(home)
+        self._settings = replace(settings, keep_email=_EVERYWHERE, keep_phone=_EVERYWHERE)
+
+    def remarks(self, path: str, before: str, after: str) -> list[Remark]:
+        """What the guard sees in what *after* adds to *before*, in order of the line; notes that ask for nothing left
+        out.
+        """
+        if path.endswith(".md"):
+            added = [run for is_new, run in runs(before, after) if is_new]
+            found = [remark for run in added for remark in self._of_run(path, run).remarks]
+        else:
+            found = [
+                remark for line, text in _added_lines(before, after) for remark in self._of_lines(path, line, text)
+            ]
+        return sorted(dict.fromkeys(found), key=lambda remark: (remark.line, remark.layer, remark.rule))
+
+    def shown(self, path: str, text: str, known: Collection[str] = ()) -> Shown:
+        """The Markdown *text* of *path* as a model may see it.
+
+        What fails is a placeholder that names it; what the guard merely takes out is taken out. Parts whose keys are
+        *known* to be clean are not looked at again.
+        """
+        whole = self.key(path, text)
+        if whole in known:
+            return Shown(text=text, clean=(whole,))
+        pieces: list[str] = []
+        remarks: list[Remark] = []
+        clean: list[str] = []
+        spotless = True
+        for _, run in runs("", text):
+            raw = "".join(block.raw for block in run)
+            if run[0].kind in {"blank", "front"}:
+                pieces.append(raw)
+                continue
+            key = self.key(path, raw)
+            judged = _Judged(run, Verdict(action=Action.ALLOW, text=raw)) if key in known else self._of_run(path, run)
+            pieces.append(judged.shown())
+            remarks += judged.remarks
+            if judged.verdict.action is Action.ALLOW:
+                clean.append(key)
+            else:
+                spotless = False
+        return Shown(text="".join(pieces), remarks=tuple(remarks), clean=(whole,) if spotless else tuple(clean))
+
+    def key(self, path: str, text: str) -> str:
+        """Names a text at its destination, under this home's rules."""
+        named = f"{self.signature}\0{destination_of(path)}\0{text}"
+        return hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+    def verdict(self, path: str, text: str) -> Verdict:
+        """The guard's verdict on a person's *text* for *path*. A guard that cannot run holds back."""
+        try:
+            return screen(text, "user", destination_of(path), settings=self._settings)
+        except GuardError:
+            finding = Finding(
+                layer="structure", rule="guard-unavailable", kind="unread", start=0, end=len(text),
+                action=Action.QUARANTINE, digest="",
+            )  # fmt: skip
+            return Verdict(action=Action.QUARANTINE, text="", findings=(finding,))
+
+    def _of_run(self, path: str, run: Sequence[Block]) -> _Judged:
+        """A heading's words alone are judged: to the guard, a heading inside a text is a forged one."""
+        heading = _is_heading(run)
+        verdict = self.verdict(path, run[0].title if heading else "".join(block.raw for block in run))
+        if verdict.action is Action.ALLOW:
+            return _Judged(run, verdict)
+        found = [f for f in _asking(verdict) if f.layer == "secret" or not self._approved(_block_at(run, f.start))]
+        remarks = []
+        for finding in found:
+            block = _block_at(run, finding.start)
+            line = run[0].line + (0 if heading else "".join(b.raw for b in run).count("\n", 0, finding.start))
+            remarks.append(_remark(path, line, finding, block.entry.id if block.entry else ""))
+        return _Judged(run, verdict, tuple(found), tuple(remarks))
+
+    def _approved(self, block: Block) -> bool:
+        """Whether a person let this very text pass. A secret nobody can let pass."""
+        return self._decisions.approves_block(block)
+
+    def _of_lines(self, path: str, first: int, text: str) -> Iterator[Remark]:
+        """Lines of a file that is no Markdown. It is a whole file, whose limit is that of documents."""
+        destination = "transcript" if path.endswith(".jsonl") else "knowledge"
+        text = "".join(_said(line) for line in text.splitlines(keepends=True)) if path.endswith(".jsonl") else text
+        for start, end in _pieces(text):
+            verdict = screen(text[start:end], "user", destination, settings=self._settings)
+            for finding in _asking(verdict):
+                yield _remark(path, first + text.count("\n", 0, start + finding.start), finding)
+
+
+def guard_signature(home: Home) -> str:
+    """Names the rules and the policy that this home's texts are judged by: as long as it is the same, so are verdicts.
+
+    The salt is no part of it. A rule file that cannot be read counts by its name.
+    """
+    table = {key: value for key, value in home.manifest.tables.get("guard", {}).items() if key != "salt"}
+    parts = [_program_digest(), json.dumps(table, sort_keys=True, default=str).encode()]
+    rules = table.get("rules", ())
+    for path in rules if isinstance(rules, list) else ():
+        with suppress(OSError):
+            parts.append((home.root / str(path)).read_bytes())
+    return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
+
+
+@cache
+def _program_digest() -> bytes:
+    """The guard's own program and rules, byte for byte: there is no version that somebody could forget to raise."""
+    folder = Path(guard.__file__ or "").parent
+    files = sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".toml"})
+    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=8).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A run of blocks, the verdict on it, and the findings that count, each with its remark."""
+
+    run: Sequence[Block]
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    def shown(self) -> str:
+        """The run with what the guard takes out taken out; where something fails, its block is a placeholder."""
+        raw = "".join(block.raw for block in self.run)
+        if not self.findings:
+            return raw
+        fails = any(remark.fails for remark in self.remarks)
+        if _is_heading(self.run):
+            title = _placeholder(self.remarks) if fails else self.verdict.text.strip()
+            return f"{'#' * self.run[0].level} {title}\n"
+        if not fails and len(self.findings) == len(_asking(self.verdict)):
+            text = self.verdict.text
+            return text + "\n" if raw.endswith("\n") and not text.endswith("\n") else text
+        pieces, start = [], 0
+        for block in self.run:
+            end = start + len(block.raw)
+            inside = [
+                r
+                for r, f in zip(self.remarks, self.findings, strict=True)
+                if f.start < end and max(f.end, f.start + 1) > start
+            ]
+            mark = "-" if block.kind in {"entry", "item"} else ">"
+            pieces.append(f"{mark} {_placeholder(inside)}\n" if inside and block.kind != "blank" else block.raw)
+            start = end
+        return "".join(pieces)
+
+
+def _is_heading(run: Sequence[Block]) -> bool:
+    return run[0].kind == "heading" and len(run) == 1
+
+
+def _asking(verdict: Verdict) -> list[Finding]:
+    """The findings that ask for something; the others are notes."""
+    return [finding for finding in verdict.findings if finding.action >= Action.REDACT]
+
+
+def _remark(path: str, line: int, finding: Finding, entry: str = "") -> Remark:
+    return Remark(
+        path=path, line=line, entry=entry, layer=finding.layer, rule=finding.rule, kind=finding.kind,
+        action=finding.action,
+    )  # fmt: skip
+
+
+def _block_at(run: Sequence[Block], offset: int) -> Block:
+    """The block of the run in which the character *offset* stands."""
+    end = 0
+    for block in run:
+        end += len(block.raw)
+        if offset < end:
+            return block
+    return run[-1]
+
+
+def _placeholder(found: Sequence[Remark]) -> str:
+    """What stands where a block fails. It names the worst of what was found, never the text."""
+    failing = [remark for remark in found if remark.fails] or list(found)
+    return f"[blocked {failing[0].where}: {', '.join(dict.fromkeys(r.what for r in failing))}; see memory doctor]"
+
+
+def _added_lines(before: str, after: str) -> Iterator[tuple[int, str]]:
+    """``(first line, text)`` of each row of lines in *after* that *before* does not have."""
+    known = Counter(before.splitlines(keepends=True))
+    start, row = 0, list[str]()
+    for number, line in enumerate(after.splitlines(keepends=True), 1):
+        if known[line] > 0:
+            known[line] -= 1
+            if row:
+                yield start, "".join(row)
+            row = []
+            continue
+        start = start if row else number
+        row.append(line)
+    if row:
+        yield start, "".join(row)
+
+
+def _said(line: str) -> str:
+    """The words of a JSON line, on one line: quotes and escapes would hide what is between them."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return line
+    words = " ".join(" ".join(text.split()) for text in _strings(row))
+    return words + "\n"
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for item in value.items() for text in _strings(list(item)))
+    elif isinstance(value, list):
+        yield from (text for item in value for text in _strings(item))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of at most :data:`PIECE_CHARS`, ending at a blank line where there is one, else overlapping."""
+    start = 0
+    while len(text) - start > PIECE_CHARS:
+        limit = start + PIECE_CHARS
+        border = text.rfind("\n\n", start + 1, limit)
+        if border > start:
+            yield start, border + 2
+            start = border + 2
+        else:
+            yield start, limit
+            start = limit - OVERLAP_CHARS
+    if start < len(text):
+        yield start, len(text)
