@@ -1,9 +1,9 @@
 """Plain ways to search whole texts, against which recall is measured.
 
 - *substring*: what grep does with a question. Its words (runs of letters and digits, stop words out, all of them when
-  nothing is left) are looked for as substrings, upper and lower case alike. Texts are ordered by how many distinct
-  words they hold, then by how often, then as they stand in the set.
-- *naive FTS5*: whole texts under ``porter unicode61``, any of the same words, in order of bm25.
+  nothing is left; of Chinese, Japanese and Korean every two characters) are looked for as substrings, upper and lower
+  case alike. Texts are ordered by how many distinct words they hold, then by how often, then as they stand in the set.
+- *naive FTS5*: whole texts under ``porter unicode61``, any of the question's words, in order of bm25.
 - *vectors alone*: cosine of the question's vector and the whole text's, by the model that recall uses; it reads the
   first 256 tokens of a text.
 - *plain RRF*: reciprocal rank fusion of the last two, with the published constant.
@@ -26,13 +26,25 @@ from recall.embedding import Embedder, NoEmbedder, Vector
 from recall.evaluation import Grain
 from recall.passage import session_of
 
-__all__ = ["DEPTH", "Find", "by_fusion", "by_substring", "by_vector", "by_words", "plain", "question_words"]
+__all__ = [
+    "DEPTH",
+    "Find",
+    "by_fusion",
+    "by_substring",
+    "by_vector",
+    "by_words",
+    "plain",
+    "question_words",
+    "substrings",
+]
 
 Find = Callable[[str], list[str]]
 #: Results of each way; also what the fusion sees of its legs.
 DEPTH = 100
 #: Of reciprocal rank fusion, as published.
 _RRF_K = 60
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+_RUNS = re.compile(f"[{_CJK}]+|[^{_CJK}]+")
 _STOP = frozenset(
     """a about after all an and any are as at be been before but by can could d did do does doing for from had has have
     having he her here him his how i if in into is it its just ll m may me might more most must my no nor not of off on
@@ -68,12 +80,25 @@ def question_words(query: str) -> list[str]:
     return [word for word in words if word not in _STOP] or words
 
 
+def substrings(query: str) -> list[str]:
+    """The words of a question as grep would look for them: a run of Chinese is no word, so its pairs stand for it.
+
+    >>> substrings("Where is 时间表 v2?")
+    ['时间', '间表', 'v2']
+    """
+    pieces: list[str] = []
+    for run in (run for word in question_words(query) for run in _RUNS.findall(word)):
+        paired = len(run) > 2 and re.match(f"[{_CJK}]", run)
+        pieces += [run[at : at + 2] for at in range(len(run) - 1)] if paired else [run]
+    return list(dict.fromkeys(pieces))
+
+
 def by_substring(texts: Mapping[str, str]) -> Find:
     """Texts that hold the most words of the question anywhere, inside other words too."""
     sources, lowered = list(texts), [text.lower() for text in texts.values()]
 
     def find(query: str) -> list[str]:
-        words = question_words(query)
+        words = substrings(query)
         scored = []
         for place, text in enumerate(lowered):
             counts = [text.count(word) for word in words]

@@ -307,11 +307,14 @@ def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
 def _shown(result: Result, *, as_markdown: bool) -> str:
     keys = list(next(iter(result.means.values())))
     head = ["", *(f"{_NOUNS[grain]} {name}" for grain, name in keys), "p50 ms", "p95 ms"]
-    best = {key: max(result.means[system][key].mean for system in result.outcomes) for key in keys}
+    best = {key: round(max(result.means[system][key].mean for system in result.outcomes), 3) for key in keys}
     rows = []
     for system, means in result.means.items():
         signed = system not in result.outcomes
-        cells = [_cell(means[key], signed=signed, bold=as_markdown and means[key].mean == best[key]) for key in keys]
+        cells = [
+            _cell(means[key], signed=signed, bold=as_markdown and not signed and round(means[key].mean, 3) == best[key])
+            for key in keys
+        ]
         times = [] if signed else [f"{result.outcomes[system].p50:.1f}", f"{result.outcomes[system].p95:.1f}"]
         rows.append([system, *cells, *(times or ["", ""])])
     degraded = f" Degraded: {'; '.join(result.degraded)}." if result.degraded else ""

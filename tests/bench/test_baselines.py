@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bench.baselines import DEPTH, by_fusion, by_substring, by_vector, by_words, plain, question_words
+from bench.baselines import DEPTH, by_fusion, by_substring, by_vector, by_words, plain, question_words, substrings
 from recall.embedding import NoEmbedder, Vector
 from recall.model import EmbeddingSettings, locate
 
@@ -37,6 +37,12 @@ def test_stop_words_are_left_out_unless_nothing_else_is_asked() -> None:
     assert question_words("Where is the lamp, and where is THE hall?") == ["lamp", "hall"]
     assert question_words("Who was it?") == ["who", "was", "it"]
     assert question_words("?!") == []
+
+
+def test_chinese_is_looked_for_by_pairs_of_characters() -> None:
+    assert substrings("时间表 v2 好") == ["时间", "间表", "v2", "好"]
+    texts = {"one": "新的时间已经公布", "two": "时间表在墙上", "three": "别的"}
+    assert by_substring(texts)("时间表？") == ["two", "one"]
 
 
 def test_substring_search_orders_by_distinct_words_then_occurrences_then_place() -> None:
