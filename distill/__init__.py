@@ -7,6 +7,7 @@ from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise
+from .verification import Rechecked, Verification, verify
 
 __all__ = [
     "Checked",
@@ -24,8 +25,10 @@ __all__ = [
     "NewEntry",
     "NoSuchSession",
     "Proposal",
+    "Rechecked",
     "Restored",
     "Summary",
+    "Verification",
     "archive",
     "cite",
     "close",
@@ -33,4 +36,5 @@ __all__ = [
     "restore",
     "summarise",
     "unclosed",
+    "verify",
 ]

@@ -7,6 +7,7 @@ error says so and nothing is guessed.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -141,6 +142,15 @@ class Repository:
         if self._git("for-each-ref", "--count=1", f"--contains={commit}").strip():
             return True
         return bool(self._git("branch", "--all", "--contains", commit, missing=(129,)).strip())
+
+    def state(self) -> str:
+        """A short digest of HEAD, local branches and tags: while it stays the same, so does what git would answer.
+
+        Branches as last fetched do not count: they move with everybody's work.
+        """
+        head = self._git("rev-parse", "--verify", "--quiet", "HEAD", missing=(1, 128))
+        references = self._git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
+        return hashlib.blake2b(f"{head}\n{references}".encode(), digest_size=8).hexdigest()
 
     def in_head(self, commit: str) -> bool:
         """Whether HEAD holds *commit*."""

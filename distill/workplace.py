@@ -23,9 +23,12 @@ _MAX_REPOSITORIES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """*window* is the session's time; *tops* maps the source of each turn that names a repository to its top."""
+    """*window* is the session's time, *folders* those that its turns name, repositories or not; *tops* maps the source
+    of each turn that names a repository to its top.
+    """
 
     window: Window = field(default_factory=Window)
+    folders: tuple[str, ...] = ()
     tops: Mapping[str, Path] = field(default_factory=dict)
 
     def repositories(self, sources: Sequence[str]) -> list[Path]:
@@ -38,7 +41,7 @@ def workplace(messages: Sequence[Message], now: datetime, slack_s: float) -> Wor
     """The workplace of a session, given all its messages; its time is widened by *slack_s* on both sides."""
     found = {folder: top_level(folder) for folder in dict.fromkeys(message.cwd for message in messages) if folder}
     tops = {message.source: top for message in messages if (top := found.get(message.cwd)) is not None}
-    return Workplace(window=_window(messages, now, slack_s), tops=tops)
+    return Workplace(window=_window(messages, now, slack_s), folders=tuple(found), tops=tops)
 
 
 def local_time(ts: str, now: datetime) -> datetime:

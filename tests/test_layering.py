@@ -53,6 +53,7 @@ STORERS = {
     "agent_home.purge": "what git keeps beside its objects, and ids of commits in .memory, when history is made anew",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
+    "distill.seen": "at which commits evidence was last checked, machine state in .memory, called under the lock",
     "recall.model": "the embedding model's cache, which is no part of a home",
 }
 _STORING = {"append", "remove", "replace", "stage"}

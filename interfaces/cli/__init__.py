@@ -26,6 +26,7 @@ COMMANDS = {
     "archive": "interfaces.cli.archive:archive",
     "restore": "interfaces.cli.restore:restore",
     "forget": "interfaces.cli.forget:forget",
+    "verify": "interfaces.cli.verify:verify",
     "history": "interfaces.cli.history:history",
     "guard": "interfaces.cli.guard:guard",
     "check": "interfaces.cli.check:check",
