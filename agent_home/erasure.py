@@ -20,7 +20,7 @@ from .home import Home
 from .objects import GitObject, git_files, objects, origins, run, tree_entries
 from .wanted import Wanted, is_transcript, lines_with, without
 
-__all__ = ["Place", "erase", "file_places", "history_places", "is_memory", "new_name", "tracked"]
+__all__ = ["Place", "erase", "file_places", "history_places", "home_files", "is_memory", "new_name", "tracked"]
 
 Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
 #: Files in ``.memory`` that say nothing in words, or are another package's.
@@ -44,7 +44,7 @@ class Place:
 
 def file_places(home: Home, wanted: Wanted) -> Iterator[Place]:
     """The places in files, in order of their paths and lines."""
-    for relative in _files(home):
+    for relative in home_files(home):
         kind = _kind(relative)
         if wanted.stands_in(relative):
             yield Place(kind=kind, path=wanted.replaced(relative))
@@ -87,6 +87,16 @@ def history_places(home: Home, wanted: Wanted) -> list[Place]:
     return places
 
 
+def home_files(home: Home) -> Iterator[str]:
+    """Every file of the home that may say something, relative to it; git's own are not among them, nor are links."""
+    for folder, names in sorted(_walk(home.root)):
+        for name in sorted(names):
+            relative = home.relative(Path(folder) / name)
+            in_machine = relative.startswith(".memory/")
+            if relative != LEDGER and not (in_machine and name.startswith(_NOT_TEXT)):
+                yield relative
+
+
 def erase(home: Home, wanted: Wanted) -> list[str]:
     """Take it out of every file that the gateway does not write; the paths of those changed, in order.
 
@@ -94,7 +104,7 @@ def erase(home: Home, wanted: Wanted) -> list[str]:
     """
     known = tracked(home)
     changed = []
-    for relative in _files(home):
+    for relative in home_files(home):
         if is_memory(relative, known):
             continue
         path, name = home.root / relative, new_name(relative, wanted)
@@ -136,16 +146,6 @@ def new_name(relative: str, wanted: Wanted) -> str:
         return relative
     mark = quote(wanted.mark, safe="-_. ") if is_transcript(relative) else wanted.mark
     return wanted.replaced(relative, mark)
-
-
-def _files(home: Home) -> Iterator[str]:
-    """Every file of the home that may say something, relative to it; git's own are not among them, nor are links."""
-    for folder, names in sorted(_walk(home.root)):
-        for name in sorted(names):
-            relative = home.relative(Path(folder) / name)
-            in_machine = relative.startswith(".memory/")
-            if relative != LEDGER and not (in_machine and name.startswith(_NOT_TEXT)):
-                yield relative
 
 
 def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:

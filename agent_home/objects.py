@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import IO
 from .errors import HistoryError
 from .history import open_repository
 
-__all__ = ["GitObject", "Origin", "TreeEntry", "git_files", "objects", "origins", "run", "tree_entries"]
+__all__ = ["GitObject", "Origin", "TreeEntry", "git_files", "kinds", "objects", "origins", "run", "tree_entries"]
 
 #: What would lead git to another repository, or show other objects than there are; a hook's environment has the first.
 _REDIRECTS = frozenset(
@@ -56,15 +56,22 @@ class TreeEntry:
     id: str
 
 
-def objects(root: Path, *, without: Sequence[str] = ()) -> Iterator[GitObject]:
-    """Every object of the repository, in no order; the kinds in *without* are left out.
+def kinds(root: Path) -> dict[str, str]:
+    """The kind of every object by its id."""
+    listing = run(root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    rows = (line.split() for line in listing.decode().splitlines())
+    return {row[0]: row[1] for row in rows}
+
+
+def objects(root: Path, ids: Iterable[str] | None = None) -> Iterator[GitObject]:
+    """The objects *ids* in their order, or every object of the repository in no order.
 
     Raises:
         HistoryError: *root* is no repository, or git cannot read it.
     """
-    wanted = _ids(root, without) if without else b""
-    listing = [] if without else ["--batch-all-objects", "--unordered"]
-    with _started(root, ["cat-file", "--batch", "--buffer", *listing], wanted) as out:
+    given = b"" if ids is None else "".join(f"{oid}\n" for oid in ids).encode()
+    listing = ["--batch-all-objects", "--unordered"] if ids is None else []
+    with _started(root, ["cat-file", "--batch", "--buffer", *listing], given) as out:
         while header := out.readline():
             oid, kind, size = header.split()
             data = out.read(int(size))
@@ -170,13 +177,6 @@ def _fields(out: IO[bytes]) -> Iterator[bytes]:
         yield from fields
     if rest:
         yield rest
-
-
-def _ids(root: Path, without: Sequence[str]) -> bytes:
-    """The ids of the objects of all other kinds, a line each."""
-    listing = run(root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
-    kept = (line.split() for line in listing.splitlines())
-    return b"".join(oid + b"\n" for oid, kind in kept if kind.decode() not in without)
 
 
 def _command(arguments: Sequence[str]) -> str:

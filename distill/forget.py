@@ -20,7 +20,7 @@ from agent_home.forgotten import LEDGER, Tombstone, digest, name_of, tombstones
 from agent_home.gateway import Transaction, recover, transaction
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.objects import objects
+from agent_home.objects import kinds, objects
 from agent_home.phrase import Phrase
 from agent_home.purge import Purged, copies, purge, refuse_shared
 from agent_home.salt import ensure_salt, salt_of
@@ -157,7 +157,7 @@ def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
         except (DocumentInvalid, OSError):
             continue
     try:
-        for item in objects(home.root, without=("tree", "commit", "tag")):
+        for item in objects(home.root, [oid for oid, kind in kinds(home.root).items() if kind == "blob"]):
             if f"[{entry_id}]".encode() in item.data:
                 yield from entries_in(item.data.decode("utf-8", "replace"), entry_id)
     except HistoryError:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, TextIO
+from pathlib import Path
+from typing import IO, Any
 
 import click
 
@@ -12,6 +13,7 @@ from guard import Action, GuardSettings, Source, Verdict, screen
 
 from .frame import FINDINGS, Frame, options
 from .hook import install, staged
+from .survey import show_history, show_paths
 
 __all__ = ["guard"]
 
@@ -26,21 +28,44 @@ guard.add_command(install)
 
 
 @guard.command("scan")
-@click.argument(
-    "file", type=click.File("r", encoding="utf-8", errors="surrogateescape"), default="-", metavar="[FILE|-]"
-)
+@click.argument("files", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[FILE|FOLDER|-]...")
+@click.option("--history", is_flag=True, help="Look at all that the home holds already, git history included.")
 @click.option("--jsonl", is_flag=True, help='Read {"text": ...} lines and print one result line for each.')
 @click.option("--source", type=click.Choice([str(name) for name in Source]), default="user", help="Who wrote the text.")
 @click.option("--destination", default="memory", show_default=True, help="What the text is to become part of.")
 @options
 @click.pass_context
-def scan(context: click.Context, frame: Frame, file: TextIO, jsonl: bool, source: str, destination: str) -> None:
+def scan(
+    context: click.Context, frame: Frame, files: tuple[str, ...], history: bool, jsonl: bool, source: str,
+    destination: str,
+) -> None:  # fmt: skip
     """Print what the guard would do with FILE (or standard input), and why. Nothing is stored.
 
     Exit code 1 when something is found. The home's own guard settings count where there is a home. With --jsonl, a
     line that is no {"text": ...} object is answered by {"error": ...}, and counts as something found.
+
+    Of several files, of a folder, and with --history, the places of findings are printed with their kind and a salted
+    digest, and never the text. --history looks at every file of the home, transcripts, outputs and quarantine
+    included, and at every object of its git repository, reachable or not: each finding where it stands first.
     """
+    if history:
+        if files or jsonl:
+            raise click.UsageError("--history looks at the whole home; leave files and --jsonl out")
+        context.exit(FINDINGS if show_history(frame) else 0)
     settings = _settings(frame)
+    if len(files) > 1 or any(Path(name).is_dir() for name in files):
+        if jsonl:
+            raise click.UsageError("--jsonl reads one file or standard input; give one")
+        context.exit(FINDINGS if show_paths(frame, map(Path, files), settings) else 0)
+    with click.open_file(files[0] if files else "-", encoding="utf-8", errors="surrogateescape") as file:
+        _scan_text(context, frame, file, settings, jsonl=jsonl, source=source, destination=destination)
+
+
+def _scan_text(
+    context: click.Context, frame: Frame, file: IO[str], settings: GuardSettings, *, jsonl: bool, source: str,
+    destination: str,
+) -> None:  # fmt: skip
+    """Print what the guard would do with one text, or with each line."""
     if jsonl:
         found = [
             _scan_line(line, number, source, destination, settings)
