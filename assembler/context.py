@@ -72,6 +72,13 @@ class Section:
             if unit.entry_id
         ]
 
+    def superseded_lines(self) -> list[EntryLine]:
+        """The entries that are no part of the section because another one took their place, in file order."""
+        return [
+            EntryLine(id=entry_id, action="dropped", reason=f"superseded by {newer}", tokens=0)
+            for entry_id, newer in self.whole.superseded
+        ]
+
     def _line(self, action: str, reason: str) -> SectionLine:
         return SectionLine(
             name=self.name, tokens=self.piece.tokens, full_tokens=self.whole.tokens, action=action, reason=reason,

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from agent_home.document import Block, parse
+from agent_home.entry import superseded_by
 
 __all__ = ["Count", "Piece", "Unit", "cut_piece", "make_piece", "neutral", "notice_text", "only"]
 
@@ -44,6 +45,8 @@ class Unit:
 class Piece:
     """A section: its units in file order. ``tokens`` is what they cost together, notice included.
 
+    *superseded* are the entries that are no part of it because another one took their place, each with that one's id.
+
     Equal to itself only, so that what is computed from one can be kept without comparing thousands of units.
     """
 
@@ -52,6 +55,7 @@ class Piece:
     dropped: tuple[Unit, ...] = ()
     notice: str = ""
     tokens: int = 0
+    superseded: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -68,19 +72,25 @@ def neutral(text: str) -> str:
 def make_piece(name: str, text: str, cut: Cut, count: Count) -> Piece:
     """The section *name* from a file's text: comments, front matter and headings with nothing under them left out.
 
+    So are entries that another one superseded: the newer one names them, and search still finds them.
+
     A file that does not begin with a level 1 heading gets its name as one. An empty file gives a piece without units.
     Pieces are immutable and kept: a warm process assembles the same files again and again.
     """
     whole = text if text.endswith(("\n", "\r")) else text + "\n"  # texts are counted one by one up to line ends
-    blocks = _with_blanks([b for b in parse(whole).blocks if b.kind != "front" and not _is_comment(b)])
+    document = parse(whole)
+    newer = superseded_by(document.entries())
+    superseded = tuple((entry.id, newer[entry.id]) for entry in document.entries() if entry.id in newer)
+    blocks = _with_blanks([block for block in document.blocks if not _is_left_out(block, newer)])
     units = _units(blocks, count)
     if not any(not unit.heading for unit in units):
-        return Piece(name=name, units=())
+        return Piece(name=name, units=(), superseded=superseded)
     if not (blocks[0].kind == "heading" and blocks[0].level == 1):
         title = f"# {name}\n\n"
         units = [Unit(text=title, tokens=count(title), heading=True), *_shifted(units)]
     units = _ranked(_without_empty_headings(units), cut)
-    return Piece(name=name, units=tuple(units), tokens=sum(unit.tokens for unit in units))
+    tokens = sum(unit.tokens for unit in units)
+    return Piece(name=name, units=tuple(units), tokens=tokens, superseded=superseded)
 
 
 @lru_cache(maxsize=256)
@@ -142,8 +152,10 @@ def notice_text(dropped: int, hint: str) -> str:
     return f"\n[{dropped} parts cut: {hint}]\n"
 
 
-def _is_comment(block: Block) -> bool:
-    return block.kind == "html" and _COMMENTS.fullmatch(block.raw) is not None
+def _is_left_out(block: Block, superseded: Collection[str]) -> bool:
+    if block.kind == "html":
+        return _COMMENTS.fullmatch(block.raw) is not None
+    return block.kind == "front" or (block.entry is not None and block.entry.id in superseded)
 
 
 def _with_blanks(blocks: Sequence[Block]) -> list[Block]:

@@ -104,7 +104,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if budget.tokens < count(OPEN + CLOSE):
         raise WindowTooSmall(budget.window, budget.used)
     rooms = _rooms(budget, settings, count)
-    sources = Sources(home, request.audience, request.at)
+    gate = Gate(home)
+    sources = Sources(home, request.audience, gate, request.at)
     draft = _Draft(home=home, request=request, settings=settings, count=count, searcher=searcher)
     if request.audience not in set(Audience):
         draft.degraded.append(f"audience {request.audience!r} reads nothing; known are {', '.join(Audience)}")
@@ -144,6 +145,7 @@ def _context(draft: _Draft, sections: Sequence[Section]) -> None:
     for section in sections:
         if section.reading.failed:
             draft.degraded.append(section.reading.reason)
+        draft.entries += section.superseded_lines()
         if section.file.file == MEMORY and section.cut and any(unit.entry_id for unit in section.whole.units):
             _progressive(draft, section)
             continue
