@@ -19,6 +19,7 @@ import hashlib
 import json
 import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -49,13 +50,19 @@ from recall.vectors import dequantised
 
 __all__ = ["Drawn", "make_home"]
 
+#: Passages of the home that is searched while as many again are synced.
+_DURING = 100_000
 SIZES = (10_000, 100_000, 1_000_000)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 #: Real turns whose vectors the others are drawn from.
 _POOL = 4_000
+_POOL_FILE = "pool.npy"
 _WARM_UP = 10
 #: Vectors compared at once when all are.
 _AT_ONCE = 10_000
+#: Texts that occur several times have the same vector: so many of them are counted as the tenth at most.
+_TIES = 60
+_EQUAL = 1e-6
 #: Parts of a drawn vector: two real ones and noise, by length.
 _MIX = (0.7, 0.5, 0.3)
 _FIRST_DAY = datetime(2016, 1, 1, 9, tzinfo=UTC)
@@ -117,7 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for size in options.sizes.split(","):
             home = (options.keep or Path(folder)) / f"home-{size}-{options.turns}"
             rows.append({"passages": int(size), "turns": options.turns})
-            for phase in ("sync", "ask"):  # a process of its own for each, so that its largest memory is its own
+            # A process of its own for each, so that its largest memory is its own.
+            for phase in ("sync", "ask", *(("during",) if int(size) == _DURING else ())):
                 rows[-1] |= _child(phase, home, options, size)
             print(f"{size}: {rows[-1]}", file=sys.stderr)
     print(json.dumps(rows, indent=2) if options.json else _table(rows))
@@ -125,13 +133,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _child(phase: str, home: Path, options: argparse.Namespace, size: str) -> dict[str, Any]:
-    command = [
+    done = subprocess.run(_command(phase, home, options, size), check=True, stdout=subprocess.PIPE, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _command(phase: str, home: Path, options: argparse.Namespace, size: str) -> list[str]:
+    return [
         sys.executable, "-m", "bench.scale", "--data", str(options.data), "--sizes", size, "--phase", phase,
         "--turns", str(options.turns), "--questions", str(options.questions), "--home", str(home),
     ]  # fmt: skip
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def _sync(options: argparse.Namespace) -> dict[str, Any]:
@@ -173,7 +184,39 @@ def _ask(options: argparse.Namespace) -> dict[str, Any]:
     return {**times, **shares, "search peak MB": peak}
 
 
-_PHASES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {"sync": _sync, "ask": _ask}
+def _during(options: argparse.Namespace) -> dict[str, Any]:
+    """Ask while another process syncs as many passages again; beside it the same questions before and after."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "home"
+        shutil.copytree(options.home, root)
+        home, embedder = Home(root), _drawn(options.home.parent, options.data)
+        questions = _questions(options.data, options.questions)
+        quiet = [_asked(home, query, embedder) for query in questions]
+        sessions = -(-int(options.sizes) // options.turns)
+        _write_sessions(home, options.data, range(sessions, 2 * sessions), options.turns)
+        shutil.copy(options.home.parent / _POOL_FILE, root.parent)
+        command = _command("sync", root, options, options.sizes)
+        busy: list[tuple[float, tuple[str, ...]]] = []
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as syncing:
+            while syncing.poll() is None:
+                busy.append(_asked(home, questions[len(busy) % len(questions)], embedder))
+        after = [_asked(home, query, embedder) for query in questions]
+    problems = sorted({problem for _, found in (*quiet, *busy, *after) for problem in found})
+    times = {"quiet": quiet[_WARM_UP:], "while another process syncs": busy, "quiet again, twice the size": after}
+    return {
+        **{name: [round(value, 1) for value in _quantiles([ms for ms, _ in rows])] for name, rows in times.items()},
+        "asked while syncing": len(busy),
+        "problems": problems,
+    }
+
+
+def _asked(home: Home, query: str, embedder: Embedder) -> tuple[float, tuple[str, ...]]:
+    start = time.perf_counter()
+    result = search(home, query, settings=RecallSettings(), embedder=embedder)
+    return _since(start), (*result.degraded, *(() if result.hits else (f"nothing found for {query!r}",)))
+
+
+_PHASES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {"sync": _sync, "ask": _ask, "during": _during}
 
 
 def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[float, str]]:
@@ -197,7 +240,7 @@ def _drawn(folder: Path, data: Path) -> Drawn:
     inner = open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(inner, NoEmbedder):
         raise SystemExit(f"no embedding model: {inner.reason}")
-    file = folder / "pool.npy"
+    file = folder / _POOL_FILE
     if not file.exists():
         turns = [f"{turn['name']}: {turn['content']}" for path in _conversations(data) for turn in _turns(path)]
         np.save(file, inner.embed(turns[:: max(1, len(turns) // _POOL)][:_POOL]))
@@ -227,11 +270,15 @@ def _since(start: float) -> float:
 def make_home(root: Path, data: Path, passages: int, turns: int) -> Home:
     """A home with transcripts of *passages* turns in all, *turns* in each; one that is there is used as it is."""
     home = create(root, name="Scale", now=_FIRST_DAY).home
-    if any(home.sessions.glob("*/*/*.jsonl")):
-        return home
+    if not any(home.sessions.glob("*/*/*.jsonl")):
+        _write_sessions(home, data, range(-(-passages // turns)), turns)
+    return home
+
+
+def _write_sessions(home: Home, data: Path, numbers: range, turns: int) -> None:
     conversations = [_turns(file) for file in _conversations(data)]
-    rng = np.random.default_rng(passages)
-    for number in range(-(-passages // turns)):
+    rng = np.random.default_rng(numbers.start)
+    for number in numbers:
         conversation = conversations[number % len(conversations)]
         start = _FIRST_DAY + timedelta(hours=8 * number)
         picked = rng.integers(0, len(conversation), (turns, 2))
@@ -239,7 +286,6 @@ def make_home(root: Path, data: Path, passages: int, turns: int) -> Home:
         path = home.sessions / f"{start:%Y}" / f"{start:%m}" / f"scale-{number:05d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return home
 
 
 def _conversations(data: Path) -> list[Path]:
@@ -283,24 +329,37 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
 
 def _exhaustive(
     conn: apsw.Connection, asked: Vector, column: str, vectors_of: Callable[[list[Any]], Vector]
-) -> list[list[int]]:
-    """The ten passages nearest to each question by comparing it with all, ten thousand at a time."""
+) -> list[set[int]]:
+    """The ten passages nearest to each question by comparing it with all, and those that are as near as the tenth."""
     best: list[list[tuple[float, int]]] = [[] for _ in asked]
     cursor = conn.execute(f"SELECT p.id, {column} FROM passages p JOIN embeddings e ON e.passage = p.id ORDER BY p.id")  # noqa: S608
     while rows := list(islice(cursor, _AT_ONCE)):
         scores = asked @ vectors_of([row[1] for row in rows]).T
         for at, line in enumerate(scores):
-            top = np.argpartition(-line, min(10, len(line) - 1))[:10]
-            best[at] = sorted([*best[at], *((float(line[i]), int(rows[i][0])) for i in top)], reverse=True)[:10]
-    return [[ident for _, ident in line] for line in best]
+            top = np.argpartition(-line, min(_TIES, len(line) - 1))[:_TIES]
+            best[at] = sorted([*best[at], *((float(line[i]), int(rows[i][0])) for i in top)], reverse=True)[:_TIES]
+    return [{ident for score, ident in line if score >= line[9][0] - _EQUAL} for line in best]
 
 
-def _share(exact: Sequence[Sequence[int]], found: Sequence[Sequence[int]]) -> float:
-    return sum(len(set(a) & set(b)) for a, b in zip(exact, found, strict=True)) / sum(map(len, exact))
+def _share(exact: Sequence[set[int]], found: Sequence[Sequence[int]]) -> float:
+    return sum(len(a & set(b)) for a, b in zip(exact, found, strict=True)) / sum(map(len, found))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    return json.dumps(rows, indent=1)
+    """Markdown: a line for each thing measured, a column for each home."""
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in {"passages", "turns"}))
+    head = " | ".join(f"{row['passages']:,} passages in {row['passages'] // row['turns']:,} sessions" for row in rows)
+    lines = [f"| | {head} |", "|---|" + "---:|" * len(rows)]
+    lines += [f"| {name} | {' | '.join(_cell(row.get(name)) for row in rows)} |" for name in names]
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return " / ".join(str(item) for item in value) or "none"
+    if isinstance(value, float):
+        return f"{value:.3f}" if value <= 1 else f"{value:,.0f}"
+    return "" if value is None else str(value)
 
 
 if __name__ == "__main__":

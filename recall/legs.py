@@ -6,13 +6,12 @@ say which passages are worth looking at, and hand over the numbers that ranking 
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,12 +26,12 @@ from .ranking import Nearest, Term
 from .settings import RecallSettings
 from .stems import Stemmer, code
 from .terms import Question
-from .vectors import cosines
+from .vectors import nearest
 
 __all__ = ["Late", "Scope", "Vectors", "Words", "begin_vectors", "look_for_words", "since"]
 
 #: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
-_ONE_MORE_COMPARED = 500
+_ONE_MORE_COMPARED = 1000
 #: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
 _EMBEDDED_CHARS = 8_000
 #: Words of the index that one prefix stands for; a single character can begin thousands.
@@ -261,18 +260,12 @@ def _near(
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
-    rows = list(cosines(conn, vector, codes.ids[places].tolist()))
-    passages = _best({ident: cosine for ident, cosine, _ in rows}, limit)
-    windows = _best({ident: cosine for ident, _, cosine in rows if cosine is not None}, limit)
+    passages, windows = nearest(conn, vector, codes.ids[places].tolist(), limit)
     file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))
     files: dict[int, float] = {}
     for ident, cosine in passages.items():
         files[file_of[ident]] = max(files.get(file_of[ident], -1.0), cosine)
     return Vectors(nearest=Nearest(passages=passages, windows=windows, files=files))
-
-
-def _best(scores: Mapping[int, float], limit: int) -> dict[int, float]:
-    return dict(heapq.nsmallest(limit, scores.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _late(name: str, deadline_ms: float) -> str:

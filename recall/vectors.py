@@ -7,6 +7,7 @@ sqlite-vec compares, and is told the metric. Functions that write run inside the
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import schema
-from .codes import CHUNK, remove_codes, store_codes
+from .codes import CHUNK, Kind, remove_codes, store_codes
 from .passage import LAYERS
 
 __all__ = [
     "Vectors",
     "centre",
-    "cosines",
     "dequantised",
     "flag_windows",
+    "nearest",
     "put_vectors",
     "quantised",
     "refresh_windows",
@@ -93,10 +94,20 @@ def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
         remove_codes(conn, ids, int(recorded["dimension"]))
 
 
-def cosines(conn: apsw.Connection, vector: Vectors, ids: Sequence[int]) -> Iterator[tuple[int, float, float | None]]:
-    """Row number, cosine of its vector, cosine of its window where it has one: of those of *ids* that have vectors."""
-    question = quantised(vector[None, :])[0].tobytes()
-    return conn.execute(_SELECT_COSINES, (question, question, json.dumps(ids)))
+def nearest(
+    conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The *limit* of *ids* whose vectors, and those whose windows, have the largest cosine with *vector*, best first.
+
+    sqlite-vec compares all of them where they lie, with the question rounded as they are. Among a million that is not
+    fine enough to tell the tenth from the eleventh: the best are compared once more, with the question as it is.
+    """
+    rounded = quantised(vector[None, :])[0].tobytes()
+    rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
+    best = [
+        heapq.nlargest(limit, ((row[column], row[0]) for row in rows if row[column] is not None)) for column in (1, 2)
+    ]
+    return _compared(conn, "vector", vector, best[0]), _compared(conn, "window", vector, best[1])
 
 
 _SELECT_COSINES = """
@@ -104,6 +115,16 @@ SELECT passage, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)),
        CASE WHEN window IS NOT NULL THEN 1.0 - vec_distance_cosine(vec_int8(window), vec_int8(?)) END
 FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
 """
+
+
+def _compared(conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]) -> dict[int, float]:
+    if not best:
+        return {}
+    select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
+    rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
+    scores = dequantised([blob for _, blob in rows], len(vector)) @ vector
+    found = zip((ident for ident, _ in rows), scores.tolist(), strict=True)
+    return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
 
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
@@ -164,7 +185,8 @@ def centre(conn: apsw.Connection) -> bool:
     around = dequantised(blobs, dimension).mean(axis=0)
     schema.set_meta(conn, {"centred": many, "middle": around.tobytes().hex()})
     for (chunk,) in schema.rows(conn, "SELECT chunk FROM codes ORDER BY chunk"):
-        for kind in ("vector", "window"):
+        kinds: tuple[Kind, ...] = ("vector", "window")
+        for kind in kinds:
             select = f"""SELECT e.passage, p.file, p.layer, e.{kind}
             FROM embeddings e JOIN passages p ON p.id = e.passage
             WHERE e.passage BETWEEN ? AND ? AND e.{kind} IS NOT NULL"""  # noqa: S608 - constants

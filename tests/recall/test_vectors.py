@@ -44,11 +44,10 @@ def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
         "INSERT INTO embeddings(passage, vector, window) VALUES(?, ?, ?)",
         [(1, rows[0].tobytes(), None), (2, rows[1].tobytes(), rows[2].tobytes()), (3, rows[2].tobytes(), None)],
     )
-    found = {row[0]: row[1:] for row in vectors.cosines(conn, np.array([1, 0, 0, 0], np.float32), [1, 2, 3, 4])}
-    assert found[1] == (pytest.approx(1), None)
-    assert found[2] == (pytest.approx(1), pytest.approx(0, abs=1e-6))
-    assert found[3] == (pytest.approx(0, abs=1e-6), None)
-    assert 4 not in found
+    passages, windows = vectors.nearest(conn, np.array([1, 0, 0, 0], np.float32), [1, 2, 3, 4], 10)
+    assert passages == {1: pytest.approx(1), 2: pytest.approx(1), 3: pytest.approx(0, abs=1e-6)}
+    assert windows == {2: pytest.approx(0, abs=1e-6)}
+    assert list(vectors.nearest(conn, np.array([0, 1, 0, 0], np.float32), [1, 2, 3, 4], 1)[0]) == [3]
 
 
 def test_codes_are_taken_around_the_middle_once_there_are_many(
