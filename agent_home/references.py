@@ -12,7 +12,7 @@ import difflib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -132,12 +132,13 @@ def _reference(line: str) -> Reference | None:
 
 
 def _passable(home: Home, reference: Reference) -> Reference:
-    """*reference*, without its session where the guard would touch it: the line must stay what it is."""
-    line = json.dumps(asdict(reference), ensure_ascii=False)
-    verdict = screened_text(home, _ledger(reference.ts), line, "agent")
-    if verdict.stored and verdict.text == line:
+    """*reference*, without its session where the guard would touch it."""
+    if not reference.session:
         return reference
-    return Reference(ts=reference.ts, id=reference.id, by=reference.by)
+    verdict = screened_text(home, _ledger(reference.ts), reference.session, "agent")
+    if verdict.stored and verdict.text == reference.session:
+        return reference
+    return replace(reference, session="")
 
 
 def _ledger(ts: str) -> str:

@@ -6,6 +6,7 @@ in its place, except for an entry, which is simply not there. A guard that canno
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,8 +121,26 @@ class Screening:
         lines = []
         for line in after.split("\n"):
             known[line] -= 1
-            lines.append(line if known[line] >= 0 else self._whole(path, line))
+            lines.append(line if known[line] >= 0 else self._line(path, line))
         return "\n".join(lines)
+
+    def _line(self, path: str, line: str) -> str:
+        """One JSON line with its texts screened as what they say, not as how JSON spells it."""
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            return self._whole(path, line)
+        screened = self._values(path, row)
+        return line if screened == row else json.dumps(screened, ensure_ascii=False)
+
+    def _values(self, path: str, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._whole(path, value)
+        if isinstance(value, list):
+            return [self._values(path, item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._values(path, item) for key, item in value.items()}
+        return value
 
     def _heading(self, path: str, block: Block) -> str:
         """A heading's words alone are screened: to the guard, a heading inside a text is a forged one."""

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 
-from agent_home.check import RULES, problems, text_problems
+from agent_home.check import RULES, entry_files, problems, text_problems
 from agent_home.creation import template_files
 from agent_home.home import Home
 from interfaces.cli import cli
@@ -107,7 +107,7 @@ def found(home: Home) -> list[tuple[str, int, str]]:
 
 def test_an_id_in_memory_and_archive_is_named_once(home: Home) -> None:
     (home.root / "Archive/MEMORY-2026-10.md").write_text("## Key Decisions\n\n- **[KD-0001] a**\n")
-    (home.root / "MEMORY.md").write_text("## Key Decisions\n\n- **[KD-0002] b**\n- **[KD-0001] a**\n")
+    (home.root / "MEMORY.md").write_text("## Key Decisions\n\n- **[KD-0002] b**\n- **[KD-0001] c**\n")
     (problem,) = problems(home)
     assert (problem.file, problem.line, problem.rule) == ("MEMORY.md", 4, "duplicate-id")
     assert "Archive/MEMORY-2026-10.md" in problem.message
@@ -205,3 +205,28 @@ def test_checking_changes_nothing(home: Home) -> None:
     before = state(home.root)
     problems(home)
     assert state(home.root) == before
+
+
+def test_the_same_entry_live_and_archived_is_on_its_way_and_another_text_is_a_problem(home: Home) -> None:
+    entry = "- **[LL-7F3A] 2026-01-01 T** - b\n"
+    text = f"# M\n\n## Lessons Learned\n\n{entry}"
+    (home.root / "MEMORY.md").write_text(text)
+    archive = home.root / "Archive/MEMORY-2026-11.md"
+    archive.write_text(text)
+    assert problems(home) == []
+    archive.write_text(text.replace(" b", " c"))
+    assert [(problem.file, problem.rule) for problem in problems(home)] == [("MEMORY.md", "duplicate-id")]
+    archive.write_text(text)
+    (home.root / "Archive/MEMORY-2026-12.md").write_text(text)  # twice in the archive is no way between two places
+    assert [(problem.file, problem.rule) for problem in problems(home)] == [
+        ("Archive/MEMORY-2026-12.md", "duplicate-id")
+    ]
+
+
+def test_an_archived_daily_log_is_a_log_and_holds_no_entries(home: Home) -> None:
+    folder = home.root / "Archive/DailyActivity"
+    folder.mkdir()
+    for day in ("2026-01-01", "2026-01-02"):
+        (folder / f"{day}.md").write_text("# D\n\n- **[LL-7F3A] quoted**\n- [KD-12] quoted\n\n## A\n\n## A\n")
+    assert problems(home) == []
+    assert not any(file.startswith("Archive/DailyActivity") for file in entry_files(home))

@@ -225,3 +225,13 @@ def test_many_edits_at_once_are_the_same_edits_one_by_one(
 def test_many_edits_that_name_an_absent_entry_are_a_key_error() -> None:
     with pytest.raises(KeyError):
         parse("## K\n").with_entries([], [Entry(id="KD-7F3A", title="T")])
+
+
+@given(documents().map(lambda made: made[0]) | memories(), st.integers(0, 255))
+def test_entries_removed_at_once_are_those_removed_one_by_one(text: str, chosen: int) -> None:
+    document = parse(text)
+    ids = {entry.id for place, entry in enumerate(document.entries()) if chosen >> place % 8 & 1}
+    left = document.without_entries(ids)
+    assert [e.raw.rstrip() for e in left.entries()] == [e.raw.rstrip() for e in document.entries() if e.id not in ids]
+    others = [block.raw for block in document.blocks if block.entry is None and block.kind != "blank"]
+    assert [block.raw for block in left.blocks if block.entry is None and block.kind != "blank"] == others

@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_home.entry import ALPHABET, ENTRY_ID, FIELDS, SECTIONS, Entry, new_id, parse_entry, section_of
+from agent_home.entry import (
+    ALPHABET,
+    ENTRY_ID,
+    FIELDS,
+    SECTIONS,
+    Entry,
+    meant_id,
+    new_id,
+    parse_entry,
+    section_of,
+    superseded_by,
+)
 from tests.strategies import entries, lines, wild_texts
 
 
@@ -148,3 +159,41 @@ def test_changing_an_entry_leaves_the_other_fields_alone(title: str) -> None:
         entry.id, entry.date, entry.body, entry.detail, entry.fields,
     )  # fmt: skip
     assert changed.raw == ""
+
+
+@pytest.mark.parametrize("spelled", ["KD-7F0A", "[kd-7foa]", " kd-7F0a ", "**[KD-7FOA]**"])
+def test_an_id_is_meant_however_it_is_spelled(spelled: str) -> None:
+    assert meant_id(spelled) == "KD-7F0A"
+
+
+def test_marks_of_a_person_are_read_from_fields() -> None:
+    def states(*lines: str) -> list[tuple[bool, bool]]:
+        entries = [parse_entry(f"- **[OT-7F3A] T**\n  {line}\n") for line in lines]
+        return [(entry.resolved, entry.protected) for entry in entries if entry]
+
+    assert states("State: Resolved 2026-11-01", "State: 已解决", "State: waits") == [
+        (True, False), (True, False), (False, False),
+    ]  # fmt: skip
+    assert states("Protected: the board", "Protected: No", "Protected:") == [
+        (False, True),
+        (False, False),
+        (False, False),
+    ]
+
+
+def test_an_entry_is_superseded_when_either_of_the_two_says_so() -> None:
+    entries = [
+        Entry(id="KD-0004", title="d", fields={"Supersedes": "KD-0002, KD-0003"}),
+        Entry(id="KD-0002", title="b", fields={"Superseded-By": "KD-0003"}),
+        Entry(id="KD-0003", title="c"),
+    ]
+    assert superseded_by(entries) == {"KD-0002": "KD-0003", "KD-0003": "KD-0004"}
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_a_circle_of_entries_supersedes_none_of_them(length: int) -> None:
+    circle = [
+        Entry(id=f"KD-000{n}", title="x", fields={"Supersedes": f"KD-000{(n + 1) % length}"}) for n in range(length)
+    ]
+    outside = Entry(id="KD-0009", title="x", fields={"Superseded-By": "KD-0000"})
+    assert superseded_by([*circle, outside]) == {"KD-0009": "KD-0000"}

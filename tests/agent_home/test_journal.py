@@ -7,6 +7,7 @@ from datetime import datetime
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agent_home.closings import closed_ends
 from agent_home.document import parse
 from agent_home.gateway import transaction
 from agent_home.home import Home
@@ -146,3 +147,14 @@ def test_a_session_whose_name_the_guard_redacts_keeps_its_watermark(home: Home) 
     assert found is not None
     assert found.end == 90
     assert watermark(home, "139" + "0013" + "8000") is None
+
+
+def test_an_archived_day_counts_as_much_as_any_other(home: Home, now: datetime) -> None:
+    _closed(home, now, _closing("a", "2026-11-19", 0, 100), _closing("b", "2026-11-20", 0, 50))
+    (home.root / "Archive/DailyActivity").mkdir()
+    (home.daily / "2026-11-19.md").rename(home.root / "Archive/DailyActivity/2026-11-19.md")
+    found = watermark(home, "a")
+    assert found is not None
+    assert (found.end, found.path) == (100, "Archive/DailyActivity/2026-11-19.md")
+    assert [closing.date for closing in closings(home)] == ["2026-11-19", "2026-11-20"]
+    assert closed_ends(home).of("a") == 100
