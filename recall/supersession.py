@@ -32,8 +32,8 @@ _SELECT_LINKS = """
 SELECT p.text FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value WHERE instr(p.text, 'Supersede')
 """
 _SELECT_NAMED = """
-SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS name FROM json_each(?) wanted
-JOIN passages p ON p.id = wanted.value WHERE name IN (SELECT value FROM json_each(?))
+SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) wanted
+JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_each(?))
 """
 
 
