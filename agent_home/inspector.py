@@ -8,31 +8,30 @@ secret, or a text that the guard would hold back.
 
 from __future__ import annotations
 
-import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 
-import guard
 from guard import Action, Destination, Finding, GuardError, GuardSettings, Verdict, screen
 
+from . import storage
 from .document import Block
-from .errors import SettingsInvalid
+from .errors import DocumentInvalid, SettingsInvalid
 from .home import Home
-from .reviewed import decisions
+from .reviewed import APPROVED, decisions_in
+from .rules import guard_signature, text_key
 from .screening import destination_of, guard_settings, runs
 
-__all__ = ["Inspector", "Remark", "Shown", "guard_signature"]
+__all__ = ["Inspector", "Remark", "Shown"]
 
 _EVERYWHERE = frozenset(Destination)
 #: Texts that are no Markdown are judged in pieces of this many characters: long ones cost more than their length.
 PIECE_CHARS = 16_384
 #: Where a piece has to end inside a paragraph, the next one begins this much earlier, so that nothing hides in the cut.
 OVERLAP_CHARS = 4_096
+_PRIVATE = re.compile(r"<\s{0,4}private\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +72,10 @@ class Shown:
 
 
 class Inspector:
-    """Judges texts by one home's guard settings. *signature* names them; *problem* says why the home's own rules could
-    not be used, or is empty: the bundled ones are used then, because a reader must go on.
+    """Judges texts by one home's guard settings, which *signature* names, and by what people let pass there.
+
+    *problem* says why the home's own rules could not be used, or is empty: the bundled ones are used then, because a
+    reader must go on.
     """
 
     def __init__(self, home: Home) -> None:
@@ -85,7 +86,7 @@ class Inspector:
         except (GuardError, SettingsInvalid) as error:
             settings = GuardSettings()
             self.problem = f"the guard's own settings of this home cannot be used: {' '.join(str(error).split())}"
-        self._decisions = decisions(home)
+        self._decisions = decisions_in(_approvals(home), "")
         self._settings = replace(settings, keep_email=_EVERYWHERE, keep_phone=_EVERYWHERE)
 
     def remarks(self, path: str, before: str, after: str) -> list[Remark]:
@@ -93,7 +94,7 @@ class Inspector:
         out.
         """
         if path.endswith(".md"):
-            added = [run for is_new, run in runs(before, after) if is_new]
+            added = [part for is_new, run in runs(before, after) if is_new for part in _parts(run)]
             found = [remark for run in added for remark in self._of_run(path, run).remarks]
         else:
             found = [
@@ -107,19 +108,19 @@ class Inspector:
         What fails is a placeholder that names it; what the guard merely takes out is taken out. Parts whose keys are
         *known* to be clean are not looked at again.
         """
-        whole = self.key(path, text)
+        whole = text_key(self.signature, path, text)
         if whole in known:
             return Shown(text=text, clean=(whole,))
         pieces: list[str] = []
         remarks: list[Remark] = []
         clean: list[str] = []
         spotless = True
-        for _, run in runs("", text):
+        for run in (part for _, whole_run in runs("", text) for part in _parts(whole_run)):
             raw = "".join(block.raw for block in run)
             if run[0].kind in {"blank", "front"}:
                 pieces.append(raw)
                 continue
-            key = self.key(path, raw)
+            key = text_key(self.signature, path, raw)
             judged = _Judged(run, Verdict(action=Action.ALLOW, text=raw)) if key in known else self._of_run(path, run)
             pieces.append(judged.shown())
             remarks += judged.remarks
@@ -127,17 +128,26 @@ class Inspector:
                 clean.append(key)
             else:
                 spotless = False
-        return Shown(text="".join(pieces), remarks=tuple(remarks), clean=(whole,) if spotless else tuple(clean))
-
-    def key(self, path: str, text: str) -> str:
-        """Names a text at its destination, under this home's rules."""
-        named = f"{self.signature}\0{destination_of(path)}\0{text}"
-        return hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return Shown(text="".join(pieces), remarks=tuple(remarks), clean=(*clean, whole) if spotless else tuple(clean))
 
     def verdict(self, path: str, text: str) -> Verdict:
-        """The guard's verdict on a person's *text* for *path*. A guard that cannot run holds back."""
+        """The guard's verdict on a person's *text* for *path*. A guard that cannot run holds back.
+
+        A text longer than :data:`PIECE_CHARS` is judged in pieces, and the verdict on it has findings and no text.
+        """
+        destination = Destination(destination_of(path))
+        if len(text) <= PIECE_CHARS:
+            return self._judged(text, destination)
+        findings: list[Finding] = []
+        for start, end in _pieces(text):
+            found = self._judged(text[start:end], destination).findings
+            findings += [replace(f, start=f.start + start, end=f.end + start) for f in found]
+        action = max((finding.action for finding in findings), default=Action.ALLOW)
+        return Verdict(action=action, text="", findings=tuple(dict.fromkeys(findings)))
+
+    def _judged(self, text: str, destination: Destination) -> Verdict:
         try:
-            return screen(text, "user", destination_of(path), settings=self._settings)
+            return screen(text, "user", destination, settings=self._settings)
         except GuardError:
             finding = Finding(
                 layer="structure", rule="guard-unavailable", kind="unread", start=0, end=len(text),
@@ -164,35 +174,19 @@ class Inspector:
         return self._decisions.approves_block(block)
 
     def _of_lines(self, path: str, first: int, text: str) -> Iterator[Remark]:
-        """Lines of a file that is no Markdown. It is a whole file, whose limit is that of documents."""
-        destination = "transcript" if path.endswith(".jsonl") else "knowledge"
+        """Lines of a file that is no Markdown, judged as a page of knowledge; of JSON lines, what they say."""
         text = "".join(_said(line) for line in text.splitlines(keepends=True)) if path.endswith(".jsonl") else text
-        for start, end in _pieces(text):
-            verdict = screen(text[start:end], "user", destination, settings=self._settings)
-            for finding in _asking(verdict):
-                yield _remark(path, first + text.count("\n", 0, start + finding.start), finding)
+        verdict = self.verdict(path if path.endswith(".jsonl") else f"Knowledge/{path}.md", text)
+        for finding in _asking(verdict):
+            yield _remark(path, first + text.count("\n", 0, finding.start), finding)
 
 
-def guard_signature(home: Home) -> str:
-    """Names the rules and the policy that this home's texts are judged by: as long as it is the same, so are verdicts.
-
-    The salt is no part of it. A rule file that cannot be read counts by its name.
-    """
-    table = {key: value for key, value in home.manifest.tables.get("guard", {}).items() if key != "salt"}
-    parts = [_program_digest(), json.dumps(table, sort_keys=True, default=str).encode()]
-    rules = table.get("rules", ())
-    for path in rules if isinstance(rules, list) else ():
-        with suppress(OSError):
-            parts.append((home.root / str(path)).read_bytes())
-    return hashlib.blake2b(b"\0".join(parts), digest_size=8).hexdigest()
-
-
-@cache
-def _program_digest() -> bytes:
-    """The guard's own program and rules, byte for byte: there is no version that somebody could forget to raise."""
-    folder = Path(guard.__file__ or "").parent
-    files = sorted(path for path in folder.rglob("*") if path.suffix in {".py", ".toml"})
-    return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=8).digest()
+def _approvals(home: Home) -> str:
+    """The ledger of approvals; where it cannot be read, nothing is approved."""
+    try:
+        return storage.read_text(home.root / APPROVED)
+    except (DocumentInvalid, OSError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +207,7 @@ class _Judged:
         if _is_heading(self.run):
             title = _placeholder(self.remarks) if fails else self.verdict.text.strip()
             return f"{'#' * self.run[0].level} {title}\n"
-        if not fails and len(self.findings) == len(_asking(self.verdict)):
+        if not fails and self.verdict.text and len(self.findings) == len(_asking(self.verdict)):
             text = self.verdict.text
             return text + "\n" if raw.endswith("\n") and not text.endswith("\n") else text
         pieces, start = [], 0
@@ -228,6 +222,22 @@ class _Judged:
             pieces.append(f"{mark} {_placeholder(inside)}\n" if inside and block.kind != "blank" else block.raw)
             start = end
         return "".join(pieces)
+
+
+def _parts(run: Sequence[Block]) -> Iterator[Sequence[Block]]:
+    """The run in parts of at most :data:`PIECE_CHARS`, where its blocks are that short and nothing in it is private."""
+    part: list[Block] = []
+    chars = 0
+    if any(_PRIVATE.search(block.raw) for block in run):
+        yield run
+        return
+    for block in run:
+        if part and chars + len(block.raw) > PIECE_CHARS:
+            yield part
+            part, chars = [], 0
+        part.append(block)
+        chars += len(block.raw)
+    yield part
 
 
 def _is_heading(run: Sequence[Block]) -> bool:
@@ -299,8 +309,13 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Spans of at most :data:`PIECE_CHARS`, ending at a blank line where there is one, else overlapping."""
-    start = 0
+    """Spans of at most :data:`PIECE_CHARS`, ending at a blank line where there is one, else overlapping.
+
+    A text with a private passage is one piece: the passage may reach to the end.
+    """
+    start = len(text) if _PRIVATE.search(text) else 0
+    if start:
+        yield 0, start
     while len(text) - start > PIECE_CHARS:
         limit = start + PIECE_CHARS
         border = text.rfind("\n\n", start + 1, limit)

@@ -5,12 +5,14 @@ Durable after return on a filesystem that honours fsync. Who may write, and when
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder"]
+__all__ = ["append", "keep", "read_text", "remove", "replace", "stage", "sync_folder"]
 
 
 def read_text(path: Path) -> str:
@@ -48,6 +50,22 @@ def replace(staged: Path, target: Path) -> None:
         staged.chmod(target.stat().st_mode & 0o7777)
     staged.replace(target)
     sync_folder(target.parent)
+
+
+def keep(path: Path, data: bytes) -> None:
+    """Put *data* in *path*'s place without waiting for the disk: for what is computed again where it is lost.
+
+    A home that cannot be written keeps nothing, which is no error either.
+    """
+    with contextlib.suppress(OSError):
+        descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+            Path(staged).replace(path)
+        except OSError:
+            Path(staged).unlink(missing_ok=True)
+            raise
 
 
 def remove(target: Path) -> None:

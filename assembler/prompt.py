@@ -19,6 +19,7 @@ from agent_home.errors import DocumentInvalid
 from agent_home.home import MEMORY, Home
 from agent_home.tokens import count_tokens
 
+from .blocked import Gate
 from .budget import Budget, advice, budget_for
 from .context import Section, fit, load
 from .errors import WindowTooSmall
@@ -29,7 +30,7 @@ from .recalled import Packed, Passage, pack_knowledge, pack_sessions
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume import resume_hint
 from .settings import AssemblerSettings
-from .sources import Sources
+from .sources import Reading, Sources
 from .unchanged import unchanged_tokens
 
 __all__ = ["Request", "assemble"]
@@ -118,6 +119,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     _context(draft, sections)
     shown = _daily(draft, sources, rooms.daily)
+    gate.remember()
     if not request.at and home.may_read("sessions/", request.audience):
         _open_session(draft, rooms.hint)
     _recall(draft, rooms, shown)
@@ -145,6 +147,7 @@ def _context(draft: _Draft, sections: Sequence[Section]) -> None:
     for section in sections:
         if section.reading.failed:
             draft.degraded.append(section.reading.reason)
+        _name_blocked(draft, section.path, section.reading)
         draft.entries += section.superseded_lines()
         if section.file.file == MEMORY and section.cut and any(unit.entry_id for unit in section.whole.units):
             _progressive(draft, section)
@@ -154,6 +157,15 @@ def _context(draft: _Draft, sections: Sequence[Section]) -> None:
         draft.entries += section.entry_lines()
     tokens = sum(line.tokens for line in draft.sections if line.action != "indexed")
     draft.layers["L1"] = replace(draft.layers["L1"], tokens=tokens)
+
+
+def _name_blocked(draft: _Draft, path: str, reading: Reading) -> None:
+    """Say in the receipt what of a file the guard would not have in a prompt."""
+    draft.entries += reading.blocked
+    draft.degraded += [reading.problem] if reading.problem else []
+    blocked = [f"{line.id} ({line.reason})" for line in reading.blocked if line.action == "blocked"]
+    if blocked:
+        draft.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}; `memory doctor` says what to do")
 
 
 def _progressive(draft: _Draft, section: Section) -> None:
@@ -178,6 +190,8 @@ def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
     """The daily log of yesterday and today, as much of the newest as fits; returns the text shown, by path."""
     found = sources.daily(draft.request.now.date())
     draft.degraded += [reading.reason for _, reading in found if reading.failed]
+    for path, reading in found:
+        _name_blocked(draft, path, reading)
     logs = [(path, reading.text) for path, reading in found if reading.text]
     shown: dict[str, str] = {}
     room = tokens

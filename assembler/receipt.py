@@ -26,7 +26,11 @@ class SectionLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryLine:
-    """An entry, or a recalled passage by its source. *action* is kept, indexed or dropped; *score* is recall's."""
+    """An entry, or a recalled passage by its source. *action* is kept, indexed or dropped; *score* is recall's.
+
+    What the guard would not have in a prompt is *blocked*, and stands there as a placeholder, or *redacted*; where it
+    is no entry, it is named by its file and line.
+    """
 
     id: str
     action: str

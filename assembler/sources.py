@@ -1,4 +1,4 @@
-"""The home's texts as they are now, or as they were at a revision."""
+"""The home's texts as they are now, or as they were at a revision, and as the guard lets a model see them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,34 @@ from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.journal import daily_path
 
+from .blocked import Gate
+from .receipt import EntryLine
+
 __all__ = ["Reading", "Sources"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A file's *text*; where that is empty, the *reason*. *failed*: the file is there and cannot be read."""
+    """A file's *text*; where that is empty, the *reason*. *failed*: the file is there and cannot be read.
+
+    *blocked* says what of the file the text does not show because the guard would not have it; *problem* why the guard
+    did not judge by the home's own rules.
+    """
 
     text: str = ""
     reason: str = ""
     failed: bool = False
+    blocked: tuple[EntryLine, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Reads a home's files for one audience. *revision* empty: the files on disk."""
+    """Reads a home's files for one audience, through the guard. *revision* empty: the files on disk."""
 
     home: Home
     audience: str
+    gate: Gate
     revision: str = ""
 
     def read(self, path: str) -> Reading:
@@ -47,7 +57,9 @@ class Sources:
             return Reading(reason=str(error), failed=True)
         except (OSError, ValueError) as error:  # a folder of that name, no permission, a link out of the home
             return Reading(reason=f"{path} cannot be read: {error}", failed=True)
-        return Reading(text=text, reason="" if text else "empty or absent")
+        seen = self.gate.seen(path, text)
+        reason = "" if text else "empty or absent"
+        return Reading(text=seen.text, reason=reason, blocked=seen.lines, problem=seen.problem)
 
     def daily(self, today: date) -> list[tuple[str, Reading]]:
         """The daily logs of yesterday and today, in that order, as far as they are there and may be read."""

@@ -6,14 +6,12 @@ convenience: a damaged or lost record means only that the next prompt counts as 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from agent_home import storage
 from agent_home.home import Home
 
 from .piece import Count
@@ -34,7 +32,8 @@ def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -
     known = _load(path)
     before = known.pop(key, None)
     if before != digests:
-        _remember(path, {**dict(list(known.items())[1 - _MAX_KEYS :]), key: digests})
+        known = {**dict(list(known.items())[1 - _MAX_KEYS :]), key: digests}
+        storage.keep(path, json.dumps(known).encode())
     if before is None:
         return None
     same = 0
@@ -49,16 +48,3 @@ def _load(path: Path) -> dict[str, list[str]]:
     except (OSError, ValueError):
         return {}
     return {key: value for key, value in data.items() if isinstance(value, list)} if isinstance(data, dict) else {}
-
-
-def _remember(path: Path, known: dict[str, list[str]]) -> None:
-    """Replace the record, without waiting for the disk: it is no loss if it is lost."""
-    with contextlib.suppress(OSError):
-        descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(known, file)
-            Path(staged).replace(path)
-        except OSError:
-            Path(staged).unlink(missing_ok=True)
-            raise

@@ -34,7 +34,6 @@ MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix("
 #: Modules that open files for writing or rename them, and why each may. Memory itself is written by storage alone.
 WRITERS = {
     "agent_home.storage": "the one place that writes bytes of a home",
-    "assembler.unchanged": "hashes of the last prompts, machine state in .memory",
     "recall.model": "the embedding model's cache, which is no part of a home",
     "recall.bert": "the model file in that cache",
     "recall.download": "the embedding model's cache",
@@ -54,9 +53,11 @@ STORERS = {
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.seen": "at which commits evidence was last checked, machine state in .memory, called under the lock",
+    "assembler.blocked": "digests of texts that the guard found clean, machine state in .memory",
+    "assembler.unchanged": "digests of the last prompts, machine state in .memory",
     "recall.model": "the embedding model's cache, which is no part of a home",
 }
-_STORING = {"append", "remove", "replace", "stage"}
+_STORING = {"append", "keep", "remove", "replace", "stage"}
 #: Makes folders but no files.
 _WRITING_METHODS = {"write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir"}
 _WRITING_CALLS = {
