@@ -39,6 +39,7 @@ __all__ = [
     "open_repository",
     "patches",
     "refuse_unfinished",
+    "resolve",
     "text_at",
     "texts_at",
 ]
@@ -185,17 +186,27 @@ def commit_files(
     return str(git.rev_parse("HEAD"))
 
 
+def resolve(root: Path, revision: str) -> str:
+    """The hash of the commit that *revision* names.
+
+    Raises:
+        HistoryError: there is no such revision.
+    """
+    try:
+        name = f"{revision}^{{commit}}"
+        return str(_git(root).rev_parse("--verify", "--quiet", "--end-of-options", name)).splitlines()[-1]
+    except _command_error() as error:
+        raise HistoryError(f"no revision {revision!r} in {root}; `git log` there lists them") from error
+
+
 def text_at(root: Path, revision: str, path: str) -> str:
     """The text of *path* at *revision*; empty when it was not there.
 
     Raises:
         HistoryError: there is no such revision.
     """
+    resolve(root, revision)
     git = _git(root)
-    try:
-        git.rev_parse("--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    except _command_error() as error:
-        raise HistoryError(f"no revision {revision!r} in {root}; `git log` there lists them") from error
     try:
         data = git.execute(["git", "show", f"{revision}:{path}"], stdout_as_string=False, strip_newline_in_stdout=False)
     except _command_error():

@@ -6,6 +6,7 @@
 ├── ``NoSuchProposal``   nothing of that id waits for a person
 ├── ``NotAllowed``       whoever asks may not decide
 ├── ``NotPlaceable``     a text cannot go where it was meant to stand
+├── ``NotRevertable``    what was done to an entry cannot be undone
 └── ``Contended``        the session kept being closed or appended to by others meanwhile
 """
 
@@ -19,6 +20,7 @@ __all__ = [
     "NoSuchSession",
     "NotAllowed",
     "NotPlaceable",
+    "NotRevertable",
 ]
 
 
@@ -70,6 +72,14 @@ class NotPlaceable(DistillError):
             "by hand what you want to keep"
         )
         self.waiting_id = waiting_id
+
+
+class NotRevertable(DistillError):
+    """What the last commit did to an entry cannot be undone. Nothing was written."""
+
+    def __init__(self, entry_id: str, problem: str) -> None:
+        super().__init__(f"{entry_id} cannot be reverted: {problem}; `memory history {entry_id}` tells its commits")
+        self.entry_id = entry_id
 
 
 class Contended(DistillError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from agent_home.audience import Audience
 
@@ -26,7 +28,7 @@ __all__ = ["prompt", "receipt_lines"]
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
 @click.option("--session", default="", metavar="ID", help="The session that will use it; it is not recalled to itself.")
-@click.option("--at", default="", metavar="REV", help="The prompt as it would have been at a revision of the home.")
+@click.option("--at", default="", metavar="REV", help="The prompt as it was at a revision, on the day of its commit.")
 @click.option("--explain", is_flag=True, help="Print the receipt as a table on standard error as well.")
 def prompt(
     frame: Frame, message: str, window: int, used: int, audience: str, session: str, at: str, explain: bool
@@ -41,9 +43,8 @@ def prompt(
     if window < 0 or used < 0:
         raise click.UsageError("--window and --used are numbers of tokens, 0 or more")
     home = frame.home
-    request = Request(
-        message=message, window=window, used=used, audience=audience, session=session, at=at, now=frame.moment
-    )
+    now = _day_of(frame, at) if at else frame.moment
+    request = Request(message=message, window=window, used=used, audience=audience, session=session, at=at, now=now)
     searcher = None
     if message.strip() and not at:
         from assembler.searcher import HomeSearcher
@@ -57,6 +58,14 @@ def prompt(
         for line in receipt_lines(receipt):
             click.echo(line, err=True)
     frame.show(receipt.as_dict(), [receipt.text.rstrip("\n")])
+
+
+def _day_of(frame: Frame, revision: str) -> datetime:
+    """The present of a prompt of the past: the commit's own time, unless --now says another."""
+    from assembler.turning import commit_time
+
+    given = click.get_current_context().get_parameter_source("moment") is ParameterSource.COMMANDLINE
+    return frame.moment if given else commit_time(frame.home, revision)
 
 
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
