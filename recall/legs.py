@@ -31,7 +31,7 @@ from .vectors import nearest
 __all__ = ["Late", "Scope", "Vectors", "Words", "begin_vectors", "look_for_words", "since"]
 
 #: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
-_ONE_MORE_COMPARED = 1000
+_ONE_MORE_COMPARED = 500
 #: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
 _EMBEDDED_CHARS = 8_000
 #: Words of the index that one prefix stands for; a single character can begin thousands.

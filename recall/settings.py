@@ -64,8 +64,8 @@ class RecallSettings:
     candidates: int = 100
     #: Nearest vectors that are asked for; all others count like the last of these.
     nearest: int = 300
-    #: Vectors that are compared exactly after a first look at all of them, and one more for every 1 000 in the index.
-    compared: int = 1000
+    #: Vectors that are compared exactly after a first look at all of them, and one more for every 500 in the index.
+    compared: int = 400
     #: Passages in which the words that decide where to look may stand together: the rarest words are taken first.
     postings: int = 20_000
     #: Files whose words are scored as a whole; the others get no such bonus.
