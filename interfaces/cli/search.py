@@ -12,12 +12,13 @@ from agent_home.audience import Audience
 from .frame import Frame, home_command
 
 if TYPE_CHECKING:
-    from recall.search import Hit, Mode, Result
+    from recall.search import Duplicates, Hit, Mode, Result
 
 __all__ = ["layer_names", "search"]
 
 #: The same as ``recall.search``'s, written out so that ``--help`` loads no SQLite; a test compares them.
 MODES = ("hybrid", "lexical", "vector")
+DUPLICATES = ("show", "collapse")
 MAX_HITS = 1000
 _WIDTH = 96
 
@@ -45,12 +46,26 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the hits."
 )
+@click.option(
+    "--duplicates",
+    default="collapse",
+    type=click.Choice(DUPLICATES),
+    help="Name passages that say the same beside the one that stands for them, or show each as a hit.",
+)
 @click.option("--explain", is_flag=True, help="Print the score of each part, and the milliseconds of each leg.")
 def search(
-    frame: Frame, query: str, wanted: int, layers: tuple[str, ...] | None, mode: Mode, audience: str, explain: bool
+    frame: Frame,
+    query: str,
+    wanted: int,
+    layers: tuple[str, ...] | None,
+    mode: Mode,
+    audience: str,
+    duplicates: Duplicates,
+    explain: bool,
 ) -> None:
     """Find the passages that answer QUERY, with their addresses.
 
+    An entry that another one supersedes follows just below it; archived passages stand below living ones.
     Changed files are noticed first. What could not be searched is said on standard error, and in "degraded".
     """
     from recall.search import search as find
@@ -65,7 +80,7 @@ def search(
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
         home, query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode, audience=audience,
-        now=frame.moment,
+        now=frame.moment, duplicates=duplicates,
     )  # fmt: skip
     degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
     for problem in degraded:
@@ -91,6 +106,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "name": hit.name,
         "heading": hit.heading,
         "parts": {name: round(score, 6) for name, score in hit.parts.items()},
+        "also": list(hit.also),
     }
 
 
@@ -100,6 +116,8 @@ def _lines(result: Result, *, explain: bool) -> Iterator[str]:
         text = " ".join(hit.text.split())
         yield f"{hit.score:6.3f}  {hit.source}  {hit.ts}".rstrip()
         yield f"        {who} {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
+        if hit.also:
+            yield f"         the same: {', '.join(hit.also)}"
         if explain:
             yield "         " + "  ".join(f"{name} {score:.3f}" for name, score in hit.parts.items())
     if not result.hits:

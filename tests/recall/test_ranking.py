@@ -121,6 +121,16 @@ def test_a_heading_counts_for_its_section(write: Write, first: First) -> None:
     assert first("falcons oil") == "Knowledge/b.md#L5"
 
 
+def test_what_is_archived_stands_below_what_lives_and_is_found_all_the_same(write: Write, first: First) -> None:
+    entry = "- **[{}] 2026-01-02 Vault** - the vault is opened at nine.\n"
+    write("Archive/MEMORY-2026-01.md", "## Lessons Learned\n\n" + entry.format("LL-0001"))
+    write("MEMORY.md", "# Memory\n\n## Lessons Learned\n\n" + entry.format("LL-0002"))
+    assert first("when is the vault opened?") == "MEMORY.md#LL-0002"
+    assert first("when is the vault opened?", archive_weight=1.0) == "Archive/MEMORY-2026-01.md#LL-0001"
+    write("MEMORY.md", "# Memory\n\n## Lessons Learned\n\n- **[LL-0002] 2026-01-02 Vault** - it is closed today.\n")
+    assert first("when is the vault opened?") == "Archive/MEMORY-2026-01.md#LL-0001"
+
+
 def test_a_phrase_is_found_word_by_word_in_order(write: Write, first: First) -> None:
     write("Knowledge/a.md", "The row count of max is not what was meant.\n")
     write("Knowledge/b.md", "The field max_row_count is what was meant.\n")

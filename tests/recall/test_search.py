@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from agent_home.audience import Audience
 from agent_home.home import Home
-from recall.search import MAX_HITS, MODES, Result, search
+from recall.passage import LAYERS
+from recall.search import DUPLICATES, MAX_HITS, MODES, Result, search
 from recall.settings import RecallSettings
 from recall.sync import SyncReport
 
@@ -118,6 +120,35 @@ class TestAudience:
         hits = ask("vault tomatoes 缺口 backups sqlite apollo figures", audience=audience, mode=mode, k=100).hits
         assert hits
         assert all(library.may_read(hit.path, audience) for hit in hits)
+
+    @pytest.mark.parametrize("layer", LAYERS)
+    def test_each_layer_in_each_mode_shows_what_the_audience_may_read_and_nothing_else(
+        self, library: Home, ask: Ask, layer: str
+    ) -> None:
+        question = "vault tomatoes 缺口 backups sqlite apollo figures"
+        for mode, duplicates in itertools.product(MODES, DUPLICATES):
+            paths = {
+                audience: {hit.source: hit.path for hit in ask(
+                    question, layers=[layer], mode=mode, audience=str(audience), duplicates=duplicates
+                ).hits}
+                for audience in Audience
+            }  # fmt: skip
+            everything = paths.pop(Audience.owner)
+            assert everything
+            for audience, found in paths.items():
+                assert found == {s: path for s, path in everything.items() if library.may_read(path, audience)}
+
+    def test_a_hit_that_may_not_be_read_is_not_named_beside_one_that_says_the_same(
+        self, say: Say, write: Write, update: Update, ask: Ask
+    ) -> None:
+        text = "the vault of the old mill is opened every morning at nine"
+        say("private", text)
+        write("Knowledge/mill.md", f"{text}\n")
+        update()
+        for mode in MODES:
+            (hit,) = ask("vault of the mill", mode=mode, audience="group", duplicates="collapse").hits
+            assert (hit.source, hit.also) == ("Knowledge/mill.md#L1", ())
+            assert ask("vault of the mill", mode=mode, duplicates="collapse").hits[0].also == ("private#m1",)
 
     def test_a_group_sees_knowledge_and_no_conversation(self, library: Home, ask: Ask) -> None:
         for mode in MODES:

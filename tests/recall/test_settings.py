@@ -22,6 +22,7 @@ from recall.settings import RecallSettings
         ("date_days", 0.0, "more than 0"),
         ("length_words", 0.0, "more than 0"),
         ("length_norm", 1.5, "0 to 1"),
+        ("archive_weight", 1.1, "0 to 1"),
     ],
 )
 def test_a_number_out_of_range_is_named(name: str, value: float, wanted: str) -> None:

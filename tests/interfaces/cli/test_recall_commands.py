@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
-from interfaces.cli.search import MAX_HITS, MODES
+from interfaces.cli.search import DUPLICATES, MAX_HITS, MODES
 from recall import search as recall_search
 from recall.embedding import NoEmbedder
 from recall.model import ModelLocation
@@ -77,7 +77,21 @@ def test_wrong_usage_of_search_is_exit_code_2(run: Run, arguments: tuple[str, ..
 
 def test_the_modes_of_the_command_are_those_of_recall() -> None:
     assert MODES == recall_search.MODES
+    assert DUPLICATES == recall_search.DUPLICATES
     assert MAX_HITS == recall_search.MAX_HITS
+
+
+def test_search_names_what_says_the_same_or_shows_it(run: Run, home: Home) -> None:
+    said = (home.root / "Knowledge/falcon.md").read_text("utf-8")
+    (home.root / "Knowledge/twin.md").write_text(said, "utf-8")
+    hits = data(run("search", "tower", "--json"))["hits"]
+    assert len(hits) == 1
+    assert [source.partition("#")[0] for source in (hits[0]["source"], *hits[0]["also"])] == [
+        "Knowledge/falcon.md", "Knowledge/twin.md",
+    ]  # fmt: skip
+    assert "the same: Knowledge/twin.md#" in run("search", "tower").stdout
+    shown = data(run("search", "tower", "--duplicates", "show", "--json"))["hits"]
+    assert [hit["also"] for hit in shown] == [[], []]
 
 
 def test_reindex_and_verify(run: Run, home: Home) -> None:
