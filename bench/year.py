@@ -1,0 +1,259 @@
+"""A simulated year of sessions: does memory stay small, does only what is unused leave, and is it found again?
+
+``python -m bench.year [--sessions 300] [--seed 1]`` makes a home in a temporary folder and lives a year in it, with a
+clock that runs as fast as the sessions are closed: topics that come back and topics that do not, decisions that are
+taken back, corrections, citations, protected entries, and each month somebody who wants an archived entry back. Once a
+month what is old is archived. What should be archived is computed here a second time, from the plan alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agent_home import check, storage, transcript
+from agent_home.creation import create
+from agent_home.document import parse
+from agent_home.entry import superseded_by
+from agent_home.gateway import transaction
+from agent_home.home import MEMORY, Home
+from agent_home.tokens import count_tokens
+from agent_home.transcript import Message
+from distill import archive, cite, close, restore
+from distill.regret import Regret, regret
+from recall.search import search
+from recall.settings import RecallSettings
+from recall.sync import sync
+
+__all__ = ["CAP_TOKENS", "Year", "main", "simulate"]
+
+#: What memory may cost at most at any time: the whole budget of a model with a window of 64 000 tokens.
+CAP_TOKENS = 30_000
+START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
+AGE_DAYS = 90
+_RECURRING = (
+    "check the budget state in the middle of the quarter", "run the migration on a copy before the real table",
+    "ask legal before a contract term is changed", "lock the parser version in the build",
+    "sort the forecast by risk and not by size", "warm the cache before the load test",
+    "滑单要在季度中间就检查预算状态", "发布之前先看一遍回滚脚本",
+)  # fmt: skip
+_WORDS = (
+    "amber", "basalt", "cedar", "delta", "ember", "fjord", "granite", "harbor", "indigo", "juniper", "krill", "lagoon",
+    "maple", "nectar", "onyx", "pepper", "quartz", "raven", "saffron", "tundra", "umber", "velvet", "walnut", "yarrow",
+)  # fmt: skip
+#: Decisions that are taken back later: what is deployed, on which day first and on which instead.
+_REVERSED = (("billing", "Monday", "Thursday"), ("search", "Tuesday", "Friday"), ("intake", "May", "September"))
+
+
+@dataclass(slots=True)
+class Year:
+    """What happened. *wrongly_archived*, *left_behind*, *not_found* and *not_exact* are ids and should all be empty.
+
+    *tokens* is what MEMORY.md cost after each session, *everything* what it would cost if nothing ever left.
+    """
+
+    home: Home
+    tokens: list[int] = field(default_factory=list)
+    archived: list[str] = field(default_factory=list)
+    wrongly_archived: list[str] = field(default_factory=list)
+    left_behind: list[str] = field(default_factory=list)
+    not_found: list[str] = field(default_factory=list)
+    not_exact: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    everything: int = 0
+    days_archived: int = 0
+    reversed_decisions: int = 0
+    superseded: int = 0
+    regret: Regret = field(default_factory=Regret)
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What the simulation itself knows: when each entry was last written, said again, quoted, cited or restored."""
+
+    chance: random.Random
+    touched: dict[str, datetime] = field(default_factory=dict)
+    protected: set[str] = field(default_factory=set)
+    cited: list[str] = field(default_factory=list)
+
+
+def simulate(root: Path, *, sessions: int, seed: int = 1) -> Year:
+    """Live a year of *sessions* sessions in a new home at *root*; the same seed gives the same year."""
+    started = time.perf_counter()
+    year = Year(home=create(root, name="Year", now=START).home)
+    plan = _Plan(chance=random.Random(seed))  # noqa: S311 - a plan that can be repeated
+    month = START.month
+    for number in range(sessions):
+        now = START + timedelta(days=364 * number / sessions)
+        if now.month != month:
+            month = now.month
+            _month_end(year, plan, now)
+        _session(year, plan, number, now)
+        year.tokens.append(count_tokens(storage.read_text(year.home.root / MEMORY)))
+    _month_end(year, plan, START + timedelta(days=365))
+    _look_back(year)
+    year.seconds = time.perf_counter() - started
+    return year
+
+
+def _session(year: Year, plan: _Plan, number: int, now: datetime) -> None:
+    """Say something, close, and sometimes cite or protect what is there."""
+    session = f"s{number:04d}"
+    rows = list(_talk(plan, number))
+    messages = [
+        Message(session=session, id=f"m{n}", ts=(now + timedelta(minutes=n)).isoformat(), role=role, content=content)
+        for n, (role, content) in enumerate(rows)
+    ]
+    later = now + timedelta(hours=1)
+    transcript.append(year.home, session, messages, actor="year", now=now)
+    closed = close(year.home, session, now=later)
+    for entry in (*closed.entries, *closed.merged):
+        plan.touched[entry.id] = now
+    for quoted in plan.cited:
+        if any(quoted in content for role, content in rows if role == "assistant"):
+            plan.touched[quoted] = now
+    lessons = [entry.id for entry in closed.entries if entry.id.startswith("LL")]
+    if lessons and number % 15 == 3:
+        plan.cited.append(lessons[0])
+    if lessons and number % 20 == 7:
+        _protect(year.home, lessons[0], later)
+        plan.protected.add(lessons[0])
+    if plan.cited and number % 4 == 0:
+        _cite(year, plan, plan.chance.choice(plan.cited), later)
+
+
+def _talk(plan: _Plan, number: int) -> Iterator[tuple[str, str]]:
+    chance = plan.chance
+    topic = f"{chance.choice(_WORDS)}-{chance.choice(_WORDS)}-{number}"
+    yield "user", f"Let us look at {topic} today."
+    yield "assistant", f"Lesson: {topic} needs {chance.choice(_WORDS)} before {chance.choice(_WORDS)}{number}."
+    yield (
+        "assistant",
+        f"Conclusion: {topic} is {number} percent ready and waits for {chance.choice(_WORDS)}.",
+    )
+    if number % 3 == 0:
+        yield "user", f"Decision: use {chance.choice(_WORDS)}{number} for {topic}."
+    if number % 2 == 0:
+        yield "assistant", f"Lesson: {chance.choice(_RECURRING)}."
+    if number % 10 == 5:
+        yield "user", f"No, {topic} is {number + 7} percent ready, not {number} percent."
+    if number % 25 == 9:
+        yield "user", f"From now on always show {topic} first."
+    if plan.cited and number % 6 == 1:
+        yield "assistant", f"As {chance.choice(plan.cited)} says, we have been here before."
+    for place, (what, first, instead) in enumerate(_REVERSED):
+        if number == 20 + place:
+            yield "user", f"Decision: we deploy {what} on {first}."
+        if number == 30 + place:
+            yield "user", f"Decision: we deploy {what} on {instead} instead of {first}."
+
+
+def _cite(year: Year, plan: _Plan, entry_id: str, now: datetime) -> None:
+    cite(year.home, [entry_id], now=now)
+    plan.touched[entry_id] = now
+
+
+def _protect(home: Home, entry_id: str, now: datetime) -> None:
+    with transaction(home, actor="year", message=f"Protect {entry_id}", source="user", now=now) as edits:
+        memory = edits.read(MEMORY)
+        entry = memory.entry(entry_id)
+        if entry is not None:
+            fields = {**entry.fields, "Protected": "named by the plan"}
+            edits.write(MEMORY, memory.with_entry_changed(entry.changed(fields=fields)))
+
+
+def _month_end(year: Year, plan: _Plan, now: datetime) -> None:
+    """Archive, compare with the plan, and sometimes want one of the archived back."""
+    before = {entry.id: entry.raw for entry in parse(storage.read_text(year.home.root / MEMORY)).entries()}
+    superseded = superseded_by(parse(storage.read_text(year.home.root / MEMORY)).entries())
+    expected = {
+        entry_id
+        for entry_id in before
+        if (entry_id[:2] in {"LL", "RC"} or (entry_id.startswith("KD") and entry_id in superseded))
+        and entry_id not in plan.protected
+        and (now.date() - plan.touched[entry_id].date()).days >= AGE_DAYS
+    }
+    done = archive(year.home, now=now, apply=True)
+    moved = {candidate.id for candidate in done.candidates}
+    year.archived += sorted(moved)
+    year.days_archived += len(done.daily)
+    year.wrongly_archived += sorted(moved - expected)
+    year.left_behind += sorted(expected - moved)
+    for entry_id in sorted(moved)[:: max(1, len(moved))]:
+        text = restore(year.home, entry_id, now=now).text
+        plan.touched[entry_id] = now
+        if text != before[entry_id]:
+            year.not_exact.append(entry_id)
+
+
+def _look_back(year: Year) -> None:
+    """Whether everything that left is found by its words, and what the year came to."""
+    sync(year.home, RecallSettings(), None)
+    live = {entry.id for entry in parse(storage.read_text(year.home.root / MEMORY)).entries()}
+    everything = storage.read_text(year.home.root / MEMORY)
+    for path in check.entry_files(year.home):
+        if not path.startswith("Archive/"):
+            continue
+        text = storage.read_text(year.home.root / path)
+        everything += text
+        for entry in parse(text).entries():
+            hits = search(
+                year.home, entry.text, settings=RecallSettings(), k=10, mode="lexical", layers=["archive"]
+            ).hits
+            if f"{path}#{entry.id}" not in {source for hit in hits for source in (hit.source, *hit.also)}:
+                year.not_found.append(entry.id)
+            if entry.id in live:
+                year.problems.append(f"{entry.id} is live and archived")
+    year.everything = count_tokens(everything)
+    year.problems += [f"{problem.file}:{problem.line} {problem.rule}" for problem in check.problems(year.home)]
+    year.regret = regret(year.home.root)
+    year.reversed_decisions, year.superseded = _reversed(everything)
+
+
+def _reversed(everything: str) -> tuple[int, int]:
+    """How many planted decisions were taken back, and how many of these an entry says to be superseded."""
+    entries = list(parse(everything).entries())
+    superseded = superseded_by(entries)
+    planted = [f"deploy {what} on {first}" for what, first, _ in _REVERSED]
+    older = [e.id for e in entries if any(text in e.text for text in planted) and "instead of" not in e.text]
+    return len(older), sum(1 for entry_id in older if entry_id in superseded)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the year; 0 when nothing went wrong and memory stayed under its cap."""
+    parser = argparse.ArgumentParser(prog="python -m bench.year", description="A simulated year of sessions.")
+    parser.add_argument("--sessions", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        year = simulate(Path(folder) / "home", sessions=options.sessions, seed=options.seed)
+    wrong = {
+        "wrongly archived": year.wrongly_archived, "left behind": year.left_behind, "not found": year.not_found,
+        "not exact": year.not_exact, "problems": year.problems,
+    }  # fmt: skip
+    print(f"| sessions | {len(year.tokens)} |\n|---|---|")
+    print(f"| MEMORY.md, tokens at most (cap {CAP_TOKENS}) | {max(year.tokens)} |")
+    print(f"| MEMORY.md at the end, and if nothing had left | {year.tokens[-1]}, {year.everything} |")
+    print(f"| entries archived, daily logs archived | {len(year.archived)}, {year.days_archived} |")
+    print(f"| {', '.join(wrong)} | {', '.join(str(len(found)) for found in wrong.values())} |")
+    print(
+        f"| regret: wanted again of archived | {year.regret.wanted} of {year.regret.archived}, {year.regret.rate:.1%} |"
+    )
+    print(f"| reversed decisions, of them superseded | {year.reversed_decisions}, {year.superseded} |")
+    print(f"| seconds | {year.seconds:.0f} |")
+    for name, found in wrong.items():
+        if found:
+            print(f"{name}: {', '.join(found[:10])}", file=sys.stderr)
+    return int(any(wrong.values()) or max(year.tokens) > CAP_TOKENS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
