@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from .audience import FOLDERS, Audience
 from .errors import SettingsInvalid
 
-__all__ = ["MANIFEST", "TABLES", "ContextFile", "Manifest", "load_manifest", "read_table"]
+__all__ = ["MANIFEST", "TABLES", "ContextFile", "Manifest", "load_manifest", "parse_manifest", "read_table"]
 
 MANIFEST = "agent.toml"
 VERSION = 1
@@ -74,8 +74,20 @@ def load_manifest(path: Path) -> Manifest:
         SettingsInvalid: not TOML, an unknown key, a wrong type, a file named twice, a path that leaves the home.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return parse_manifest(path.read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise SettingsInvalid(path, f"not valid TOML: {error}; mend it, or take it back from git") from error
+
+
+def parse_manifest(text: str, path: Path) -> Manifest:
+    """What *text* would mean as the manifest at *path*.
+
+    Raises:
+        SettingsInvalid: see :func:`load_manifest`.
+    """
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise SettingsInvalid(path, f"not valid TOML: {error}; mend it, or take it back from git") from error
     unknown = sorted(set(data) - _TOP)
     if unknown:

@@ -19,15 +19,14 @@ from guard import Action, GuardSettings, Source, screen
 
 from .erasure import home_files
 from .home import Home
-from .objects import GitObject, Origin, kinds, objects, origins, tree_entries
+from .objects import GitObject, Origin, kinds, objects, origins
 from .screening import destination_of, guard_settings
 
 __all__ = ["Sighting", "Survey", "survey_history", "survey_home", "survey_of", "survey_paths"]
 
 #: ``progress(what, done, total)``.
 Progress = Callable[[str, int, int], None]
-#: Ends of passages that are judged alone; what must be seen whole is not cut.
-_PASSAGE = re.compile(r"(?m)^(?=[-*+][ \t]|\#{1,6}[ \t])|(?<=\n\n)(?=\S)")
+#: What must be seen whole, and is not cut into passages.
 _WHOLE = re.compile(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 _MAX_CHARS = 60_000
@@ -60,8 +59,9 @@ class Survey:
         text = data.decode("utf-8", "replace")
         if b"\0" in data[:8000]:  # as git tells what is no text
             return
+        destination = destination_of(path)
         for line, passage, source in _passages(path, text):
-            for within, found in self._judged(passage, source, destination_of(path)):
+            for within, found in self._judged(passage, source, destination):
                 yield line + within, found
 
     def _judged(self, passage: str, source: str, destination: str) -> tuple[tuple[int, Sighting], ...]:
@@ -104,7 +104,7 @@ def survey_history(home: Home, look: Survey, *, progress: Progress | None = None
     """
     first, all_kinds = origins(home.root), kinds(home.root)
     order = [oid for oid in first if oid in all_kinds]
-    order += [oid for oid in all_kinds if oid not in first]
+    order += [oid for oid, kind in all_kinds.items() if oid not in first and kind != "tree"]
     seen: set[tuple[str, str]] = set()
     for done, item in enumerate(objects(home.root, order), 1):
         if progress and (done % 50 == 0 or done == len(order)):
@@ -130,9 +130,6 @@ def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, b
     if item.kind == "blob":
         where = f"{origin.commit[:12]}:{origin.path}" if origin else f"unreachable {item.id[:12]}"
         yield where, origin.path if origin else "", item.data
-    elif item.kind == "tree":
-        names = b"\n\n".join(entry.name for entry in tree_entries(item.data, len(item.id) // 2))
-        yield f"tree {item.id[:12]}", "", names
     else:
         yield f"{item.id[:12]}:message", "MEMORY.md", item.data.partition(b"\n\n")[2]
 
@@ -153,12 +150,17 @@ def _passages(path: str, text: str) -> Iterator[tuple[int, str, str]]:
         return
     whole = path.endswith(".json") or _WHOLE.search(text)
     source = Source.TOOL if path.startswith("outputs/") else Source.AGENT
-    line = 1
-    for passage in _short([text] if whole else _PASSAGE.split(text)):
+    at = 1
+    for passage in _short([text] if whole else _cut(text)):
         words = _HEADING.sub("", passage, count=1) if passage.startswith("#") else passage
         if words.strip():
-            yield line, words, source
-        line += passage.count("\n")
+            yield at, words, source
+        at += passage.count("\n")
+
+
+def _cut(text: str) -> list[str]:
+    """List items, headings and paragraphs, near enough; a regular expression would take half of all the time."""
+    return text.replace("\n- ", "\n\0- ").replace("\n#", "\n\0#").replace("\n\n", "\n\n\0").split("\0")
 
 
 def _short(passages: Iterable[str]) -> Iterator[str]:

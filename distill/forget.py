@@ -24,6 +24,7 @@ from agent_home.objects import kinds, objects
 from agent_home.phrase import Phrase
 from agent_home.purge import Purged, copies, purge, refuse_shared
 from agent_home.salt import ensure_salt, salt_of
+from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
 from agent_home.wanted import Wanted, entries_in, without
 from recall import erasure as index
@@ -118,7 +119,7 @@ def forget(
     Raises:
         TooCommon, NoSuchEntry: see :func:`wanted_of`.
         HistoryError: the history cannot be made anew, see :func:`agent_home.purge.refuse_shared`; nothing was changed.
-        DocumentInvalid: a file would not be what it must be without the text; nothing was changed.
+        DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was changed.
         HomeError, RecallError: a step could not be done; doing it again goes on from there.
     """
     say = progress or _silent
@@ -139,6 +140,7 @@ def forget(
     purged = None
     if history_too:
         say("making the history anew")
+        _refuse_kept(home, wanted)
         with hold(home.lock):
             purged = purge(home, wanted)
         commit = purged.commits.get(commit or "", commit)
@@ -197,6 +199,8 @@ def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
     except DocumentInvalid:  # no text; its place is reported
         return
     done, name = without(path, text, wanted), new_name(path, wanted)
+    if path == MANIFEST and done != text:
+        parse_manifest(done, edits.home.root / path)
     if name != path:
         edits.write(path, "")
     if done != text or name != path:
@@ -219,6 +223,14 @@ def _commit_known(home: Home, changed: list[str], wanted: Wanted, actor: str) ->
     paths = [path for path in changed if path in known]
     if paths:
         history.commit_files(home.root, paths, f"Forget {wanted.name}", {"Actor": actor})
+
+
+def _refuse_kept(home: Home, wanted: Wanted) -> None:
+    """A file that git knows and that cannot be changed here would be brought back by the next commit of it."""
+    known = tracked(home)
+    for place in file_places(home, wanted):
+        if place.path in known:
+            raise DocumentInvalid(place.path, place.line, "not-forgotten", place.note or "says it still; change it")
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:
