@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -281,4 +283,46 @@ def test_whatever_is_archived_nothing_is_lost_and_only_the_old_leaves(
     archive(home, now=NOW, apply=True)
     assert {entry_id for entry_id, leaves in wanted.items() if leaves} == set(archived_ids(home))
     assert sorted(live_ids(home) + archived_ids(home)) == sorted(wanted)
+    assert problems(home) == []
+
+
+#: Archives what is old and kills itself between the two renames: the archive is written, MEMORY.md is not.
+DOOMED = """
+import os, signal, sys
+from datetime import datetime
+from pathlib import Path
+from agent_home import storage
+from agent_home.home import Home
+from distill import archive
+real = storage.replace
+def replace(staged, path):
+    real(staged, path)
+    if path.parent.name == "Archive":
+        os.killpg(os.getpgid(0), signal.SIGKILL)
+storage.replace = replace
+archive(Home(Path(sys.argv[1])), now=datetime.fromisoformat(sys.argv[2]), apply=True)
+"""
+
+
+def test_killed_between_archive_and_memory_both_have_it_and_the_next_run_finishes(home: Home) -> None:
+    keep(home, "LL-0001", OLD)
+    keep(home, "LL-0002", "2026-11-01")
+    doomed = subprocess.Popen([sys.executable, "-c", DOOMED, str(home.root), NOW.isoformat()], start_new_session=True)
+    assert doomed.wait() == -signal.SIGKILL
+    assert (live_ids(home), archived_ids(home)) == (["LL-0002", "LL-0001"], ["LL-0001"])
+    assert problems(home) == []
+    before = commits(home)
+    archive(home, now=NOW, apply=True)
+    assert (live_ids(home), archived_ids(home)) == (["LL-0002"], ["LL-0001"])
+    assert commits(home) == before + 1
+    assert problems(home) == []
+
+
+def test_without_its_redo_record_a_killed_move_is_finished_all_the_same(home: Home) -> None:
+    keep(home, "LL-0001", OLD)
+    doomed = subprocess.Popen([sys.executable, "-c", DOOMED, str(home.root), NOW.isoformat()], start_new_session=True)
+    doomed.wait()
+    (home.machine / "redo.json").unlink()
+    done = archive(home, now=NOW, apply=True)
+    assert (done.settled, live_ids(home), archived_ids(home)) == (("LL-0001",), [], ["LL-0001"])
     assert problems(home) == []
