@@ -271,8 +271,8 @@ def _shown(said: Passage | Spoken, turn: Spoken | None, text: str, score: float)
 
 def _marked(part: str, whole: str) -> str:
     """A passage of a long turn, with a mark where the turn goes on."""
-    before = "" if whole.startswith(part) else f"{_GAP} "
-    after = "" if whole.endswith(part) else f" {_GAP}"
+    before = "" if whole.lstrip().startswith(part) else f"{_GAP} "
+    after = "" if whole.rstrip().endswith(part) else f" {_GAP}"
     return f"{before}{part}{after}"
 
 

@@ -76,6 +76,55 @@ def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_question_once
     assert receipt.load_ms > 0
 
 
+def test_a_turn_that_was_found_comes_whole_with_those_beside_it(talked: Home, now: datetime) -> None:
+    texts = [
+        "How is the yacht?",
+        "The yacht has a leak. " + "It rained a lot. " * 90 + "End.",
+        "Call the yard.",
+        "Bye.",
+    ]
+    rows = [
+        {
+            "session": "boat",
+            "id": str(n),
+            "ts": f"2026-10-02T10:0{n}:00",
+            "role": "user",
+            "name": "Ana",
+            "content": text,
+        }
+        for n, text in enumerate(texts, 1)
+    ]
+    path = talked.root / "sessions/2026/10/boat.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    sync(talked, RecallSettings(), Letters())
+    found = HomeSearcher(talked, Letters()).search(
+        "has the yacht a leak?", layers=["sessions"], k=1, audience="owner", now=now, deadline_ms=60000, exclude=[]
+    )
+    assert [hit.source for hit in found.hits] == ["boat#2"]
+    assert found.hits[0].text != texts[1]
+    assert list(found.turns) == ["boat#1", "boat#2", "boat#3"]
+    receipt = assemble(talked, Request(now=now, message="has the yacht a leak?"), HomeSearcher(talked, Letters()))
+    flat = " ".join(receipt.text.split())
+    assert " ".join(texts[1].split()) in flat
+    assert "- [boat#1] Ana, 10:01: How is the yacht? - [boat#2] Ana, 10:02: The yacht has a leak." in flat
+    again = assemble(talked, Request(now=now, message="has the yacht a leak?"), HomeSearcher(talked, Letters()))
+    assert again.text == receipt.text
+
+
+def test_what_says_the_same_in_two_layers_is_recalled_once(talked: Home, now: datetime) -> None:
+    text = "zebra stripes are painted every spring by the same three painters"
+    (talked.root / "Knowledge/stripes.md").write_text(f"{text}\n", "utf-8")
+    (talked.root / "Archive/MEMORY-2026-01.md").parent.mkdir(exist_ok=True)
+    archived = f"# Archive\n\n## Lessons Learned\n\n- **[LL-0001] 2026-01-02 Zebra stripes** - {text[14:]}\n"
+    (talked.root / "Archive/MEMORY-2026-01.md").write_text(archived, "utf-8")
+    sync(talked, RecallSettings(), Letters())
+    receipt = assemble(talked, Request(now=now, message="zebra stripes painted"), HomeSearcher(talked, Letters()))
+    assert receipt.text.count("are painted every spring") == 1
+    lines = {line.id: (line.action, line.reason) for line in receipt.entries}
+    assert lines["Knowledge/stripes.md#L1"][0] == "kept"
+    assert lines["Archive/MEMORY-2026-01.md#LL-0001"] == ("dropped", "says the same as Knowledge/stripes.md#L1")
+
+
 def test_a_group_finds_what_is_open_to_it(talked: Home, now: datetime) -> None:
     receipt = assemble(talked, Request(now=now, message="zebra", audience="group"), HomeSearcher(talked, Letters()))
     assert [line.id.partition("#")[0] for line in receipt.entries] == ["Knowledge/zebra.md"]
