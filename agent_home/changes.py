@@ -72,7 +72,8 @@ def compare(home: Home, old: str | None, new: str | None) -> Comparison:
     old_commit = history.resolve(home.root, old) if old is not None else None
     new_commit = history.resolve(home.root, new) if new is not None else None
     paths = _differing(home, old_commit, new_commit)
-    before, after = _texts(home, old_commit, paths), _texts(home, new_commit, paths)
+    before = _texts(home, old_commit, paths) if old_commit else dict.fromkeys(paths, "")
+    after = _texts(home, new_commit, paths)
     then, now = _entries(before), _entries(after)
     entries = [_changed(entry_id, then.get(entry_id), now.get(entry_id)) for entry_id in sorted(then.keys() | now)]
     files = [_file(path, before[path], after[path]) for path in paths if _rest(path, before) != _rest(path, after)]
