@@ -58,7 +58,7 @@ class RecallSettings:
     #: Words of a turn at which it has half of that.
     length_words: float = 10.0
     #: What is left of the score of an archived passage: it went because nobody needed it.
-    archive_weight: float = 0.9
+    archive_weight: float = 0.95
 
     #: Passages by which each leg opens their surroundings to ranking.
     candidates: int = 100
