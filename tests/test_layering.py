@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,17 +32,45 @@ OWNED = {
 FILES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob("*.py"))
 MODULES = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES]
 
-#: Modules that open files for writing or rename them, and why each may. Memory itself is written by storage alone.
-WRITERS = {
-    "agent_home.storage": "the one place that writes bytes of a home",
-    "recall.model": "the embedding model's cache, which is no part of a home",
-    "recall.bert": "the model file in that cache",
-    "recall.download": "the embedding model's cache",
-    "recall.erasure": "the index is a cache that can be deleted",
-    "recall.index": "the index is a cache that can be deleted",
-    "recall.schema": "the index is a cache that can be deleted",
-    "recall.rebuild": "the index is a cache that can be deleted",
-    "recall.sync": "the index is a cache that can be deleted",
+#: Modules that open files for writing, rename or remove them: why each may, and by which calls. Memory itself is
+#: written by storage alone.
+WRITERS: dict[str, tuple[str, set[str]]] = {
+    "agent_home.storage": (
+        "the one place that writes bytes of a home",
+        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "staged.replace", "target.unlink",
+         "tempfile.mkstemp"},
+    ),
+    "agent_home.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
+    "agent_home.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
+    "agent_home.gateway": (
+        "its own records in .memory, never memory",
+        {"mark.unlink", "record_path.unlink", "staged.unlink", "?.unlink"},
+    ),
+    "recall.model": (
+        "the embedding model's cache, which is no part of a home",
+        {"folder.rename", "shutil.rmtree", "temporary.rename"},
+    ),
+    "recall.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
+    "recall.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
+    "recall.schema": ("the index is a cache that can be deleted", {"path.rename", "side.rename"}),
+    "interfaces.cli.frame": ("the null device", {"os.open"}),
+}  # fmt: skip
+#: Modules that change git repositories: the home's alone.
+GIT_WRITERS = {
+    "agent_home.history": "commits of the gateway",
+    "agent_home.pack": "objects of a history made anew, for agent_home.purge",
+    "agent_home.purge": "a history made anew without what a person wants forgotten",
+}
+#: Words with which others only ask git.
+GIT_QUESTIONS = {"distill.repository": {"branch", "commit"}}  # branch --contains; cat-file -t answers "commit"
+#: Modules that start processes or load GitPython, and what for.
+PROCESSES = {
+    "agent_home.history": "git, for the home",
+    "agent_home.hook": "asks git where hooks are",
+    "agent_home.objects": "reads git's objects, and runs git for agent_home.purge",
+    "agent_home.staged": "asks git what is staged",
+    "distill.repository": "asks git about repositories that sessions worked in",
+    "recall.model": "builds the model in a process of its own",
 }
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
@@ -58,12 +87,19 @@ STORERS = {
     "recall.model": "the embedding model's cache, which is no part of a home",
 }
 _STORING = {"append", "keep", "remove", "replace", "stage"}
-#: Makes folders but no files.
-_WRITING_METHODS = {"write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir"}
+_WRITING_METHODS = {
+    "write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir", "tofile",
+}  # fmt: skip
+_OS = {
+    "copy_file_range", "fdopen", "ftruncate", "link", "mkfifo", "mknod", "open", "popen", "posix_spawn", "pwrite",
+    "remove", "removedirs", "rename", "renames", "replace", "rmdir", "sendfile", "splice", "startfile", "symlink",
+    "system", "truncate", "unlink", "write", "writev",
+}  # fmt: skip
+_SHUTIL_READS = {"disk_usage", "get_terminal_size", "which"}
 _WRITING_CALLS = {
-    "os.replace", "os.rename", "os.remove", "os.unlink", "os.truncate", "os.link", "os.symlink", "os.open", "os.fdopen",
-    "shutil.copy", "shutil.copyfile", "shutil.copy2", "shutil.copytree", "shutil.move", "shutil.rmtree",
-    "tempfile.mkstemp", "tempfile.NamedTemporaryFile", "onnx.save", "onnx.save_model",
+    "tempfile.mkstemp", "tempfile.NamedTemporaryFile", "onnx.save", "onnx.save_model", "io.FileIO", "mmap.mmap",
+    "zipfile.ZipFile", "logging.FileHandler", "eval", "exec", "__import__", "np.save", "np.savez", "np.savetxt",
+    "np.memmap", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.memmap",
 }  # fmt: skip
 
 
@@ -143,113 +179,291 @@ def test_all_is_there_and_names_what_exists(module: str) -> None:
         assert [name for name in defined if name not in exported] == []
 
 
+def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
+    """The dotted name of an expression, as far as it is plain names; imported names by where they come from."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value, names)}.{node.attr}"
+    return "?"
+
+
+def imported_names(tree: ast.Module) -> dict[str, str]:
+    """What each imported name stands for: ``storage`` for ours however it is imported, ``os.replace`` for another's."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        elif isinstance(node, ast.ImportFrom):
+            module = (node.module or "").removeprefix("agent_home").strip(".")
+            names |= {alias.asname or alias.name: f"{module}.{alias.name}".strip(".") for alias in node.names}
+    return names
+
+
 def called(node: ast.Call) -> str:
-    """The dotted name of what is called, as far as it is plain names."""
-    parts, at = [], node.func
-    while isinstance(at, ast.Attribute):
-        parts.append(at.attr)
-        at = at.value
-    return ".".join(reversed([*parts, at.id if isinstance(at, ast.Name) else "?"]))
+    """The dotted name of what is called, as it is written."""
+    return dotted(node.func, {})
 
 
 def mode_of(node: ast.Call, position: int) -> str:
     """The mode of an ``open``; ``?`` when it is not written out."""
-    given = [keyword.value for keyword in node.keywords if keyword.arg == "mode"]
-    given += node.args[position : position + 1]
+    given = [keyword.value for keyword in node.keywords if keyword.arg in {"mode", None}]
+    given += node.args[position : position + 1] + [arg for arg in node.args if isinstance(arg, ast.Starred)]
     if not given:
         return "r"
     return str(given[0].value) if isinstance(given[0], ast.Constant) else "?"
 
 
 def writes(path: Path) -> Iterator[tuple[int, str]]:
-    """``(line, call)`` of everything in the file that could change a file."""
-    for node in ast.walk(parsed(path)):
-        if not isinstance(node, ast.Call):
-            continue
-        name = called(node)
-        method = name.rsplit(".", 1)[-1]
-        if method == "open" and name not in {"os.open", "webbrowser.open"}:
-            if set(mode_of(node, 1 if name in {"open", "io.open"} else 0)) & set("wax+?"):
-                yield node.lineno, name
-        elif name in _WRITING_CALLS or ("." in name and method in _WRITING_METHODS):
+    """``(line, name)`` of everything in the file that could change a file, whether it is called or handed on."""
+    tree = parsed(path)
+    names = imported_names(tree)
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = [item for node in ast.walk(tree) for item in _write(node, names, functions)]
+    yield from sorted(set(found))
+
+
+def _write(node: ast.AST, names: Mapping[str, str], functions: set[int]) -> Iterator[tuple[int, str]]:
+    if isinstance(node, ast.Call):
+        yield from _writing_call(node, names)
+    elif isinstance(node, ast.Attribute | ast.Name):
+        name = dotted(node, names)
+        owner, _, method = name.rpartition(".")
+        if (
+            name in _WRITING_CALLS
+            or (owner == "os" and (method in _OS or method.startswith(("exec", "spawn"))))
+            or (owner == "shutil" and method not in _SHUTIL_READS)
+            or (isinstance(node, ast.Attribute) and method in _WRITING_METHODS)
+        ):
             yield node.lineno, name
-        elif method == "replace" and len(node.args) == 1 and not node.keywords and not name.startswith("storage."):
-            yield node.lineno, name  # Path.replace has one argument, str.replace two
+        elif (
+            isinstance(node, ast.Attribute)
+            and method in {"open", "replace"}
+            and id(node) not in functions
+            and owner not in {"storage", "str", "dataclasses", "datetime"}
+        ):
+            yield node.lineno, name  # handed on instead of called: nobody sees with which mode
+
+
+def _writing_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    name = dotted(node.func, names)
+    method = name.rsplit(".", 1)[-1]
+    if method == "open" and name not in {"os.open", "webbrowser.open"}:
+        first = {
+            "open",
+            "io.open",
+            "codecs.open",
+            "gzip.open",
+            "bz2.open",
+            "lzma.open",
+            "tarfile.open",
+            "builtins.open",
+        }
+        if set(mode_of(node, 1 if name in first else 0)) & set("wax+?"):
+            yield node.lineno, name
+    elif method == "replace" and not name.startswith("storage."):
+        # Path.replace has one argument, str.replace two
+        if (len(node.args) == 1 and not node.keywords) or any(word.arg == "target" for word in node.keywords):
+            yield node.lineno, name
+    elif method == "getattr" and len(node.args) > 1:
+        asked = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
+        if asked in _WRITING_METHODS | _OS | _STORING - {"keep", "append", "stage"}:
+            yield node.lineno, f"getattr {asked}"
 
 
 @pytest.mark.parametrize("path", [f for f in FILES if f.relative_to(ROOT).parts[0] != "bench"])
 def test_nothing_but_storage_and_named_caches_changes_files(path: Path) -> None:
     module = MODULES[FILES.index(path)]
-    if module in WRITERS:
-        return
-    permitted = PERMITTED.get(module, set())
+    _, permitted = WRITERS.get(module, ("", set[str]()))
     assert [f"{module}:{line} {call}" for line, call in writes(path) if call not in permitted] == []
 
 
-#: Single calls that change files outside :data:`WRITERS`, and why.
-PERMITTED = {
-    "agent_home.hook": {"path.unlink"},  # an older hook of ours, which the new one replaces
-    "agent_home.history": {"lock.unlink"},  # the orphaned lock of a git command of ours
-    "agent_home.gateway": {  # its own records in .memory, never memory
-        "mark.unlink", "record_path.unlink", "staged.unlink", "?.unlink", "_redo_path.unlink",
-    },
-    "interfaces.cli.frame": {"os.open"},  # the null device
-}  # fmt: skip
+def stores(path: Path) -> set[str]:
+    """What of agent_home.storage the file uses to write, called or handed on, under whatever name."""
+    tree = parsed(path)
+    names = imported_names(tree)
+    used = {dotted(node, names) for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)}
+    used |= {names[alias] for alias in names}  # imported is used
+    return {name.rsplit(".", 1)[-1] for name in used if re.search(rf"\bstorage\.({'|'.join(_STORING)})$", name)}
 
 
 def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state() -> None:
-    users: dict[str, set[str]] = {}
-    for path, module in zip(FILES, MODULES, strict=True):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ImportFrom) and node.module in {"storage", "agent_home.storage"}:
-                users.setdefault(module, set()).update(_STORING & {alias.name for alias in node.names})
-            elif isinstance(node, ast.Call) and called(node).startswith("storage."):
-                users.setdefault(module, set()).update(_STORING & {called(node).split(".")[1]})
-    assert {module for module, used in users.items() if used} <= set(STORERS)
-    assert users["agent_home.gateway"] == _STORING
+    users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
+    assert {module for module, used in users.items() if used} == set(STORERS)
+    assert users["agent_home.gateway"] == _STORING - {"keep"}
 
 
-def test_git_is_changed_only_by_history() -> None:
-    changing = {"add", "commit", "init", "reset", "checkout", "rm", "mv", "stash", "push", "update-ref"}
-    found = set()
-    for path, module in zip(FILES, MODULES, strict=True):
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.Call) and called(node).rsplit(".", 1)[-1] in {
-                "execute",
-                "_run",
-                "_with_git_lock",
-                "run",
-            }:
-                words = {
-                    inner.value
-                    for inner in ast.walk(node)
-                    if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
-                }
-                if words & changing:
-                    found.add(module)
-    assert {module for module in found if not module.startswith("bench.")} == {"agent_home.history", "agent_home.purge"}
+@pytest.mark.parametrize("path", [f for f in FILES if f.relative_to(ROOT).parts[0] != "bench"])
+def test_processes_are_started_by_named_modules_alone(path: Path) -> None:
+    module = MODULES[FILES.index(path)]
+    loaded = {name.split(".")[0] for _, name in imports(path)}
+    assert module in PROCESSES or not loaded & {"git", "subprocess", "multiprocessing", "pty", "asyncio", "ctypes"}
+
+
+#: Commands of git that change a repository, plumbing included.
+_GIT_CHANGES = {
+    "add",
+    "am",
+    "apply",
+    "branch",
+    "checkout",
+    "checkout-index",
+    "cherry-pick",
+    "clean",
+    "clone",
+    "commit",
+    "commit-tree",
+    "fast-import",
+    "fetch",
+    "filter-branch",
+    "gc",
+    "hash-object",
+    "index-pack",
+    "init",
+    "merge",
+    "mktree",
+    "mv",
+    "notes",
+    "pack-objects",
+    "prune",
+    "pull",
+    "push",
+    "read-tree",
+    "rebase",
+    "reflog",
+    "repack",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "unpack-objects",
+    "update-index",
+    "update-ref",
+    "worktree",
+    "write-tree",
+}
+#: What GitPython's objects do without a command that could be read.
+_GITPYTHON_CHANGES = (
+    {"clone_from", "create_head", "create_remote", "create_submodule", "create_tag", "delete_head"}
+    | {name.replace("-", "_") for name in _GIT_CHANGES} - {"add", "apply", "prune", "tag"}
+)  # fmt: skip
+
+
+def changes_git(path: Path) -> set[str]:
+    """The words with which a file that can run git could change a repository."""
+    loaded = {name for _, name in imports(path)}
+    if not {name.split(".")[0] for name in loaded} & {"git", "subprocess"} and "agent_home.objects" not in loaded:
+        return set()
+    tree = parsed(path)
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    methods = {node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call)
+               and isinstance(node.func, ast.Attribute)}  # fmt: skip
+    attributes = {node.value.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+                  and isinstance(node.value, ast.Attribute)} & {"index", "git"}  # fmt: skip
+    return words & _GIT_CHANGES | methods & _GITPYTHON_CHANGES | attributes
+
+
+def test_git_is_changed_only_by_named_modules() -> None:
+    found = {module: changes_git(path) for path, module in zip(FILES, MODULES, strict=True)}
+    changing = {module for module, words in found.items() if words - GIT_QUESTIONS.get(module, set())}
+    assert {module for module in changing if not module.startswith("bench.")} == set(GIT_WRITERS)
 
 
 def test_every_way_to_write_that_is_named_is_still_there() -> None:
-    for module in WRITERS:
-        assert module in MODULES
-    assert set(STORERS) <= set(MODULES)
+    assert set(STORERS) | set(PROCESSES) <= set(MODULES)
+    for module, (_, permitted) in WRITERS.items():
+        assert {call for _, call in writes(FILES[MODULES.index(module)])} == permitted, module
+
+
+WAYS_TO_WRITE = """\
+open("x", "w")
+open("x", mode="a")
+open("x", **how)
+open(*what)
+path.open("ab+")
+path.open("a")
+path.open(mode)
+path.write_text("x")
+a.replace(b)
+a.replace(target=b)
+os.replace(a, b)
+os.open("x", 1)
+path.unlink()
+io.open("x", "r+")
+codecs.open("x", "w")
+gzip.open("x", "wb")
+shutil.move(a, b)
+shutil.make_archive("x", "zip")
+keep = path.write_text
+map(os.remove, paths)
+partial(path.open, "w")
+put = path.replace
+getattr(path, "write_text")("x")
+os.system("echo > x")
+os.execvp("sh", [])
+logging.FileHandler("x")
+array.tofile("x")
+exec("open('x', 'w')")
+moved(a, b)
+gone(a)
+z.ZipFile("x", "w")
+""".splitlines()
+HARMLESS = """\
+open("x")
+path.open()
+path.open("rb")
+text.replace("a", "b")
+path.read_text()
+print("w")
+shutil.which("git")
+os.path.join("a", "b")
+re.compile("x")
+replace(value, field=1)
+getattr(error, "stderr", "")
+""".splitlines()
 
 
 def test_the_scan_sees_every_kind_of_write(tmp_path: Path) -> None:
-    lines = [
-        'open("x", "w")', 'open("x", mode="a")',
-        'path.open("ab+")', "path.open(mode)", 'path.write_text("x")', "a.replace(b)",
-        "os.replace(a, b)", "path.unlink()", 'io.open("x", "r+")', "shutil.move(a, b)",
+    imported = [
+        "from shutil import move as moved", "from os import unlink as gone", "import zipfile as z",
+        "from dataclasses import replace",
     ]  # fmt: skip
-    harmless = [
-        'open("x")',
-        "path.open()",
-        'path.open("rb")',
-        'text.replace("a", "b")',
-        "path.read_text()",
-        'print("w")',
-    ]
     file = tmp_path / "x.py"
-    file.write_text("\n".join(lines + harmless))
-    assert [line for line, _ in writes(file)] == list(range(1, len(lines) + 1))
+    file.write_text("\n".join([*WAYS_TO_WRITE, *HARMLESS, *imported]))
+    seen = {line for line, _ in writes(file)}
+    assert [way for number, way in enumerate(WAYS_TO_WRITE, 1) if number not in seen] == []
+    assert [way for number, way in enumerate(HARMLESS, len(WAYS_TO_WRITE) + 1) if number in seen] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from . import storage\nstorage.replace(a, b)",
+        "from agent_home import storage as disk\ndisk.append(a, b)",
+        "from .storage import stage as put\nput(a, b)",
+        "from agent_home.storage import keep",
+        "import agent_home.storage\nagent_home.storage.remove(a)",
+        "from . import gateway\ngateway.storage.replace(a, b)",
+        "from . import storage\nmap(storage.remove, paths)",
+    ],
+)
+def test_the_scan_sees_storage_under_any_name(tmp_path: Path, code: str) -> None:
+    (tmp_path / "x.py").write_text(code)
+    assert stores(tmp_path / "x.py")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "repo.index.commit('x')", "repo.git.add('x')", "git.commit('-m', 'x')", "repo.create_head('x')",
+        "run('update-ref', 'x')", "WORDS = ('hash-object', '-w')", "Repo.clone_from(a, b)", "repo.head.reset()",
+    ],
+)  # fmt: skip
+def test_the_scan_sees_git_being_changed(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    file = ROOT / "agent_home" / "x.py"
+    monkeypatch.setattr(Path, "read_text", lambda _self, **_: f"from git import Repo\n{code}")
+    assert changes_git(file)
