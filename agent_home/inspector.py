@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from guard import Action, Destination, Finding, GuardError, GuardSettings, Verdict, screen
 
 from . import storage
-from .document import Block
+from .document import Block, parse
 from .errors import DocumentInvalid, SettingsInvalid
-from .home import Home
-from .reviewed import APPROVED, decisions_in
+from .home import MEMORY, Home
+from .reviewed import APPROVED, decisions_in, fields_alone
 from .rules import guard_signature, text_key
 from .screening import destination_of, guard_settings, runs
 
@@ -47,9 +47,14 @@ class Remark:
     action: Action
 
     @property
+    def held_back(self) -> bool:
+        """Whether the guard would not store the text in any form."""
+        return self.action >= Action.QUARANTINE
+
+    @property
     def fails(self) -> bool:
         """Whether the text may not be committed, nor shown to a model, as it is."""
-        return self.action >= Action.QUARANTINE or self.layer == "secret"
+        return self.held_back or self.layer == "secret"
 
     @property
     def what(self) -> str:
@@ -130,6 +135,54 @@ class Inspector:
                 spotless = False
         return Shown(text="".join(pieces), remarks=tuple(remarks), clean=(*clean, whole) if spotless else tuple(clean))
 
+    def masked(self, path: str, text: str) -> Shown:
+        """The text of the file *path* for a search index: as :meth:`shown`, but with every line at its place.
+
+        What is taken out leaves a note of its kind, what fails a note or empty lines; an index says no more than that.
+        """
+        document = path if path.endswith((".md", ".jsonl")) else f"{path}.md"
+        if destination_of(document) != Destination.MEMORY:
+            return self._masked(path, text, self._asking(document, text), _blocks(path, text))
+        pieces: list[str] = []
+        remarks: list[Remark] = []
+        for block in parse(text).blocks:
+            if block.kind in {"blank", "front"}:
+                pieces.append(block.raw)
+                continue
+            start = block.raw.find(block.title) if block.kind == "heading" else 0
+            found = self._asking(document, block.title if block.kind == "heading" else block.raw)
+            moved = [replace(f, start=f.start + start, end=f.end + start) for f in found]
+            part = self._masked(path, block.raw, moved, [block], block.line)
+            pieces.append(part.text)
+            remarks += part.remarks
+        return Shown(text="".join(pieces), remarks=tuple(remarks))
+
+    def _asking(self, path: str, text: str) -> list[Finding]:
+        return _asking(self.verdict(path, text)) if text else []
+
+    def _masked(
+        self, path: str, text: str, findings: Sequence[Finding], blocks: Iterable[Block], first: int = 1
+    ) -> Shown:
+        """*text* without what *findings* name: a secret leaves its kind, of what is held back the whole block goes."""
+        if not findings:
+            return Shown(text=text)
+        borders = list(_borders(blocks))
+        edits: list[tuple[int, int, str]] = []
+        remarks = []
+        for finding in findings:
+            at, end, block = next(item for item in borders if finding.start < item[1] or item is borders[-1])
+            if finding.layer != "secret" and self._approved(block):
+                continue
+            line = first + text.count("\n", 0, finding.start)
+            remarks.append(_remark(path, line, finding, block.entry.id if block.entry else ""))
+            if finding.action >= Action.QUARANTINE:
+                edits.append((at, max(end, finding.end), ""))
+            else:
+                edits.append(
+                    (finding.start, finding.end, "" if finding.layer == "unicode" else f"[REDACTED:{finding.kind}]")
+                )
+        return Shown(text=_without(text, edits), remarks=tuple(remarks))
+
     def verdict(self, path: str, text: str) -> Verdict:
         """The guard's verdict on a person's *text* for *path*. A guard that cannot run holds back.
 
@@ -170,8 +223,10 @@ class Inspector:
         return _Judged(run, verdict, tuple(found), tuple(remarks))
 
     def _approved(self, block: Block) -> bool:
-        """Whether a person let this very text pass. A secret nobody can let pass."""
-        return self._decisions.approves_block(block)
+        """Whether a person let this very text pass. A secret nobody can; an entry's fields were no part of it."""
+        if not self._decisions.approves_block(block):
+            return False
+        return block.entry is None or not _asking(self.verdict(MEMORY, fields_alone(block.entry)))
 
     def _of_lines(self, path: str, first: int, text: str) -> Iterator[Remark]:
         """Lines of a file that is no Markdown, judged as a page of knowledge; of JSON lines, what they say."""
@@ -254,6 +309,33 @@ def _remark(path: str, line: int, finding: Finding, entry: str = "") -> Remark:
         path=path, line=line, entry=entry, layer=finding.layer, rule=finding.rule, kind=finding.kind,
         action=finding.action,
     )  # fmt: skip
+
+
+def _blocks(path: str, text: str) -> Iterator[Block]:
+    """The blocks of a document; of a text that is no Markdown, its paragraphs."""
+    if path.endswith(".md"):
+        yield from parse(text).blocks
+    else:
+        yield from (Block(kind="text", raw=part) for part in re.split(r"(?<=\n\n)", text))
+
+
+def _borders(blocks: Iterable[Block]) -> Iterator[tuple[int, int, Block]]:
+    start = 0
+    for block in blocks:
+        yield start, start + len(block.raw), block
+        start += len(block.raw)
+
+
+def _without(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
+    """*text* with each ``(start, end, note)`` replaced by its note; line breaks stay, and what overlaps goes once."""
+    pieces, done = [], 0
+    for start, end, note in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
+        if end <= done:
+            continue
+        gone = text[max(start, done) : end]
+        pieces += [text[done:start], note, "\n" * gone.count("\n")]
+        done = end
+    return "".join([*pieces, text[done:]])
 
 
 def _block_at(run: Sequence[Block], offset: int) -> Block:

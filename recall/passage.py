@@ -25,6 +25,7 @@ from pathlib import Path
 from agent_home import document, transcript
 from agent_home.home import ARCHIVED_DAILY
 
+from .screened import Screen
 from .settings import RecallSettings
 
 __all__ = [
@@ -134,8 +135,10 @@ def is_searchable(layer: str, name: str) -> bool:
     return suffix in _MARKDOWN or (layer in {"outputs", "projects", "knowledge"} and suffix in _TEXT)
 
 
-def cut(root: Path, path: str, settings: RecallSettings) -> Cut:
+def cut(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> Cut:
     """The passages of the file *path* of the home at *root*. A file that is no text gives none and says so.
+
+    *screen* keeps out what the guard would; without one, everything is cut.
 
     Raises:
         OSError: the file cannot be read.
@@ -145,17 +148,18 @@ def cut(root: Path, path: str, settings: RecallSettings) -> Cut:
         return Cut(passages=())
     file = root / path
     if layer == "sessions":
-        return _cut_transcript(file, path, settings)
+        return _cut_transcript(file, path, settings, screen)
     text, problem = _read(file, path, settings.max_file_bytes)
     if problem:
         return Cut(passages=(), skipped=(problem,))
+    text, kept_out = screen.document(path, text) if screen else (text, ())
     if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
-        return Cut(passages=tuple(_entries(text, path, layer)))
+        return Cut(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
     if Path(path).suffix.lower() in _MARKDOWN:
         pieces = _markdown_pieces(text, settings.passage_tokens)
     else:
         pieces = _plain_pieces(text, settings.passage_tokens)
-    return Cut(passages=tuple(_pages(pieces, path, layer)))
+    return Cut(passages=tuple(_pages(pieces, path, layer)), skipped=kept_out)
 
 
 def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
@@ -228,17 +232,22 @@ def _atoms(text: str, start: int, end: int, tokens: int, level: int) -> Iterator
     yield from _atoms(text, at, end, tokens, level + 1)
 
 
-def _cut_transcript(file: Path, path: str, settings: RecallSettings) -> Cut:
+def _cut_transcript(file: Path, path: str, settings: RecallSettings, screen: Screen | None) -> Cut:
     turns: list[Passage] = []
-    bad = 0
+    bad = held = 0
     for message, _, _ in transcript.read_lines(file):
         if message is None:
             bad += 1
         elif message.content.strip():
-            turns.extend(_turn_parts(_storable(message), path, len(turns), settings.passage_tokens))
-    skipped = (f"{path} has {bad} lines that are no messages; they are not indexed",) if bad else ()
+            said = _storable(message)
+            if screen:
+                said = replace(said, content=screen.message(path, said.content), name=screen.name(path, said.name))
+            held += not said.content.strip()
+            turns.extend(_turn_parts(said, path, len(turns), settings.passage_tokens))
+    skipped = [f"{path} has {bad} lines that are no messages; they are not indexed"] if bad else []
+    skipped += [f"{path} has {held} messages that the guard keeps out; they are not indexed"] if held else []
     session = turns[0].session if turns else ""
-    return Cut(passages=tuple(turns), session=session, skipped=skipped)
+    return Cut(passages=tuple(turns), session=session, skipped=tuple(skipped))
 
 
 def _storable(message: transcript.Message) -> transcript.Message:

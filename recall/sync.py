@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from agent_home.errors import Locked
 from agent_home.home import Home
 from agent_home.lock import hold
+from agent_home.rules import guard_signature
 
 from . import index, schema
 from .backlog import embed_pending, make_windows
@@ -92,7 +93,7 @@ def reindex(
     with sync_lock(home, settings.sync_timeout_s):
         work = Work(settings=settings, progress=progress or _silent)
         start = time.perf_counter()
-        rebuild(home, work, _usable(embedder), _signature(settings))
+        rebuild(home, work, _usable(embedder), _signature(home, settings))
         return _finish(home, work, embedder, None, start)
 
 
@@ -146,7 +147,7 @@ def sync_lock(home: Home, timeout_s: float) -> Iterator[None]:
 
 def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None) -> None:
     """The first half of every sync. A damaged index, or one that was cut otherwise, is built anew."""
-    signature = _signature(work.settings)
+    signature = _signature(home, work.settings)
     try:
         conn, note = schema.open_writer(home.index)
         if note:
@@ -213,7 +214,7 @@ def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
         return False, 0
     try:
         pending = index.count_pending(conn)
-        if _signature(settings).items() - schema.meta(conn).items():
+        if _signature(home, settings).items() - schema.meta(conn).items():
             return False, pending
         known = conn.execute("SELECT path, mtime_ns, size FROM files").fetchall()
     except schema.DAMAGE:
@@ -227,9 +228,9 @@ def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:
     return None if isinstance(embedder, NoEmbedder) else embedder
 
 
-def _signature(settings: RecallSettings) -> Mapping[str, str]:
-    """How texts are cut into passages and words; rows made in another way cannot stand beside these."""
-    return {"terms": VERSION, "cut": cut_signature(settings)}
+def _signature(home: Home, settings: RecallSettings) -> Mapping[str, str]:
+    """How texts are screened and cut into passages and words; rows made in another way cannot stand beside these."""
+    return {"terms": VERSION, "cut": cut_signature(settings), "guard": guard_signature(home)}
 
 
 def _silent(what: str, done: int, total: int) -> None:

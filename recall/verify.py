@@ -17,11 +17,13 @@ import apsw
 import numpy as np
 
 from agent_home.home import Home
+from agent_home.rules import guard_signature
 
 from . import index, schema
 from .codes import CHUNK, code_of, middle, slots_of
 from .passage import Passage, cut, cut_signature, layer_of
 from .scan import scan
+from .screened import Screen
 from .settings import RecallSettings
 from .sheet import drawn
 from .stems import Stemmer
@@ -79,7 +81,7 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
         if line != "ok":
             yield f"SQLite finds: {line}"
     recorded = schema.meta(conn)
-    for key, wanted in (("terms", VERSION), ("cut", cut_signature(settings))):
+    for key, wanted in (("terms", VERSION), ("cut", cut_signature(settings)), ("guard", guard_signature(home))):
         if recorded.get(key) != wanted:
             yield f"{key} is {recorded.get(key)!r} in the index, wanted {wanted!r}; run `memory sync`"
     cuts = yield from _files_differ(conn, home, settings)
@@ -99,13 +101,14 @@ def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -
         yield f"{path} is in the index but not in the home; run `memory sync`"
     for path in sorted(found.keys() - known.keys()):
         yield f"{path} is not in the index; run `memory sync`"
+    screen = Screen(home)
     cuts: _Cuts = {}
     for path in sorted(found.keys() & known.keys()):
         stamp = known[path]
         if hashlib.sha256((home.root / path).read_bytes()).digest() != stamp.sha256:
             yield f"{path} changed since it was indexed; run `memory sync`"
         else:
-            cuts[stamp.id] = (path, cut(home.root, path, settings).passages)
+            cuts[stamp.id] = (path, cut(home.root, path, settings, screen).passages)
     return cuts
 
 

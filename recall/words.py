@@ -7,7 +7,8 @@ while files are read and cut.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import apsw
@@ -17,6 +18,7 @@ from agent_home.home import Home
 from . import index, schema
 from .passage import LAYERS, Cut, cut, layer_of
 from .scan import scan
+from .screened import Screen
 from .settings import RecallSettings
 
 __all__ = ["Progress", "Work", "index_words"]
@@ -51,7 +53,7 @@ def index_words(conn: apsw.Connection, home: Home, work: Work) -> None:
     due = [path for path, status in found.items() if path not in known or status != _status(known[path])]
     due.sort(key=lambda path: (LAYERS.index(layer_of(path) or ""), path))
     done = 0
-    for batch in _batches(home, due, work):
+    for batch in _batches(conn, home, due, known, work):
         with schema.transaction(conn):
             for path, digest, pieces in batch:
                 work.changes += _write(conn, path, digest, pieces, found[path], known.get(path), work)
@@ -59,14 +61,18 @@ def index_words(conn: apsw.Connection, home: Home, work: Work) -> None:
         work.progress("files", done, len(due))
 
 
-def _batches(home: Home, paths: list[str], work: Work) -> Iterator[list[tuple[str, bytes, Cut]]]:
+def _batches(
+    conn: apsw.Connection, home: Home, paths: list[str], known: Mapping[str, index.Stamp], work: Work
+) -> Iterator[list[tuple[str, bytes, Cut]]]:
     """Files with their hash and their passages, gathered up to a transaction's worth. Nothing is locked meanwhile."""
+    screen = Screen(home)
     batch: list[tuple[str, bytes, Cut]] = []
     weight = 0
     for path in paths:
         try:
             digest = hashlib.sha256((home.root / path).read_bytes()).digest()
-            pieces = cut(home.root, path, work.settings)
+            screen.known = _whole_texts(conn, known[path].id) if path in known else ()
+            pieces = cut(home.root, path, work.settings, screen)
         except OSError as error:
             work.skipped.append(f"{path} cannot be read: {error.strerror}")
             continue
@@ -77,6 +83,16 @@ def _batches(home: Home, paths: list[str], work: Work) -> Iterator[list[tuple[st
             batch, weight = [], 0
     if batch:
         yield batch
+
+
+def _whole_texts(conn: apsw.Connection, file: int) -> Collection[str]:
+    """The turns of a file that the index has in one passage: they were screened when they were indexed.
+
+    A transcript grows at its end; without this, every turn would be screened again for each one that is added.
+    """
+    rows = schema.rows(conn, "SELECT source, text FROM passages WHERE file = ?", (file,))
+    parts = Counter(source for source, _ in rows)
+    return {text for source, text in rows if parts[source] == 1}
 
 
 def _write(
