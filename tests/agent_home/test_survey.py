@@ -1,0 +1,117 @@
+"""Everything that is there already is looked at, each passage once, and no finding says what it is of."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.survey import Sighting, survey_history, survey_home, survey_of, survey_paths
+
+from .conftest import AddEntry, Git
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+OTHER = "ghp_" + "Z9y8X7w6V5" * 3 + "u4T3s2"
+CARD = "4111 1111 1111 " + "1111"
+SAID = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+
+
+def by_hand(home: Home, git: Git, path: str, text: str, message: str) -> str:
+    (home.root / path).parent.mkdir(parents=True, exist_ok=True)
+    (home.root / path).write_text(text)
+    git("add", "-f", path)
+    git(*SAID, "commit", "-q", "--no-verify", "-m", message)
+    return git("rev-parse", "HEAD").strip()
+
+
+def in_files(home: Home) -> list[Sighting]:
+    return list(survey_home(home, survey_of(home)))
+
+
+def in_history(home: Home) -> list[Sighting]:
+    return list(survey_history(home, survey_of(home)))
+
+
+def test_a_new_home_has_no_finding(home: Home, add_entry: AddEntry) -> None:
+    add_entry("Use apsw", body="stock builds cannot load extensions, commit 3f9c2e1")
+    assert in_files(home) == []
+    assert in_history(home) == []
+
+
+def test_every_place_in_files_is_named(home: Home) -> None:
+    files = {
+        "Knowledge/k.md": f"# Keys\n\ndeploy: {TOKEN}\n\n- again {TOKEN}\n",
+        "sessions/2026/11/s.jsonl": '{"content": "fine"}\n' + json.dumps({"content": f"pay {CARD}", "n": [TOKEN]}),
+        "outputs/run.txt": f"one\ntwo\nthree {TOKEN}\n",
+        ".memory/quarantine/q-1.json": json.dumps({"text": f"x {TOKEN}"}),
+    }
+    for path, text in files.items():
+        (home.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (home.root / path).write_text(text)
+    found = in_files(home)
+    assert [(row.kind, row.place) for row in found] == [
+        ("github_token", ".memory/quarantine/q-1.json:1"),
+        ("github_token", "Knowledge/k.md:3"),
+        ("github_token", "Knowledge/k.md:5"),
+        ("github_token", "outputs/run.txt:3"),
+        ("payment_card", "sessions/2026/11/s.jsonl:2"),
+        ("github_token", "sessions/2026/11/s.jsonl:2"),
+    ]
+    assert len({row.digest for row in found if row.kind == "github_token"}) == 1
+    assert TOKEN not in repr(found)
+
+
+def test_in_history_a_finding_is_named_where_it_stood_first(home: Home, git: Git, add_entry: AddEntry) -> None:
+    first = by_hand(home, git, "Knowledge/k.md", f"# K\n\n{TOKEN}\n", "Bring it in")
+    by_hand(home, git, "Knowledge/k.md", f"# K\n\nmore\n\n{TOKEN}\n", "Move it")
+    by_hand(home, git, "Knowledge/k.md", "# K\n", "Take it out")
+    said = by_hand(home, git, "Knowledge/l.md", "# L\n", f"With {OTHER}\n\nand a body")
+    git("gc", "-q")
+    found = in_history(home)
+    assert [row.place for row in found] == [f"{first[:12]}:Knowledge/k.md:3", f"{said[:12]}:message:1"]
+    assert in_files(home) == []
+
+
+def test_what_no_ref_reaches_is_looked_at(home: Home, git: Git) -> None:
+    by_hand(home, git, "Knowledge/k.md", f"{TOKEN}\n", "Lost")
+    git("reset", "-q", "--hard", "HEAD~1")
+    git("reflog", "expire", "--expire=now", "--all")
+    (row,) = in_history(home)
+    assert row.place.startswith("unreachable ")
+
+
+def test_what_is_found_only_whole_is_found(home: Home) -> None:
+    key = (
+        "-----BEGIN RSA PRIVATE "
+        + "KEY-----\nProc-Type: 4,ENCRYPTED\n\n"
+        + "QUJD" * 40
+        + "\n-----END RSA PRIVATE KEY-----\n"
+    )
+    (home.root / "Knowledge/k.md").write_text(f"# K\n\ntext\n\n{key}")
+    assert {row.layer for row in in_files(home)} == {"secret"}
+
+
+def test_a_passage_is_judged_once_however_often_it_comes(
+    home: Home, git: Git, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agent_home import survey
+
+    for number in range(5):
+        text = "".join(f"- line {n} of the file\n" for n in range(number + 1))
+        by_hand(home, git, "Knowledge/k.md", f"# K\n\n{text}", f"Version {number}")
+    judged: list[str] = []
+    real = survey.screen
+    monkeypatch.setattr(survey, "screen", lambda text, *a, **k: judged.append(text) or real(text, *a, **k))
+    look = survey_of(home)
+    list(survey_history(home, look))
+    assert sum(text.startswith("- line 0") for text in judged) == 1
+    assert look.texts > 10
+
+
+def test_files_and_folders_that_are_named_are_looked_at(home: Home) -> None:
+    (home.root / "Knowledge/k.md").write_text(f"{TOKEN}\n")
+    (home.root / "Knowledge/.hidden").write_text(f"{TOKEN}\n")
+    found = list(survey_paths([home.root / "Knowledge", home.root / "MEMORY.md"], survey_of(home)))
+    assert [row.place for row in found] == [f"{home.root / 'Knowledge/k.md'}:1"]

@@ -1,0 +1,157 @@
+"""A forgetting that is killed at any step is finished by asking for it again, and nothing else is lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+import recall.erasure
+from agent_home import gateway, pack, purge, storage, transcript
+from agent_home.home import Home
+from agent_home.transcript import Message
+from distill import forget as module
+from distill.close import close
+from distill.forget import forget
+from recall.settings import RecallSettings
+from recall.sync import sync
+from recall.verify import verify
+
+Talk = Callable[..., list[Message]]
+SAID = re.compile(rb"blue\s+heron", re.IGNORECASE)
+
+#: Runs a forgetting that kills itself, with the git commands it runs, before or after a named git command.
+DOOMED = """
+import os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from agent_home import purge
+from agent_home.home import Home
+from distill.forget import forget
+when, word = sys.argv[2], sys.argv[3]
+real = purge.run
+def dying(root, *arguments, **named):
+    if word in arguments and when == "before":
+        os.killpg(os.getpgid(0), signal.SIGKILL)
+    done = real(root, *arguments, **named)
+    if word in arguments:
+        os.killpg(os.getpgid(0), signal.SIGKILL)
+    return done
+purge.run = dying
+forget(Home(Path(sys.argv[1])), "blue heron", now=datetime(2026, 11, 21, tzinfo=UTC), history_too=True)
+print("done")
+"""
+
+
+class Killed(BaseException):
+    """Nothing handles it, as nothing handles a kill."""
+
+
+def git(home: Home, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=home.root, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def told(home: Home, talk: Talk, now: datetime) -> Home:
+    """A home that says it in a transcript, in memory, in an output, on another branch and in two stashes."""
+    rows = (("user", "Decision: the code word is Blue Heron."), ("user", "Decision: ship on Monday."))
+    transcript.append(home, "fc-1", talk(*rows), actor="test", now=now)
+    close(home, "fc-1", now=now)
+    (home.root / "outputs/run.txt").write_text("Blue Heron\n")
+    git(home, "branch", "proposals/p-1")
+    said = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for text in ("blue heron\n", "innocent\n"):
+        path = home.root / "MEMORY.md"
+        path.write_text(path.read_text() + text)
+        git(home, *said, "stash", "push", "-q", "-m", f"stash of {text.strip()}")
+    sync(home, RecallSettings(), None)
+    return home
+
+
+def assert_finished(home: Home, now: datetime) -> None:
+    """Asking again finishes it: no byte says it, and everything else is there."""
+    done = forget(home, "blue heron", now=now, history_too=True)
+    assert done.remaining == ()
+    listing = ["git", "cat-file", "--batch-all-objects", "--batch"]
+    assert not SAID.search(subprocess.run(listing, cwd=home.root, check=True, capture_output=True).stdout)
+    assert [path for path in home.root.rglob("*") if path.is_file() and SAID.search(path.read_bytes())] == []
+    assert git(home, "fsck", "--full", "--strict") == ""
+    assert git(home, "status", "--porcelain") == ""
+    assert git(home, "log", "--format=%s", "-1").strip() == f"Forget {done.name}"
+    assert git(home, "rev-list", "--count", "HEAD").strip() == "3"
+    assert git(home, "rev-parse", "proposals/p-1") == git(home, "rev-parse", "HEAD~1")
+    assert len(git(home, "stash", "list").splitlines()) == 2
+    assert "innocent" in git(home, "show", "stash@{0}:MEMORY.md")
+    assert git(home, "for-each-ref", "refs/agent-home") == ""
+    assert "ship on Monday" in (home.root / "MEMORY.md").read_text()
+    assert not (home.machine / "rewritten.json").exists()
+    assert not (home.machine / "redo.json").exists()
+    assert close(home, "fc-1", now=now).commit is None
+    sync(home, RecallSettings(), None)
+    assert verify(home, RecallSettings()).ok
+
+
+def dying(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, *, before: bool, at: int = 1, word: str = "") -> None:
+    """Make the *at*-th call of a function (whose arguments hold *word*) the last thing that happens."""
+    real, seen = getattr(where, name), [0]
+
+    def wrapped(*arguments: Any, **named: Any) -> Any:
+        meant = not word or any(word in str(argument) for argument in arguments)
+        seen[0] += meant
+        if meant and seen[0] == at and before:
+            raise Killed
+        result = real(*arguments, **named)
+        if meant and seen[0] == at:
+            raise Killed
+        return result
+
+    monkeypatch.setattr(where, name, wrapped)
+
+
+#: Module, function, whether before it, which call, and a word among its arguments.
+STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
+    "before the files are renamed": (gateway, "_apply", True, 1, ""),
+    "after the files are committed": (module, "_out_of_memory", False, 1, ""),
+    "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
+    "before the index": (recall.erasure, "reindex", True, 1, ""),
+    "after the new objects": (pack, "run", False, 1, "index-pack"),
+    "after the map of commits": (purge, "_write_map", False, 1, ""),
+    "after the refs": (purge, "_move", False, 1, ""),
+    "before the map goes": (storage, "remove", True, 1, "rewritten.json"),
+    "after the old stash went": (purge, "run", False, 1, "refs/stash"),
+    "after one stash is back": (purge, "run", False, 1, "store"),
+    "after packing": (purge, "run", False, 1, "repack"),
+    "after pruning": (purge, "run", False, 1, "prune"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_ended_at_a_step_it_is_finished_the_next_time(
+    told: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    where, name, before, at, word = STEPS[step]
+    with monkeypatch.context() as patch:
+        dying(patch, where, name, before=before, at=at, word=word)
+        with pytest.raises(Killed):
+            forget(told, "blue heron", now=now, history_too=True)
+    assert_finished(told, now)
+
+
+@pytest.mark.parametrize(("when", "word"), [("after", "update-ref"), ("before", "prune")])
+def test_killed_in_earnest_it_is_finished_the_next_time(told: Home, now: datetime, when: str, word: str) -> None:
+    doomed = subprocess.Popen(
+        [sys.executable, "-c", DOOMED, str(told.root), when, word], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True, env=dict(os.environ),
+    )  # fmt: skip
+    out, error = doomed.communicate()
+    assert doomed.returncode == -signal.SIGKILL, error
+    assert out == b""
+    assert_finished(told, now)
