@@ -25,6 +25,7 @@ from .placement import as_entry, placed
 __all__ = ["FOLDER", "Draft", "Proposal", "branch_of", "make", "pending_ids", "rewrite", "waiting", "withdraw"]
 
 FOLDER = "proposals/"
+_SOURCES = frozenset({"user", "agent", "tool", "web"})
 _TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
 _FORMAT = "%(refname:lstrip=2)%1f%(objectname)%1f%(parent)%1f%(committerdate:iso-strict)%1f%(contents)%1e"
 
@@ -57,6 +58,12 @@ class Proposal:
     ts: str
     subject: str
     trailers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Who said it: user, agent, tool or web; web when the trailer says none of these."""
+        said = self.trailers.get("Source", "agent")
+        return said if said in _SOURCES else "web"
 
 
 def branch_of(proposal_id: str) -> str:
@@ -105,7 +112,7 @@ def waiting(home: Home) -> list[Proposal]:
     output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", f"refs/heads/{FOLDER}")
     rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
     read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
-    read = [(row, trailers) for row, trailers in read if trailers.get("Place")]
+    read = [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
     names = [(row[place], _place(trailers)[0]) for row, trailers in read for place in (1, 2)]
     texts = history.texts_at(home.root, names)
     found = []
@@ -145,6 +152,12 @@ def _trailers(message: str) -> dict[str, str]:
     paragraphs = message.strip().split("\n\n")
     lines = paragraphs[-1].splitlines() if len(paragraphs) > 1 else []
     return {match["name"]: match["value"] for line in lines if (match := _TRAILER.fullmatch(line))}
+
+
+def _is_memory(path: str) -> bool:
+    """Whether a branch, which anybody can make, names a Markdown file of the home."""
+    parts = path.split("/")
+    return path.endswith(".md") and parts[0] != "sessions" and not any(p in {"", "~"} or p[0] == "." for p in parts)
 
 
 def _place(trailers: Mapping[str, str]) -> tuple[str, str]:

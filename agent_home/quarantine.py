@@ -20,7 +20,7 @@ from .errors import DocumentInvalid
 if TYPE_CHECKING:
     from .home import Home
 
-__all__ = ["Quarantined", "discard", "hold_back", "id_of", "waiting"]
+__all__ = ["Quarantined", "discard", "hold_back", "holds", "id_of", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,11 @@ def waiting(home: Home) -> Iterator[Quarantined]:
     """
     for path in sorted(home.quarantine.glob("q-*.json")):
         yield _read(path)
+
+
+def holds(home: Home, item_id: str) -> bool:
+    """Whether a text of that id waits."""
+    return (home.quarantine / f"{item_id}.json").is_file()
 
 
 def discard(home: Home, item_id: str) -> None:

@@ -35,7 +35,7 @@ from agent_home.screening import dropped_note, note, screened_text
 from agent_home.transcript import Message
 from guard import Action, Verdict
 
-from .errors import NotPlaceable
+from .errors import NoSuchProposal, NotPlaceable
 
 __all__ = ["Form", "Release", "accept_held", "planned", "redacted_text", "reject_held", "settle"]
 
@@ -71,18 +71,21 @@ def accept_held(home: Home, item: Quarantined, *, person: str, form: Form, now: 
 
     Raises:
         NotPlaceable: nothing would be left, or the place is gone.
+        NoSuchProposal: somebody else decided meanwhile.
         HomeError: see :func:`agent_home.gateway.transaction`.
     """
     text = redacted_text(home, item) if form == "redacted" else item.text
     message = f"Accept {item.id}, which the guard had held back"
     with transaction(home, actor=person, message=message, session=item.session, source=item.source, now=now) as edits:
+        _refuse_decided(home, item)
         release = _release(home, item, text, edits.text, edits.new_id)
         if release.after != release.before:
             edits.write(release.path, release.after)
         if decisions(home).approval_of(item.id) is None:
             digests = approval_digests(release.text) if form == "as-is" else ()
             edits.append(APPROVED, [_row(item, person, now, digests)])
-            if form == "redacted":  # what stands now is all of it that is wanted
+            reworded = not release.entry and release.text.strip() != item.text.strip()
+            if form == "redacted" or reworded:  # what stands now is all of it that is wanted
                 edits.append(REJECTED, [_row(item, person, now, (rejection_digest(item.text),))])
         edits.trailer("Guard", f"{item.reason} {'overridden' if form == 'as-is' else 'redacted'} by a person")
         edits.trailer("Source", item.source)
@@ -102,6 +105,7 @@ def reject_held(home: Home, item: Quarantined, *, person: str, now: datetime) ->
     """Forget *item* but for a digest, so that the same text never waits again; the commit that says so."""
     message = f"Reject {item.id}, which the guard had held back"
     with transaction(home, actor=person, message=message, session=item.session, now=now) as edits:
+        _refuse_decided(home, item)
         if not decisions(home).rejects(item.text):
             digest = rejection_digest(item.text)
             edits.append(REJECTED, [_row(item, person, now, (digest,))])
@@ -176,6 +180,12 @@ def _path_now(home: Home, item: Quarantined) -> str:
     archived = f"{ARCHIVED_DAILY}{item.path.removeprefix('DailyActivity/')}"
     moved = item.path.startswith("DailyActivity/") and not home.path(item.path).exists()
     return archived if moved and home.path(archived).exists() else item.path
+
+
+def _refuse_decided(home: Home, item: Quarantined) -> None:
+    """Stop when somebody decided about *item* since it was looked at. Call with the lock held."""
+    if not quarantine.holds(home, item.id):
+        raise NoSuchProposal(item.id, sum(1 for _ in quarantine.waiting(home)))
 
 
 def _release(

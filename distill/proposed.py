@@ -91,7 +91,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
     """
     message = f"Accept proposal {proposal.id} for {proposal.section or proposal.path}"
     said = proposal.trailers
-    session, source = said.get("Session", ""), said.get("Source", "agent")
+    session, source = said.get("Session", ""), proposal.source
     with transaction(home, actor=person, message=message, session=session, source=source, now=now) as edits:
         _refuse_changed(home, proposal)
         release = _release(proposal, edits.text(proposal.path), _is_archived(home, proposal.id))
@@ -139,7 +139,7 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
     verdict = screened_text(home, proposal.path, text, "user")
     if verdict.action != Action.ALLOW:
         raise GuardRefused(proposal.path, reason_of(verdict))
-    risk = risk_of(proposal.trailers.get("Source", "agent"), "unchecked")
+    risk = risk_of(proposal.source, "unchecked")
     with hold(home.lock):
         recover(home)
         _refuse_changed(home, proposal)

@@ -20,7 +20,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.placement import as_entry
 from agent_home.proposals import Proposal
 from agent_home.quarantine import Quarantined
-from agent_home.screening import screened_text
+from agent_home.screening import reason_of, screened_text
 from guard import Action
 
 from . import held
@@ -102,7 +102,7 @@ def waiting(home: Home, now: datetime) -> list[Waiting]:
     """Everything that waits, the oldest first. What was decided by somebody who was killed is finished before."""
     held.settle(home, now)
     found = [_of_quarantine(item) for item in quarantine.waiting(home)]
-    found += [_of_proposal(proposal) for proposal in settle_proposals(home)]
+    found += [_of_proposal(home, proposal) for proposal in settle_proposals(home)]
     return sorted(found, key=lambda item: (item.ts, item.id))
 
 
@@ -228,13 +228,19 @@ def _of_quarantine(item: Quarantined) -> Waiting:
     )  # fmt: skip
 
 
-def _of_proposal(proposal: Proposal) -> Waiting:
+def _of_proposal(home: Home, proposal: Proposal) -> Waiting:
+    """Its trailers are a branch's word: what the guard says of the text by now goes before."""
     said = proposal.trailers
+    verdict = screened_text(home, proposal.path, proposal.text, proposal.source)
     risk: Risk = next((risk for risk in RISKS if risk == said.get("Risk")), "high")  # a branch that nobody judged
+    if not verdict.stored:
+        risk = "high"
+    findings = tuple({"layer": str(f.layer), "rule": f.rule, "kind": f.kind} for f in verdict.findings)
     return Waiting(
         id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
-        evidence=said.get("Evidence", ""), origin=said.get("Source", "agent"), risk=risk,
-        session=said.get("Session", ""), source=said.get("Source", "agent"), actor=said.get("Actor", ""),
+        evidence=said.get("Evidence", ""), origin=proposal.source, risk=risk,
+        reason="" if verdict.stored else reason_of(verdict), findings=findings, session=said.get("Session", ""),
+        source=proposal.source, actor=said.get("Actor", ""),
         ts=proposal.ts, commit=proposal.commit,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from agent_home.history import ask
 from agent_home.home import Home
 from agent_home.transcript import Message
 from distill.errors import NoSuchProposal, NotAllowed, NotPlaceable
+from distill.held import accept_held
 from distill.review import Waiting, accept, find, plan, reject, waiting
 
 #: Held back from the agent as an attack, though it is a lesson about one.
@@ -254,6 +255,15 @@ def test_a_decision_is_taken_once(home: Home, now: datetime, add: Add) -> None:
             decide(home, item, person="Grace", now=now)
     with pytest.raises(NoSuchProposal, match="the 0 that do"):
         find(home, item.id, now)
+
+
+def test_of_two_who_decide_at_once_the_second_is_told(home: Home, now: datetime, add: Add) -> None:
+    add(LESSON)
+    (seen,) = quarantine.waiting(home)
+    reject(home, only(home, now), person="Ada", now=now)
+    with pytest.raises(NoSuchProposal):
+        accept_held(home, seen, person="Grace", form="as-is", now=now)
+    assert ATTACK not in memory(home)
 
 
 def test_an_entry_that_says_the_same_already_is_not_doubled(home: Home, now: datetime, add: Add) -> None:
