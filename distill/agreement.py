@@ -13,7 +13,7 @@ from .claims import Claim, content_pairs, content_words
 from .evidence import Finding, unsure, verified
 from .repository import CommitFound, Repository, undoes
 
-__all__ = ["agrees", "agrees_in_all", "done_by", "mentions"]
+__all__ = ["agrees", "agrees_in_all", "done_by", "mentions", "numbers_agree"]
 
 #: A claim without names is verified by words alone only when so many of them agree with one commit ...
 _MIN_WORDS = 3
@@ -31,18 +31,27 @@ def done_by(commit: CommitFound, detail: str, repository: Repository) -> Finding
     return unsure(undone, commit.short) if undone else verified(commit.short, detail)
 
 
-def agrees(claim: Claim, commit: CommitFound, repository: Repository, *, half: bool = False) -> bool:
-    """Whether the claim's words fit *commit*. *half*: a name agrees already, so any claim without words passes."""
+def agrees(
+    claim: Claim, commit: CommitFound, repository: Repository, *, half: bool = False, some: bool = False
+) -> bool:
+    """Whether the claim's words fit *commit*.
+
+    *half*: a name agrees already, so half of the words are enough, and a claim without words passes; with *some* as
+    well, one word or two pairs of Chinese characters must agree at least.
+    """
     known = _words_of(commit)
     words = [word for word in claim.words if not word[0].isdigit()]
     hits = sum(word in known for word in words)
-    enough = hits * 2 >= len(words) and (half or hits >= 2)
     ours, theirs = content_pairs(claim.text), content_pairs(commit.message)
+    pairs = len(ours & theirs)
+    enough = hits * 2 >= len(words) and (half or hits >= 2)
     if half and theirs and len(ours) >= _MIN_PAIRS:  # both in Chinese: a file that both name is not enough
-        enough = enough and len(ours & theirs) >= 2
+        enough = enough and pairs >= 2
     elif not half:
-        enough = enough or (len(ours & theirs) >= 4 and len(ours & theirs) * 2 >= len(ours))
-    return enough and _same_direction(claim, commit) and _numbers_agree(claim, commit, repository)
+        enough = enough or (pairs >= 4 and pairs * 2 >= len(ours))
+    if some:
+        enough = enough and (hits >= 1 or pairs >= 2)
+    return enough and _same_direction(claim, commit) and numbers_agree(claim, commit, repository)
 
 
 def agrees_in_all(claim: Claim, commit: CommitFound, repository: Repository) -> bool:
@@ -51,7 +60,7 @@ def agrees_in_all(claim: Claim, commit: CommitFound, repository: Repository) -> 
     by_pairs = len(claim.words) < _MIN_WORDS and _nearly_all(
         content_pairs(claim.text), content_pairs(commit.message), _MIN_PAIRS
     )
-    return (by_words or by_pairs) and _same_direction(claim, commit) and _numbers_agree(claim, commit, repository)
+    return (by_words or by_pairs) and _same_direction(claim, commit) and numbers_agree(claim, commit, repository)
 
 
 def mentions(commit: CommitFound, repository: Repository, symbol: str) -> bool:
@@ -70,7 +79,7 @@ def _nearly_all(ours: set[str], theirs: set[str], least: int) -> bool:
     return hits >= least and len(ours) - hits <= _MAX_MISSING * len(ours)
 
 
-def _numbers_agree(claim: Claim, commit: CommitFound, repository: Repository) -> bool:
+def numbers_agree(claim: Claim, commit: CommitFound, repository: Repository) -> bool:
     """Every number in the claim stands in the message or the patch."""
     numbers = [word for word in claim.words if word[0].isdigit()]
     if not numbers:

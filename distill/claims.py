@@ -12,23 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .names import Kind, Name, commits_in, names_in, prose_of
 from .sentences import folded, is_question
 
 __all__ = [
     "Action",
     "Assertion",
     "Claim",
-    "Kind",
     "content_pairs",
     "content_words",
     "is_completed_work",
-    "is_file_name",
-    "named_paths",
     "parse_claim",
 ]
 
 Action = Literal["added", "removed", "changed", "fixed", "renamed", "reverted", "none"]
-Kind = Literal["path", "symbol", "tag", "branch"]
 
 #: For each action, as patterns: English verbs in the forms that report (past tense, participle; "add" alone is a plan
 #: or an order), in the third person (which counts only for a commit, «3f9c2e1 adds a retry»; elsewhere it describes
@@ -84,56 +81,27 @@ _NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?
 _NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;]{0,4}$")
 _DONE_ZH = re.compile(r"了|已|完|好|掉")
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
-_EXTENSIONS = (
-    "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|kt|kts|go|rs|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|md|mdx|rst|txt|"
-    "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"
-    "gradle|patch|xlsx|docx|pptx|pdf|png|svg"
-)
-#: In running text a name begins with ASCII, or else it would begin with the words before it: Chinese has no spaces.
-_PATH = re.compile(
-    r"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{1,2}/)?"
-    r"(?:(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]|[A-Za-z0-9_.@+\[\]-]+/[\w.@+\[\]/-]{0,200}?[\w\]-])"
-    rf"\.(?:{_EXTENSIONS})(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
-)
-_QUOTED_PATH = re.compile(
-    r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile)|"
-    rf"[^`\s()]+\.(?:{_EXTENSIONS}))`"
-)
-_PRODUCT = re.compile(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
-_CALL = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
-_SNAKE = re.compile(
-    r"(?<![\w/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w/-])", re.ASCII
-)
-_CAMEL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.ASCII)
-_QUOTED_CALL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.ASCII)
-_TAG = re.compile(
-    r"(?<![A-Za-z0-9_./-])v\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|a|b|dev)\.?\d*)?(?![A-Za-z0-9_/]|\.\d)", re.ASCII
-)
-_VERSION = re.compile(
-    r"(?:version|release|tag|版本|标签)\s*(?:to\s+|为|到|号)?\s*`?(?P<name>\d+\.\d+(?:\.\d+)?)(?![\d.]*\d)",
-    re.IGNORECASE,
-)
-_BRANCH = re.compile(
-    r"(?:\bmerged\s+(?:the\s+)?branch\s+|合并了?\s*分支\s*)[`'\"]?(?P<name>[A-Za-z0-9][\w./-]*\w)"
-    r"|\bmerged\s+(?:the\s+)?[`'\"]?(?P<first>[A-Za-z0-9][\w./-]*\w)[`'\"]?\s+branch\b",
-    re.IGNORECASE | re.ASCII,
-)
-_HASH = re.compile(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
-_COMMIT_WORD = re.compile(
-    r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|"
-    r"提交|推送|合并|回滚",
-    re.IGNORECASE,
-)
-_NAMES_COMMIT = re.compile(
-    r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
-    re.IGNORECASE,
-)
 _NEXT_TO = re.compile(r"了?\W{0,3}(?:the\s+)?(?:commit|提交)?\W{0,3}", re.IGNORECASE)
+#: In front of a name: something is done there, or about it, and not to the thing itself.
 _PLACE = re.compile(
-    r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under)\s+(?:the\s+)?(?:file\s+|module\s+)?|在|到|从|里的|往)\s*`?$",
+    r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under|for|about|against|around|behind)\s+(?:the\s+)?"
+    r"(?:(?:file|module|class|function|method|script|helper)\s+)?|在|到|从|里的|往|给|为|对|向|针对|关于)\s*`?$",
     re.IGNORECASE,
 )
+#: Behind a name: something of it, or a list that it stands in, and not the thing itself.
+_ASIDE = re.compile(
+    r"^`?(?:['’]s\b|\s+(?:(?!(?:and|or|plus|with|including|but|so|which|that|because|since|as|after|before|when|while|"
+    r"for|to|in|of|on|from|was|were|is|are|has|have)\b)[a-z]+\s+){0,2}?(?:calls?|usages?|uses?|imports?|references?|parameters?|params?|arguments?|"
+    r"args?|flags?|options?|checks?|tests?|docs?|docstrings?|entry|entries|lines?|hooks?|warnings?|errors?|logs?|"
+    r"logging|support|stubs?|mocks?|fixtures?|comments?|bugs?|crash(?:es)?|section|workaround|alias(?:es)?)\b|"
+    r"\s+(?:to|into|from|off)\s+(?:the|our|my|your|this|that|a|an|its|all)\s+"
+    r"(?!(?:\w+\s+)?(?:repo|repository|project|package|codebase|code|tree|main|master|branch|disk|app|folder|directory)\b)|"
+    r"\s*(?:中|里面?|内|上|下|处|的(?!是)))",
+    re.IGNORECASE,
+)
+_NEW_CLAUSE = re.compile(r":(?=[\s`\u4e00-\u9fff]|$)|[;。—–]")
+_LIST = re.compile(r"(?:[\s`*,、&]|\b(?:and|or|both)\b|[和与及])*", re.IGNORECASE)
+_SAME_CLAUSE = re.compile(r"[^。;]{0,20}$")
 _AFTER = re.compile(
     r"^`?\s*(?:(?:file|module|function|class|helper|script|method|文件|模块|函数|类|脚本|方法)\s*)?"
     r"(?:(?:was|were|is|are|has been|have been|had been|got|now|already|also|both|all)\s+|"
@@ -157,6 +125,7 @@ _FIRST_PERSON = re.compile(
     r"(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:now\s+|also\s+|just\s+|already\s+)*)?$",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\b\d{1,2}:\d{2}\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.ASCII)
 #: Words that every report of work holds: that two texts share them proves nothing.
 _COMMON_WORDS = """
@@ -184,13 +153,15 @@ _COMMON_ZH = re.compile(
 class Assertion:
     """One thing a claim names and what is said of it.
 
-    *place* is the file a symbol is said to be in; *target* the new name in a rename. Both empty when not said.
+    *place* is the file a symbol is said to be in, *target* the new name in a rename; both are empty when not said.
+    *aside*: something was added to the thing, or removed from it, and not the thing itself.
     """
 
     kind: Kind
     subject: str
     action: Action
     negated: bool = False
+    aside: bool = False
     place: str = ""
     target: str = ""
 
@@ -221,14 +192,6 @@ class _Verb:
     negated: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Subject:
-    kind: Kind
-    name: str
-    start: int
-    end: int
-
-
 def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     """The claim that one sentence makes, or ``None`` when git could not confirm anything in it.
 
@@ -239,15 +202,15 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     """
     if is_question(text):
         return None
-    prose = _prose(text)
-    commits, strict = _commits(prose)
+    prose = prose_of(text)
+    commits, strict = commits_in(prose)
     verbs = _verbs(prose, role)
     if not verbs and not commits:
         return None
-    subjects = _subjects(prose)
+    subjects = names_in(prose)
     assertions = tuple(_assertions(prose, subjects, verbs)) if verbs else ()
     first = verbs[0] if verbs else None
-    words = content_words(_without(prose, subjects, commits))
+    words = content_words(_beyond_names(prose, subjects, commits))
     says_enough = len(words) >= 3 or len(content_pairs(prose)) >= 6
     if not commits and not assertions and not (says_enough and _tells(prose, verbs)):
         return None
@@ -271,23 +234,9 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     verbs = [verb for verb in _verbs(sentence, role) if not verb.negated]
     if not verbs:
         return False
-    if _commits(sentence)[0] or _subjects(sentence):
+    if commits_in(sentence)[0] or names_in(sentence):
         return True
     return _tells(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
-
-
-def named_paths(text: str) -> list[str]:
-    """The files that *text* names by a known ending, in order; addresses on the web are none."""
-    return [
-        subject.name for subject in _subjects(_prose(text)) if subject.kind == "path" and is_file_name(subject.name)
-    ]
-
-
-def is_file_name(name: str) -> bool:
-    """Whether *name* can only be a file: it has a known ending, which `async/await` has not."""
-    return (
-        re.search(rf"\.(?:{_EXTENSIONS})$|(?:^|/)(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG)$", name) is not None
-    )
 
 
 def content_words(text: str) -> tuple[str, ...]:
@@ -312,24 +261,6 @@ def _tells(text: str, verbs: list[_Verb]) -> bool:
     return chinese or any(_FIRST_PERSON.match(text[: verb.start]) for verb in verbs)
 
 
-def _prose(text: str) -> str:
-    """*text* with narrow punctuation and with blanks for addresses on the web, of the same length."""
-    return _URL.sub(lambda match: " " * len(match.group()), folded(text))
-
-
-def _commits(text: str) -> tuple[tuple[str, ...], bool]:
-    """The hashes in *text*, and whether the text calls them commits. A plain word or number is no hash."""
-    strict = _COMMIT_WORD.search(text) is not None
-    found = []
-    for match in _HASH.finditer(text):
-        name = match["hash"]
-        mixed = re.search(r"\d", name) and re.search(r"[a-f]", name)
-        named = _NAMES_COMMIT.search(text[: match.start()])
-        if (mixed and (len(name) <= 12 or len(name) == 40)) or named:
-            found.append(name)
-    return tuple(dict.fromkeys(found)), strict
-
-
 def _reverted(text: str, commits: Sequence[str], verbs: Sequence[_Verb]) -> Iterator[str]:
     """Those of *commits* that stand right behind a verb of taking back."""
     for name in commits:
@@ -342,7 +273,7 @@ def _reverted(text: str, commits: Sequence[str], verbs: Sequence[_Verb]) -> Iter
 def _verbs(text: str, role: str) -> list[_Verb]:
     """The reporting verbs in the order of the text; plans and requests are left out."""
     found = []
-    for action, pattern in (*_REPORTING, *(_BY_COMMIT if _commits(text)[0] else ())):
+    for action, pattern in (*_REPORTING, *(_BY_COMMIT if commits_in(text)[0] else ())):
         for match in pattern.finditer(text):
             before = text[: match.start()]
             chinese = "\u4e00" <= match.group()[0] <= "\u9fff"
@@ -362,89 +293,83 @@ def _clause(text: str, start: int, end: int) -> str:
     return text[left : min(rights, default=len(text))]
 
 
-def _subjects(text: str) -> list[_Subject]:
-    """The files, symbols and versions named, in the order of the text; what lies inside another is left out."""
-    found: list[_Subject] = []
-    patterns: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-        ("path", _QUOTED_PATH), ("path", _PATH), ("symbol", _QUOTED_CALL), ("symbol", _CALL), ("symbol", _CAMEL),
-        ("symbol", _SNAKE), ("tag", _TAG), ("tag", _VERSION),
-    )  # fmt: skip
-    for match in _BRANCH.finditer(text):
-        group = "name" if match["name"] else "first"
-        found.append(_Subject(kind="branch", name=match[group], start=match.start(group), end=match.end(group)))
-    for kind, pattern in patterns:
-        for match in pattern.finditer(text):
-            name = next((value for value in match.groupdict().values() if value), match.group())
-            start, end = match.span()
-            taken = any(start < other.end and other.start < end for other in found)
-            if taken or (kind == "path" and (_PRODUCT.fullmatch(name) or not re.search(r"[A-Za-z]", name))):
-                continue
-            found.append(_Subject(kind=kind, name=name, start=start, end=end))
-    return sorted(found, key=lambda subject: subject.start)
+def _beyond_names(text: str, names: list[Name], commits: tuple[str, ...]) -> str:
+    """*text* without names, commits, dates and times of day."""
+    text = _without(text, names)
+    for commit in commits:
+        text = text.replace(commit, " ")
+    return _DATE.sub(" ", text)
 
 
-def _assertions(text: str, subjects: list[_Subject], verbs: list[_Verb]) -> Iterator[Assertion]:
-    """Each subject with the verb that governs it: one right behind («a.py was deleted»), else the last before it."""
-    skip = set[int]()
-    for index, subject in enumerate(subjects):
-        if index in skip:
-            continue
-        verb = _governing(text, subjects, index, verbs)
+def _assertions(text: str, names: list[Name], verbs: list[_Verb]) -> Iterator[Assertion]:
+    """Each name with the verb that governs it: one right behind («a.py was deleted»), else the last before it."""
+    skip, place = set[int](), ""
+    bare = _without(text, names)
+    for index, name in enumerate(names):
+        verb = None if index in skip else _governing(text, bare, names, index, verbs)
         if verb is None:
             continue
-        following = subjects[index + 1] if index + 1 < len(subjects) else None
-        between = text[subject.end : following.start] if following else ""
-        if verb.action == "renamed" and following and following.kind == subject.kind and _TARGET.match(between):
-            skip.add(index + 1)
-            yield Assertion(
-                kind=subject.kind, subject=subject.name, action="renamed", negated=verb.negated, target=following.name
-            )
+        following = names[index + 1] if index + 1 < len(names) else None
+        between = text[name.end : following.start] if following else ""
+        aside = name.kind in {"path", "symbol"} and _is_aside(text, name)
+        if aside and name.kind == "path" and following and following.kind == "symbol" and _SAME_CLAUSE.match(between):
+            place = name.name  # «in a.py, added foo()»
             continue
-        if (
-            subject.kind == "path"
-            and index
-            and _PLACE.search(text[: subject.start])
-            and subjects[index - 1].kind == "symbol"
-        ):
-            continue  # where the symbol before it stands
-        is_place = subject.kind == "path" and _PLACE.search(text[: subject.start]) is not None
-        action: Action = "changed" if is_place and verb.start < subject.start and verb.action != "none" else verb.action
-        place = _place_of(text, subjects, index)
-        yield Assertion(kind=subject.kind, subject=subject.name, action=action, negated=verb.negated, place=place)
+        target = ""
+        if verb.action == "renamed" and following and following.kind == name.kind and _TARGET.match(between):
+            skip.add(index + 1)
+            target = following.name
+        elif name.kind == "symbol" and following and following.kind == "path" and _PLACE.search(between):
+            skip.add(index + 1)
+            place = following.name
+        yield Assertion(
+            kind=name.kind, subject=name.name, action="changed" if aside else verb.action, negated=verb.negated,
+            aside=aside and verb.action in {"added", "removed"}, target=target,
+            place=place if name.kind == "symbol" else "",
+        )  # fmt: skip
+        place = ""
 
 
-def _governing(text: str, subjects: list[_Subject], index: int, verbs: list[_Verb]) -> _Verb | None:
-    subject = subjects[index]
-    limit = subjects[index + 1].start if index + 1 < len(subjects) else len(text)
-    behind = next((verb for verb in verbs if subject.end <= verb.start < limit), None)
-    if behind and _AFTER.match(text[subject.end : behind.start]):
+def _is_aside(text: str, name: Name) -> bool:
+    """Whether something is done at, to or about the thing named («tests for a.py»), and not to the thing itself."""
+    return _PLACE.search(text[: name.start]) is not None or _ASIDE.search(text[name.end :]) is not None
+
+
+def _governing(text: str, bare: str, names: list[Name], index: int, verbs: list[_Verb]) -> _Verb | None:
+    """The verb that speaks of the name at *index*; *bare* is *text* with blanks for all names."""
+    name = names[index]
+    limit = names[index + 1].start if index + 1 < len(names) else len(text)
+    behind = next((verb for verb in verbs if name.end <= verb.start < limit), None)
+    if behind and _AFTER.match(text[name.end : behind.start]):
         return behind
-    before = [verb for verb in verbs if verb.start < subject.start]
+    before = next((verb for verb in reversed(verbs) if verb.start < name.start), None)
     if before:
-        return before[-1]
-    later = [verb for verb in verbs if verb.start >= subject.end]
+        return before if _reaches(bare, before, names[:index], name) else None
+    later = [verb for verb in verbs if verb.start >= name.end]
     joined = later and all(
-        re.fullmatch(r"`?\s*(?:,|、|and|or|和|与|及|以及)*\s*`?", text[a.end : b.start], re.IGNORECASE)
-        for a, b in zip(subjects[index:], subjects[index + 1 :], strict=False)
-        if b.end <= later[0].start
+        _LIST.fullmatch(text[one.end : other.start])
+        for one, other in zip(names[index:], names[index + 1 :], strict=False)
+        if other.end <= later[0].start
     )
     return later[0] if joined else None
 
 
-def _place_of(text: str, subjects: list[_Subject], index: int) -> str:
-    """The file named right behind a symbol, as in «foo() in a.py»; empty when there is none."""
-    if subjects[index].kind != "symbol" or index + 1 == len(subjects) or subjects[index + 1].kind != "path":
-        return ""
-    between = text[subjects[index].end : subjects[index + 1].start]
-    return subjects[index + 1].name if _PLACE.search(between) else ""
+def _reaches(bare: str, verb: _Verb, earlier: list[Name], name: Name) -> bool:
+    """Whether *verb*, before *name*, speaks of it: in one clause, or in a list that the verb announces."""
+    breaks = [match.end() for match in _NEW_CLAUSE.finditer(bare, verb.end, name.start)]
+    if not breaks:
+        return True
+    has_object = any(verb.end <= other.start < breaks[-1] for other in earlier)
+    return not has_object and _LIST.fullmatch(bare, breaks[-1], name.start) is not None
 
 
-def _without(text: str, subjects: list[_Subject], commits: tuple[str, ...]) -> str:
-    for subject in reversed(subjects):
-        text = f"{text[: subject.start]} {text[subject.end :]}"
-    for name in commits:
-        text = text.replace(name, " ")
-    return text
+def _without(text: str, names: list[Name]) -> str:
+    """*text* with blanks in the place of *names*, of the same length."""
+    parts, at = [], 0
+    for name in names:
+        parts += [text[at : name.start], " " * (name.end - name.start)]
+        at = name.end
+    return "".join([*parts, text[at:]])
 
 
 def _stem(word: str) -> str:

@@ -12,15 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from .agreement import agrees, done_by, mentions
-from .claims import Assertion, Claim, Kind, is_file_name
+from .agreement import agrees, done_by, mentions, numbers_agree
+from .claims import Assertion, Claim
 from .evidence import Finding, Window, absent, present, unsure, verified
+from .names import Kind, is_file_name
 from .repository import Change, CommitFound, Repository
 
 __all__ = ["Case", "judge"]
 
 #: Patches read to find the commit that brought a symbol in or took it out.
 _MAX_PATCHES = 20
+#: So many words beside a version say more than that it was released.
+_MANY_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,14 @@ def judge(item: Assertion, case: Case) -> Finding:
     return rules[item.kind](item, case)
 
 
+def _shown(change: Change, detail: str, case: Case) -> Finding:
+    """That *change* brought what HEAD has, unless the claim names a number that its commit does not have."""
+    commit = case.repository.commit(change.commit)
+    if not numbers_agree(case.claim, commit, case.repository):
+        return unsure(f"{change.short} does not have that number", change.short)
+    return verified(change.short, detail)
+
+
 def _path(item: Assertion, case: Case) -> Finding:
     name = _relative(item.subject, case.repository.root)
     if not name:
@@ -80,7 +91,7 @@ def _path_added(item: Assertion, changes: Sequence[Change], case: Case) -> Findi
     there = [change for change in additions if change.path in at_head]
     if there:
         best = _first_in(case.window, there)
-        return verified(best.short, f"{best.path} added")
+        return _shown(best, f"{best.path} added", case)
     if additions:
         first = additions[0]
         now = repository.moved_to(first.commit, first.path)
@@ -103,7 +114,7 @@ def _path_removed(item: Assertion, changes: Sequence[Change], case: Case) -> Fin
     is_file = all(f"/{path}".endswith(f"/{item.subject}") for path in at_head)
     if gone and (not at_head or (is_file and any(case.window.holds(change.ts) for change in gone))):
         best = _first_in(case.window, gone)
-        return verified(best.short, f"{best.path} removed")
+        return _shown(best, f"{best.path} removed", case)
     if not at_head:
         return unsure("no commit shows its removal" if changes else f"{item.subject} was never in the repository")
     if gone:
@@ -122,7 +133,7 @@ def _path_renamed(item: Assertion, changes: Sequence[Change], case: Case) -> Fin
     both = [change for change in arrived if change.commit in removed]
     if both and not old_at_head and any(repository.head_paths(change.path) for change in both):
         best = _first_in(case.window, both)
-        return verified(best.short, f"{item.subject} is {best.path} now")
+        return _shown(best, f"{item.subject} is {best.path} now", case)
     if both or not old_at_head:
         return unsure("no commit that is at HEAD renames it so")
     return _still_there(old_at_head, repository)
@@ -141,7 +152,7 @@ def _path_changed(item: Assertion, changes: Sequence[Change], case: Case) -> Fin
     recent = case.by_named(changes) if case.named else case.in_session(changes)
     for change in recent:
         commit = case.repository.commit(change.commit)
-        if agrees(case.claim, commit, case.repository, half=True):
+        if agrees(case.claim, commit, case.repository, half=True, some=item.aside):
             return done_by(commit, f"{change.path} changed", case.repository)
     if recent:
         return unsure(f"{recent[0].short} touches {recent[0].path}; its message says something else", recent[0].short)
@@ -165,9 +176,11 @@ def _symbol(item: Assertion, case: Case) -> Finding:
         return _symbol_added(item, changes, by_named, case)
     if item.action == "removed":
         return _symbol_removed(item, changes, by_named, case)
+    if item.action == "renamed" and item.target:
+        return _symbol_renamed(item, by_named or changes, case)
     for change in by_named or case.in_session(changes):
         commit = repository.commit(change.commit)
-        if agrees(case.claim, commit, repository, half=True):
+        if agrees(case.claim, commit, repository, half=True, some=item.aside):
             return done_by(commit, f"{item.subject} in its patch", repository)
     return unsure(f"no commit of that time shows a change of {item.subject}")
 
@@ -179,7 +192,7 @@ def _symbol_added(item: Assertion, changes: Sequence[Change], named: Sequence[Ch
         best = _that_moves(item.subject, named or _recent_first(case.window, changes[::-1]), repository, 1)
         if best is None:
             return unsure(f"no commit looked at brings {item.subject} in")
-        return verified(best.short, f"{item.subject} added")
+        return _shown(best, f"{item.subject} added", case)
     if changes:
         return unsure(f"{item.subject} is not at HEAD{' in ' + item.place if item.place else ''}")
     if repository.holds_symbol(item.subject, work_tree=True):
@@ -198,7 +211,7 @@ def _symbol_removed(item: Assertion, changes: Sequence[Change], named: Sequence[
         best = _that_moves(item.subject, named or _recent_first(case.window, changes), repository, -1)
         if best is None:
             return unsure(f"no commit shows that {item.subject} was removed")
-        return verified(best.short, f"{item.subject} removed")
+        return _shown(best, f"{item.subject} removed", case)
     recent = [change for change in changes if case.window.holds(change.ts)]
     dropped = _that_moves(item.subject, recent, repository, -1)
     if dropped is not None:
@@ -206,6 +219,17 @@ def _symbol_removed(item: Assertion, changes: Sequence[Change], named: Sequence[
     if not repository.holds_symbol(item.subject, places, work_tree=True):
         return unsure("not committed")
     return present(f"{item.subject} is still in the code at HEAD")
+
+
+def _symbol_renamed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
+    """A commit that takes the old name out brings the new one in, and HEAD has only the new one."""
+    repository = case.repository
+    arrived = {change.commit for change in repository.symbol_changes(item.target)}
+    both = _recent_first(case.window, [change for change in changes if change.commit in arrived])
+    best = _that_moves(item.subject, both, repository, -1)
+    if best is None or not repository.holds_symbol(item.target) or repository.holds_symbol(item.subject):
+        return unsure(f"no commit that is at HEAD renames {item.subject} so")
+    return _shown(best, f"{item.subject} is {item.target} now", case)
 
 
 def _that_moves(symbol: str, changes: Sequence[Change], repository: Repository, sign: int) -> Change | None:
@@ -220,17 +244,20 @@ def _that_moves(symbol: str, changes: Sequence[Change], repository: Repository, 
 
 
 def _tag(item: Assertion, case: Case) -> Finding:
+    """A version: a tag says that it was released; more than that, a commit has to say as well."""
     repository, bare = case.repository, item.subject.removeprefix("v")
-    for name in (f"v{bare}", bare):
-        commit = repository.tag_commit(name)
-        if commit and (not case.named or commit in {found.commit for found in case.named}):
-            return verified(repository.commit(commit).short, f"tag {name}")
+    says_more = item.action != "added" or len(case.claim.words) >= _MANY_WORDS
+    tagged = [commit for name in (f"v{bare}", bare) if (commit := repository.tag_commit(name))]
+    hashes = {found.commit for found in case.named}
+    for release in (repository.commit(name) for name in tagged if not case.named or name in hashes):
+        if not says_more or agrees(case.claim, release, repository, half=True):
+            return verified(release.short, f"tag {item.subject}")
     window = case.window
     candidates = [] if case.named or not window.known else repository.commits_between(window.since, window.until)
     for found in case.named or candidates:
-        if bare in re.findall(r"\d+(?:\.\d+)+", found.message):
+        if bare in re.findall(r"\d+(?:\.\d+)+", found.message) and agrees(case.claim, found, repository, half=True):
             return done_by(found, f"its message names {bare}", repository)
-    return unsure(f"no tag {item.subject}")
+    return unsure(f"nothing more is known of {item.subject} than its tag" if tagged else f"no tag {item.subject}")
 
 
 def _branch(item: Assertion, case: Case) -> Finding:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from agent_home.transcript import Message
 
-from .claims import named_paths, parse_claim
+from .claims import parse_claim
 from .cues import ItemKind, bare_cue, contrasts, kind_of, label_of
+from .names import named_paths
 from .sentences import Line, folded, is_question, lines, pieces, shortened, split
 from .topics import terms, topics
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from distill.claims import Claim, content_words, is_completed_work, named_paths, parse_claim
+from distill.claims import Claim, content_words, is_completed_work, parse_claim
+from distill.names import named_paths
 
 
 def said(text: str, role: str = "assistant") -> list[tuple[str, str, str]]:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.checking import check_text
-from distill.claims import content_pairs, named_paths
+from distill.claims import content_pairs
 from distill.evidence import STATES, Evidence, Window
+from distill.names import named_paths
 from distill.repository import undoes
 
 if TYPE_CHECKING:
