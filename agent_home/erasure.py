@@ -97,8 +97,8 @@ def home_files(home: Home) -> Iterator[str]:
                 yield relative
 
 
-def erase(home: Home, wanted: Wanted) -> list[str]:
-    """Take it out of every file that the gateway does not write; the paths of those changed, in order.
+def erase(home: Home, wanted: Wanted) -> list[tuple[str, str]]:
+    """Take it out of every file that the gateway does not write; the old and the new path of those changed, in order.
 
     Each file is replaced in one step. Call with the home's lock held, and no transaction of a dead writer left.
     """
@@ -122,17 +122,19 @@ def erase(home: Home, wanted: Wanted) -> list[str]:
         storage.replace(staged, home.root / name)
         if name != relative:
             storage.remove(path)
-        changed.append(name)
+        changed.append((relative, name))
     return changed
 
 
 def is_memory(relative: str, known: frozenset[str]) -> bool:
-    """Whether the gateway writes that file: what git knows (*known*) and all Markdown, but no transcript or output."""
-    top = relative.partition("/")[0]
-    if top in {"sessions", ".memory"}:
-        return False
+    """Whether the gateway writes that file: Markdown, ledgers and settings, but no transcript or output.
+
+    What is no Markdown counts only where git knows it (*known*): the gateway would commit it.
+    """
     hidden = any(part.startswith(".") for part in relative.split("/"))
-    return relative in known or (relative.endswith(".md") and top != "outputs" and not hidden)
+    if hidden or relative.partition("/")[0] in {"sessions", "outputs"}:
+        return False
+    return relative.endswith(".md") or (relative in known and relative.endswith((".jsonl", ".toml")))
 
 
 def tracked(home: Home) -> frozenset[str]:

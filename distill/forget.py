@@ -8,7 +8,7 @@ freed, backups, remotes and clones are out of reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -217,10 +217,10 @@ def _graves(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -
         )  # fmt: skip
 
 
-def _commit_known(home: Home, changed: list[str], wanted: Wanted, actor: str) -> None:
-    """Commit those of the changed files that git knows: a home may keep its transcripts there."""
+def _commit_known(home: Home, changed: Sequence[tuple[str, str]], wanted: Wanted, actor: str) -> None:
+    """Commit those of the changed files, by old and new path, that git knows: a home may keep its transcripts there."""
     known = tracked(home)
-    paths = [path for path in changed if path in known]
+    paths = list(dict.fromkeys(path for pair in changed if pair[0] in known for path in pair))
     if paths:
         history.commit_files(home.root, paths, f"Forget {wanted.name}", {"Actor": actor})
 

@@ -14,7 +14,7 @@ from agent_home.wanted import Wanted
 
 from . import schema
 from .settings import RecallSettings
-from .sync import reindex, sync_lock
+from .sync import reindex, sync_lock, waiting
 
 __all__ = ["erase", "places"]
 
@@ -55,7 +55,8 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
     """
     notes: list[str] = []
     if home.index.exists():
-        notes += (note for note in reindex(home, settings, None).degraded if "vectors" not in note)
+        report = reindex(home, settings, None)
+        notes += (note for note in report.degraded if note not in waiting(report.pending))
     with sync_lock(home, settings.sync_timeout_s):
         for path in _files(home):
             if ".corrupt-" in path.name or ".building" in path.name:

@@ -206,8 +206,11 @@ def test_files_that_are_no_text_are_named_and_stop_a_purge(home: Home, now: date
         forget(home, "blue heron", now=now, history_too=True)
 
 
-def test_transcripts_that_git_knows_are_committed(told: Home, now: datetime) -> None:
-    git(told, "add", "-f", "sessions")
+def test_whatever_git_knows_is_committed(told: Home, now: datetime) -> None:
+    path = told.root / "sessions/2026/11/blue heron.jsonl"
+    path.write_text((told.root / "sessions/2026/11/fc-1.jsonl").read_text().replace("fc-1", "blue heron"))
+    (told.root / "Knowledge/table.csv").write_text("a,b\n" * 30_000 + "Blue Heron,1\n")
+    git(told, "add", "-f", "sessions", "Knowledge")
     git(told, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "Keep transcripts")
     done = forget(told, "blue heron", now=now, history_too=True)
     assert done.remaining == ()
