@@ -57,6 +57,11 @@ class Remark:
         return self.held_back or self.layer == "secret"
 
     @property
+    def worth_telling(self) -> bool:
+        """Whether words are gone, not only characters that nobody can see."""
+        return self.fails or self.layer == "pii" or self.rule == "private"
+
+    @property
     def what(self) -> str:
         """Layer and rule, as in ``secret/aws-access-token``."""
         return f"{self.layer}/{self.rule}"

@@ -37,9 +37,10 @@ class Screen:
     def document(self, path: str, text: str) -> tuple[str, tuple[str, ...]]:
         """The text of a file as it may be indexed, line by line at its place; and what the report says of the rest."""
         masked = self._inspector.masked(path, text)
-        if not masked.remarks:
-            return text, ()
-        first, lines = masked.remarks[0], len({remark.line for remark in masked.remarks})
+        told = [remark for remark in masked.remarks if remark.worth_telling]
+        if not told:
+            return masked.text, ()
+        first, lines = told[0], len({remark.line for remark in told})
         places = "1 line" if lines == 1 else f"{lines} lines"
         return masked.text, (f"{path} has {places} that the guard keeps out, the first {first.line}: {first.what}",)
 
