@@ -233,7 +233,7 @@ class Document:
         return result
 
 
-@lru_cache(maxsize=16)  # a write looks at the same few texts several times over; documents do not change
+@lru_cache(maxsize=64)  # a write looks at memory and each month of the archive several times over; none of them changes
 def parse(text: str) -> Document:
     """Read *text* into blocks. Never fails; ``parse(text).render() == text``.
 

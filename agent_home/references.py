@@ -83,6 +83,8 @@ def last_references(home: Home) -> dict[str, datetime]:
 
 def quoted_ids(text: str) -> list[str]:
     """The ids that *text* names, in order and once each; what this system had put into the text does not count."""
+    if not ENTRY_ID.search(text):
+        return []
     return list(dict.fromkeys(ENTRY_ID.findall(_INJECTED.sub(" ", strip_injected(text)[0]))))
 
 
