@@ -12,7 +12,7 @@ from .document import parse
 from .errors import DocumentInvalid
 from .home import Home
 
-__all__ = ["Change", "Comparison", "EntryChange", "FileChange", "compare"]
+__all__ = ["Change", "Comparison", "EntryChange", "FileChange", "compare", "entries_touched"]
 
 Change = Literal["added", "changed", "removed", "archived", "restored", "moved"]
 
@@ -81,6 +81,17 @@ def compare(home: Home, old: str | None, new: str | None) -> Comparison:
         old=old_commit, new=new_commit, entries=tuple(change for change in entries if change is not None),
         files=tuple(files),
     )  # fmt: skip
+
+
+def entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """Ids of the entries that an edit adds, changes, moves or removes, in order of the id; the texts are by path."""
+    touched = set[str]()
+    for path, text in after.items():
+        if holds_entries(path):
+            old = {entry.id: entry.raw for entry in parse(before[path]).entries()}
+            new = {entry.id: entry.raw for entry in parse(text).entries()}
+            touched |= {entry_id for entry_id in old.keys() | new.keys() if old.get(entry_id) != new.get(entry_id)}
+    return sorted(touched)
 
 
 def _differing(home: Home, old: str | None, new: str | None) -> list[str]:

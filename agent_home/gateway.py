@@ -26,7 +26,8 @@ from typing import Any
 from guard import Action
 
 from . import clock, history, proposals, storage
-from .check import RULES, SWALLOWING, entry_files, holds_entries, is_object, text_problems
+from .changes import entries_touched
+from .check import RULES, SWALLOWING, is_object, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
@@ -138,7 +139,7 @@ class Transaction:
     def new_id(self, prefix: str, seed: str) -> str:
         """An entry id that no entry, live, archived or proposed, has; the same for the same seed."""
         if self._ids is None:
-            self._ids = _known_ids(self.home) | proposals.pending_ids(self.home)
+            self._ids = proposals.taken_ids(self.home)
         found = new_id(prefix, seed, self._ids)
         self._ids.add(found)
         return found
@@ -296,7 +297,7 @@ def _finish(edits: Transaction) -> Outcome:
     after = {path: text for path, text in after.items() if text != edits.before[path]}
     for path, text in after.items():
         _validate(path, edits.before[path], text, RULES)
-    drafts = _screened_drafts(edits, screening, after)
+    drafts = _screened_drafts(edits, screening)
     outcome = _outcome(screening, after, drafts)
     if not after and not drafts:
         return outcome
@@ -326,14 +327,14 @@ def _outcome(screening: Screening, after: Mapping[str, str], drafts: Sequence[Ma
     )
 
 
-def _screened_drafts(edits: Transaction, screening: Screening, after: Mapping[str, str]) -> list[dict[str, Any]]:
+def _screened_drafts(edits: Transaction, screening: Screening) -> list[dict[str, Any]]:
     """The proposals as they may be made, without those whose text is held back."""
     rows = []
     for draft in edits.drafts:
         text = screening.text(draft.path, draft.text, draft.section)
         if text is not None:
-            base = after.get(draft.path, edits.text(draft.path))
-            _validate(draft.path, base, placed(parse(base), text, section=draft.section).render(), RULES)
+            alone = placed(parse(""), text, section=draft.section)  # the whole file is validated when it is accepted
+            _validate(draft.path, "", alone.render(), RULES)
             rows.append({**asdict(draft), "text": text})
     return rows
 
@@ -374,7 +375,7 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> None:
         refuse_failing(home, committed, present)
         if edits.together:
             return
-        trailers = {"Entries": ", ".join(_entries_touched(committed, present)), "Guard": "passed"}
+        trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
         _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
 
@@ -398,7 +399,7 @@ def _commit(
 
 def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
     trailers = {"Session": edits.session}
-    trailers["Entries"] = ", ".join(_entries_touched(edits.before, after))
+    trailers["Entries"] = ", ".join(entries_touched(edits.before, after))
     trailers["Evidence"] = ", ".join(edits.trailers.get("Evidence", []))
     guard = [f"{outcome.redacted} redacted"] if outcome.redacted else []
     guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
@@ -422,17 +423,6 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
         "quarantined": [item.id for item in outcome.quarantined],
     }
     return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
-
-
-def _entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Ids of the entries that an edit adds, changes, moves or removes, in order of the id."""
-    touched = set[str]()
-    for path, text in after.items():
-        if holds_entries(path):
-            old = {entry.id: entry.raw for entry in parse(before[path]).entries()}
-            new = {entry.id: entry.raw for entry in parse(text).entries()}
-            touched |= {entry_id for entry_id in old.keys() | new.keys() if old.get(entry_id) != new.get(entry_id)}
-    return sorted(touched)
 
 
 def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> None:
@@ -489,11 +479,6 @@ def _memory_path(home: Home, path: str) -> Path:
     if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
         raise ValueError(f"{path} is not memory; the gateway does not touch it")
     return home.path(path)
-
-
-def _known_ids(home: Home) -> set[str]:
-    """The ids of all live and archived entries."""
-    return {entry.id for file in entry_files(home) for entry in parse(storage.read_text(home.root / file)).entries()}
 
 
 def _digest(text: str) -> str:

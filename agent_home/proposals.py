@@ -15,14 +15,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import history
+from . import history, storage
+from .check import entry_files
 from .document import Document, parse
 from .entry import ENTRY_ID
 from .history import Apart
 from .home import Home
 from .placement import as_entry, placed
 
-__all__ = ["FOLDER", "Draft", "Proposal", "branch_of", "make", "pending_ids", "rewrite", "waiting", "withdraw"]
+__all__ = [
+    "FOLDER",
+    "Draft",
+    "Proposal",
+    "branch_of",
+    "find",
+    "make",
+    "pending_ids",
+    "rewrite",
+    "taken_ids",
+    "waiting",
+    "withdraw",
+]
 
 FOLDER = "proposals/"
 _SOURCES = frozenset({"user", "agent", "tool", "web"})
@@ -107,9 +120,25 @@ def pending_ids(home: Home) -> set[str]:
     return set(output.split())
 
 
+def taken_ids(home: Home) -> set[str]:
+    """The ids of all entries: live, archived and proposed."""
+    documents = (parse(storage.read_text(home.root / file)) for file in entry_files(home))
+    return {entry.id for document in documents for entry in document.entries()} | pending_ids(home)
+
+
+def find(home: Home, proposal_id: str) -> Proposal | None:
+    """The proposal of exactly that id; ``None`` when there is none."""
+    found = _read(home, f"refs/heads/{branch_of(proposal_id)}")
+    return next((proposal for proposal in found if proposal.id == proposal_id), None)
+
+
 def waiting(home: Home) -> list[Proposal]:
     """The proposals, by the time they were made. A branch of another kind under that name is passed over."""
-    output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", f"refs/heads/{FOLDER}")
+    return _read(home, f"refs/heads/{FOLDER}")
+
+
+def _read(home: Home, refs: str) -> list[Proposal]:
+    output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
     rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
     read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
     read = [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
@@ -119,14 +148,14 @@ def waiting(home: Home) -> list[Proposal]:
     for number, (row, trailers) in enumerate(read):
         path, section = _place(trailers)
         proposal_id = row[0].removeprefix(FOLDER)
-        text = _proposed(proposal_id, parse(texts[2 * number]), parse(texts[2 * number + 1]))
+        text = _proposed(proposal_id, texts[2 * number], texts[2 * number + 1])
         found.append(
             Proposal(
                 id=proposal_id, path=path, section=section, text=text, commit=row[1], parent=row[2], ts=row[3],
                 subject=row[4].split("\n", 1)[0], trailers=trailers,
             )
         )  # fmt: skip
-    return sorted((proposal for proposal in found if proposal.text), key=lambda item: (item.ts, item.id))
+    return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))
 
 
 def _apart(draft: Draft, parent: str, base: Document) -> Apart:
@@ -138,13 +167,22 @@ def _apart(draft: Draft, parent: str, base: Document) -> Apart:
     )
 
 
-def _proposed(proposal_id: str, document: Document, base: Document) -> str:
-    """What the branch adds: the entry of that id, else the blocks that *base* does not have."""
-    entry = document.entry(proposal_id) if ENTRY_ID.fullmatch(proposal_id) else None
-    if entry is not None:
-        return entry.render()
-    known = {block.raw for block in base.blocks}
-    return "".join(block.raw for block in document.blocks if block.raw not in known)
+def _proposed(proposal_id: str, text: str, base: str) -> str:
+    """What the branch adds: the entry of that id, else the lines that *base* does not have."""
+    added = _added(text, base)
+    if not ENTRY_ID.fullmatch(proposal_id):
+        return added
+    entry = parse(added).entry(proposal_id) or parse(text).entry(proposal_id)
+    return entry.render() if entry is not None else added
+
+
+def _added(text: str, base: str) -> str:
+    """The lines of *text* between those with which it begins and ends like *base*. Quicker than to parse both."""
+    lines, old = text.splitlines(keepends=True), base.splitlines(keepends=True)
+    shorter = min(len(lines), len(old))
+    start = next((at for at in range(shorter) if lines[at] != old[at]), shorter)
+    same = next((at for at in range(shorter - start) if lines[-1 - at] != old[-1 - at]), shorter - start)
+    return "".join(lines[start : len(lines) - same]).strip("\r\n") + "\n"
 
 
 def _trailers(message: str) -> dict[str, str]:

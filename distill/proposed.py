@@ -182,9 +182,9 @@ def _is_archived(home: Home, entry_id: str) -> bool:
 
 def _refuse_changed(home: Home, proposal: Proposal) -> None:
     """Stop when *proposal* is not what the person saw. Call with the lock held."""
-    listed = proposals.waiting(home)
-    if not any((other.id, other.commit) == (proposal.id, proposal.commit) for other in listed):
-        raise NoSuchProposal(proposal.id, len(listed))
+    present = proposals.find(home, proposal.id)
+    if present is None or present.commit != proposal.commit:
+        raise NoSuchProposal(proposal.id, len(proposals.pending_ids(home)))
 
 
 def _withdraw(home: Home, proposal_id: str) -> None:

@@ -251,10 +251,9 @@ def _proposal(home: Home, wanted: Waiting) -> Proposal:
     Raises:
         NoSuchProposal: it was decided about, or edited, meanwhile.
     """
-    listed = proposals.waiting(home)
-    found = next((item for item in listed if (item.id, item.commit) == (wanted.id, wanted.commit)), None)
-    if found is None:
-        raise NoSuchProposal(wanted.id, len(listed))
+    found = proposals.find(home, wanted.id)
+    if found is None or found.commit != wanted.commit:
+        raise NoSuchProposal(wanted.id, len(proposals.pending_ids(home)))
     return found
 
 
