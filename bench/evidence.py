@@ -2,6 +2,7 @@
 
     python -m bench.evidence                 print the tables, as Markdown
     python -m bench.evidence --show          and print every claim that was judged wrongly
+    python -m bench.evidence --write-docs    and put them into docs/evidence.md
 
 The corpus (``bench/evidence_data``) comes with its repositories; nothing else is needed. A claim that is true is to be
 ``verified``; one that is false, vague or undone later never is. Precision is the share of true claims among the
@@ -24,6 +25,7 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, Place, claims, places
+from bench.page import DOCS, markdown, put, stamp
 from distill.checking import check_text
 from distill.evidence import Window
 
@@ -32,6 +34,7 @@ __all__ = ["FLOORS", "Judged", "Score", "judged", "main", "score"]
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: Precision of verified and recall of true checkable claims; a true claim is contradicted never.
 FLOORS = (0.98, 0.80)
+_HEAD = ("claims", "precision of verified", "recall of true checkable", "true contradicted")
 _SLACK_S = 3600.0
 _TIMEOUT_S = 20.0
 _ORIGINAL_VERBS = re.compile(
@@ -82,14 +85,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.evidence", description="Judge labelled claims about work.")
     parser.add_argument("--data", help="ignored: the corpus comes with the program")
     parser.add_argument("--show", action="store_true", help="print every claim that is judged wrongly")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/evidence.md")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evidence-") as folder:
         found = places(Path(folder), CHECKOUT)
         if OWN not in found:
             print(f"(this checkout does not hold the project's history: claims about `{OWN}` are left out)\n")
-        ours, original = judged(found, by_evidence), judged(found, by_original_rule)
-    _print_rules({"evidence": ours, "original's rule": original})
-    _print_groups(ours)
+        ours = judged(found, by_evidence)
+        beside = {"original's rule": by_original_rule, "its words on every claim": by_original_words}
+        rules_judged = {"evidence": ours, **{name: judged(found, judge) for name, judge in beside.items()}}
+    rules, groups = _rules_table(rules_judged), _groups_table(ours)
+    print(f"{rules}\n\n{groups}")
+    if options.write_docs:
+        put(
+            DOCS / "evidence.md",
+            {"rules": f"{stamp('python -m bench.evidence --write-docs')}\n\n{rules}", "groups": groups},
+        )
     if options.show:
         _print_mistakes(ours)
     whole = score(ours)
@@ -133,10 +144,13 @@ def by_evidence(text: str, root: Path, window: Window) -> tuple[str, str]:
     return (said.state, said.detail) if said else ("no claim", "")
 
 
-def by_original_rule(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
+def by_original_rule(text: str, root: Path, window: Window) -> tuple[str, str]:
     """What the original's rule says."""
-    if not _ORIGINAL_VERBS.search(text):
-        return "no claim", ""
+    return by_original_words(text, root, window) if _ORIGINAL_VERBS.search(text) else ("no claim", "")
+
+
+def by_original_words(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
+    """What the original's search for words says of any sentence, whether it has one of the verbs or not."""
     words = sorted(re.findall(r"[A-Za-z][A-Za-z0-9_]{2,}", text), key=len, reverse=True)[:3]
     questions = [["log", "--all", "--oneline", "-3", "-i", "-F", f"--grep={word}"] for word in words]
     questions += [["ls-files", f"*{word}*"] for word in words[:2]]
@@ -157,35 +171,35 @@ def _window(place: Place, session: str) -> Window:
     return Window(since=since - _SLACK_S, until=until + _SLACK_S)
 
 
-def _print_rules(rules: Mapping[str, Sequence[Judged]]) -> None:
-    print(
-        "| claims | rule | claims | precision of verified | recall of true checkable | true contradicted | ms a claim |"
-    )
-    print("|---|---|---|---|---|---|---|")
+def _rules_table(rules: Mapping[str, Sequence[Judged]]) -> str:
+    """One row for each half and rule, then for all claims."""
+    rows = []
     for half in (*HALVES, None):
-        for name, rows in rules.items():
-            chosen = [row for row in rows if half in {None, row.half}]
+        for name, judgements in rules.items():
+            chosen = [row for row in judgements if half in {None, row.half}]
             ms = 1000 * sum(row.seconds for row in chosen) / max(len(chosen), 1)
-            print(f"| {half or 'all'} | {name} | {len(chosen)} | {_cells(score(chosen))} | {ms:.0f} |")
+            rows.append([half or "all", name, str(len(chosen)), *_cells(score(chosen)), f"{ms:.0f}"])
+    return markdown(["half", "rule", *_HEAD, "ms a claim"], rows, align="llrrrrr")
 
 
-def _print_groups(rows: Sequence[Judged]) -> None:
-    print("\n| group | claims | precision of verified | recall of true checkable | true contradicted |")
-    print("|---|---|---|---|---|")
+def _groups_table(judgements: Sequence[Judged]) -> str:
+    """One row for each language, repository and kind."""
     groups: list[tuple[str, Callable[[Judged], str]]] = [
         ("language", lambda row: row.claim.lang), ("repository", lambda row: row.claim.repo),
         ("kind", lambda row: row.claim.kind),
     ]  # fmt: skip
+    rows = []
     for title, key in groups:
-        for value in sorted({key(row) for row in rows}):
-            chosen = [row for row in rows if key(row) == value]
-            print(f"| {title} {value} | {len(chosen)} | {_cells(score(chosen))} |")
+        for value in sorted({key(row) for row in judgements}):
+            chosen = [row for row in judgements if key(row) == value]
+            rows.append([f"{title} {value}", str(len(chosen)), *_cells(score(chosen))])
+    return markdown(["group", *_HEAD], rows, align="lrrrr")
 
 
-def _cells(found: Score) -> str:
+def _cells(found: Score) -> list[str]:
     precision = f"{found.precision:.3f} ({found.verified_true}/{found.verified})"
     recall = f"{found.recall:.3f} ({found.checkable_verified}/{found.checkable})"
-    return f"{precision} | {recall} | {found.true_contradicted}"
+    return [precision, recall, str(found.true_contradicted)]
 
 
 def _print_mistakes(rows: Sequence[Judged]) -> None:

@@ -106,6 +106,48 @@ def test_names_of_files_may_be_chinese(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Added caching to `parse()`.", "Added tests for parser.py.", "Added parser.py to the review list.",
+        "Removed the logging from parser.py.", "Removed the `parse()` call.", "Removed parser.py's comments.",
+        "Removed parser.py from the list of slow modules.", "In parser.py, removed the old branch.",
+        "Removed setup.cfg from the docs: parser.py has it all.", "删除了 parser.py 中的日志。",
+        "为 parser.py 新增了测试。",
+    ],
+)  # fmt: skip
+def test_what_is_done_to_at_or_about_a_thing_is_not_done_to_the_thing(repo: Repo, text: str) -> None:
+    repo.git("tag", "v1.0.0")
+    assert ask(text, repo) in {"unverified", "no claim"}
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("Removed these files: parser.py and start.py.", "contradicted"),
+        ("Added these files: parser.py, `docs/说明.md`.", "verified"),
+        ("Added src/parser.py from the repository.", "verified"),
+        ("Fixed the crash in v1.0.0.", "unverified"),
+        ("Released v1.0.0 with single sign-on.", "unverified"),
+        ("Released v1.0.0.", "verified"),
+        ("Added parser.py with 12 rules.", "unverified"),
+        ("Added parser.py on 2026-03-02.", "verified"),
+        ("Renamed `parse()` to `read_line()`.", "unverified"),
+        ("Renamed `split_line()` to `read_line()`.", "unverified"),
+    ],
+)
+def test_a_name_alone_does_not_confirm_what_else_is_said(repo: Repo, text: str, state: str) -> None:
+    repo.git("tag", "v1.0.0")
+    assert ask(text, repo) == state
+
+
+def test_a_symbol_is_renamed_when_one_commit_takes_the_old_name_out_and_brings_the_new_one(repo: Repo) -> None:
+    repo.commit("Say what it reads", {"src/parser.py": QUICK.replace("parse", "read_line")}, DURING)
+    assert ask("Renamed `parse()` to `read_line()`.", repo) == "verified"
+    assert ask("把 `parse()` 重命名为 `read_line()`。", repo) == "verified"
+    assert ask("Renamed `parse()` to `read_all()`.", repo) == "unverified"
+
+
+@pytest.mark.parametrize(
     ("subject", "undoing"),
     [
         ("Revert X", True), ('Revert "Revert X"', False), ("回滚订单取消", True), ("Roll back the cache", True),
