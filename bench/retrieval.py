@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results[name] = _measure_set(name, folder, Path(place), embedder, questions)
         if isinstance(embedder, CachedEmbedder):
             embedder.save()
-        print(_shown(results[name], as_markdown=given.markdown), flush=True)
+        print(_shown(results[name], as_markdown=given.markdown), end="\n\n" if given.markdown else "\n", flush=True)
     if given.json and results:
         given.json.write_text(json.dumps({n: _as_json(r) for n, r in results.items()}, indent=2) + "\n", "utf-8")
     if given.write_docs and results:
