@@ -26,6 +26,7 @@ CASES = {
     "UnionPay": ("卡号" + luhn("621700000000123456") + "。", "卡号[REDACTED:card]。"),
     "resident id": ("身份证" + resident_id("11010519491231002") + "。", "身份证[REDACTED:resident_id]。"),
     "IBAN": ("to GB82 WEST 1234 5698 " + "7654 32 today", "to [REDACTED:iban] today"),
+    "Libyan IBAN": ("to LY83 0020 4800 0020 1001 " + "2036 1 today", "to [REDACTED:iban] today"),
     "national": ("ring 0171 234" + " 5678 today", "ring [REDACTED:phone] today"),
     "Chinese landline": ("电话010-" + "62771234。", "电话[REDACTED:phone]。"),
     "passport": ("passport number: E1" + "2345678, renewed", "passport number: [REDACTED:document_id], renewed"),
