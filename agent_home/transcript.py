@@ -94,7 +94,10 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """What :func:`append` did. *session* is the name that it is stored under, see :func:`session_name`."""
+    """What :func:`append` did. *session* is the name that it is stored under, see :func:`session_name`.
+
+    *dropped* counts the texts that the guard holds back and that a person had rejected already.
+    """
 
     session: str
     path: Path
@@ -102,6 +105,7 @@ class Appended:
     duplicates: int
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
 
 
 def append(
@@ -141,6 +145,7 @@ def append(
         duplicates=len(messages) - written.rows,
         redacted=written.redacted,
         quarantined=written.quarantined,
+        dropped=written.dropped,
     )
 
 

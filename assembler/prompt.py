@@ -111,8 +111,9 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if request.audience not in set(Audience):
         draft.degraded.append(f"audience {request.audience!r} reads nothing; known are {', '.join(Audience)}")
     if request.at and request.message:
-        draft.degraded.append("recall looks at the present, so it is left out of a prompt of the past")
-        draft.searcher, draft.request = None, replace(request, message="")
+        from .past import PastSearcher
+
+        draft.searcher = PastSearcher(home, sources)
 
     started = time.perf_counter()
     sections = fit(load(home, sources, count), rooms.context, count, memory_first=settings.memory_first)

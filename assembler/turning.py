@@ -1,7 +1,8 @@
 """Which memory commit changed what the prompt says: a binary search over prompts of the past.
 
-A prompt of the past is made of the files of that revision; recall looks at the present and is left out. The day whose
-log it shows is the commit's own.
+A prompt of the past is made of the files of that revision, the entries of its MEMORY.md chosen for the message by their
+words; conversations and knowledge are left out, because the index knows the present only. The day whose log it shows is
+the commit's own.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ class Imported:
     waiting: int = 0
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
     unread: tuple[Unread, ...] = ()
     unusable: tuple[Path, ...] = ()
 
@@ -72,7 +73,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
     files, unread, unusable = _files(paths), [], []
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
-    messages = duplicates = waiting = redacted = 0
+    messages = duplicates = waiting = redacted = dropped = 0
     quarantined: list[Quarantined] = []
     for path in files:
         try:
@@ -93,10 +94,11 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
             duplicates += appended.duplicates
             redacted += appended.redacted
             quarantined += appended.quarantined
+            dropped += appended.dropped
     return Imported(
         files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
         waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
-        unusable=tuple(unusable),
+        unusable=tuple(unusable), dropped=dropped,
     )  # fmt: skip
 
 

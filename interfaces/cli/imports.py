@@ -70,7 +70,7 @@ def _show(context: click.Context, frame: Frame, done: Imported) -> None:
     for path in done.unusable:
         frame.warn(f"{path} holds no message at all; wanted lines of this format, see `memory import chat --help`")
     if done.quarantined:
-        frame.warn(f"texts that the guard held back: {len(done.quarantined)}; they wait in .memory/quarantine")
+        frame.warn(f"texts that the guard held back: {len(done.quarantined)}; `memory review list` names them")
     degraded = follow(frame.home, frame) if done.messages else []
     for problem in degraded:
         frame.warn(problem)
@@ -91,6 +91,7 @@ def _data(done: Imported) -> dict[str, Any]:
         "redacted": done.redacted,
         "quarantined": len(done.quarantined),
         "quarantine": [item.id for item in done.quarantined],
+        "dropped": done.dropped,
         "unusable": [str(path) for path in done.unusable],
         "unread": [{"path": str(file.path), "reason": file.reason} for file in done.unread],
     }
@@ -105,5 +106,7 @@ def _lines(done: Imported) -> Iterator[str]:
         yield f"half-written last lines, left for the next import: {done.waiting}"
     if done.redacted or done.quarantined:
         yield f"guard: {done.redacted} redacted, {len(done.quarantined)} quarantined"
+    if done.dropped:
+        yield f"guard: {done.dropped} left out, a person had rejected the same text"
     if done.sessions:
         yield "Next: memory close --all"

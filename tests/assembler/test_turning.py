@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -95,3 +96,26 @@ def test_a_commit_has_a_time_and_what_is_none_is_an_error(home: Home, write: Wri
         with pytest.raises(HistoryError, match="no revision"):
             commit_time(home, revision)
     assert commit_time(home, head(home.root)) == commit_time(home, "HEAD")
+
+
+def test_the_question_counts_when_memory_is_over_its_share(home: Home, now: datetime) -> None:
+    """Of many entries only those that matter for the message are shown in full."""
+
+    def write(entries: list[Entry], message: str) -> str:
+        with transaction(home, actor="test", message=message, now=now) as edits:
+            document = edits.read("MEMORY.md").with_entries([("Lessons Learned", entry) for entry in entries])
+            edits.write("MEMORY.md", document)
+        return edits.outcome.commit or ""
+
+    def entry(number: int, title: str, body: str, date: str = "2026-11-20") -> Entry:
+        return Entry(id=f"LL-{number:04d}", date=date, title=title, body=body)
+
+    write([entry(n, f"Number {n}", f"word{n} " * 60) for n in range(120)], "Fill")
+    zeppelin = "the zeppelin needs a permit " + "and more " * 30
+    brought = write([entry(900, "The zeppelin", zeppelin, "2026-10-01")], "Bring it")
+    write([entry(n, f"Number {n}", f"word{n} " * 60) for n in range(200, 320)], "Bury it")
+    about = Request(message="what does the zeppelin need?", window=32_000, now=now)
+    found = turning_point(home, about, "the zeppelin needs a permit")
+    assert (found.commit, found.says) == (brought, True)
+    others = " ".join(f"word{number}" for number in range(60))
+    assert not turning_point(home, replace(about, message=others), "the zeppelin needs a permit").says
