@@ -111,7 +111,7 @@ def test_the_question_counts_when_memory_is_over_its_share(home: Home, now: date
         return Entry(id=f"LL-{number:04d}", date=date, title=title, body=body)
 
     write([entry(n, f"Number {n}", f"word{n} " * 60) for n in range(120)], "Fill")
-    zeppelin = "the zeppelin needs a permit " + "and more " * 30
+    zeppelin = "the zeppelin needs a permit " + "and more " * 70
     brought = write([entry(900, "The zeppelin", zeppelin, "2026-10-01")], "Bring it")
     write([entry(n, f"Number {n}", f"word{n} " * 60) for n in range(200, 320)], "Bury it")
     about = Request(message="what does the zeppelin need?", window=32_000, now=now)
