@@ -187,10 +187,13 @@ def _move_entries(edits: Transaction, found: Decay, target: str) -> None:
     leaving = {candidate.id for candidate in found.candidates}
     memory = edits.read(MEMORY)
     entries = {entry.id: entry for entry in memory.entries()}
-    added = [(c.section, entries[c.id]) for c in found.candidates if c.id not in found.settled]
+    added: dict[str, list[tuple[str, Entry]]] = {}
+    for c in found.candidates:
+        if c.id not in found.settled:
+            added.setdefault(c.section, []).insert(0, (c.section, entries[c.id]))  # the last one put in stands on top
     if added:
         text = edits.text(target) or _head(target)
-        edits.write(target, parse(text).with_entries(list(reversed(added))))
+        edits.write(target, parse(text).with_entries([pair for pairs in added.values() for pair in pairs]))
     edits.write(MEMORY, memory.without_entries(leaving))
     staying = set(found.settled) - leaving
     for path in entry_files(edits.home) if staying else ():

@@ -65,7 +65,8 @@ def _lines(found: Decay, apply: bool) -> Iterator[str]:
         title = one.title if len(one.title) <= _MAX_TITLE_CHARS else f"{one.title[: _MAX_TITLE_CHARS - 1].rstrip()}…"
         yield f"  [{one.id}] {one.date} {title} ({one.reason})"
     if found.daily:
-        yield f"{'moved' if apply else 'would move'} {len(found.daily)} daily logs"
+        what = "daily log" if len(found.daily) == 1 else "daily logs"
+        yield f"{'moved' if apply else 'would move'} {len(found.daily)} {what}"
         yield from (f"  {path}" for path in found.daily)
     if found.settled:
         yield f"in memory and in the archive, {'now' if apply else 'to be left'} in one: {', '.join(found.settled)}"

@@ -122,15 +122,16 @@ def test_archiving_moves_the_exact_text_in_one_commit(home: Home) -> None:
     first = keep(home, "LL-0001", OLD, body="正文 with `code`", fields={"Sources": "a#m1", "Origin": "user"})
     keep(home, "LL-0002", "2026-08-02")
     keep(home, "LL-0003", "2026-11-01")
+    keep(home, "RC-0001", OLD)
     before = commits(home)
     done = archive(home, now=NOW, apply=True)
     assert commits(home) == before + 1
     assert done.commit is not None
     assert live_ids(home) == ["LL-0003"]
-    assert archived_ids(home) == ["LL-0002", "LL-0001"]
+    assert archived_ids(home) == ["LL-0002", "LL-0001", "RC-0001"]
     text = storage.read_text(home.root / "Archive/MEMORY-2026-11.md")
     assert first.render() in text
-    assert parse(text).section_entries("Lessons Learned")
+    assert [section.title for section in parse(text).sections()] == ["Lessons Learned", "Recent Context"]
     assert problems(home) == []
 
 
