@@ -172,7 +172,10 @@ def check_sections(files: dict[str, str], receipt: Receipt) -> None:
         elif section.full_tokens:
             assert section.reason
             if section.tokens:
-                assert re.search(rf"\[\d+ parts cut: see {path}\]|Index of all entries|parts cut: see `", receipt.text)
+                notice = (
+                    rf"\[\d+ parts cut: see {path}\]|Index of all entries|parts cut: see `|entries without a line here"
+                )
+                assert re.search(notice, receipt.text)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
