@@ -1,10 +1,12 @@
 """Who said what is written, from most to least trusted, and what a text of several authors counts as.
 
-An entry carries its least trusted author in the field ``Origin``; nothing that unites or moves entries may raise it.
+An entry carries its least trusted author in the field ``Origin``, an item of the daily log in a line of that name where
+it is neither the user nor the agent; nothing that unites or moves entries may raise it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from guard import Source
@@ -15,6 +17,9 @@ __all__ = ["TRUST", "least_trusted", "source_of", "written_by"]
 
 #: From most to least trusted.
 TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
+
+#: A line of a list item in the daily log; of an entry it is a field.
+_ORIGIN = re.compile(r"^[ \t]+Origin: (?P<source>\w+)[ \t]*$", re.MULTILINE)
 
 
 def least_trusted(sources: Iterable[str]) -> str:
@@ -28,9 +33,15 @@ def least_trusted(sources: Iterable[str]) -> str:
 
 
 def source_of(blocks: Sequence[Block], source: str) -> str:
-    """Who answers for *blocks* that *source* writes: an entry among them may name somebody less trusted."""
-    origins = [block.entry.fields["Origin"] for block in blocks if block.entry and block.entry.fields.get("Origin")]
-    return least_trusted([source, *origins])
+    """Who answers for *blocks* that *source* writes: an entry or list item may name somebody less trusted."""
+    return least_trusted([source, *(origin for block in blocks if (origin := _origin(block)))])
+
+
+def _origin(block: Block) -> str:
+    if block.entry:
+        return block.entry.fields.get("Origin", "")
+    found = _ORIGIN.search(block.raw) if block.kind == "item" else None
+    return found["source"] if found else ""
 
 
 def written_by(before: Mapping[str, str], after: Mapping[str, str], source: str) -> str:

@@ -168,12 +168,13 @@ class Screening:
                 for block in run
             )
         blocks = parse(_ended_like(text, verdict.text)).blocks
-        verdicts = [self._verdict(path, block.raw) for block in blocks]
+        sources = [source_of([block], self._source) for block in blocks]
+        verdicts = [self._verdict(path, block.raw, said_by) for block, said_by in zip(blocks, sources, strict=True)]
         if all(each.stored for each in verdicts):  # only together are they what the guard holds back
             return f"> {self._hold(path, verdict)}\n"
         return "".join(
-            _ended_like(block.raw, each.text) if each.stored else self._in_place_of(path, block, each)
-            for block, each in zip(blocks, verdicts, strict=True)
+            _ended_like(block.raw, each.text) if each.stored else self._in_place_of(path, block, each, said_by)
+            for block, each, said_by in zip(blocks, verdicts, sources, strict=True)
         )
 
     def _in_place_of(self, path: str, block: Block, verdict: Verdict, source: str = "") -> str:

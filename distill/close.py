@@ -33,10 +33,10 @@ from .citation import heard
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
-from .promotion import Candidate, candidates, place
+from .promotion import Candidate, candidates, origins_of, place
 from .proposed import draft_of, unwanted
 from .settings import DistillSettings
-from .summary import Item, Summary, summarise
+from .summary import Item, Summary, normalised, summarise
 from .workplace import is_time, local_time, workplace
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
@@ -135,6 +135,7 @@ class _Draft:
     summary: Summary
     evidence: Mapping[Item, Evidence]
     origins: Mapping[str, str]
+    heard: str
     fresh: tuple[Turn, ...]
     again: bool
 
@@ -256,9 +257,11 @@ def _draft(
         end=fresh[-1].end,
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
+    strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
+    heard = "\n".join(map(normalised, strangers))
     return _Draft(
         start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins,
-        fresh=tuple(fresh), again=again,
+        heard=heard, fresh=tuple(fresh), again=again,
     )  # fmt: skip
 
 
@@ -270,7 +273,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         if _closed_to(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
             return None
         _add_to_daily_log(edits, draft, settings)
-        found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date)
+        found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard)
         placed = place(
             found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
@@ -311,7 +314,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
 
 def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:
     closing = draft.closing
-    section = journal.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items))
+    origins = origins_of(draft.summary.items, draft.evidence, draft.origins, draft.heard)
+    section = journal.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
 

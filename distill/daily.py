@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from urllib.parse import quote
 
 from .cues import KINDS, ItemKind
@@ -33,8 +34,16 @@ HEADINGS: Mapping[ItemKind, str] = {
 }
 
 
-def render_body(summary: Summary, evidence: Mapping[Item, Evidence], max_items: int) -> str:
-    """Markdown without level 1 and 2 headings, ending in one newline."""
+def render_body(
+    summary: Summary,
+    evidence: Mapping[Item, Evidence],
+    max_items: int,
+    origins: Mapping[Item, str] = MappingProxyType({}),
+) -> str:
+    """Markdown without level 1 and 2 headings, ending in one newline.
+
+    *origins* names who answers for an item's words; strangers are named below it, and the guard judges it as theirs.
+    """
     parts = []
     if summary.topics:
         # A heading first: what the guard makes of the topics must not touch the watermark line above them.
@@ -43,21 +52,21 @@ def render_body(summary: Summary, evidence: Mapping[Item, Evidence], max_items: 
         items = [item for item in summary.items if item.kind == kind]
         if items:
             limit = max_items // 3 if kind == "fact" else max_items
-            parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, limit)}")
+            parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, origins, limit)}")
     for heading, names in (("Files", summary.files), ("Commits", summary.commits)):
         if names:
             parts.append(f"### {heading}\n\n{', '.join(f'`{name}`' for name in names)}\n")
     return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
 
 
-def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], limit: int) -> str:
-    lines = [line for item in items[:limit] for line in _lines(item, evidence.get(item))]
+def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[Item, str], limit: int) -> str:
+    lines = [line for item in items[:limit] for line in _lines(item, evidence.get(item), origins.get(item, "agent"))]
     if len(items) > limit:
         lines.append(f"- … {len(items) - limit} more in the transcript")
     return "\n".join(lines) + "\n"
 
 
-def _lines(item: Item, evidence: Evidence | None) -> list[str]:
+def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
     lines = [f"- {_inert(item.text)} ({', '.join(map(_one_line, item.sources))})"]
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
@@ -65,6 +74,8 @@ def _lines(item: Item, evidence: Evidence | None) -> list[str]:
         lines.append("  State: corrected later in this session")
     if evidence is not None:
         lines.append(f"  Evidence: {evidence.render()}")
+    if origin not in {"user", "agent"}:
+        lines.append(f"  Origin: {origin}")
     return lines
 
 

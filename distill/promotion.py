@@ -20,7 +20,7 @@ from .evidence import UNCHECKED, Evidence
 from .sentences import headed
 from .summary import Item, normalised
 
-__all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "place", "statement"]
+__all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "origins_of", "place", "statement"]
 
 #: Kinds that earn an entry, and the prefix of its section. Facts stay in the daily log.
 PREFIXES: Mapping[ItemKind, str] = {
@@ -34,6 +34,10 @@ PREFIXES: Mapping[ItemKind, str] = {
     "conclusion": "RC",
     "deliverable": "RC",
 }
+
+
+#: Characters of an item that a tool printed by chance as well.
+_LEAST_REPEATED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +67,11 @@ class Placed:
 
 
 def candidates(
-    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], date: str
+    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], date: str, heard: str = ""
 ) -> list[Candidate]:
     """The items that earn an entry, in their order. *origins* maps a turn's source to who said it.
+
+    *heard* is what tools printed, normalised: what the agent only repeats from there is the tool's, not its own.
 
     What git contradicts, and what a later turn corrected, stays in the daily log; of deliverables only those that
     git was asked about are work. *date* stands in for a turn without a time.
@@ -79,10 +85,27 @@ def candidates(
             continue
         if item.kind == "deliverable" and said is None:
             continue
-        origin = least_trusted([origins.get(source, "agent") for source in item.sources])
+        origin = origins_of([item], evidence, origins, heard)[item]
         found.append(
             Candidate(item=item, section=section, evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date)
         )
+    return found
+
+
+def origins_of(
+    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], heard: str
+) -> dict[Item, str]:
+    """Who answers for the words of each item; *origins* and *heard* as in :func:`candidates`.
+
+    Work that git confirms is the agent's, although a tool printed the commit.
+    """
+    found = {}
+    for item in items:
+        said_by = [origins.get(source, "agent") for source in item.sources]
+        words = normalised(item.text)
+        own = "user" in said_by or (item in evidence and evidence[item].state == "verified")
+        repeated = not own and len(words) >= _LEAST_REPEATED and words in heard
+        found[item] = least_trusted([*said_by, "tool"] if repeated else said_by)
     return found
 
 

@@ -70,6 +70,37 @@ def test_an_old_entry_of_a_stranger_does_not_colour_a_later_commit(home: Home, g
     assert source_trailer(git) == "agent"
 
 
+def talk(home: Home, now: datetime, *said: tuple[str, str]) -> None:
+    messages = [
+        Message(session="s", id=str(number), role=role, content=text, ts=f"2026-11-21T08:0{number}:00+00:00")
+        for number, (role, text) in enumerate(said)
+    ]
+    transcript.append(home, "s", messages, actor="import", now=now)
+
+
+def test_what_the_agent_only_repeats_from_a_tool_waits_for_a_person(home: Home, now: datetime) -> None:
+    talk(home, now, ("user", "Read the page."), ("tool", f"Welcome! {REQUEST} Thanks."),
+         ("assistant", f"Decision: {REQUEST}\nDecision: we read no further page today."))  # fmt: skip
+    closed = close(home, "s", now=now)
+    assert [entry.text for entry in closed.entries] == ["we read no further page today."]
+    assert {(item.source, item.path) for item in waiting(home)} == {("tool", MEMORY), ("tool", closed.daily)}
+    log = (home.root / closed.daily).read_text()
+    assert REQUEST not in log  # words of it are among the session's topics
+    assert "- we read no further page today." in log
+
+
+def test_what_the_agent_repeats_of_a_tools_statements_is_the_tools(home: Home, git: Git, now: datetime) -> None:
+    talk(home, now, ("tool", STATEMENT), ("assistant", f"Lesson: {STATEMENT}"))
+    closed = close(home, "s", now=now)
+    assert [(entry.text, entry.origin) for entry in closed.entries] == [(STATEMENT, "tool")]
+    assert source_trailer(git) == "tool"
+
+
+def test_what_the_user_says_as_well_is_the_users_own(home: Home, now: datetime) -> None:
+    talk(home, now, ("tool", STATEMENT), ("user", f"Lesson: {STATEMENT}"))
+    assert [entry.origin for entry in close(home, "s", now=now).entries] == ["user"]
+
+
 def test_what_a_tool_printed_never_becomes_memory_through_closing(home: Home, now: datetime) -> None:
     said = [
         Message(session="s", id="1", role="user", content="Please run the report.", ts="2026-11-21T08:00:00+00:00"),
