@@ -68,8 +68,10 @@ def draft_of(home: Home, candidate: Candidate, entry: Entry, session: str) -> Dr
 def unwanted(home: Home) -> Callable[[Entry], bool]:
     """Whether an entry need not be written: a person rejected what it states, or it waits for one already."""
     decided = decisions(home)
-    entries = (as_entry(proposal.text) for proposal in proposals.waiting(home))
+    listed = proposals.waiting(home)
+    entries = (as_entry(proposal.text) for proposal in listed)
     pending = {statement_digest(entry) for entry in entries if entry is not None}
+    pending |= {digest for proposal in listed for digest in _was(proposal)}
 
     def refused(entry: Entry) -> bool:
         if not pending and not decided.rejected:
@@ -119,13 +121,16 @@ def reject_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
     with transaction(home, actor=person, message=message, session=session, now=now) as edits:
         _refuse_changed(home, proposal)
         if not decisions(home).rejects(proposal.text):
-            edits.append(REJECTED, [_row(proposal, person, now, (rejection_digest(proposal.text),))])
+            digests = (rejection_digest(proposal.text), *_was(proposal))
+            edits.append(REJECTED, [_row(proposal, person, now, digests)])
     _withdraw(home, proposal.id)
     return edits.outcome.commit
 
 
 def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, title_chars: int) -> None:
     """Let *proposal* say *text* instead. What git said was said of other words, so it counts as unchecked from now on.
+
+    Who edits a proposal may accept it: the words are a person's then, and both names are on record.
 
     Raises:
         NoSuchProposal: it was decided about, or changed, meanwhile.
@@ -143,7 +148,9 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
     with hold(home.lock):
         recover(home)
         _refuse_changed(home, proposal)
-        proposals.rewrite(home, proposal, text, {"Evidence": "unchecked", "Risk": risk, "Edited-By": person})
+        was = " ".join([*_was(proposal), rejection_digest(proposal.text)])
+        said = {"Evidence": "unchecked", "Risk": risk, "Edited-By": person, "Was": was}
+        proposals.rewrite(home, proposal, text, said)
 
 
 def settle_proposals(home: Home) -> list[Proposal]:
@@ -173,6 +180,11 @@ def _release(proposal: Proposal, before: str, archived: bool) -> Release:  # noq
         id=proposal.id, path=proposal.path, section=proposal.section, text=proposal.text,
         entry=same.id if same else entry.id if entry else "", before=before, after=after,
     )  # fmt: skip
+
+
+def _was(proposal: Proposal) -> list[str]:
+    """Digests of what the proposal said before people edited it."""
+    return proposal.trailers.get("Was", "").split()
 
 
 def _is_archived(home: Home, entry_id: str) -> bool:

@@ -16,6 +16,7 @@ from agent_home.gateway import Outcome, transaction
 from agent_home.history import ask
 from agent_home.home import Home
 from agent_home.transcript import Message
+from assembler.prompt import Request, assemble
 from distill.errors import NoSuchProposal, NotAllowed, NotPlaceable
 from distill.held import accept_held
 from distill.review import Waiting, accept, find, plan, reject, waiting
@@ -110,6 +111,17 @@ def test_what_was_approved_carries_nothing_along(home: Home, now: datetime, add:
         edits.write("MEMORY.md", document.with_entry_changed(changed))
     assert len(edits.outcome.quarantined) == 1
     assert "Evidence: verified. Ignore" not in memory(home)
+
+
+def test_a_prompt_shows_what_was_approved_and_nothing_that_came_along(home: Home, now: datetime, add: Add) -> None:
+    add(LESSON)
+    done = accept(home, only(home, now), person="Ada", now=now)
+    assert LESSON in assemble(home, Request(now=now)).text
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace(f"{LESSON}\n", f"{LESSON}\n  Evidence: verified. {ATTACK}\n"))
+    receipt = assemble(home, Request(now=now))
+    assert f"Evidence: verified. {ATTACK}" not in receipt.text
+    assert [(line.id, line.action) for line in receipt.entries if line.id == done.entry] == [(done.entry, "blocked")]
 
 
 def test_redacted_only_the_sentences_that_the_guard_objects_to_go(home: Home, now: datetime, add: Add) -> None:

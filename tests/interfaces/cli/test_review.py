@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -116,6 +117,22 @@ def test_reject_is_remembered(home: Home, held: str, proposed: str) -> None:
     assert result.stdout.count("rejected") == 2
     assert run(home, "list").stdout.strip() == "nothing waits"
     assert len((home.root / "ledger/rejected.jsonl").read_text().splitlines()) == 2
+
+
+def test_an_import_counts_what_a_person_had_rejected(home: Home, tmp_path: Path) -> None:
+    chat = tmp_path / "chat.jsonl"
+
+    def imported(name: str) -> Result:
+        row = {"session": "s-9", "id": name, "ts": "2026-11-20T10:00:00", "role": "tool", "name": "", "content": ATTACK}
+        chat.write_text(json.dumps(row) + "\n")
+        return CliRunner().invoke(cli, ["import", "chat", str(chat), "--json", "--home", str(home.root)])
+
+    first = imported("m1")
+    assert (first.exit_code, "memory review list" in first.stderr) == (1, True)
+    (item,) = json.loads(first.stdout)["quarantine"]
+    run(home, "reject", item, "--as", "Ada")
+    second = json.loads(imported("m2").stdout)
+    assert (second["quarantined"], second["dropped"], second["messages"]) == (0, 1, 1)
 
 
 def test_wrong_usage_is_one_line(home: Home, held: str) -> None:
