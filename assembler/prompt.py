@@ -120,9 +120,9 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     _context(draft, sections)
     shown = _daily(draft, sources, rooms.daily)
-    gate.remember()
     if not request.at and home.may_read("sessions/", request.audience):
-        _open_session(draft, rooms.hint)
+        _open_session(draft, gate, rooms.hint)
+    gate.remember()
     _recall(draft, rooms, shown)
     return _receipt(draft, budget)
 
@@ -212,10 +212,10 @@ def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
     return shown
 
 
-def _open_session(draft: _Draft, tokens: int) -> None:
+def _open_session(draft: _Draft, gate: Gate, tokens: int) -> None:
     request = draft.request
     try:
-        hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session)
+        hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session, gate)
     except (DocumentInvalid, OSError) as error:
         draft.degraded.append(f"whether a session was left open is not known: {error}")
         return

@@ -173,3 +173,13 @@ def test_a_giant_block_of_a_person_is_read_in_pieces(home: Home, now: datetime) 
     receipt = prompt(home, now, window=1_000_000)
     assert SECRET not in receipt.text
     assert "[blocked USER.md:" in receipt.text
+
+
+def test_the_quotation_of_an_open_session_is_looked_at(home: Home, now: datetime) -> None:
+    row = {"session": "s", "id": "1", "ts": "2026-11-21T08:00:00+00:00", "role": "user", "content": f"Key: {SECRET}"}
+    (home.root / "sessions" / "2026" / "11").mkdir(parents=True)
+    append(home, "sessions/2026/11/s.jsonl", json.dumps(row) + "\n")
+    text = prompt(home, now).text
+    assert "Open session" in text
+    assert SECRET not in text
+    assert "[blocked sessions/2026/11/s.jsonl:1: secret/aws-access-key" in text
