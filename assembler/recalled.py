@@ -8,6 +8,7 @@ it is cut. Nothing else is cut. Whatever a recalled text says, it cannot close i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -104,7 +105,8 @@ def pack_sessions(
     room = tokens - count(_fenced("L3", "-\n"))
     block = _Excerpts(count=count, whole=room, room=room)
     block.know(turns or {})
-    least = cutoff * max((hit.score for hit in hits), default=0.0)
+    best = max((hit.score for hit in hits), default=0.0)
+    least = cutoff * best if best > 0 else -math.inf  # cosines may all be negative
     lines: list[EntryLine] = []
     kept: list[Passage] = []
     for hit in hits:

@@ -121,6 +121,7 @@ class TestExcerpts:
         assert shown(packed.text) == ["a#1", "a#4"]
         assert (packed.lines[2].action, packed.lines[2].reason) == ("dropped", "scores under 60% of the best")
         assert shown(pack_sessions(hits, 500, COUNT).text) == ["a#1", "a#4", "a#6"]
+        assert shown(pack_sessions([hit(found, TALK["a#1"], -0.2)], 500, COUNT, cutoff=0.6).text) == ["a#1"]
 
     def test_a_turn_that_fits_is_never_cut(self, found: Any) -> None:
         whole = "First part of it. " * 12 + "\n\nSecond part of it. " + "More. " * 12
