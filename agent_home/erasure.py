@@ -17,7 +17,7 @@ from urllib.parse import quote
 from . import storage
 from .forgotten import LEDGER
 from .home import Home
-from .objects import GitObject, git_files, objects, origins, run, tree_entries
+from .objects import GitObject, git_files, objects, origins, run, said, tree_entries
 from .wanted import Wanted, is_transcript, lines_with, without
 
 __all__ = ["Place", "erase", "file_places", "history_places", "home_files", "is_memory", "new_name", "tracked"]
@@ -78,7 +78,7 @@ def history_places(home: Home, wanted: Wanted) -> list[Place]:
         elif item.kind == "tree":
             for name in _names(item, wanted):
                 found["", name] = Place(kind="history", path=f"a file's name: {name}")
-        elif wanted.stands_in(text):
+        elif wanted.stands_in(said(item)):
             found[item.id, ""] = Place(kind="history", path=f"the {item.kind}'s message or names", commit=item.id)
     places = sorted(found.values(), key=lambda place: (place.path, place.commit))
     for file in git_files(home.root):

@@ -18,7 +18,18 @@ from typing import IO
 from .errors import HistoryError
 from .history import open_repository
 
-__all__ = ["GitObject", "Origin", "TreeEntry", "git_files", "kinds", "objects", "origins", "run", "tree_entries"]
+__all__ = [
+    "GitObject",
+    "Origin",
+    "TreeEntry",
+    "git_files",
+    "kinds",
+    "objects",
+    "origins",
+    "run",
+    "said",
+    "tree_entries",
+]
 
 #: What would lead git to another repository, or show other objects than there are; a hook's environment has the first.
 _REDIRECTS = frozenset(
@@ -28,6 +39,7 @@ _REDIRECTS = frozenset(
     }
 )  # fmt: skip
 _CHUNK = 1 << 16
+_PEOPLE = (b"author ", b"committer ", b"tagger ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +116,14 @@ def tree_entries(data: bytes, hash_bytes: int) -> Iterator[TreeEntry]:
         stop = end + 1 + hash_bytes
         yield TreeEntry(data[at:space], data[space + 1 : end], data[end + 1 : stop].hex())
         at = stop
+
+
+def said(item: GitObject) -> str:
+    """What a commit or tag says in words: whom it names, and its message."""
+    head, _, message = item.data.partition(b"\n\n")
+    people = [line.rpartition(b">")[0] for line in head.split(b"\n") if line.startswith(_PEOPLE)]
+    names = [person.partition(b" ")[2] for person in people]
+    return b"\n\n".join([*names, message]).decode("utf-8", "surrogateescape")
 
 
 def git_files(root: Path) -> Iterator[Path]:

@@ -24,7 +24,7 @@ from .objects import GitObject, git_files, objects, origins, run, tree_entries
 from .pack import PackWriter
 from .wanted import Wanted, without
 
-__all__ = ["Purged", "copies", "purge", "refuse_shared"]
+__all__ = ["Purged", "copies", "purge", "refuse_shared", "renamed_commits", "settle", "with_new_ids"]
 
 _STASH = "refs/agent-home/stash/"
 _HASH = re.compile(rb"\b[0-9a-f]{7,64}\b")
@@ -195,6 +195,8 @@ class _Rewriting:
 def purge(home: Home, wanted: Wanted) -> Purged:
     """Take *wanted* out of the history, and everything unreachable with it.
 
+    Which commit became which stays written down until :func:`settle`, for who names commits in files.
+
     Raises:
         HistoryError: see :func:`refuse_shared`; or git failed, and doing it again goes on from there.
     """
@@ -236,6 +238,23 @@ def refuse_shared(home: Home) -> None:
         if borrowed.is_file() and str((folder / "objects").resolve()) in borrowed.read_text(encoding="utf-8"):
             raise HistoryError(f"remote {name} ({address}) borrows this repository's objects; run `git repack -a -d` "
                                "there and remove its objects/info/alternates, then purge again")  # fmt: skip
+
+
+def renamed_commits(home: Home) -> dict[str, str]:
+    """The commits that have another id since a purge that is not settled, old to new."""
+    path = home.machine / "rewritten.json"
+    found: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+    return found
+
+
+def with_new_ids(data: bytes, renamed: Mapping[str, str]) -> bytes:
+    """*data* with the new ids of the commits that it names by their old ones."""
+    return _HASH.sub(lambda match: renamed.get(match[0].decode(), match[0].decode()).encode(), data)
+
+
+def settle(home: Home) -> None:
+    """Forget which commit became which: whoever names one has the new id by now."""
+    storage.remove(home.machine / "rewritten.json")
 
 
 def copies(home: Home) -> dict[str, str]:
@@ -328,28 +347,20 @@ def _restore_stashes(root: Path) -> None:
 def _write_map(home: Home, renamed: Mapping[str, str]) -> None:
     """Write down what became of each commit, beside what an earlier purge that was ended left."""
     staged = home.machine / "staging" / "rewritten.tmp"
-    storage.stage(staged, json.dumps({**_read_map(home), **renamed}).encode())
+    storage.stage(staged, json.dumps({**renamed_commits(home), **renamed}).encode())
     storage.replace(staged, home.machine / "rewritten.json")
-
-
-def _read_map(home: Home) -> dict[str, str]:
-    path = home.machine / "rewritten.json"
-    return json.loads(path.read_bytes()) if path.exists() else {}
 
 
 def _rename_commits(home: Home) -> None:
     """Give the records in ``.memory`` the new ids of the commits that they name."""
-    renamed = _read_map(home)
-    if not renamed:
-        return
-    for path in sorted(home.machine.glob("*.jsonl")):
+    renamed = renamed_commits(home)
+    for path in sorted(home.machine.glob("*.jsonl")) if renamed else ():
         old = path.read_bytes()
-        new = _HASH.sub(lambda match: renamed.get(match[0].decode(), match[0].decode()).encode(), old)
+        new = with_new_ids(old, renamed)
         if new != old:
             staged = home.machine / "staging" / "renamed.tmp"
             storage.stage(staged, new)
             storage.replace(staged, path)
-    storage.remove(home.machine / "rewritten.json")
 
 
 def _drop_leftovers(root: Path, wanted: Wanted) -> None:

@@ -22,7 +22,7 @@ from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.objects import kinds, objects
 from agent_home.phrase import Phrase
-from agent_home.purge import Purged, copies, purge, refuse_shared
+from agent_home.purge import Purged, copies, purge, refuse_shared, renamed_commits, settle, with_new_ids
 from agent_home.salt import ensure_salt, salt_of
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
@@ -143,6 +143,7 @@ def forget(
         _refuse_kept(home, wanted)
         with hold(home.lock):
             purged = purge(home, wanted)
+        _name_anew(home, wanted, actor, now)
         commit = purged.commits.get(commit or "", commit)
     remaining = places(home, wanted, progress=progress)
     return Forgotten(
@@ -223,6 +224,17 @@ def _commit_known(home: Home, changed: Sequence[tuple[str, str]], wanted: Wanted
     paths = list(dict.fromkeys(path for pair in changed if pair[0] in known for path in pair))
     if paths:
         history.commit_files(home.root, paths, f"Forget {wanted.name}", {"Actor": actor})
+
+
+def _name_anew(home: Home, wanted: Wanted, actor: str, now: datetime) -> None:
+    """Give the ledgers the new ids of the home's own commits that they name."""
+    renamed = renamed_commits(home)
+    subject = f"Name the commits as they are called after {wanted.name}"
+    with transaction(home, actor=actor, message=subject, source="user", now=now) as edits:
+        for path in sorted((home.root / "ledger").glob("*.jsonl")) if renamed else ():
+            text = edits.text(home.relative(path))
+            edits.write(home.relative(path), with_new_ids(text.encode(), renamed).decode())
+    settle(home)
 
 
 def _refuse_kept(home: Home, wanted: Wanted) -> None:

@@ -13,7 +13,7 @@ from agent_home.errors import HistoryError
 from agent_home.home import Home
 from agent_home.objects import objects
 from agent_home.phrase import Phrase
-from agent_home.purge import copies, purge
+from agent_home.purge import copies, purge, renamed_commits, settle
 from agent_home.wanted import Wanted
 
 from .conftest import AddEntry, Git
@@ -156,7 +156,9 @@ def test_records_of_this_machine_name_the_new_commits(home: Home, git: Git, comm
     done = purge(home, HERON)
     assert json.loads((home.machine / "closings.jsonl").read_text())["commit"] == done.commits[old]
     assert git("cat-file", "-t", done.commits[old]).strip() == "commit"
-    assert not (home.machine / "rewritten.json").exists()
+    assert renamed_commits(home) == done.commits
+    settle(home)
+    assert renamed_commits(home) == {}
 
 
 def test_nothing_changes_where_nothing_says_it(home: Home, git: Git, add_entry: AddEntry) -> None:

@@ -146,6 +146,20 @@ def test_the_same_chat_does_not_bring_it_back(told: Home, talk: Talk, now: datet
     assert scrubbed(told, "a greyblue heron") == "a greyblue heron"  # begins inside a word: another text
 
 
+def test_ledgers_name_the_new_commits(told: Home, now: datetime) -> None:
+    old = git(told, "rev-parse", "HEAD").strip()
+    with transaction(told, actor="test", message="Name a commit", now=now) as edits:
+        edits.append("ledger/notes.jsonl", [{"ts": "t", "commit": old}])
+    done = forget(told, "blue heron", now=now, history_too=True)
+    assert done.purged is not None
+    assert (
+        json.loads((told.root / "ledger/notes.jsonl").read_text().splitlines()[-1])["commit"]
+        == done.purged.commits[old]
+    )
+    assert git(told, "status", "--porcelain") == ""
+    assert not (told.machine / "rewritten.json").exists()
+
+
 def test_a_tombstone_tells_that_and_not_what(told: Home, now: datetime) -> None:
     done = forget(told, "blue heron", now=now, actor="Ada")
     (grave,) = tombstones(told)

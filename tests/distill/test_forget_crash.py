@@ -125,7 +125,7 @@ STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
     "after the new objects": (pack, "run", False, 1, "index-pack"),
     "after the map of commits": (purge, "_write_map", False, 1, ""),
     "after the refs": (purge, "_move", False, 1, ""),
-    "before the map goes": (storage, "remove", True, 1, "rewritten.json"),
+    "before the map goes": (module, "settle", True, 1, ""),
     "after the old stash went": (purge, "run", False, 1, "refs/stash"),
     "after one stash is back": (purge, "run", False, 1, "store"),
     "after packing": (purge, "run", False, 1, "repack"),
