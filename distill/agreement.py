@@ -21,6 +21,8 @@ _MIN_WORDS = 3
 _MIN_PAIRS = 6
 #: ... and when no more than this share of them does not.
 _MAX_MISSING = 1 / 6
+#: Fewer pairs than this are not compared.
+_FEW_PAIRS = 3
 
 
 def done_by(commit: CommitFound, detail: str, repository: Repository) -> Finding:
@@ -45,8 +47,8 @@ def agrees(
     ours, theirs = content_pairs(claim.text), content_pairs(commit.message)
     pairs = len(ours & theirs)
     enough = hits * 2 >= len(words) and (half or hits >= 2)
-    if half and theirs and len(ours) >= _MIN_PAIRS:  # both in Chinese: a file that both name is not enough
-        enough = enough and pairs >= 2
+    if half and theirs and len(ours) >= _FEW_PAIRS:  # both in Chinese: a file that both name is not enough
+        enough = enough and pairs * 3 >= len(ours)
     elif not half:
         enough = enough or (pairs >= 4 and pairs * 2 >= len(ours))
     if some:

@@ -219,7 +219,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
         action=first.action if first else "none",
         negated=bool(first and first.negated),
         commits=commits,
-        strict=strict or bool(verbs),
+        strict=strict,
         reverted=tuple(_reverted(prose, commits, verbs)),
         assertions=assertions,
         words=words,
@@ -318,7 +318,7 @@ def _assertions(text: str, names: list[Name], verbs: list[_Verb]) -> Iterator[As
         target = ""
         if verb.action == "renamed" and following and following.kind == name.kind and _TARGET.match(between):
             skip.add(index + 1)
-            target = following.name
+            target, aside = following.name, False  # «从 a.py 移到 b.py»
         elif name.kind == "symbol" and following and following.kind == "path" and _PLACE.search(between):
             skip.add(index + 1)
             place = following.name

@@ -57,6 +57,12 @@ _COMMIT_WORD = re.compile(
     r"提交|推送|合并|回滚",
     re.IGNORECASE,
 )
+#: What else has hexadecimal names.
+_OTHER_ID = re.compile(
+    r"\b(?:image|container|build|job|run|ticket|task|issue|card|layer|digest|checksum|session|request|trace|id|uuid|token|"
+    r"key|pod|device|order|user|node|md5|blob|tree|镜像|容器|任务|工单|会话|请求|订单号?|编号)\W{0,3}$",
+    re.IGNORECASE,
+)
 _NAMES_COMMIT = re.compile(
     r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
     re.IGNORECASE,
@@ -86,7 +92,8 @@ def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
         name = match["hash"]
         mixed = re.search(r"\d", name) and re.search(r"[a-f]", name)
         named = _NAMES_COMMIT.search(text[: match.start()])
-        if (mixed and (len(name) <= 12 or len(name) == 40)) or named:
+        plausible = mixed and (len(name) <= 12 or len(name) == 40) and not _OTHER_ID.search(text[: match.start()])
+        if plausible or named:
             found.append(name)
     return tuple(dict.fromkeys(found)), strict
 

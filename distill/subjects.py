@@ -101,8 +101,8 @@ def _path_added(item: Assertion, changes: Sequence[Change], case: Case) -> Findi
         return unsure(f"no commit shows how {item.subject} came to be")
     if repository.on_disk(item.subject):
         return unsure("not committed")
-    if repository.incomplete or not is_file_name(item.subject):
-        return unsure(f"{item.subject} is not in the history that is here")
+    if repository.incomplete or "/" not in item.subject or not is_file_name(item.subject):
+        return unsure(f"{item.subject} is not in the history that is here")  # a bare name may lie anywhere
     return absent(f"{item.subject} was never in the repository")
 
 
@@ -197,7 +197,7 @@ def _symbol_added(item: Assertion, changes: Sequence[Change], named: Sequence[Ch
         return unsure(f"{item.subject} is not at HEAD{' in ' + item.place if item.place else ''}")
     if repository.holds_symbol(item.subject, work_tree=True):
         return unsure("not committed")
-    if repository.incomplete or repository.holds_symbol(item.subject):
+    if repository.incomplete or repository.holds_symbol(item.subject) or not _is_code(item, case):
         return unsure(f"no commit that is here brings {item.subject} in")
     return absent(f"{item.subject} was never in the code")
 
@@ -218,7 +218,17 @@ def _symbol_removed(item: Assertion, changes: Sequence[Change], named: Sequence[
         return unsure(f"{dropped.short} takes {item.subject} out, it is still used", dropped.short)
     if not repository.holds_symbol(item.subject, places, work_tree=True):
         return unsure("not committed")
+    if not _is_code(item, case):
+        return unsure(f"{item.subject} is in the code at HEAD")
     return present(f"{item.subject} is still in the code at HEAD")
+
+
+def _is_code(item: Assertion, case: Case) -> bool:
+    """Whether the claim speaks of code for sure: `user_events` may as well be a table, `user_events()` is not."""
+    name = re.escape(item.subject)
+    kinds = "(?:function|class|method|helper|函数|类|方法)"
+    called = rf"\b{name}(?:`?\(|`?\s*{kinds})|{kinds}\s*`?{name}\b"
+    return bool(item.place) or re.search(called, case.claim.text, re.IGNORECASE) is not None
 
 
 def _symbol_renamed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:

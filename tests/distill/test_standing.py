@@ -140,6 +140,30 @@ def test_a_name_alone_does_not_confirm_what_else_is_said(repo: Repo, text: str, 
     assert ask(text, repo) == state
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Created notes.md in your Documents folder.", "Created table user_events in the warehouse.",
+        "Dropped the old_lines column.", "Released docker image a1b2c3d4.", "Updated ticket 7f3e9a1b.",
+        "Fixed in 3f9c2e1.", "Removed setup.cfg from the docs: src/parser.py has it all.",
+    ],
+)  # fmt: skip
+def test_what_may_lie_outside_of_the_repository_is_not_contradicted(repo: Repo, text: str) -> None:
+    repo.commit("Read lines", {"src/lines.py": "old_lines = 1\n"}, DURING)
+    assert ask(text, repo) == "unverified"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Created src/notes.md.", "Added the function user_events to parser.py.", "Removed `parse()`.",
+        "Committed as 3f9c2e1.", "新增了函数 `user_events`。", "Deleted parser.py.",
+    ],
+)  # fmt: skip
+def test_what_can_only_be_in_the_repository_is_contradicted(repo: Repo, text: str) -> None:
+    assert ask(text, repo) == "contradicted"
+
+
 def test_a_symbol_is_renamed_when_one_commit_takes_the_old_name_out_and_brings_the_new_one(repo: Repo) -> None:
     repo.commit("Say what it reads", {"src/parser.py": QUICK.replace("parse", "read_line")}, DURING)
     assert ask("Renamed `parse()` to `read_line()`.", repo) == "verified"
