@@ -12,13 +12,15 @@ from datetime import datetime
 from agent_home import history, storage
 from agent_home.changes import EntryChange, compare
 from agent_home.check import entry_files
-from agent_home.document import Document, parse
+from agent_home.document import Block, Document, parse
 from agent_home.entry import Entry, meant_id, parse_entry
 from agent_home.errors import NoSuchEntry
 from agent_home.gateway import Transaction, transaction
 from agent_home.history import Event
 from agent_home.home import Home
 from agent_home.placement import placed
+from agent_home.reviewed import decisions
+from agent_home.screening import reason_of, screened_text
 
 from .errors import NotRevertable
 
@@ -75,27 +77,56 @@ def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") ->
     entry_id = meant_id(spelled)
     with transaction(home, actor=actor, message=f"Revert {entry_id} to what it was before", now=now) as edits:
         planned = planned_revert(home, entry_id)
+        _refuse_held_back(home, planned.change)
         edits.trailer("Reverts", planned.undoes.commit)
-        _undo(edits, planned.change)
-    if edits.outcome.quarantined:
-        raise NotRevertable(entry_id, "the guard holds back what it said before; see `memory review list`")
+        _undo(edits, planned)
     return replace(planned, commit=edits.outcome.commit)
 
 
-def _undo(edits: Transaction, change: EntryChange) -> None:
+def _refuse_held_back(home: Home, change: EntryChange) -> None:
+    """Stop before the guard takes what the entry said before out of the file, and the entry with it."""
+    if change.action not in {"changed", "removed"} or decisions(home).approves(change.before):
+        return
+    verdict = screened_text(home, change.old_path, change.before, "agent")
+    if not verdict.stored:
+        raise NotRevertable(change.id, f"the guard does not pass what it said before ({reason_of(verdict)})")
+
+
+def _undo(edits: Transaction, planned: Reverted) -> None:
+    change = planned.change
     before = parse_entry(change.before) if change.before else None
+    names = [(f"{planned.undoes.commit}^", path) for path in (change.path, change.old_path)]
+    old, origin = (parse(text) for text in history.texts_at(edits.home.root, names))
     document = edits.read(change.path)
     if before is None:
-        edits.write(change.path, document.without_entry(change.id))
+        edits.write(change.path, _like(old, document.without_entry(change.id)))
     elif change.action == "changed":
-        edits.write(change.path, document.with_entry_changed(before))
+        edits.write(change.path, _like(old, document.with_entry_changed(before)))
     else:
         if change.after:
-            edits.write(change.path, document.without_entry(change.id))
-        edits.write(change.old_path, _put_back(edits.read(change.old_path), before, change.old_section))
+            edits.write(change.path, _like(old, document.without_entry(change.id)))
+        put_back = _put_back(edits.read(change.old_path), before, origin, change.old_section)
+        edits.write(change.old_path, _like(origin, put_back))
 
 
-def _put_back(document: Document, entry: Entry, section: str) -> Document:
+def _like(old: Document, result: Document) -> Document:
+    """*old* itself where *result* says the same: then undoing gives the file back to the letter."""
+    said = [[block.raw for block in document.blocks if block.kind != "blank"] for document in (old, result)]
+    return old if said[0] == said[1] else result
+
+
+def _put_back(document: Document, entry: Entry, old: Document, section: str) -> Document:
+    """*entry* behind the entry that it stood behind in *old*, or before the one that it stood before."""
+    ids = [other.id for other in old.section_entries(section)]
+    at = ids.index(entry.id) if entry.id in ids else 0
+    here = {block.entry.id: index for index, block in enumerate(document.blocks) if block.entry is not None}
+    block = Block(kind="entry", raw=entry.render(), entry=entry)
+    for neighbour, offset in ((ids[at - 1] if at else "", 1), (ids[at + 1] if at + 1 < len(ids) else "", 0)):
+        if neighbour in here and document.entry(neighbour) in document.section_entries(section):
+            index = here[neighbour] + offset
+            if index and not document.blocks[index - 1].raw.endswith("\n"):  # the end of a file without a line end
+                continue
+            return document.with_blocks([*document.blocks[:index], block, *document.blocks[index:]])
     return placed(document, entry.render(), section=section)
 
 
