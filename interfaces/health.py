@@ -158,6 +158,13 @@ def _prompt(home: Home, now: datetime) -> Iterator[Check]:
     from assembler.prompt import Request, assemble
 
     receipt = assemble(home, Request(now=now))
+    blocked = [f"{line.id} {line.reason}" for line in receipt.entries if line.action == "blocked"]
+    if blocked:
+        more = f" and {len(blocked) - 5} more" if len(blocked) > 5 else ""
+        detail = (
+            f"in the files, and kept out of prompts by the guard: {', '.join(blocked[:5])}{more}; take it out of the"
+        )
+        yield Check(name="blocked", status="warning", detail=f"{detail} file, or say it in quotation marks")
     cuts = [s for s in receipt.sections if s.full_tokens > s.tokens]
     share = f"{receipt.tokens} of {receipt.budget} tokens, {receipt.advice}"
     if cuts:

@@ -48,3 +48,15 @@ def test_doctor_names_a_missing_hook(home: Home) -> None:
     assert hook()["status"] == "ok"
     (home.root / ".git" / "hooks" / "pre-commit").unlink()
     assert (hook()["status"], "memory guard install" in hook()["detail"]) == ("warning", True)
+
+
+def test_doctor_names_what_prompts_do_not_show(home: Home) -> None:
+    (home.root / "SOUL.md").write_text(f"# Soul\n\nThe key is {SECRET}\n")
+    subprocess.run(
+        ["git", "-c", "user.name=p", "-c", "user.email=p@example.org", "commit", "--no-verify", "-qam", "mine"],
+        cwd=home.root,
+        check=True,
+    )
+    checks = {check["name"]: check for check in json.loads(run(home, "doctor", "--json").stdout)["checks"]}
+    assert checks["edits"]["status"] == "ok"  # it is committed
+    assert "SOUL.md:3 secret/aws-access-key" in checks["blocked"]["detail"]
