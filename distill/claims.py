@@ -101,6 +101,8 @@ _ASIDE = re.compile(
 )
 _NEW_CLAUSE = re.compile(r":(?=[\s`\u4e00-\u9fff]|$)|[;。—–]")
 _LIST = re.compile(r"(?:[\s`*,、&]|\b(?:and|or|both)\b|[和与及])*", re.IGNORECASE)
+#: So far before a name stands the preposition that governs it.
+_NEAR_CHARS = 40
 _SAME_CLAUSE = re.compile(r"[^。;]{0,20}$")
 _AFTER = re.compile(
     r"^`?\s*(?:(?:file|module|function|class|helper|script|method|文件|模块|函数|类|脚本|方法)\s*)?"
@@ -332,7 +334,10 @@ def _assertions(text: str, names: list[Name], verbs: list[_Verb]) -> Iterator[As
 
 def _is_aside(text: str, name: Name) -> bool:
     """Whether something is done at, to or about the thing named («tests for a.py»), and not to the thing itself."""
-    return _PLACE.search(text[: name.start]) is not None or _ASIDE.search(text[name.end :]) is not None
+    return (
+        _PLACE.search(text[max(0, name.start - _NEAR_CHARS) : name.start]) is not None
+        or _ASIDE.search(text[name.end :]) is not None
+    )
 
 
 def _governing(text: str, bare: str, names: list[Name], index: int, verbs: list[_Verb]) -> _Verb | None:

@@ -63,6 +63,8 @@ _OTHER_ID = re.compile(
     r"key|pod|device|order|user|node|md5|blob|tree|镜像|容器|任务|工单|会话|请求|订单号?|编号)\W{0,3}$",
     re.IGNORECASE,
 )
+#: So far before a hash stands the word that says what it is.
+_NEAR_CHARS = 40
 _NAMES_COMMIT = re.compile(
     r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
     re.IGNORECASE,
@@ -91,8 +93,9 @@ def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
     for match in _HASH.finditer(text):
         name = match["hash"]
         mixed = re.search(r"\d", name) and re.search(r"[a-f]", name)
-        named = _NAMES_COMMIT.search(text[: match.start()])
-        plausible = mixed and (len(name) <= 12 or len(name) == 40) and not _OTHER_ID.search(text[: match.start()])
+        before = text[max(0, match.start() - _NEAR_CHARS) : match.start()]
+        named = _NAMES_COMMIT.search(before)
+        plausible = mixed and (len(name) <= 12 or len(name) == 40) and not _OTHER_ID.search(before)
         if plausible or named:
             found.append(name)
     return tuple(dict.fromkeys(found)), strict
