@@ -16,7 +16,7 @@ from agent_home import catalogue, history
 from agent_home.entry import ENTRY_ID, Entry
 from agent_home.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
 from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
-from agent_home.forgotten import LEDGER, Tombstone, digest, name_of, tombstones
+from agent_home.forgotten import LEDGER, Tombstone, name_of, tombstone, tombstones
 from agent_home.gateway import Transaction, recover, transaction
 from agent_home.home import Home
 from agent_home.lock import hold
@@ -212,10 +212,9 @@ def _graves(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -
     salt = salt_of(home)
     phrases = wanted.phrases or (Phrase(wanted.entry_id, exact=True),)
     for phrase in phrases:
-        yield Tombstone(
-            ts=now.isoformat(), name=wanted.name, id=wanted.entry_id, digest=digest(phrase, salt),
-            chars=0 if phrase.exact else len(phrase.folded), places=count, actor=actor,
-        )  # fmt: skip
+        yield tombstone(
+            phrase, salt, ts=now.isoformat(), name=wanted.name, entry_id=wanted.entry_id, places=count, actor=actor
+        )
 
 
 def _commit_known(home: Home, changed: Sequence[tuple[str, str]], wanted: Wanted, actor: str) -> None:

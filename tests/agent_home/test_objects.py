@@ -10,7 +10,7 @@ import pytest
 
 from agent_home.errors import HistoryError
 from agent_home.home import Home
-from agent_home.objects import GitObject, git_files, kinds, objects, origins, run, tree_entries
+from agent_home.objects import GitObject, git_files, kinds, objects, origins, run, said, tree_entries
 from agent_home.pack import PackWriter
 
 from .conftest import AddEntry, Git
@@ -62,6 +62,12 @@ def test_a_tree_is_read_as_git_lists_it(stored: Home, git: Git) -> None:
     (item,) = objects(stored.root, [tree])
     listed = [line.split() for line in git("ls-tree", "HEAD").splitlines()]
     assert [(entry.name.decode(), entry.id) for entry in tree_entries(item.data, 20)] == [(r[3], r[2]) for r in listed]
+
+
+def test_a_commit_says_whom_it_names_and_its_message(stored: Home, git: Git) -> None:
+    git("-c", "user.name=Ada", "-c", "user.email=ada@b.c", "commit", "-q", "--allow-empty", "-m", "Subject\n\nBody")
+    (item,) = objects(stored.root, [git("rev-parse", "HEAD").strip()])
+    assert said(item).split("\n\n") == ["Ada <ada@b.c", "Ada <ada@b.c", "Subject", "Body\n"]
 
 
 def test_files_beside_the_objects_are_listed(stored: Home) -> None:
