@@ -2,7 +2,7 @@
 
 A claim names commits, files, symbols or versions, or says that something was done. Each thing it names is one
 assertion with its own action, so that a half-true sentence is not taken for a true one. Plans, requests and
-questions claim nothing. Whether a claim holds is the business of ``distill.evidence``.
+questions claim nothing. Whether a claim holds is the business of ``distill.checking``.
 """
 
 from __future__ import annotations

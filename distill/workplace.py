@@ -1,6 +1,6 @@
 """Where and when a session worked: the repositories that its turns name, and the time it took.
 
-Folders that are no repository, or are gone, are left out. What git says is the business of ``distill.evidence``.
+Folders that are no repository, or are gone, are left out. What git says is the business of ``distill.checking``.
 """
 
 from __future__ import annotations
