@@ -369,12 +369,13 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> None:
     """
     home = edits.home
     by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
-    if by_hand and history.head(home.root):
-        committed = {path: history.text_at(home.root, "HEAD", path) for path in by_hand}
-        present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
-        refuse_failing(home, committed, present)
-        if edits.together:
-            return
+    if not by_hand:
+        return
+    head = history.head(home.root)
+    committed = {path: history.text_at(home.root, "HEAD", path) if head else "" for path in by_hand}
+    present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
+    refuse_failing(home, committed, present)
+    if head and not edits.together:
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
         _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)

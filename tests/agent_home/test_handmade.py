@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from agent_home.creation import create
 from agent_home.errors import GuardRefused
 from agent_home.gateway import transaction
 from agent_home.handmade import failing_edits
@@ -120,3 +122,13 @@ def test_a_transaction_that_takes_edits_by_hand_along_commits_none_that_fails(
     taking_along("two\n")
     assert git("status", "--porcelain") == ""
     assert SECRET not in git("log", "-p")
+
+
+def test_what_was_there_before_the_first_commit_is_looked_at(tmp_path: Path, now: datetime) -> None:
+    root = tmp_path / "mine"
+    root.mkdir()
+    (root / MEMORY).write_text(f"# Memory\n\n## Standing Preferences\n\n{SECRET}\n")
+    with pytest.raises(GuardRefused, match=r"MEMORY\.md.*line 5"):
+        create(root, seeds=["Answer briefly."], now=now)
+    (root / MEMORY).write_text("# Memory\n\n## Standing Preferences\n\nMine.\n")
+    assert create(root, seeds=["Answer briefly."], now=now).commit
