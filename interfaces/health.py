@@ -16,6 +16,7 @@ from agent_home.errors import HomeError
 from agent_home.handmade import failing_edits
 from agent_home.home import Home
 from agent_home.hook import hook_state
+from agent_home.proposals import pending_ids
 from agent_home.quarantine import waiting
 
 __all__ = ["Check", "examine"]
@@ -41,6 +42,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("hook", lambda: _hook(home)),
         ("files", lambda: _files(home)),
         ("quarantine", lambda: _quarantine(home)),
+        ("proposals", lambda: _proposals(home)),
         ("model", lambda: _model(home)),
         ("index", lambda: _index(home)),
         ("prompt", lambda: _prompt(home, now)),
@@ -112,11 +114,18 @@ def _files(home: Home) -> Iterator[Check]:
 def _quarantine(home: Home) -> Iterator[Check]:
     held = list(waiting(home))
     if held:
-        folder = home.relative(home.quarantine)
-        detail = f"{len(held)} texts wait for a person in {folder}, the first {held[0].id}: {held[0].reason}"
+        first = f"the first {held[0].id}: {held[0].reason}"
+        detail = f"{len(held)} texts wait for a person, {first}; run `memory review list`"
         yield Check(name="quarantine", status="warning", detail=detail)
     else:
         yield Check(name="quarantine", status="ok", detail="nothing waits")
+
+
+def _proposals(home: Home) -> Iterator[Check]:
+    """Proposals are meant to wait: they are counted, and no warning."""
+    ids = pending_ids(home)
+    detail = f"{len(ids)} wait for a person, `memory review list` names them" if ids else "nothing waits"
+    yield Check(name="proposals", status="ok", detail=detail)
 
 
 def _model(home: Home) -> Iterator[Check]:
