@@ -7,14 +7,16 @@ from datetime import datetime
 
 import pytest
 
-from agent_home import transcript
+from agent_home import screening, transcript
 from agent_home.entry import Entry
+from agent_home.errors import GuardRefused
 from agent_home.gateway import Outcome, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.provenance import TRUST, least_trusted
 from agent_home.quarantine import waiting
 from agent_home.transcript import Message
 from distill.close import close
+from guard import GuardSettings
 
 from .conftest import Git, titles
 
@@ -114,3 +116,16 @@ def test_what_a_tool_printed_never_becomes_memory_through_closing(home: Home, no
     assert "two-factor" not in everything
     assert [entry.text for entry in closed.entries]
     assert json.loads(home.audit.read_text().splitlines()[-1])["session"] == "s"
+
+
+def test_a_model_that_fails_refuses_the_write_with_the_reason(
+    home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def model(text: str) -> float:
+        raise ConnectionError(text)
+
+    monkeypatch.setattr(screening, "guard_settings", lambda _home: GuardSettings(model=model))
+    with pytest.raises(GuardRefused, match=r"cannot run: the injection model failed \(ConnectionError\)") as caught:
+        write(home, now, STATEMENT, source="web")
+    assert STATEMENT not in str(caught.value)
+    assert titles(home.root) == []
