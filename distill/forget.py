@@ -136,7 +136,7 @@ def forget(
         recover(home)
         _commit_known(home, erase(home, wanted), wanted, actor)
     say("building the index anew")
-    notes = index.erase(home, home.manifest.settings("recall", RecallSettings))
+    notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None
     if history_too:
         say("making the history anew")
