@@ -22,6 +22,7 @@ from .entry import ENTRY_ID
 from .history import Apart
 from .home import Home
 from .placement import as_entry, placed
+from .reviewed import statement_digest
 
 __all__ = [
     "FOLDER",
@@ -31,6 +32,7 @@ __all__ = [
     "find",
     "make",
     "pending_ids",
+    "pending_statements",
     "rewrite",
     "taken_ids",
     "waiting",
@@ -101,7 +103,7 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
 def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
     """Put *text* in the place of what *proposal* proposes, with these further trailers. Call with the lock held."""
     (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
-    kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries"}}
+    kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries", "States"}}
     draft = Draft(
         id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
         trailers={**kept, **trailers},
@@ -137,11 +139,25 @@ def waiting(home: Home) -> list[Proposal]:
     return _read(home, f"refs/heads/{FOLDER}")
 
 
-def _read(home: Home, refs: str) -> list[Proposal]:
+def pending_statements(home: Home) -> set[str]:
+    """Digests of what the waiting entries state, and stated before they were edited (:mod:`agent_home.reviewed`).
+
+    From the trailers alone: a closing asks this, and need not read a file for each proposal.
+    """
+    listed = _listed(home, f"refs/heads/{FOLDER}")
+    return {digest for _, said in listed for name in ("States", "Was") for digest in said.get(name, "").split()}
+
+
+def _listed(home: Home, refs: str) -> list[tuple[list[str], dict[str, str]]]:
+    """Branch, commit, parent, time and message of every proposal, with its trailers."""
     output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
     rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
     read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
-    read = [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
+    return [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
+
+
+def _read(home: Home, refs: str) -> list[Proposal]:
+    read = _listed(home, refs)
     names = [(row[place], _place(trailers)[0]) for row, trailers in read for place in (1, 2)]
     texts = history.texts_at(home.root, names)
     found = []
@@ -161,6 +177,7 @@ def _read(home: Home, refs: str) -> list[Proposal]:
 def _apart(draft: Draft, parent: str, base: Document) -> Apart:
     entry = as_entry(draft.text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
+    trailers["States"] = statement_digest(entry) if entry else ""
     text = placed(base, draft.text, section=draft.section).render()
     return Apart(
         branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers

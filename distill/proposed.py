@@ -67,11 +67,7 @@ def draft_of(home: Home, candidate: Candidate, entry: Entry, session: str) -> Dr
 
 def unwanted(home: Home) -> Callable[[Entry], bool]:
     """Whether an entry need not be written: a person rejected what it states, or it waits for one already."""
-    decided = decisions(home)
-    listed = proposals.waiting(home)
-    entries = (as_entry(proposal.text) for proposal in listed)
-    pending = {statement_digest(entry) for entry in entries if entry is not None}
-    pending |= {digest for proposal in listed for digest in _was(proposal)}
+    decided, pending = decisions(home), proposals.pending_statements(home)
 
     def refused(entry: Entry) -> bool:
         if not pending and not decided.rejected:

@@ -64,7 +64,12 @@ def test_a_rewritten_one_keeps_its_parent_and_its_trailers(home: Home, add_entry
     assert (second.parent, second.id) == (first.parent, first.id)
     assert "sqlite3" in second.text
     assert second.trailers["Edited-By"] == "Ada"
-    assert {k: v for k, v in second.trailers.items() if k != "Edited-By"} == dict(first.trailers)
+    changed = {"Edited-By", "States"}
+    assert {k: v for k, v in second.trailers.items() if k not in changed} == {
+        k: v for k, v in first.trailers.items() if k not in changed
+    }
+    assert proposals.pending_statements(home) == {second.trailers["States"]}
+    assert second.trailers["States"] != first.trailers["States"]
 
 
 def test_withdrawing_takes_the_branch_and_twice_is_no_error(home: Home, now: datetime) -> None:

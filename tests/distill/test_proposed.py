@@ -78,6 +78,7 @@ def test_a_proposal_is_one_commit_on_main_with_its_grounds(home: Home, say: Say)
     trailers = dict(
         line.split(": ", 1) for line in ask(home.root, "log", "-1", "--format=%(trailers)", commit).splitlines() if line
     )
+    assert len(trailers.pop("States")) == 32
     assert trailers == {
         "Entries": first.id, "Place": "MEMORY.md#Key Decisions", "Session": "s-1", "Evidence": "unchecked",
         "Actor": "close", "Source": "user", "Risk": "low",
