@@ -54,7 +54,8 @@ class TooCommon(ValueError):
 class Forgotten:
     """What was done. *before* is where it stood, *remaining* where it stands still.
 
-    *warnings* say what is out of reach or was left undone; *commit* is the one that took it out of the
+    *purged* is ``None`` where no purge was asked for, or none was needed; *warnings* say what is out of reach or was
+    left undone; *commit* is the one that took it out of the
     files, ``None`` when no file that git knows said it.
     """
 
@@ -131,14 +132,14 @@ def forget(
     wanted = wanted_of(home, text, exact=exact)
     before = places(home, wanted, progress=progress)
     say("changing the files")
-    commit = _out_of_memory(home, wanted, len(before), actor, now)
+    commit = _out_of_memory(home, wanted, len(before), actor, now) if before else None
     with hold(home.lock):
         recover(home)
         _commit_known(home, erase(home, wanted), wanted, actor)
     say("building the index anew")
     notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None
-    if history_too:
+    if history_too and (renamed_commits(home) or any(place.kind == "history" for place in before)):
         say("making the history anew")
         _refuse_kept(home, wanted)
         with hold(home.lock):
@@ -189,8 +190,7 @@ def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: date
                 _change(edits, path, wanted)
         set_already = {grave.digest for grave in tombstones(home)}
         rows = [grave for grave in _graves(home, wanted, count, actor, now) if grave.digest not in set_already]
-        if count:
-            edits.append(LEDGER, [asdict(grave) for grave in rows])
+        edits.append(LEDGER, [asdict(grave) for grave in rows])
     return edits.outcome.commit
 
 

@@ -160,6 +160,14 @@ def test_ledgers_name_the_new_commits(told: Home, now: datetime) -> None:
     assert not (told.machine / "rewritten.json").exists()
 
 
+def test_a_purge_of_what_stands_nowhere_costs_nothing(told: Home, now: datetime) -> None:
+    log, refs = git(told, "reflog"), git(told, "for-each-ref")
+    done = forget(told, "grey goose", now=now, history_too=True)
+    assert (done.before, done.purged, done.commit) == ((), None, None)
+    assert (git(told, "reflog"), git(told, "for-each-ref")) == (log, refs)
+    assert not (told.root / LEDGER).exists()
+
+
 def test_a_tombstone_tells_that_and_not_what(told: Home, now: datetime) -> None:
     done = forget(told, "blue heron", now=now, actor="Ada")
     (grave,) = tombstones(told)
