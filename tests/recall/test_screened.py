@@ -12,6 +12,7 @@ from agent_home import inspector, transcript
 from agent_home.creation import create
 from agent_home.home import MEMORY, Home
 from agent_home.transcript import Message
+from guard import GuardSettings, Verdict, screen
 from recall.passage import cut
 from recall.screened import Screen
 from recall.search import search
@@ -130,8 +131,12 @@ def test_a_growing_transcript_is_screened_where_it_grew(
     grow(0)
     synced(home)
     looked: list[str] = []
-    screen = inspector.screen
-    monkeypatch.setattr(inspector, "screen", lambda text, *a, **k: looked.append(text) or screen(text, *a, **k))
+
+    def watched(text: str, *arguments: str, settings: GuardSettings) -> Verdict:
+        looked.append(text)
+        return screen(text, *arguments, settings=settings)
+
+    monkeypatch.setattr(inspector, "screen", watched)
     grow(5)
     sync(home, SETTINGS, None)
     assert looked == [f"Turn {n} is here." for n in range(5, 10)]
