@@ -85,6 +85,8 @@ def accept(
         raise click.UsageError("name what to accept by ID, or give --tier for all proposals up to a risk")
     home, now = frame.home, frame.moment
     items = up_to(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
+    if form and any(item.kind == "proposal" for item in items):
+        raise click.UsageError("--as-is and --redacted are for texts that the guard held back; edit a proposal instead")
     if dry_run:
         done = [plan(home, item, form=_form(form)) for item in items]
     else:

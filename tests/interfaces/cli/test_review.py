@@ -112,6 +112,11 @@ def test_redacted_reject_edit_and_tier(home: Home, held: str, proposed: str) -> 
     assert "Else fine." in text
 
 
+def test_a_proposal_has_one_form(home: Home, proposed: str) -> None:
+    result = run(home, "accept", proposed, "--redacted", "--as", "Ada")
+    assert (result.exit_code, "edit a proposal" in result.stderr) == (2, True)
+
+
 def test_reject_is_remembered(home: Home, held: str, proposed: str) -> None:
     result = run(home, "reject", held, proposed, "--as", "Ada")
     assert result.stdout.count("rejected") == 2
