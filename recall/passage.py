@@ -67,7 +67,9 @@ _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Changes whenever the same file would be cut otherwise under the same settings.
-_VERSION = 3
+_VERSION = 4
+#: Characters of a long message's beginning that stand before each later part when it is embedded.
+_LEAD_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +264,9 @@ def _storable(message: transcript.Message) -> transcript.Message:
 def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: int) -> Iterator[Passage]:
     spans = split(message.content, tokens)
     texts = [text for start, end in spans if (text := message.content[start:end].strip())]
+    said_by = f"{message.name}: " if message.name else ""
     for part, text in enumerate(texts):
+        lead = f"{_lead(message.content)}\n" if part else ""
         yield Passage(
             source=message.source,
             path=path,
@@ -276,8 +280,14 @@ def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: in
             name=message.name,
             ts=message.ts,
             heading=_speaker(message),
-            meaning=f"{message.name}: {text}" if message.name else text,
+            meaning=f"{said_by}{lead}{text}",
         )
+
+
+def _lead(content: str) -> str:
+    """The beginning of a message: alone, the vector of a later part does not know what the message is about."""
+    start = content.strip()[:_LEAD_CHARS]
+    return start.rsplit(None, 1)[0] if len(start) == _LEAD_CHARS and any(map(str.isspace, start)) else start
 
 
 def _speaker(message: transcript.Message) -> str:

@@ -64,6 +64,11 @@ def test_a_long_turn_is_split_under_one_address(home: Home, say: Callable[..., P
     assert [part.part for part in parts] == list(range(len(parts)))
     assert all(size(part.text) <= SETTINGS.passage_tokens for part in parts)
     assert all(part.text.startswith("Paragraph") for part in parts)
+    assert parts[0].meaning.endswith(parts[0].text)
+    for later in parts[1:]:  # the vector of a later part knows how the message begins
+        lead = later.meaning.removesuffix(later.text).strip()
+        assert 0 < len(lead) <= 220
+        assert lead in parts[0].meaning
     assert [turn.ordinal for turn in turns] == list(range(len(turns)))
 
 
