@@ -23,7 +23,7 @@ fix: $(VENV)/.ready            ## what ruff can mend by itself, and the generate
 	$(BIN)/ruff format .
 	$(BIN)/cog -r docs/*.md README.md
 
-bench: $(VENV)/.bench          ## tokens, timings and retrieval beside their baselines; DATA=folder of evaluation data
+bench: $(VENV)/.bench          ## every measurement beside its baseline; DATA=folder of evaluation data
 	$(BIN)/python -m bench --data $(DATA)
 
 docs: $(VENV)/.bench           ## regenerate help texts and tables in docs/
