@@ -55,7 +55,7 @@ _GONE: tuple[re.Pattern[str], ...] = tuple(
         rf"\b(?:drop|abandon|retire|leav|ditch)\w* (?P<gone>{_CLAUSE}) (?:in favou?r of|for) (?P<new>{_CLAUSE}){_STOP}",
         rf"(?P<new>{_CLAUSE}) (?:replaces|supersedes|takes over from) (?P<gone>{_CLAUSE}){_STOP}",
         rf",?\s*\b(?:instead of|rather than|in place of|and not|and no longer) (?P<gone>{_CLAUSE})(?=[,;.。]|$)",
-        rf"(?:,\s*(?:and |but )?|(?<=[\d%])\s)not (?!only|just|yet|until|before|because)(?P<gone>{_CLAUSE})(?=[,;.。]|$)",
+        rf"(?:,\s*(?:but )?|(?<=[\d%])\s)not (?!only|just|yet|until|before|because)(?P<gone>{_CLAUSE})(?=[,;.。]|$)",
         rf"\(?\b(?:previously|formerly|it was|used to be|before it was) (?P<gone>{_CLAUSE})(?=[,;.。)]|$)",
         r"(?:从|由)(?P<gone>[^,;。]+?)(?:改|换|变|迁移|迁|调整|推迟|提前|延|升|降|挪|转)(?:为|成|到|用|至)(?P<new>[^,;。]+)",
         r"把(?P<gone>[^,;。]+?)(?:换成|改成|改为|替换为|替换成|迁到|迁移到)(?P<new>[^,;。]+)",
@@ -154,7 +154,7 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
     mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
     if not mine and not other:
         return None if a.directed or b.directed or _han(a) else Relation(kind="same", reason="the same words")
-    if cosine is None or cosine < SAME_COSINE or _opposed(mine, other):
+    if cosine is None or cosine < SAME_COSINE or _opposed(mine, other) or a.opener != b.opener != "" != a.opener:
         return None
     shared = a.weight - _weight(mine)
     if _is_slot(mine, other, shared) or (min(_weight(mine), _weight(other)) == 0 and _weight((*mine, *other)) > 1):

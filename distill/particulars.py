@@ -99,7 +99,9 @@ _DIRECTED = frozenset(
 _DIRECTED_HAN = re.compile("先|再|后|前|比|从|到|由|向|高于|低于|大于|小于|导致|依赖")
 #: Verbs that open an instruction: capitals there name nobody.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
-_VERB_NEXT = re.compile(r"^(?:['’]s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}(?:ed|es|[^su]s))\b)")
+_VERB_NEXT = re.compile(r"^(?:'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
+#: The same for a word that may be a name or the first of two nouns ("Stock builds").
+_MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
 _IMPERATIVES = frozenset(
     """use put set run ship keep ask send call tell show give write read check test build make take move add drop fix
     lock sort warm wait start stop open close merge split pin cut plan host store cache log warn avoid never always do
@@ -131,12 +133,16 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A text and its tokens in order, without words that carry little; *negations* are counted, not tokens."""
+    """A text and its tokens in order, without words that carry little; *negations* are counted, not tokens.
+
+    *directed*: the order of its words carries meaning. *opener* is its first word where that may be a name.
+    """
 
     text: str
     tokens: tuple[Token, ...]
     negations: int
     directed: bool
+    opener: str = ""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -172,7 +178,11 @@ def statement(text: str) -> Statement:
             negations += word.split("'")[0] in _NEGATIVE or word.endswith("n't")
             directed |= word in _DIRECTED
         tokens.extend(_token(match, plain))
-    return Statement(text=plain, tokens=tuple(tokens), negations=negations, directed=directed)
+    first = _MAY_BE_NAME.match(plain)
+    opener = first["word"].casefold() if first and first["word"].casefold() not in _IMPERATIVES | _LIGHT else ""
+    return Statement(
+        text=plain, tokens=tuple(tokens), negations=negations, directed=directed, opener=stem(opener) if opener else ""
+    )
 
 
 def stem(word: str) -> str:
