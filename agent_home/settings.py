@@ -151,6 +151,9 @@ def _fitted(hint: Any, value: Any, where: str) -> Any:
         return {key: _fitted(inner[1], item, f"{where}.{key}") for key, item in value.items()}
     if origin in {typing.Union, types.UnionType}:
         return _fitted(next(kind for kind in inner if kind is not type(None)), value, where)
+    if dataclasses.is_dataclass(hint):
+        _require(isinstance(value, dict), value, "a table", where)
+        return read_table(typing.cast("type[Any]", hint), value, where)
     if issubclass(hint, StrEnum):
         return hint(_one_of([str(name) for name in hint], value, where))
     if hint is float and isinstance(value, int) and not isinstance(value, bool):

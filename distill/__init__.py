@@ -2,8 +2,10 @@
 
 from .citation import Cited, Restored, cite, restore
 from .close import Checked, Closed, ClosedAll, Failure, NewEntry, Proposal, close, close_all, unclosed
+from .composition import Models
 from .decay import Decay, archive
-from .errors import Contended, DistillError, EmptySession, NoSuchSession
+from .endpoint import Endpoint, EndpointSettings
+from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
 from .evidence import Evidence
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise
@@ -19,9 +21,13 @@ __all__ = [
     "DistillError",
     "DistillSettings",
     "EmptySession",
+    "Endpoint",
+    "EndpointFailed",
+    "EndpointSettings",
     "Evidence",
     "Failure",
     "Item",
+    "Models",
     "NewEntry",
     "NoSuchSession",
     "Proposal",

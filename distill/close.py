@@ -30,13 +30,14 @@ from agent_home.transcript import Turn
 
 from .checking import check_text
 from .citation import heard
+from .composition import NO_MODELS, Models, compose
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
 from .promotion import Candidate, candidates, origins_of, place
 from .proposed import draft_of, unwanted
 from .settings import DistillSettings
-from .summary import Item, Summary, normalised, summarise
+from .summary import Item, Summary, normalised
 from .workplace import is_time, local_time, workplace
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
@@ -89,7 +90,8 @@ class Closed:
     rejected or has before them already; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
     nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
-    that came back because the agent named them, or because they were said again.
+    that came back because the agent named them, or because they were said again; *reworded* counts the lines of the
+    summary that a language model reworded, and *degraded* says what it could not do.
     """
 
     session: str
@@ -106,6 +108,8 @@ class Closed:
     left_in_log: int = 0
     taken_back: bool = False
     restored: tuple[str, ...] = ()
+    reworded: int = 0
+    degraded: tuple[str, ...] = ()
     commit: str | None = None
 
 
@@ -138,12 +142,20 @@ class _Draft:
     heard: str
     fresh: tuple[Turn, ...]
     again: bool
+    reworded: int
+    problem: str
 
 
 def close(
-    home: Home, session: str, *, now: datetime, settings: DistillSettings | None = None, again: bool = False
+    home: Home,
+    session: str,
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    models: Models = NO_MODELS,
+    again: bool = False,
 ) -> Closed:
-    """Turn what was said in *session* since its last closing into memory.
+    """Turn what was said in *session* since its last closing into memory; *models* help with its summary.
 
     A closing that was taken back in git stays taken back; *again* closes what it covered once more.
 
@@ -163,7 +175,7 @@ def close(
         if not turns:
             raise EmptySession(session, home.relative(path))
         last, start = _closed_to(home, session, _since(turns), again=again)
-        draft = _draft(home, session, turns, start, now, settings, again=again)
+        draft = _draft(home, session, turns, start, now, settings, models, again=again)
         if draft is None:
             taken_back = start > (last.end if last else 0)
             where = (last.path, last.anchor) if last else ("", "")
@@ -179,6 +191,7 @@ def close_all(
     *,
     now: datetime,
     settings: DistillSettings | None = None,
+    models: Models = NO_MODELS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> ClosedAll:
     """Close every session that has something new, the one that began first first.
@@ -197,7 +210,7 @@ def close_all(
         if progress:
             progress(session, number, len(waiting))
         try:
-            closed.append(close(home, session, now=now, settings=settings))
+            closed.append(close(home, session, now=now, settings=settings, models=models))
         except (DistillError, HomeError, OSError) as error:
             failed.append(Failure(session=session, error=str(error)))
     return ClosedAll(closed=tuple(closed), failed=tuple(failed))
@@ -235,6 +248,7 @@ def _draft(
     start: int,
     now: datetime,
     settings: DistillSettings,
+    models: Models,
     *,
     again: bool,
 ) -> _Draft | None:
@@ -243,7 +257,9 @@ def _draft(
     if not fresh:
         return None
     earlier = [turn.message for turn in turns if turn.start < start]
-    summary = summarise([turn.message for turn in fresh], earlier, max_topics=settings.max_topics)
+    said = [turn.message for turn in fresh]
+    composed = compose(home, said, earlier, settings=settings, models=models, now=now)
+    summary = composed.summary
     evidence = _checked(summary.items, turns, now, settings)
     ended = local_time(fresh[-1].message.ts, now)
     closing = journal.Closing(
@@ -261,7 +277,7 @@ def _draft(
     heard = "\n".join(map(normalised, strangers))
     return _Draft(
         start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins,
-        heard=heard, fresh=tuple(fresh), again=again,
+        heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded, problem=composed.problem,
     )  # fmt: skip
 
 
@@ -308,6 +324,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         dropped=outcome.dropped + placed.refused,
         left_in_log=placed.left_in_log,
         restored=restored,
+        reworded=draft.reworded,
+        degraded=(draft.problem,) if draft.problem else (),
         commit=outcome.commit,
     )
 

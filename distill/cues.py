@@ -19,12 +19,12 @@ __all__ = ["KINDS", "ItemKind", "Label", "bare_cue", "contrasts", "kind_of", "la
 
 ItemKind = Literal[
     "conclusion", "decision", "deliverable", "lesson", "root_cause", "correction", "preference", "open_thread",
-    "next_step", "fact",
+    "next_step", "rejected", "fact",
 ]  # fmt: skip
 #: In the order in which they stand in the daily log.
 KINDS: tuple[ItemKind, ...] = (
-    "conclusion", "decision", "correction", "root_cause", "lesson", "preference", "deliverable", "open_thread",
-    "next_step", "fact",
+    "conclusion", "decision", "rejected", "correction", "root_cause", "lesson", "preference", "deliverable",
+    "open_thread", "next_step", "fact",
 )  # fmt: skip
 
 _LABELS: tuple[tuple[ItemKind, str], ...] = (
@@ -36,6 +36,11 @@ _LABELS: tuple[tuple[ItemKind, str], ...] = (
     (
         "decision",
         r"(?:key |final )?decisions?(?: made)?|decided|agreed|(?:最终|会议|关键)?(?:决定|决策|决议)|拍板|定了",
+    ),
+    (
+        "rejected",
+        r"rejected(?: (?:approach|option|alternative|idea)(?:e?s)?)?|(?:approaches|options|alternatives) rejected|"  # noqa: ISC004
+        r"ruled out|not chosen|(?:已)?(?:否决|放弃|排除|弃用)(?:的?(?:方案|选项|做法))?|未采用的?方案",
     ),
     ("root_cause", r"root causes?|根因|根本原因|问题根源"),
     ("lesson", r"lessons?(?: learn(?:ed|t))?|note to self|(?:经验)?教训|经验总结|复盘"),
@@ -57,8 +62,8 @@ _LABELS: tuple[tuple[ItemKind, str], ...] = (
 #: Words that open sentences as well: only a colon makes them labels.
 _NEEDS_COLON = frozenset({
     "open", "next", "done", "pending", "completed", "agreed", "decided", "shipped", "delivered", "corrected",
-    "unresolved", "发现", "总结", "决定", "完成", "更正", "纠正", "后续", "下一步", "决策", "教训", "复盘", "待定",
-    "待办",
+    "unresolved", "rejected", "发现", "决定", "完成", "更正", "纠正", "后续", "下一步", "决策", "教训", "复盘", "待定",
+    "总结", "待办", "否决", "放弃", "排除", "弃用",
 })  # fmt: skip
 _LABEL = re.compile(
     r"^[^\w]{0,3}\s*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS) + r")"
@@ -117,6 +122,18 @@ _CUES: tuple[_Cue, ...] = (
         r"(?<![要还是可又])不是(?!因为|说|不|很)[^,。;]{1,40}而是",
         r"应该是[^,。;]{1,40},?\s*(?:而不是|不是)",
         roles=_USER,
+    ),
+    _cue(
+        "rejected",
+        r"\b(?:we|I|the team)(?:['’]ve| have| has)?\s+(?:already |finally |also |just )?"
+        r"(?:rejected|ruled out|discarded|abandoned|gave up on|given up on|dropped the idea of)\b",
+        r"\b(?:was|were|is|are|has been|have been) (?:rejected|ruled out|discarded|abandoned)\b"
+        r"(?! by (?:the )?(?:server|guard|linter|compiler|api)\b)",
+        r"\b(?:we|I)(?:['’]ve| have)? (?:also |already |first )?tried\b.{2,80}\b(?:but|and)\b.{0,40}"
+        r"(?:did ?n['’]t (?:work|help|scale|fix)|failed|made (?:it|things) worse|"
+        r"was (?:far |much )?too (?:slow|complex|expensive))",
+        r"(?:我们?|咱们|团队|方案|已经?|最终|最后)[^,。;]{0,16}(?:否决|放弃|排除|弃用)了|"
+        r"(?:方案|做法|办法|思路|路线)[^,。;]{0,12}(?:行不通|走不通|不可行|被否)|试过[^。;]{1,40}(?:不行|没用|失败|太慢|行不通)",
     ),
     _cue(
         "decision",

@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import quote
 
+from agent_home.tokens import count_tokens
+
 from .cues import KINDS, ItemKind
 from .evidence import Evidence
 from .summary import Item, Summary
 
-__all__ = ["HEADINGS", "render_body"]
+__all__ = ["HEADINGS", "line_tokens", "render_body"]
 
 #: What would end the line that a source stands in, or cannot be written; percent signs, so that it can be read back.
 _NOT_PLAIN = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -23,6 +25,7 @@ _NOT_PLAIN = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 HEADINGS: Mapping[ItemKind, str] = {
     "conclusion": "Conclusions",
     "decision": "Decisions",
+    "rejected": "Rejected approaches",
     "correction": "Corrections",
     "root_cause": "Root causes",
     "lesson": "Lessons",
@@ -30,7 +33,7 @@ HEADINGS: Mapping[ItemKind, str] = {
     "deliverable": "Deliverables",
     "open_thread": "Open threads",
     "next_step": "Next steps",
-    "fact": "Figures",
+    "fact": "Facts",
 }
 
 
@@ -51,12 +54,16 @@ def render_body(
     for kind in KINDS:
         items = [item for item in summary.items if item.kind == kind]
         if items:
-            limit = max_items // 3 if kind == "fact" else max_items
-            parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, origins, limit)}")
+            parts.append(f"### {HEADINGS[kind]}\n\n{_list(items, evidence, origins, max_items)}")
     for heading, names in (("Files", summary.files), ("Commits", summary.commits)):
         if names:
             parts.append(f"### {heading}\n\n{', '.join(f'`{name}`' for name in names)}\n")
     return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
+
+
+def line_tokens(item: Item) -> int:
+    """The tokens that *item* takes in the log, before git was asked about it and for words of the user or agent."""
+    return count_tokens("\n".join(_lines(item, None, "agent")) + "\n")
 
 
 def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[Item, str], limit: int) -> str:

@@ -7,6 +7,7 @@
 ├── ``NotAllowed``       whoever asks may not decide
 ├── ``NotPlaceable``     a text cannot go where it was meant to stand
 ├── ``NotRevertable``    what was done to an entry cannot be undone
+├── ``EndpointFailed``   the configured language model did not answer
 └── ``Contended``        the session kept being closed or appended to by others meanwhile
 """
 
@@ -16,6 +17,7 @@ __all__ = [
     "Contended",
     "DistillError",
     "EmptySession",
+    "EndpointFailed",
     "NoSuchProposal",
     "NoSuchSession",
     "NotAllowed",
@@ -80,6 +82,16 @@ class NotRevertable(DistillError):
     def __init__(self, entry_id: str, problem: str) -> None:
         super().__init__(f"{entry_id} cannot be reverted: {problem}; `memory history {entry_id}` tells its commits")
         self.entry_id = entry_id
+
+
+class EndpointFailed(DistillError):
+    """The language model at the configured address gave no answer that can be used. A closing goes on without it."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        super().__init__(
+            f"{url} gave {problem}; the summary stays in the conversation's own words, see [distill.endpoint]"
+        )
+        self.url, self.problem = url, problem
 
 
 class Contended(DistillError):

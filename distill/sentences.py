@@ -8,6 +8,7 @@ amount of money or a name in it is spelled as it was written. What a sentence me
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,6 +19,10 @@ _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x
 
 #: Where a text can be cut in two such that ``Entry.text`` joins it again.
 _JOINT = re.compile(r"(?<=\S) (?=\S)|(?<=[\uff0c\uff1b\uff1a\u3002\u3001])(?=\S)")
+#: Where a text may be shortened: not inside an amount.
+_BREAK = re.compile(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
+#: What words, numbers and paths consist of.
+_RUN = f"{string.ascii_letters}{string.digits}_.,:/-"
 _CLAUSE_ENDS = (",", ";", ":", ".", "\uff0c", "\uff1b", "\uff1a", "\u3002")
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
 _QUOTED = re.compile(r"^\s*>")
@@ -99,9 +104,10 @@ def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]  # a boundary right behind the last character that fits counts
-    cut = max(head.rfind(mark) for mark in " ,;。、\uff0c\uff1b")
+    cut = max((at for match in _BREAK.finditer(text, 0, limit + 1) if (at := match.start()) < limit), default=0)
     if cut < limit // 2:
-        cut = limit - 1
+        cut = len(text[: limit - 1].rstrip(_RUN))
+        cut = cut if cut >= limit // 2 else limit - 1
     return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
 
 

@@ -8,6 +8,8 @@ from typing import Literal
 
 from agent_home.entry import SECTIONS
 
+from .endpoint import EndpointSettings
+
 __all__ = ["DistillSettings"]
 
 
@@ -20,7 +22,9 @@ class DistillSettings:
         session_timeout_s: the same for all claims of one closing together.
         window_slack_s: how much before its first and after its last message a session's commits may lie.
         max_topics: topics named in the daily log.
-        max_items: items of one kind in one section of the daily log; facts get a third of it.
+        max_items: items of one kind in one section of the daily log; facts that only a figure marks get a third of it.
+        log_share: how much of the tokens of what was said the daily log may hold; what a cue marks stands there anyway,
+            and sentences without one fill what is left. 0 selects none.
         max_entries_per_section: entries that one closing may add to one section of ``MEMORY.md``; what is over stays in
             the daily log.
         max_title_chars: length of an entry's title; longer text goes on in its body.
@@ -28,6 +32,7 @@ class DistillSettings:
             log is when it does.
         review: by section of ``MEMORY.md``, whether a closing commits its new entries (``commit``, where nothing is
             said) or proposes them to a person (``propose``).
+        endpoint: a language model that rewords summaries; without the table ``[distill.endpoint]`` none is asked.
     """
 
     claim_timeout_s: float = 5.0
@@ -35,15 +40,19 @@ class DistillSettings:
     window_slack_s: float = 3600.0
     max_topics: int = 6
     max_items: int = 36
+    log_share: float = 0.25
     max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
     review: Mapping[str, Literal["commit", "propose"]] = field(default_factory=dict)
+    endpoint: EndpointSettings | None = None
 
     def __post_init__(self) -> None:
         for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
+        if not 0 <= self.log_share <= 1:
+            raise ValueError(f"log-share is {self.log_share}, wanted 0 to 1")
         if self.archive_after_days < 1:
             raise ValueError(f"archive-after-days is {self.archive_after_days}, wanted 1 or more")
         titles = [rule.title for rule in SECTIONS]

@@ -20,7 +20,7 @@ from .names import named_paths
 from .sentences import Line, folded, is_question, lines, pieces, shortened, split
 from .topics import terms, topics
 
-__all__ = ["Item", "Summary", "normalised", "summarise"]
+__all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken", "summarise"]
 
 #: An item longer than this is cut at a sentence border.
 MAX_ITEM_CHARS = 300
@@ -75,18 +75,23 @@ def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, ma
 
     Tool and system messages give commits only: nobody said them. What the guard held back says nothing.
     """
-    spoken = [message for message in messages if message.role in _SPOKEN and not _HELD_BACK.match(message.content)]
-    found = [item for message in spoken for item in _items_of(message)]
+    said = spoken(messages)
+    found = [item for message in said for item in _items_of(message)]
     items = _with_corrections(_united(found), [*before, *messages])
-    speakers = {word for message in spoken for word in message.name.casefold().split()}
-    found_topics = topics([message.content for message in spoken], max_topics, without=speakers)
+    speakers = {word for message in said for word in message.name.casefold().split()}
+    found_topics = topics([message.content for message in said], max_topics, without=speakers)
     return Summary(
-        title=_title(spoken, found_topics),
+        title=_title(said, found_topics),
         topics=found_topics,
         items=tuple(items),
-        files=_files(spoken),
+        files=_files(said),
         commits=_commits(messages),
     )
+
+
+def spoken(messages: Sequence[Message]) -> list[Message]:
+    """Those of *messages* that somebody said: no tools, and nothing that the guard held back."""
+    return [message for message in messages if message.role in _SPOKEN and not _HELD_BACK.match(message.content)]
 
 
 def normalised(text: str) -> str:
@@ -255,9 +260,9 @@ def _numbers(text: str) -> set[str]:
     return {re.sub(r"\s", "", match.group()).replace("−", "-") for match in _NUMBER.finditer(text)}
 
 
-def _title(spoken: Sequence[Message], found: Sequence[str]) -> str:
+def _title(said: Sequence[Message], found: Sequence[str]) -> str:
     """The first user sentence that says something, else the topics."""
-    for message in (message for message in spoken if message.role == "user"):
+    for message in (message for message in said if message.role == "user"):
         for sentence in (part for line in lines(message.content) for part in split(line.text)):
             plain = sentence[_leading(_GREETING, sentence) :].strip(_TITLE_EDGES)
             if len(plain) >= 8 and len({term.casefold() for term in terms(plain)}) >= 2:
@@ -270,9 +275,9 @@ def _leading(pattern: re.Pattern[str], text: str) -> int:
     return match.end() if match else 0
 
 
-def _files(spoken: Sequence[Message]) -> tuple[str, ...]:
+def _files(said: Sequence[Message]) -> tuple[str, ...]:
     """The files named, in the order of their first mention."""
-    found = (path for message in spoken for line in lines(message.content) for path in named_paths(line.text))
+    found = (path for message in said for line in lines(message.content) for path in named_paths(line.text))
     return tuple(dict.fromkeys(found))[:_MAX_LISTED]
 
 

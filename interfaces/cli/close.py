@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .frame import FINDINGS, Frame, home_command
+from .models import opened_models
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -42,11 +43,12 @@ def close(context: click.Context, frame: Frame, session: str | None, every: bool
     home = frame.home
     failed: Sequence[Failure] = ()
     if every:
-        done = close_all(home, now=frame.moment, progress=_progress(frame))
+        done = close_all(home, now=frame.moment, models=opened_models(home, frame), progress=_progress(frame))
         closed, failed = done.closed, done.failed
     else:
-        closed = (close_one(home, session or "", now=frame.moment, again=again),)
+        closed = (close_one(home, session or "", now=frame.moment, models=opened_models(home, frame), again=again),)
     problems: Sequence[str] = follow(home, frame) if any(one.commit for one in closed) else ()
+    problems = [*problems, *dict.fromkeys(problem for one in closed for problem in one.degraded)]
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         frame.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
@@ -89,6 +91,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "left_in_log": closed.left_in_log,
         "taken_back": closed.taken_back,
         "restored": list(closed.restored),
+        "reworded": closed.reworded,
         "commit": closed.commit,
     }
 
@@ -121,6 +124,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
         "quarantined": sum(row["quarantined"] for row in rows),
         "dropped": sum(row["dropped"] for row in rows),
         "left_in_log": sum(row["left_in_log"] for row in rows),
+        "reworded": sum(row["reworded"] for row in rows),
         "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
         "sessions": rows,
         "failed": [{"session": failure.session, "error": failure.error} for failure in failed],

@@ -20,7 +20,8 @@ from agent_home.document import parse
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
 from agent_home.transcript import Message
-from distill import Closed, EmptySession, NoSuchSession, close, close_all, summary, unclosed
+from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
+from distill.composition import Composed
 from distill.promotion import statement
 
 if TYPE_CHECKING:
@@ -283,12 +284,12 @@ def test_all_goes_by_time_and_past_a_session_that_fails(
     for name, day in (("late", "2026-11-20"), ("broken", "2026-11-19"), ("early", "2026-11-18")):
         keep(home, talk(("user", f"Decision: {name}."), session=name, day=day), now)
 
-    def refuse(messages: Sequence[Message], *rest: object, **options: object) -> summary.Summary:
+    def refuse(home: Home, messages: Sequence[Message], *rest: object, **options: object) -> Composed:
         if messages[0].session == "broken":
             raise GuardRefused("MEMORY.md", "for this test")
-        return summary.summarise(messages)
+        return Composed(summary=summarise(messages))
 
-    monkeypatch.setattr(MODULE, "summarise", refuse)
+    monkeypatch.setattr(MODULE, "compose", refuse)
     seen: list[tuple[str, int, int]] = []
     done = close_all(home, now=now, progress=lambda *args: seen.append(args))
     assert [closed.session for closed in done.closed] == ["early", "late"]

@@ -1,0 +1,286 @@
+"""How much of what mattered in a conversation stands in the daily log, when the log may hold a quarter of its tokens.
+
+    python -m bench.summary --data FOLDER [--write-docs]
+
+People wrote down what is worth knowing of each LoCoMo conversation, with the turns that say it. Measured is the share
+of those turns that a log cites. Each line pays for its text and its citation, and this system also for topics and
+headings; beside it, with the same room: random choice (mean of 20 seeds), the first lines, the first sentence of every
+turn in order, and TextRank (sentences as nodes, shared words over the logarithms of their lengths as edges, PageRank).
+Turns that carry no citation are the first two again with whole turns that pay for their text alone.
+
+Then every line of every log of all development conversations is checked: its turns exist, and they have all its
+numbers, dates, names, paths and quotations. Conversations 26, 30 and 41 were there for choosing weights.
+"""
+
+import argparse
+import json
+import math
+import random
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from agent_home.tokens import count_tokens
+from agent_home.transcript import Message
+from bench.page import DOCS, markdown, put, stamp
+from distill.daily import line_tokens, render_body
+from distill.grounding import ungrounded
+from distill.selection import with_facts
+from distill.sentences import lines, split
+from distill.settings import DistillSettings
+from distill.summary import Item, Summary, summarise
+from recall.embedding import Embedder, NoEmbedder, open_embedder
+from recall.model import EmbeddingSettings
+
+__all__ = ["FLOOR", "SHARE", "Line", "main", "text_rank"]
+
+SHARE = 0.25
+#: Times random choice.
+FLOOR = 1.3
+SEEDS = 20
+_DAMPING, _ROUNDS = 0.85, 50
+_CHOSEN_ON = ("conv-26", "conv-30", "conv-41")
+_OURS, _WORDS = "daily log", "daily log, words alone"
+_RANDOM = ("random lines", "random turns, no citation")
+_OTHERS = ("first lines", "first turns, no citation", "first sentence of every turn", "TextRank")
+_SETS = ("locomo", "realtalk", "beam100k")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line that a method may choose: its turn's address and what it costs."""
+
+    source: str
+    text: str
+    tokens: int
+
+
+#: A conversation: its sessions' messages by name.
+Sessions = Mapping[str, Sequence[Message]]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables; 1 when a floor is not held or a line says what its turns do not."""
+    parser = argparse.ArgumentParser(prog="python -m bench.summary", description="Measure what the daily log holds.")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
+    parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/summaries.md")
+    options = parser.parse_args(arguments)
+    folder = options.data / "locomo"
+    if not folder.is_dir():
+        print(f"no conversations in {folder}; name the folder of evaluation data with --data", file=sys.stderr)
+        return 2
+    opened = open_embedder(EmbeddingSettings(), build_missing=True)
+    embedder = None if isinstance(opened, NoEmbedder) else opened
+    if isinstance(opened, NoEmbedder):
+        print(f"no model, words alone: {opened.reason}", file=sys.stderr)
+    rows = {
+        path.name.partition(".")[0]: shares(read(path), gold_of(path), embedder)
+        for path in sorted(folder.glob("*.transcript.jsonl"))
+    }
+    coverage = _coverage_table(rows)
+    print(coverage, flush=True)
+    checks, wrong = _checks(options.data, embedder)
+    print(f"\n{checks}")
+    for problem in wrong[:20]:
+        print(problem, file=sys.stderr)
+    if options.write_docs:
+        command = stamp("python -m bench.summary --write-docs")
+        put(DOCS / "summaries.md", {"coverage": f"{command}\n\n{coverage}", "checks": checks})
+    return 0 if not wrong and all(map(holds, _groups(rows).values())) else 1
+
+
+def read(path: Path) -> dict[str, list[Message]]:
+    """The conversation's sessions, in order."""
+    found: dict[str, list[Message]] = {}
+    for text in path.read_text("utf-8").splitlines():
+        row = json.loads(text)
+        known = {key: row.get(key, "") for key in ("session", "id", "ts", "role", "name", "content")}
+        found.setdefault(row["session"], []).append(Message(**known))
+    return found
+
+
+def gold_of(path: Path) -> set[str]:
+    """The addresses of the turns that people's observations point at."""
+    observations = path.with_name(path.name.replace(".transcript.", ".observations."))
+    return {json.loads(line)["source"] for line in observations.read_text("utf-8").splitlines()}
+
+
+def shares(sessions: Sequence[Sequence[Message]] | Sessions, gold: set[str], embedder: Embedder | None) -> "Counts":
+    """How many of the *gold* turns each method's lines cite, and what this system's logs take."""
+    counts = Counts(gold=len(gold), cited={}, tokens=0, said=0)
+    for messages in sessions.values() if isinstance(sessions, Mapping) else sessions:
+        said = sum(count_tokens(message.content) for message in messages)
+        room = int(SHARE * said)
+        mine = gold & {message.source for message in messages}
+        log = _log(messages, embedder)
+        counts.tokens += count_tokens(render_body(log, {}, DistillSettings().max_items))
+        counts.said += said
+        counts.add(_OURS, len(mine & _cited(log)))
+        counts.add(_WORDS, len(mine & _cited(_log(messages, None))))
+        for name, found in _baselines(messages, room):
+            counts.add(name, sum(len(mine & chosen) for chosen in found) / len(found))
+    return counts
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Gold turns, how many of them each method cites, and tokens of this system's logs and of what was said."""
+
+    gold: int
+    cited: dict[str, float]
+    tokens: int
+    said: int
+
+    def add(self, name: str, number: float) -> None:
+        self.cited[name] = self.cited.get(name, 0.0) + number
+
+    def share(self, name: str) -> float:
+        return self.cited[name] / self.gold
+
+
+def holds(counts: Counts) -> bool:
+    """Whether the log cites 1.3 times what the better random choice does, more than the others, in a quarter."""
+    ours = counts.share(_OURS)
+    return (
+        ours >= FLOOR * max(counts.share(name) for name in _RANDOM)
+        and ours > max(counts.share(name) for name in _OTHERS)
+        and counts.tokens <= SHARE * counts.said
+    )
+
+
+def text_rank(sentences: Sequence[str]) -> list[float]:
+    """The score of each sentence; all the same where none shares a word with another."""
+    words = [set(re.findall(r"\w+", sentence.casefold())) for sentence in sentences]
+    near = np.zeros((len(words), len(words)))
+    for one, mine in enumerate(words):
+        for other in range(one):
+            lengths = math.log(max(len(mine), 1)) + math.log(max(len(words[other]), 1))
+            if lengths > 0:
+                near[one, other] = near[other, one] = len(mine & words[other]) / lengths
+    total = near.sum(axis=0)
+    steps = near / np.where(total > 0, total, 1.0)
+    scores = np.ones(len(words))
+    for _ in range(_ROUNDS):
+        scores = 1 - _DAMPING + _DAMPING * steps @ scores
+    return [float(score) for score in scores]
+
+
+def _log(messages: Sequence[Message], embedder: Embedder | None) -> Summary:
+    settings = DistillSettings(log_share=SHARE)
+    found = summarise(messages, max_topics=settings.max_topics)
+    return with_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
+
+
+def _cited(summary: Summary) -> set[str]:
+    return {source for item in summary.items for source in item.sources}
+
+
+def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[set[str]]]]:
+    """What each other method cites, once for each seed."""
+    sentences = [_line(message, text) for message in messages for text in _sentences(message)]
+    turns = [Line(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
+    firsts = list({line.source: line for line in reversed(sentences)}.values())[::-1]
+    ranks = text_rank([line.text for line in sentences])
+    ranked = [line for _, _, line in sorted((-rank, n, sentences[n]) for n, rank in enumerate(ranks))]
+    for name, units in zip(_RANDOM, (sentences, turns), strict=True):
+        yield name, [_fitting(_shuffled(units, seed), room) for seed in range(SEEDS)]
+    for name, units in zip(_OTHERS, (sentences, turns, firsts, ranked), strict=True):
+        yield name, [_fitting(units, room)]
+
+
+def _line(message: Message, text: str) -> Line:
+    item = Item(kind="fact", text=text, sources=(message.source,), role=message.role)
+    return Line(source=message.source, text=text, tokens=line_tokens(item))
+
+
+def _sentences(message: Message) -> list[str]:
+    return [sentence for line in lines(message.content) for sentence in split(line.text)]
+
+
+def _shuffled(units: Sequence[Line], seed: int) -> list[Line]:
+    return random.Random(seed).sample(units, len(units))  # noqa: S311 - a baseline, not a secret
+
+
+def _fitting(units: Iterable[Line], room: int) -> set[str]:
+    """The turns of those *units*, in their order, that still fit."""
+    cited = set()
+    for unit in units:
+        if unit.tokens <= room:
+            room -= unit.tokens
+            cited.add(unit.source)
+    return cited
+
+
+def _groups(rows: Mapping[str, Counts]) -> dict[str, Counts]:
+    """The conversations together: those that weights were chosen on, the others, and all."""
+    chosen = [counts for name, counts in rows.items() if name in _CHOSEN_ON]
+    others = [counts for name, counts in rows.items() if name not in _CHOSEN_ON]
+    groups = {"chosen on": chosen, "confirmed on": others, "all": [*chosen, *others]}
+    return {name: _sum(group) for name, group in groups.items() if group}
+
+
+def _sum(group: Sequence[Counts]) -> Counts:
+    total = Counts(gold=0, cited={}, tokens=0, said=0)
+    for counts in group:
+        total.gold, total.tokens, total.said = (
+            total.gold + counts.gold, total.tokens + counts.tokens, total.said + counts.said,
+        )  # fmt: skip
+        for name, number in counts.cited.items():
+            total.add(name, number)
+    return total
+
+
+def _coverage_table(rows: Mapping[str, Counts]) -> str:
+    """One row a conversation and group, one column a method."""
+    names = (_OURS, _WORDS, *_RANDOM, *_OTHERS)
+    head = ("conversation", "gold turns", "log / said", *names, "times random")
+    body = []
+    for title, counts in {**rows, **_groups(rows)}.items():
+        times = counts.share(_OURS) / max(counts.share(name) for name in _RANDOM)
+        cells = [f"{counts.share(name):.3f}" for name in names]
+        body.append([title, str(counts.gold), f"{counts.tokens / counts.said:.3f}", *cells, f"{times:.2f}"])
+    return markdown(head, body, align="l" + "r" * (len(head) - 1))
+
+
+def _checks(data: Path, embedder: Embedder | None) -> tuple[str, list[str]]:
+    """The table of what was checked over all sets, and a line for each line of a log that is not right."""
+    body, wrong = [], list[str]()
+    for name in _SETS:
+        paths = sorted((data / name).glob("*.transcript.jsonl"))
+        number, faults, start, sessions = 0, 0, time.perf_counter(), 0
+        for path in paths:
+            for messages in read(path).values():
+                found = list(_faults(messages, _log(messages, embedder)))
+                number += len(found)
+                faults += sum(bool(fault) for fault in found)
+                wrong += [fault for fault in found if fault]
+                sessions += 1
+        each = (time.perf_counter() - start) / max(sessions, 1)
+        body.append([name, str(len(paths)), str(sessions), str(number), str(faults), f"{each:.2f}"])
+    head = ("set", "conversations", "sessions", "lines", "lines with something that their turns lack", "s a session")
+    return markdown(head, body, align="lrrrrr"), wrong
+
+
+def _faults(messages: Sequence[Message], summary: Summary) -> Iterable[str]:
+    """For each line what is wrong with it, empty when nothing is."""
+    turns = {message.source: message for message in messages}
+    judge: Callable[[Item], str] = lambda item: _fault(item, turns)  # noqa: E731
+    return map(judge, summary.items)
+
+
+def _fault(item: Item, turns: Mapping[str, Message]) -> str:
+    absent = [source for source in item.sources if source not in turns]
+    if absent or not item.sources:
+        return f"cites {', '.join(absent) or 'nothing'}, which does not exist: {item.text}"
+    said = [turns[source] for source in item.sources]
+    lacking = ungrounded(f"{item.text} {item.replaces}", [message.content for message in said])
+    return f"{', '.join(lacking)} not in {', '.join(item.sources)}: {item.text}" if lacking else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
