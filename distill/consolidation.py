@@ -33,6 +33,8 @@ _MAY_REPLACE: Mapping[str, frozenset[str]] = {
     "LL": frozenset({"LL"}),
     "RC": frozenset({"RC"}),
 }
+#: A word that more entries hold leads to none of them: looking stays linear in what is there.
+_COMMON = 40
 #: The only reason that counts across sections: what is no correction stands among corrections too (root causes).
 _ACROSS = "names what it replaces"
 _INSTEAD = "Instead of: "
@@ -172,18 +174,25 @@ class _Shelf:
         self._keys = {one: frozenset(statement(_said(entry)).keys) for one, entry in self.live.items()}
         self._holding: dict[str, list[str]] = {}
         for one, keys in self._keys.items():
-            for key in keys:
+            for key in (*keys, self._whole(one)):
                 self._holding.setdefault(key, []).append(one)
 
     def before(self, newer: str) -> Iterator[str]:
-        """The older entries that share a word or a direction with *newer*, newest first."""
+        """The older entries that share a word that is not common, or a direction, with *newer*; newest first."""
         place = self.order[newer]
-        shared = {one for key in self._keys[newer] for one in self._holding[key] if self.order[one] < place}
+        rare = [found for key in self._keys[newer] if len(found := self._holding[key]) <= _COMMON]
+        shared = {
+            one for found in (*rare, self._holding[self._whole(newer)]) for one in found if self.order[one] < place
+        }
         if newer in self._vectors:
             shared |= {
                 one for one, at in self.order.items() if at < place and (self.cosine(one, newer) or 0) >= SAME_COSINE
             }
         yield from sorted(shared, key=lambda one: self.order[one], reverse=True)
+
+    def _whole(self, one: str) -> str:
+        """A key for all words of an entry together; no single word is spelled like it."""
+        return " ".join(sorted(self._keys[one])) + "\n"
 
     def cosine(self, one: str, other: str) -> float | None:
         if one not in self._vectors or other not in self._vectors:

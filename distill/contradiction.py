@@ -27,6 +27,8 @@ SAME_COSINE = 0.80
 _FRAME = 0.75
 #: The same where the newer one names what it replaces.
 _NAMED_FRAME = 0.5
+#: Fewer words in another order may be another statement.
+_LEAST_BAG = 4
 
 _LEAD = re.compile(
     r"^(?:(?:no|nope|wrong|sorry|wait|actually|correction|in fact)\b[,.:;—–-]*\s*|"
@@ -153,7 +155,8 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
         return Relation(kind="same", reason="the same words")
     mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
     if not mine and not other:
-        return None if a.directed or b.directed or _han(a) else Relation(kind="same", reason="the same words")
+        ordered = a.directed or b.directed or _han(a) or len(a.tokens) < _LEAST_BAG
+        return None if ordered else Relation(kind="same", reason="the same words")
     if cosine is None or cosine < SAME_COSINE or _opposed(mine, other) or a.opener != b.opener != "" != a.opener:
         return None
     shared = a.weight - _weight(mine)

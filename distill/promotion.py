@@ -1,8 +1,9 @@
 """From a session's items to entries of ``MEMORY.md``.
 
-Says which items earn an entry, in which section, with which fields; and unites what says exactly the same, in the
-section or in the archive. Nothing here writes: the caller passes documents in and writes the ones it gets back. Two
-items are the same only when their own words are: provenance never counts, so unrelated items stay apart.
+Says which items earn an entry, in which section, with which fields; unites what says exactly the same, in the section
+or in the archive, and lets ``distill.consolidation`` look at the new entries beside the live ones. Nothing here writes:
+the caller passes documents in and writes the ones it gets back. Two items are the same only when their own words are:
+provenance never counts, so unrelated items stay apart.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from agent_home.entry import Entry, SectionRule, section_of
 from agent_home.home import MEMORY
 from agent_home.provenance import least_trusted
 
+from .consolidation import Link, consolidate, united
 from .cues import ItemKind
 from .evidence import UNCHECKED, Evidence
 from .sentences import headed
@@ -54,14 +56,15 @@ class Candidate:
 @dataclass(slots=True)
 class Placed:
     """What :func:`place` made: the documents by path, the new entries in the order of the conversation, the older
-    entries that gained a source, the new entries that a person is to see first, how many more there was no room for,
-    and how many are not wanted.
+    entries that gained a source, the new entries that a person is to see first, the older entries that a new one
+    superseded, how many more there was no room for, and how many are not wanted.
     """
 
     documents: dict[str, Document]
     added: list[tuple[Candidate, Entry]] = field(default_factory=list)
     merged: list[tuple[Candidate, Entry]] = field(default_factory=list)
     proposed: list[tuple[Candidate, Entry]] = field(default_factory=list)
+    superseded: tuple[Link, ...] = ()
     left_in_log: int = 0
     refused: int = 0
 
@@ -130,17 +133,17 @@ def place(
     index = _index(documents)
     rooms = dict.fromkeys((candidate.section.title for candidate in found), max_per_section)
     made: dict[str, tuple[Candidate, Entry]] = {}
-    united: dict[str, tuple[str, Candidate, Entry]] = {}
+    gained: dict[str, tuple[str, Candidate, Entry]] = {}
     for candidate in found:
         key = (candidate.section.prefix, normalised(candidate.item.text))
         known = index.get(key)
         if known is not None:
             path, older = known
-            entry = _united(older, candidate, address)
+            entry = united(older, _entry(candidate, older.id, address, title_chars))
             if entry.id in made:
                 made[entry.id] = (made[entry.id][0], entry)
             else:
-                united[entry.id] = (path, united[entry.id][1] if entry.id in united else candidate, entry)
+                gained[entry.id] = (path, gained[entry.id][1] if entry.id in gained else candidate, entry)
             index[key] = (path, entry)
             continue
         if rooms[candidate.section.title] == 0:
@@ -157,12 +160,29 @@ def place(
         index[key] = (MEMORY, entry)
     placed.added = [pair for pair in made.values() if pair[0].section.title not in proposed_sections]
     placed.proposed = [pair for pair in made.values() if pair[0].section.title in proposed_sections]
-    placed.merged = [(candidate, entry) for _, candidate, entry in united.values()]
+    placed.merged = [(candidate, entry) for _, candidate, entry in gained.values()]
     for path, document in documents.items():
         added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
-        changed = [entry for where, _, entry in united.values() if where == path]
+        changed = [entry for where, _, entry in gained.values() if where == path]
         placed.documents[path] = document.with_entries(added, changed)
+    _consolidate(placed)
     return placed
+
+
+def _consolidate(placed: Placed) -> None:
+    """Look at the added entries beside the live ones: they may say in other order what is there, or contradict it."""
+    if not placed.added:
+        return
+    fresh = {entry.id: candidate for candidate, entry in placed.added}
+    done = consolidate({MEMORY: placed.documents[MEMORY]}, archive="", fresh=fresh)
+    placed.documents[MEMORY] = done.documents[MEMORY]
+    placed.superseded = done.superseded
+    now = {entry.id: entry for entry in placed.documents[MEMORY].entries()}
+    taken_in = [link for link in done.merged if link.newer not in fresh]
+    known = {entry.id for _, entry in placed.merged}
+    placed.merged += [(fresh[link.older], now[link.newer]) for link in taken_in if link.newer not in known]
+    placed.merged = [(candidate, now.get(entry.id, entry)) for candidate, entry in placed.merged]
+    placed.added = [(candidate, now[entry.id]) for candidate, entry in placed.added if entry.id in now]
 
 
 def statement(entry: Entry) -> str:
@@ -199,19 +219,3 @@ def _entry(candidate: Candidate, entry_id: str, address: str, title_chars: int) 
         detail=f"{_INSTEAD}{candidate.item.replaces}" if candidate.item.replaces else "",
         fields={name: value for name, value in fields.items() if value},
     )
-
-
-def _united(older: Entry, candidate: Candidate, address: str) -> Entry:
-    """*older* with the new sources, the less trusted origin, and the new evidence where git now confirms it."""
-    fields = dict(older.fields)
-    sources = [source.strip() for source in fields.get("Sources", "").split(",") if source.strip()]
-    fields["Sources"] = ", ".join(dict.fromkeys([*sources, *candidate.item.sources]))
-    if candidate.evidence.state == "verified" and not fields.get("Evidence", "").startswith("verified"):
-        fields["Evidence"] = candidate.evidence.render(address)
-    # A person's own entry names no origin; it is the user's until somebody less trusted says the same.
-    origin = least_trusted([fields.get("Origin") or "user", candidate.origin])
-    if origin != "user" or "Origin" in fields:
-        fields["Origin"] = origin
-    if fields == dict(older.fields):
-        return older
-    return older.changed(fields=fields)

@@ -136,7 +136,7 @@ def test_vectors_unite_other_words_but_never_another_number() -> None:
         "LL-0001": np.array([1, 0], np.float32), "LL-0002": np.array([0.9, 0.4359], np.float32),
         "LL-0003": np.array([0.9, 0.4359], np.float32),
     }  # fmt: skip
-    first = entry("LL-0001", "Stock builds cannot load extensions, so bring a build of SQLite")
+    first = entry("LL-0001", "Stock builds cannot load extensions, so ship a build of SQLite")
     same = entry(
         "LL-0002", "Bring an SQLite build, because extension loading is not possible in stock builds", "2026-11-02"
     )
