@@ -30,6 +30,9 @@ class DistillSettings:
         max_title_chars: length of an entry's title; longer text goes on in its body.
         archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
             log is when it does.
+        rule_after_sessions: in how many sessions a correction is made before it is proposed as a rule.
+        retire_rules_after_days: how long nobody names or breaks a rule before its retirement is proposed.
+        resume_tokens: how much `memory resume` says of a session.
         review: by section of ``MEMORY.md``, whether a closing commits its new entries (``commit``, where nothing is
             said) or proposes them to a person (``propose``).
         endpoint: a language model that rewords summaries; without the table ``[distill.endpoint]`` none is asked.
@@ -44,6 +47,9 @@ class DistillSettings:
     max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
+    rule_after_sessions: int = 2
+    retire_rules_after_days: int = 90
+    resume_tokens: int = 600
     review: Mapping[str, Literal["commit", "propose"]] = field(default_factory=dict)
     endpoint: EndpointSettings | None = None
 
@@ -55,6 +61,10 @@ class DistillSettings:
             raise ValueError(f"log-share is {self.log_share}, wanted 0 to 1")
         if self.archive_after_days < 1:
             raise ValueError(f"archive-after-days is {self.archive_after_days}, wanted 1 or more")
+        if self.rule_after_sessions < 2 or self.retire_rules_after_days < 1:
+            raise ValueError("rule-after-sessions must be at least 2 and retire-rules-after-days at least 1")
+        if self.resume_tokens < 100:
+            raise ValueError(f"resume-tokens is {self.resume_tokens}, wanted 100 or more")
         titles = [rule.title for rule in SECTIONS]
         unknown = next((title for title in self.review if title not in titles), None)
         if unknown is not None:
