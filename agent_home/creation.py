@@ -17,6 +17,7 @@ from .entry import Entry, new_id, section_of
 from .gateway import Transaction, transaction
 from .home import ALIASES, MEMORY, Home
 from .hook import HookState, install_hook
+from .merge_driver import ATTRIBUTES, install_driver, with_driver
 from .quarantine import Quarantined
 from .settings import MANIFEST, load_manifest
 
@@ -64,11 +65,13 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
         for path, text in template_files():
             if not _is_there(root, path):
                 edits.write(path, text.replace("{{name}}", _quoted(called) if path == MANIFEST else called))
+        edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
         for seed in seeds:
             _plant(edits, seed, now)
     for folder in _FOLDERS:
         (root / folder).mkdir(exist_ok=True)
     hook = install_hook(home)
+    install_driver(home)
     outcome = edits.outcome
     return Created(
         home=Home(root), commit=outcome.commit, files=outcome.paths, redacted=outcome.redacted,

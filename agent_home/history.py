@@ -30,6 +30,8 @@ __all__ = [
     "ask",
     "commit_apart",
     "commit_files",
+    "configure",
+    "configured",
     "configured_name",
     "dirty",
     "drop_branch",
@@ -241,6 +243,20 @@ def ask(root: Path, *arguments: str) -> str:
         HistoryError: git refused.
     """
     return _run(_git(root), "--no-optional-locks", *arguments)
+
+
+def configured(root: Path, key: str) -> str:
+    """What git's configuration says for *key* in *root*; empty when it says nothing."""
+    return str(_git(root).config("--get", key, with_exceptions=False))
+
+
+def configure(root: Path, key: str, value: str) -> None:
+    """Write *key* into the configuration of this one repository.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    _run(_git(root), "config", "--local", "--replace-all", key, value)
 
 
 def configured_name(root: Path) -> str:

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agent_home import history
+from agent_home import history, storage
 from agent_home.check import markdown_files, problems
+from agent_home.document import parse
 from agent_home.errors import HomeError
 from agent_home.handmade import failing_edits
-from agent_home.home import Home
+from agent_home.home import MEMORY, Home
 from agent_home.hook import hook_state
+from agent_home.merge_driver import driver_state
 from agent_home.proposals import pending_ids
 from agent_home.quarantine import waiting
+from agent_home.variants import conflict_of
 
 __all__ = ["Check", "examine"]
 
@@ -40,6 +43,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("git", lambda: _git(home)),
         ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
+        ("merge", lambda: _merge(home)),
         ("files", lambda: _files(home)),
         ("quarantine", lambda: _quarantine(home)),
         ("proposals", lambda: _proposals(home)),
@@ -99,6 +103,20 @@ def _hook(home: Home) -> Iterator[Check]:
     else:
         what = "another installation's" if state.works else "commits by hand are not screened"
         yield Check(name="hook", status="warning", detail=f"{what} ({state.state}, {state.path}): {state.advice}")
+
+
+def _merge(home: Home) -> Iterator[Check]:
+    """Whether clones are merged by entries, and what was flagged when they were."""
+    driver = driver_state(home)
+    if driver.advice:
+        yield Check(name="merge", status="warning", detail=driver.advice)
+    memory = parse(storage.read_text(home.root / MEMORY))
+    flagged = [f"{entry.id} and {other}" for entry in memory.entries() if (other := conflict_of(entry))]
+    if flagged:
+        detail = f"changed on two machines, both versions stand: {', '.join(flagged[:5])}; join each pair by hand"
+        yield Check(name="merge", status="warning", detail=detail)
+    elif not driver.advice:
+        yield Check(name="merge", status="ok", detail="clones are merged by entries, nothing is in conflict")
 
 
 def _files(home: Home) -> Iterator[Check]:

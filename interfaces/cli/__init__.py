@@ -31,6 +31,7 @@ COMMANDS = {
     "diff": "interfaces.cli.diff:diff",
     "revert": "interfaces.cli.revert:revert",
     "bisect": "interfaces.cli.bisect:bisect",
+    "merge-driver": "interfaces.cli.merge_driver:merge_driver",
     "guard": "interfaces.cli.guard:guard",
     "check": "interfaces.cli.check:check",
     "doctor": "interfaces.cli.doctor:doctor",
