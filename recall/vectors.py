@@ -43,6 +43,8 @@ _CENTRED_AT = (4_096, 65_536)
 #: Vectors that the middle is the mean of: more would hardly move it.
 _SAMPLE = 4_096
 _LARGEST = 127
+#: Of a cosine.
+_DECIMALS = 9
 
 
 def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
@@ -122,8 +124,10 @@ def _compared(conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tup
         return {}
     select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
     rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
-    scores = dequantised([blob for _, blob in rows], len(vector)) @ vector
-    found = zip((ident for ident, _ in rows), scores.tolist(), strict=True)
+    stored = np.frombuffer(b"".join(blob for _, blob in rows), np.int8).reshape(len(rows), -1).astype(np.float64)
+    scores = (stored @ vector.astype(np.float64)) / np.maximum(np.linalg.norm(stored, axis=1), 1.0)
+    # Sums in another order differ in the last digits: an index built anew must give the same order.
+    found = zip((ident for ident, _ in rows), np.round(scores, _DECIMALS).tolist(), strict=True)
     return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
 
