@@ -1,7 +1,8 @@
 """Passing what an edit adds through the guard, and acting on what the guard says.
 
 Redacted text is written as redacted. Text that the guard holds back is left out and waits in quarantine; a mark stands
-in its place, except for an entry, which is simply not there. A guard that cannot run stops the write.
+in its place, except for an entry: a new one is simply not there, a changed one stays as it was. A guard that cannot run
+stops the write.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ class Screening:
         self.findings: list[dict[str, Any]] = []
         self._home, self._source, self._session, self._ts = home, source, session, ts
         self._actor, self._decided, self._section = actor, decided, ""
+        self._earlier: dict[str, str] = {}
 
     def document(self, path: str, before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})) -> str:
         """*after* with what it adds to *before* screened; blocks that *before* has as well are left alone.
@@ -88,6 +90,7 @@ class Screening:
             return self._whole(path, after)
         pieces = []
         self._section = ""
+        self._earlier = {entry.id: entry.raw for entry in parse(before).entries()}
         for added, run in runs(before, after, moved):
             if run[0].kind == "heading" and run[0].level <= 2:
                 self._section = run[0].title if run[0].level == 2 else ""
@@ -178,9 +181,11 @@ class Screening:
         )
 
     def _in_place_of(self, path: str, block: Block, verdict: Verdict, source: str = "") -> str:
-        """What stands where a block was held back: nothing for an entry, a mark for anything else."""
+        """What stands where a block was held back: an entry as it was before, if it was; a mark for anything else."""
         mark = self._hold(path, verdict, source)
-        return "" if block.kind == "entry" else f"{'-' if block.kind == 'item' else '>'} {mark}\n"
+        if block.entry is not None:
+            return self._earlier.get(block.entry.id, "")
+        return f"{'-' if block.kind == 'item' else '>'} {mark}\n"
 
     def _approved(self, path: str, block: Block) -> bool:
         """Whether a person approved *block*. An entry's fields were no part of that: they must pass by themselves."""

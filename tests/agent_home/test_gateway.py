@@ -360,6 +360,18 @@ def test_a_quarantined_entry_is_left_out_and_waits(home: Home, git: Git, now: da
     assert ATTACK not in git("log", "-p")
 
 
+def test_an_entry_whose_change_is_held_back_stays_as_it_was(home: Home, now: datetime) -> None:
+    plain = Entry(id="KD-0001", title="A plain decision", body="as it was decided")
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", plain))
+    before = (home.root / "MEMORY.md").read_text()
+    with transaction(home, actor="test", message="m", source="web", now=now) as edits:
+        edits.write("MEMORY.md", edits.text("MEMORY.md").replace("as it was decided", ATTACK))
+    assert (home.root / "MEMORY.md").read_text() == before
+    assert len(edits.outcome.quarantined) == 1
+    assert edits.outcome.commit is None
+
+
 def test_a_quarantined_block_in_a_record_leaves_a_mark(home: Home, now: datetime) -> None:
     with transaction(home, actor="test", message="m", source="web", now=now) as edits:
         edits.write("DailyActivity/2026-11-21.md", f"# D\n\n- fine\n- {ATTACK}\n\nalso fine\n")
