@@ -120,8 +120,8 @@ class Endpoint:
             alarm.start()
             try:
                 connection.request("POST", _target(parts), body, headers)
-                response = connection.getresponse()
-                received = _read_all(response)
+                with connection.getresponse() as response:
+                    received = _read_all(response)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 if time.monotonic() >= ends:
                     raise TimeoutError(f"no whole answer in {self.settings.timeout_s:g} s") from error

@@ -110,15 +110,18 @@ def _question(
 
 
 def _shown(home: Home, number: int, message: Message) -> str:
-    """A turn as the model sees it; empty where the guard holds it back. It cannot close the block it stands in."""
-    text = _screened(home, shortened(message.content, _MAX_TURN_CHARS)).replace("</turns", "< /turns")
+    """A turn as the model sees it; empty where the guard holds it back."""
+    text = _screened(home, shortened(message.content, _MAX_TURN_CHARS))
     return f"[{number}] {message.name or message.role}: {text}" if text else ""
 
 
 def _screened(home: Home, text: str) -> str:
-    """*text* as the guard lets it leave the machine: secrets redacted, empty where it holds the text back."""
+    """*text* as the guard lets it leave the machine: secrets redacted, empty where it holds the text back.
+
+    It cannot close the block that turns stand in.
+    """
     verdict = screened_text(home, "MEMORY.md", text, "tool")
-    return verdict.text if verdict.stored else ""
+    return verdict.text.replace("</turns", "< /turns") if verdict.stored else ""
 
 
 def _asked(home: Home, question: str, endpoint: Endpoint, now: datetime) -> Answer:
