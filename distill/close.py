@@ -34,6 +34,9 @@ from .composition import NO_MODELS, Models, compose
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
+from .evolution import learn, learned_from
+from .governance import named
+from .projects import Cultivated, cultivate
 from .promotion import Candidate, candidates, origins_of, place
 from .proposed import draft_of, unwanted
 from .settings import DistillSettings
@@ -90,8 +93,9 @@ class Closed:
     rejected or has before them already; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
     nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
-    that came back because the agent named them, or because they were said again; *reworded* counts the lines of the
-    summary that a language model reworded, and *degraded* says what it could not do.
+    that came back because the agent named them, or because they were said again; *learned* are the entries of EVOLUTION.md
+    that were added or counted up, and *projects* the project files that gained something; *reworded* counts the lines
+    of the summary that a language model reworded, and *degraded* says what it could not do.
     """
 
     session: str
@@ -108,6 +112,8 @@ class Closed:
     left_in_log: int = 0
     taken_back: bool = False
     restored: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
     reworded: int = 0
     degraded: tuple[str, ...] = ()
     commit: str | None = None
@@ -300,7 +306,9 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
+        learned, cultivated = _lasting(edits, draft, settings)
         drafts = [draft_of(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
+        drafts += cultivated.drafts
         for proposed in drafts:
             edits.propose(proposed)
         for entry in (*added, *merged):
@@ -324,6 +332,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         dropped=outcome.dropped + placed.refused,
         left_in_log=placed.left_in_log,
         restored=restored,
+        learned=learned,
+        projects=cultivated.paths,
         reworded=draft.reworded,
         degraded=(draft.problem,) if draft.problem else (),
         commit=outcome.commit,
@@ -336,6 +346,18 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
     section = journal.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
+
+
+def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], Cultivated]:
+    """What the session taught, in EVOLUTION.md, and what it did for projects: ids of entries, and paths and drafts."""
+    items, date = draft.summary.items, draft.closing.date
+    origins = origins_of(items, draft.evidence, draft.origins, draft.heard)
+    named(edits, draft.fresh)
+    taught = learn(edits, learned_from(items, draft.fresh, origins, date), title_chars=settings.max_title_chars)
+    cultivated = cultivate(
+        edits, items, draft.fresh, draft.evidence, origins, date=date, title_chars=settings.max_title_chars
+    )
+    return tuple(entry.id for entry in taught), cultivated
 
 
 def _memory(edits: Transaction) -> dict[str, Document]:

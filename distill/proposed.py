@@ -36,6 +36,7 @@ from guard import Action
 
 from .errors import NoSuchProposal
 from .evidence import UNCHECKED
+from .governance import retire
 from .held import Release
 from .promotion import Candidate
 from .risk import risk_of
@@ -95,6 +96,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         release = _release(proposal, edits.text(proposal.path), _is_archived(home, proposal.id))
         if release.after != release.before:
             edits.write(proposal.path, release.after)
+        retire(edits, said)
         stored = screened_text(home, proposal.path, proposal.text, source).stored
         edits.append(APPROVED, [_row(proposal, person, now, () if stored else approval_digests(proposal.text))])
         edits.trailer("Evidence", said.get("Evidence", ""))

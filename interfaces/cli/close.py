@@ -91,6 +91,8 @@ def _data(closed: Closed) -> dict[str, Any]:
         "left_in_log": closed.left_in_log,
         "taken_back": closed.taken_back,
         "restored": list(closed.restored),
+        "learned": list(closed.learned),
+        "projects": list(closed.projects),
         "reworded": closed.reworded,
         "commit": closed.commit,
     }
@@ -114,7 +116,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
     together = {
         key: [item for row in rows for item in row[key]]
-        for key in ("entries", "merged", "claims", "proposed", "restored", "quarantine")
+        for key in ("entries", "merged", "claims", "proposed", "restored", "learned", "projects", "quarantine")
     }
     return {
         "session": last["session"],
@@ -149,6 +151,10 @@ def _written(one: Closed) -> Iterator[str]:
         yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
     for entry in one.merged:
         yield f"  [{entry.id}] was known; it gained a source"
+    if one.learned:
+        yield f"  learned, in EVOLUTION.md: {', '.join(one.learned)}"
+    for path in one.projects:
+        yield f"  what worked and failed: {path}"
     if one.restored:
         yield f"  back from the archive: {', '.join(one.restored)}"
 
