@@ -36,6 +36,8 @@ _CUED_FACTS = 3
 _SHORTLIST = 240
 #: Sentences of a turn that may be its answer; what follows in a long message is elaboration.
 _ANSWER_SENTENCES = 6
+#: Tokens that facts may take in a talk whose share is smaller, though never more than half of what was said.
+_LEAST_ROOM = 60
 _MAX_TERMS, _MAX_NAMES = 10, 2
 #: What each further line of one turn is worth beside the one before: a log tells of many turns rather than of one.
 _SAME_TURN = 0.3
@@ -96,14 +98,16 @@ def with_facts(
 ) -> Summary:
     """*summary* with the best further sentences of *messages* as facts, in the order of the conversation.
 
-    The section's body then has at most *share* of the tokens of what was said; what cues marked stays even when it
-    takes more, and facts are never more than *max_items*. Without *embedder*, or when it fails, words decide.
+    The section's body then has at most *share* of the tokens of what was said. What cues marked stays even when it
+    takes more; a short talk has room for two or three facts in any case, unless *share* is 0; and facts are never more
+    than *max_items*. Without *embedder*, or when it fails, words decide.
     """
     said = spoken(messages)
     summary = replace(summary, items=_cued(summary.items, max_items // _CUED_FACTS))
     facts = sum(item.kind == "fact" for item in summary.items)
-    room = int(share * sum(count_tokens(message.content) for message in said))
-    room -= count_tokens(render_body(_headed(summary, said), {}, max_items)) if room else 0
+    tokens = sum(count_tokens(message.content) for message in said)
+    room = int(share * tokens) - count_tokens(render_body(_headed(summary, said), {}, max_items))
+    room = max(room, min(_LEAST_ROOM, tokens // 2)) if share else 0
     if room <= 0 or facts >= max_items:
         return summary
     found = _sentences(said, summary.items)

@@ -114,3 +114,8 @@ def endless(handler: BaseHTTPRequestHandler, state: ModelServer) -> None:
     handler.end_headers()
     while not state.closing.is_set():
         handler.wfile.write(b"x" * 65536)
+
+
+def garbage(handler: BaseHTTPRequestHandler, _: ModelServer) -> None:
+    """Send something that is not HTTP."""
+    handler.wfile.write(b"\x00\x01hello\r\n\r\n")

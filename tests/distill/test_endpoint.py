@@ -12,7 +12,7 @@ from agent_home.errors import SettingsInvalid
 from agent_home.settings import read_table
 from distill import DistillSettings, Endpoint, EndpointFailed, EndpointSettings
 
-from .model_server import Behaviour, completion, drip, drip_headers, endless, saying, send, serving, silence
+from .model_server import Behaviour, completion, drip, drip_headers, endless, garbage, saying, send, serving, silence
 
 KEY = "not-a-" + "real-key"
 
@@ -52,8 +52,8 @@ BAD: dict[str, tuple[Behaviour, str]] = {
     "an answer cut at the limit": (saying("x", finish_reason="length"), "half an answer"),
     "an answer that breaks off": (lambda h, _: send(h, completion("x")[:30], length=900), "breaks off"),
     "an empty answer": (lambda h, _: send(h, b""), "no chat completion"),
-    "no answer at all": (lambda h, _: h.wfile.write(b""), "RemoteDisconnected"),
-    "something that is not HTTP": (lambda h, _: h.wfile.write(b"\x00\x01hello\r\n\r\n"), "BadStatusLine"),
+    "no answer at all": (lambda _, __: None, "RemoteDisconnected"),
+    "something that is not HTTP": (garbage, "BadStatusLine"),
     "bytes without end": (endless, "over 1048576 bytes"),
 }
 
