@@ -93,9 +93,9 @@ class Closed:
     rejected or has before them already; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
     nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
-    that came back because the agent named them, or because they were said again; *learned* are the entries of EVOLUTION.md
-    that were added or counted up, and *projects* the project files that gained something; *reworded* counts the lines
-    of the summary that a language model reworded, and *degraded* says what it could not do.
+    that came back because the agent named them, or because they were said again; *learned* are the entries of
+    EVOLUTION.md that were added or counted up, and *projects* the project files that gained something; *reworded*
+    counts the lines of the summary that a language model reworded, and *degraded* says what it could not do.
     """
 
     session: str

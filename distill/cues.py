@@ -117,7 +117,10 @@ _CUES: tuple[_Cue, ...] = (
         r"\bshould (?:have )?(?:read|said)\b.{1,60}\bnot\b",
         rf"\b(?:is|are|was|were|it['’]s|that['’]s|should be)\s+{_VALUE}[^,;]{{1,40}},\s*not\s+(?!just|only){_VALUE}"
         r"[^,;]{1,40}$",
-        rf"^(?:{_WRONG_ZH}|我?(?:要|来)?(?:纠正|更正))",
+        rf"^(?:no|nope|wrong|that['’]s (?:{_WRONG}))[,.:;—–-]+\s*(?:please\s+)?(?:it|that|this|the|they|we|you|"
+        rf"{_ORDERS}|sort|order|group|take|pick|deploy)\b.{{1,80}}"
+        r"(?:, (?:and )?not (?!sure|only|just|really|that|too)\w|\binstead of\b|\brather than\b)",
+        rf"^(?:又?(?:{_WRONG_ZH})|我?(?:要|来)?(?:纠正|更正))",
         r"(?<![要还是可又])不是(?!因为|说|我|不|很|那么|这么|特别|太|吗)[^,。;]{1,40}[,、;]\s*(?:而|应该)*是(?!不是|否|吗)",
         r"(?<![要还是可又])不是(?!因为|说|不|很)[^,。;]{1,40}而是",
         r"应该是[^,。;]{1,40},?\s*(?:而不是|不是)",

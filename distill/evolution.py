@@ -28,7 +28,7 @@ from .sentences import folded, headed, lines, split
 from .summary import Item, normalised
 
 __all__ = [
-    "EVOLUTION", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted", "same_lesson",
+    "EVOLUTION", "MASKED", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted", "same_lesson",
 ]  # fmt: skip
 
 EVOLUTION = "EVOLUTION.md"
@@ -45,6 +45,8 @@ _MOST_OF_A_KIND = 10
 _TRUSTED = frozenset({"user", "agent"})
 #: Least share of the words of two lessons that are in both.
 _ALIKE = 0.6
+#: How what the guard took out of a transcript begins: a lesson with a hole is none, and a project need not know of it.
+MASKED = "[REDACTED:"
 #: Dates named in an entry; more are only counted.
 _MOST_DATES = 12
 
@@ -273,7 +275,9 @@ def _counted(older: Entry, learned: Learned) -> Entry:
 
 
 def _passes(home: Home, entry: Entry) -> bool:
-    """Whether the guard lets *entry* stand there as it is. What it touches is in the daily log, touched."""
+    """Whether the guard lets *entry* stand there as it is, and took nothing out of the turn that it comes from."""
+    if MASKED in entry.render():
+        return False
     origin = least_trusted(["agent", entry.fields.get("Origin", "agent")])
     return screened_text(home, EVOLUTION, entry.render(), origin).action == Action.ALLOW
 

@@ -29,6 +29,7 @@ from guard import Action
 
 from .cues import ItemKind
 from .evidence import Evidence
+from .evolution import MASKED
 from .names import names_in, prose_of
 from .proposed import unwanted
 from .risk import risk_of
@@ -202,7 +203,7 @@ def _personal(edits: Transaction) -> Callable[[str, str], bool]:
 
     def is_personal(path: str, text: str) -> bool:
         words = normalised(text)
-        if _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
+        if MASKED in text or _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
             return True
         if any(wish and (wish in words or words in wish) for wish in preferred):
             return True
