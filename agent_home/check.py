@@ -255,13 +255,13 @@ def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int
 def _ids_elsewhere(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
     """Ids that another file has; within one file :func:`text_problems` finds them.
 
-    The same entry, to the letter, live and in the archive is no problem: it was on its way when a writer died, or two
-    machines moved it apart. `memory archive` settles where it stands.
+    An entry that says the same live and in the archive is no problem: it was on its way when a writer died, or one
+    machine archived what another one gave a new source. `memory distill` settles where it stands.
     """
     for block in document.blocks:
         if block.entry is None:
             continue
-        said = block.raw.strip()
+        said = block.entry.text
         other, text = seen.setdefault(block.entry.id, (path, said))
         on_its_way = text == said and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
         if other != path and not on_its_way:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 #: Begins the ``State`` of an entry that is another machine's version of one that both changed.
 CONFLICT = "conflict with "
 _LISTS = frozenset({"Sources", "Supersedes", "Superseded-By"})
+#: How often something happened, as EVOLUTION.md counts it: both machines' days count, once each.
+_COUNTED = re.compile(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?")
 #: Of two judgements of git the one that promises less, first.
 _CAREFUL = ("stale", "contradicted", "unverified", "unchecked", "verified")
 
@@ -71,9 +73,15 @@ def _chosen(base: T | None, ours: T, theirs: T) -> T | None:
 
 def _lines(base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
     """The lines of both, without those that one of them took out; the first one's order first."""
-    gone = {line for line in base if line not in ours or line not in theirs}
+    kept = [line for line in base if line in ours and line in theirs]
     added = sorted({line for line in (*ours, *theirs) if line not in base})
-    return [line for line in base if line not in gone] + added
+    counted = [match for line in added if (match := _COUNTED.fullmatch(line))]
+    if len(counted) < 2:
+        return kept + added
+    dates = sorted({date for match in counted for date in re.findall(r"[\d-]+", match["dates"] or "")})
+    count = max(len(dates), *(int(match["count"]) for match in counted))
+    line = f"Occurrences: {count} ({', '.join(dates)})" if dates else f"Occurrences: {count}"
+    return [*kept, *(one for one in added if not _COUNTED.fullmatch(one)), line]
 
 
 def _fields(base: Mapping[str, str], ours: Mapping[str, str], theirs: Mapping[str, str]) -> dict[str, str]:

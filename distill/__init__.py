@@ -7,6 +7,7 @@ from .decay import Decay, archive
 from .endpoint import Endpoint, EndpointSettings
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
 from .evidence import Evidence
+from .nightly import Night, distill_home
 from .settings import DistillSettings
 from .summary import Item, Summary, summarise
 from .verification import Rechecked, Verification, verify
@@ -29,6 +30,7 @@ __all__ = [
     "Item",
     "Models",
     "NewEntry",
+    "Night",
     "NoSuchSession",
     "Proposal",
     "Rechecked",
@@ -39,6 +41,7 @@ __all__ = [
     "cite",
     "close",
     "close_all",
+    "distill_home",
     "restore",
     "summarise",
     "unclosed",

@@ -14,6 +14,7 @@ COMMANDS = {
     "init": "interfaces.cli.init:init",
     "import": "interfaces.cli.imports:import_",
     "close": "interfaces.cli.close:close",
+    "distill": "interfaces.cli.distill:distill",
     "prompt": "interfaces.cli.prompt:prompt",
     "search": "interfaces.cli.search:search",
     "sync": "interfaces.cli.sync:sync",

@@ -22,7 +22,7 @@ import click
 from agent_home.clock import now, parse_time
 from agent_home.home import Home, find_home
 
-__all__ = ["EXIT_CODES", "FINDINGS", "INTERRUPTED", "Frame", "LazyGroup", "home_command", "options"]
+__all__ = ["EXIT_CODES", "FINDINGS", "INTERRUPTED", "Frame", "LazyGroup", "home_command", "homes_command", "options"]
 
 #: Done, but with findings.
 FINDINGS = 1
@@ -108,6 +108,30 @@ def home_command(name: str | None = None, **attributes: Any) -> Callable[[Callab
     def decorate(function: Callable[..., Any]) -> click.Command:
         make: Callable[[Callable[..., Any]], click.Command] = click.command(name, **attributes)
         return make(options(function))
+
+    return decorate
+
+
+def homes_command(name: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command over several homes: ``--home`` may be repeated; its function gets a :class:`Frame` for each."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @click.option(
+            "--home", "homes", multiple=True, metavar="DIR",
+            help="A home, may be repeated (else $AGENT_HOME, else the nearest above).",
+        )  # fmt: skip
+        @click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+        @click.option(
+            "--now", "moment", metavar="TIME", callback=_moment, help="Take this ISO 8601 time for the present."
+        )
+        @functools.wraps(function)
+        def wrapped(homes: tuple[str, ...], as_json: bool, moment: datetime, **arguments: Any) -> Any:
+            named = dict.fromkeys(homes) or [None]
+            frames = [Frame(home_option=home, as_json=as_json, moment=moment) for home in named]
+            return function(frames, **arguments)
+
+        make: Callable[[Callable[..., Any]], click.Command] = click.command(name)
+        return make(wrapped)
 
     return decorate
 

@@ -1,0 +1,260 @@
+"""The night's work in one home: everything that keeps memory small and true, one step after the other.
+
+Closes what was left open, asks git again about evidence whose code moved, unites what says the same and supersedes what
+is contradicted, archives what nobody refers to, proposes what recurring corrections call for, and writes a report. Each
+step is a transaction of its own under the home's lock, so a night that is killed is finished by the next one; a night
+with nothing to do changes nothing. A step that fails is named and does not stop the others. What a step does is its own
+module's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agent_home import catalogue, storage
+from agent_home.document import Document, parse
+from agent_home.entry import Entry, superseded_by
+from agent_home.errors import HomeError
+from agent_home.gateway import Transaction, transaction
+from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
+from agent_home.references import entry_places
+from agent_home.variants import one_of
+from recall.embedding import Embedder, NoEmbedder, Vector
+from recall.errors import RecallError
+
+from .close import Closed, Failure, close_all, unclosed
+from .consolidation import Consolidated, Link, consolidate, vectors_of
+from .decay import Candidate, archive, archive_path
+from .errors import DistillError
+from .governance import propose, suggestions
+from .report import render_report, report_path
+from .settings import DistillSettings
+from .verification import Rechecked, verify
+
+__all__ = ["STEPS", "Night", "Proposed", "distill_home"]
+
+#: The steps in their order, as progress names them.
+STEPS = ("close", "verify", "consolidate", "archive", "govern", "report")
+#: Entries beyond which a night compares by words alone: their vectors would take longer than the night has.
+MAX_EMBEDDED = 3000
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """Something that waits for a person, or would: its id, what it is, and why."""
+
+    id: str
+    kind: str
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Night:
+    """What a night did in one home, or would do where it was only tried.
+
+    *sessions* are those closed, in their order; *merged* and *superseded* name the entries and, where it is known, the
+    rule; *rechecked* are the entries whose evidence line changed; *settled* stood in memory and in the archive;
+    *failed* names sessions and steps; *report* is the path of the day's report, empty where there is none.
+    """
+
+    sessions: tuple[str, ...] = ()
+    closed: tuple[Closed, ...] = ()
+    added: tuple[str, ...] = ()
+    merged: tuple[Link, ...] = ()
+    superseded: tuple[Link, ...] = ()
+    rechecked: tuple[Rechecked, ...] = ()
+    archived: tuple[Candidate, ...] = ()
+    archived_days: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    proposed: tuple[Proposed, ...] = ()
+    failed: list[Failure] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    report: str = ""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing changed; what failed will fail again, and is no change."""
+        done = (self.sessions, self.merged, self.superseded, self.rechecked, self.archived, self.archived_days)
+        return not any((*done, self.settled, self.proposed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    home: Home
+    now: datetime
+    settings: DistillSettings
+    embedder: Embedder | NoEmbedder | None
+    apply: bool
+    progress: Progress
+
+    def told(self, step: str) -> Callable[[str, int, int], None]:
+        """Progress of one step, as the steps' own functions report it."""
+        return lambda _name, done, total: self.progress(step, done - 1, total)
+
+
+def distill_home(
+    home: Home,
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    embedder: Embedder | NoEmbedder | None = None,
+    apply: bool = True,
+    progress: Progress = lambda _step, _done, _total: None,
+) -> Night:
+    """Do the night's work in *home*; without *apply*, tell what would be done and change nothing.
+
+    A night that is only tried looks at the home as it is: what the sessions that wait would bring is not in it.
+    *progress* is called with a step, how much of it is done, and how much there is.
+
+    Raises:
+        Locked: another process is at the night's work in this home.
+        HomeError: the manifest or the lock cannot be used.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    run = _Run(home=home, now=now, settings=settings, embedder=embedder, apply=apply, progress=progress)
+    night = Night()
+    steps = (_close, _verify, _consolidate, _archive, _govern)
+    with hold(home.machine / "nightly.lock"):
+        before = _superseded(home)
+        for name, step in zip(STEPS, steps, strict=False):
+            progress(name, 0, 1)
+            try:
+                step(run, night)
+            except (HomeError, DistillError, RecallError, OSError) as error:
+                night.failed.append(Failure(session=f"step {name}", error=str(error)))
+            progress(name, 1, 1)
+        if apply:
+            night.superseded = tuple(link for link in _superseded(home) if link.older not in {o.older for o in before})
+            _finish(run, night)
+        progress(STEPS[-1], 1, 1)
+    return night
+
+
+def _close(run: _Run, night: Night) -> None:
+    if not run.apply:
+        night.sessions = tuple(unclosed(run.home))
+        return
+    done = close_all(run.home, now=run.now, settings=run.settings, progress=run.told("close"))
+    night.closed = tuple(one for one in done.closed if one.commit)
+    night.sessions = tuple(one.session for one in night.closed)
+    night.added = tuple(entry.id for one in night.closed for entry in one.entries)
+    night.failed += done.failed
+    night.commits += [one.commit for one in night.closed if one.commit]
+    night.merged = tuple(
+        Link(older="", newer=entry.id, reason=f"said again in {one.session}")
+        for one in night.closed
+        for entry in one.merged
+    )
+    night.proposed = tuple(
+        Proposed(id=item.id, kind=item.section, reason=f"risk {item.risk}")
+        for one in night.closed
+        for item in one.proposed
+    )
+
+
+def _verify(run: _Run, night: Night) -> None:
+    done = verify(run.home, now=run.now, apply=run.apply, settings=run.settings, progress=run.told("verify"))
+    night.rechecked = done.changed
+    night.commits += [done.commit] if done.commit else []
+
+
+def _consolidate(run: _Run, night: Night) -> None:
+    """Unite and supersede over all live entries: what two machines brought, no closing has seen together."""
+    target = archive_path(run.now)
+    vectors = _vectors(run, list(parse(storage.read_text(run.home.root / MEMORY)).entries()))
+    done = _consolidated(target, lambda path: parse(storage.read_text(run.home.root / path)), vectors)
+    twice = _twice(entry_places(run.home))
+    if run.apply and (twice or not done.unchanged):
+        with transaction(run.home, actor="distill", message="Unite and supersede entries", now=run.now) as edits:
+            night.settled = _settle(edits)
+            done = _consolidated(target, edits.read, vectors)
+            for path, document in done.documents.items():
+                edits.write(path, document)
+        night.commits += [edits.outcome.commit] if edits.outcome.commit else []
+    else:
+        night.settled = tuple(twice)
+    night.merged += done.merged
+    night.superseded = done.superseded
+
+
+def _archive(run: _Run, night: Night) -> None:
+    done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply)
+    night.archived, night.archived_days = done.candidates, done.daily
+    night.settled += done.settled
+    night.commits += [done.commit] if done.commit else []
+
+
+def _govern(run: _Run, night: Night) -> None:
+    found = suggestions(run.home, now=run.now, settings=run.settings)
+    wanted = {one.draft.id for one in found}
+    if run.apply and found:
+        wanted = set(propose(run.home, now=run.now, settings=run.settings).proposed)
+    night.proposed += tuple(
+        Proposed(id=one.draft.id, kind=one.layer, reason=one.reason) for one in found if one.draft.id in wanted
+    )
+
+
+def _finish(run: _Run, night: Night) -> None:
+    """Bring the generated files up to date and add the report, in one commit; nothing where nothing happened."""
+    path = report_path(run.now)
+    try:
+        with transaction(run.home, actor="distill", message="Report of the night", now=run.now) as edits:
+            catalogue.refresh(edits)
+            if not night.idle:
+                edits.write(path, render_report(edits.text(path), night, run.now))
+    except (HomeError, OSError) as error:
+        night.failed.append(Failure(session=f"step {STEPS[-1]}", error=str(error)))
+        return
+    night.commits += [edits.outcome.commit] if edits.outcome.commit else []
+    night.report = path if (run.home.root / path).exists() else ""
+
+
+def _superseded(home: Home) -> tuple[Link, ...]:
+    """Which live entry gave way to which, by the entries' own words."""
+    found = superseded_by(parse(storage.read_text(home.root / MEMORY)).entries())
+    return tuple(Link(older=older, newer=newer, reason="") for older, newer in found.items())
+
+
+def _vectors(run: _Run, entries: Sequence[Entry]) -> Mapping[str, Vector]:
+    """The vectors of what the entries say; none without a model, and none for more than a night has time for."""
+    if run.embedder is None or isinstance(run.embedder, NoEmbedder) or len(entries) > MAX_EMBEDDED:
+        return {}
+    return vectors_of(entries, run.embedder)
+
+
+def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidated:
+    documents = {MEMORY: read(MEMORY)} | ({target: read(target)} if read(target).blocks else {})
+    return consolidate(documents, archive=target, vectors=vectors)
+
+
+def _twice(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:
+    """The entries that stand in memory and in the archive and say the same there, though not to the letter.
+
+    One machine archived what another one changed. Copies to the letter are for ``distill.decay``.
+    """
+    found = []
+    for entry_id, stands in places.items():
+        live = [entry for path, entry in stands if path == MEMORY]
+        copies = [entry for path, entry in stands if path.startswith("Archive/")]
+        alike = len(live) == 1 and all(copy.text == live[0].text for copy in copies)
+        if alike and any(copy.raw.strip() != live[0].raw.strip() for copy in copies):
+            found.append(entry_id)
+    return found
+
+
+def _settle(edits: Transaction) -> tuple[str, ...]:
+    """Let each entry that stands twice stand in memory alone, with what either text has; their ids."""
+    places = entry_places(edits.home, edits)
+    settled = _twice(places)
+    for entry_id in settled:
+        entry = next(entry for path, entry in places[entry_id] if path == MEMORY)
+        for path, copy in places[entry_id]:
+            if path.startswith("Archive/"):
+                entry = one_of(None, entry, copy) or entry
+                edits.write(path, edits.read(path).without_entries({entry_id}))
+        edits.write(MEMORY, edits.read(MEMORY).with_entry_changed(entry))
+    return tuple(settled)

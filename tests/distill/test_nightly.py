@@ -1,0 +1,172 @@
+"""The night's work: all steps, once; a second run changes nothing; what fails stops nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agent_home import check, storage, transcript
+from agent_home.document import parse
+from agent_home.entry import Entry
+from agent_home.errors import HomeError, Locked
+from agent_home.gateway import transaction
+from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
+from distill import close, distill_home, unclosed
+
+if TYPE_CHECKING:
+    from .conftest import Talk
+
+MODULE = importlib.import_module("distill.nightly")
+
+
+def head(home: Home) -> str:
+    command = ["git", "-C", str(home.root), "rev-parse", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def status(home: Home) -> str:
+    command = ["git", "-C", str(home.root), "status", "--porcelain"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def memory(home: Home) -> list[Entry]:
+    return list(parse(storage.read_text(home.root / MEMORY)).entries())
+
+
+def say(home: Home, talk: Talk, session: str, *rows: tuple[str, str], day: str = "2026-11-20") -> None:
+    messages = talk(*rows, session=session, day=day)
+    transcript.append(home, session, messages, actor="test", now=datetime.fromisoformat(f"{day}T15:00:00+00:00"))
+
+
+def add(home: Home, entry: Entry, section: str, now: datetime, path: str = MEMORY) -> None:
+    with transaction(home, actor="test", message=f"Add {entry.id}", now=now) as edits:
+        edits.write(path, edits.read(path).with_entry(section, entry))
+
+
+@pytest.fixture
+def busy(home: Home, talk: Talk, now: datetime) -> Home:
+    """Two sessions that nobody closed, an old lesson, and two entries that say the same."""
+    say(home, talk, "one", ("user", "Decision: the release ships on Monday."))
+    say(home, talk, "two", ("user", "Decision: the index stays in SQLite."))
+    add(home, Entry(id="LL-0001", date="2026-06-01", title="An old lesson"), "Lessons Learned", now)
+    for number, day in ((1, "2026-11-01"), (2, "2026-11-02")):
+        same = Entry(id=f"KD-000{number}", date=day, title="Backups go to the second site.",
+                     fields={"Sources": f"s{number}#m1"})  # fmt: skip
+        add(home, same, "Key Decisions", now)
+    return home
+
+
+def test_a_night_closes_unites_archives_and_reports_in_commits(busy: Home, now: datetime) -> None:
+    night = distill_home(busy, now=now)
+    assert night.sessions == ("one", "two")
+    assert len(night.added) == 2
+    assert [(link.older, link.newer) for link in night.merged] == [("KD-0002", "KD-0001")]
+    assert [one.id for one in night.archived] == ["LL-0001"]
+    assert night.failed == []
+    assert unclosed(busy) == []
+    assert status(busy) == ""
+    assert check.problems(busy) == []
+    report = storage.read_text(busy.root / night.report)
+    assert "- sessions closed: 2: " in report
+    assert "- archived: 1: LL-0001" in report
+
+
+def test_a_second_run_of_the_same_night_changes_nothing(busy: Home, now: datetime) -> None:
+    first = distill_home(busy, now=now)
+    before = head(busy)
+    again = distill_home(busy, now=now + timedelta(hours=1))
+    assert again.idle
+    assert (again.commits, again.report) == ([], first.report)
+    assert head(busy) == before
+
+
+def test_a_dry_run_names_who_and_why_and_changes_nothing(busy: Home, now: datetime) -> None:
+    before = head(busy)
+    night = distill_home(busy, now=now, apply=False)
+    assert head(busy) == before
+    assert unclosed(busy) == ["one", "two"] == list(night.sessions)
+    assert [link.older for link in night.merged] == ["KD-0002"]
+    assert [(one.id, one.reason) for one in night.archived] == [("LL-0001", "never referred to in 173 days")]
+    assert (night.report, night.commits) == ("", [])
+    assert status(busy) == ""
+
+
+def test_the_report_repeats_nothing_of_what_memory_says(busy: Home, now: datetime) -> None:
+    report = storage.read_text(busy.root / distill_home(busy, now=now).report).casefold()
+    assert not any(word in report for word in ("monday", "sqlite", "backups", "old lesson"))
+
+
+def test_two_nights_of_one_day_are_two_sections_of_its_report(busy: Home, talk: Talk, now: datetime) -> None:
+    distill_home(busy, now=now)
+    say(busy, talk, "three", ("user", "Decision: call legal first."))
+    night = distill_home(busy, now=now + timedelta(hours=2))
+    assert [s.title[:15] for s in parse(storage.read_text(busy.root / night.report)).sections()] == [
+        "09:00 Distilled", "11:00 Distilled",
+    ]  # fmt: skip
+
+
+def test_a_step_that_fails_is_named_and_the_others_are_done(
+    busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object, **__: object) -> None:
+        raise HomeError("git did not answer")
+
+    monkeypatch.setattr(MODULE, "verify", failing)
+    night = distill_home(busy, now=now)
+    assert [(one.session, one.error) for one in night.failed] == [("step verify", "git did not answer")]
+    assert (len(night.sessions), len(night.archived)) == (2, 1)
+    assert "- failed: 1" in storage.read_text(busy.root / night.report)
+
+
+def test_two_nights_at_once_in_one_home_are_one(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE, "hold", lambda path: hold(path, timeout_s=0.05))
+    with hold(home.machine / "nightly.lock"), pytest.raises(Locked):
+        distill_home(home, now=now)
+
+
+def test_an_entry_that_one_machine_archived_and_another_gave_a_source_stands_once_again(
+    home: Home, now: datetime
+) -> None:
+    live = Entry(id="LL-0001", date="2026-11-01", title="A lesson", fields={"Sources": "a#m1, b#m1"})
+    add(home, live, "Lessons Learned", now)
+    archived = live.changed(fields={"Sources": "a#m1", "Evidence": "verified, commit 3f9c2e1"})
+    path = "Archive/MEMORY-2026-11.md"
+    (home.root / path).write_text(f"# Archive\n\n## Lessons Learned\n\n{archived.render()}")
+    assert check.problems(home) == []
+    night = distill_home(home, now=now)
+    assert night.settled == ("LL-0001",)
+    (entry,) = memory(home)
+    assert dict(entry.fields) == {"Sources": "a#m1, b#m1", "Evidence": "verified, commit 3f9c2e1"}
+    assert "LL-0001" not in storage.read_text(home.root / path)
+    assert distill_home(home, now=now).idle
+
+
+def test_what_closings_did_not_see_together_is_superseded(home: Home, now: datetime) -> None:
+    add(home, Entry(id="KD-0001", date="2026-11-01", title="We deploy billing on Monday."), "Key Decisions", now)
+    newer = Entry(id="KD-0002", date="2026-11-10", title="We deploy billing on Thursday instead of Monday.")
+    add(home, newer, "Key Decisions", now)
+    night = distill_home(home, now=now)
+    assert [(link.older, link.newer) for link in night.superseded] == [("KD-0001", "KD-0002")]
+    assert {entry.id: entry.fields.get("Superseded-By") for entry in memory(home)} == {
+        "KD-0001": "KD-0002", "KD-0002": None,
+    }  # fmt: skip
+
+
+def test_a_night_after_a_killed_one_finishes_it(busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between two steps, which is all there is between transactions."""
+    close(busy, "one", now=now)
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MODULE, "archive", killed)
+        with pytest.raises(KeyboardInterrupt):
+            distill_home(busy, now=now)
+    assert [one.id for one in distill_home(busy, now=now).archived] == ["LL-0001"]
+    assert distill_home(busy, now=now).idle
