@@ -25,17 +25,20 @@ from agent_home.phrase import Phrase
 from agent_home.purge import Purged, copies, purge, refuse_shared, renamed_commits, settle, with_new_ids
 from agent_home.salt import ensure_salt, salt_of
 from agent_home.settings import MANIFEST, parse_manifest
+from agent_home.skeleton import skeleton_name
 from agent_home.storage import read_text
 from agent_home.wanted import Wanted, entries_in, without
 from recall import erasure as index
 from recall.settings import RecallSettings
 
-__all__ = ["MIN_CHARS", "Forgotten", "TooCommon", "forget", "places", "wanted_of"]
+__all__ = ["MIN_CHARS", "Forgotten", "HomeWord", "TooCommon", "forget", "places", "wanted_of"]
 
 #: A shorter text stands in too many words that mean something else.
 MIN_CHARS = 4
-#: An entry's title or body of at least so many characters is looked for by itself as well.
-_PART_CHARS = 16
+#: What an entry says is looked for elsewhere when it is at least so long, and so many words or letters that are not
+#: ASCII: a word or two that it shares with other texts are not its own.
+_PART_CHARS, _PART_WORDS = 16, 3
+_PART_WIDE = 6
 #: ``progress(what)``, before each step.
 Progress = Callable[[str], None]
 
@@ -47,6 +50,15 @@ class TooCommon(ValueError):
         super().__init__(
             f"a text of {chars} characters stands in too many words; give at least {MIN_CHARS}, or --exact-id for an "
             "identifier that stands alone"
+        )
+
+
+class HomeWord(ValueError):
+    """The text stands in a name that the home is built of."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the text stands in {name!r}, a name that the home itself is made of; give more of what is to be forgotten"
         )
 
 
@@ -79,6 +91,7 @@ def wanted_of(home: Home, text: str, *, exact: bool = False) -> Wanted:
 
     Raises:
         TooCommon: *text* is too short to be looked for.
+        HomeWord: *text* stands in a name that the home is made of.
         NoSuchEntry: it is an id that no entry has, ever had, or was forgotten by.
         HistoryError: the history cannot be read.
     """
@@ -88,12 +101,15 @@ def wanted_of(home: Home, text: str, *, exact: bool = False) -> Wanted:
         phrase = Phrase(text.strip(), exact)
         if not phrase.folded or (len(phrase.folded) < MIN_CHARS and not exact):
             raise TooCommon(len(phrase.folded))
+        if name := skeleton_name(home, phrase):
+            raise HomeWord(name)
         return Wanted((phrase,), name=name_of(phrase, salt))
-    phrases = list(dict.fromkeys(part for entry in _versions(home, entry_id) for part in _parts(entry)))
-    if not phrases and not any(grave.id == entry_id for grave in tombstones(home)):
+    entries = list(_versions(home, entry_id))
+    if not entries and not any(grave.id == entry_id for grave in tombstones(home)):
         raise NoSuchEntry(entry_id)
-    name = name_of(Phrase(entry_id, exact=True), salt)
-    return Wanted(tuple(Phrase(part) for part in phrases), entry_id, name)
+    phrases = [Phrase(part) for part in dict.fromkeys(part for entry in entries for part in _parts(entry))]
+    own = tuple(phrase for phrase in phrases if not skeleton_name(home, phrase))
+    return Wanted(own, entry_id, name_of(Phrase(entry_id, exact=True), salt))
 
 
 def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> list[Place]:
@@ -118,7 +134,7 @@ def forget(
     """Take *text*, or the entry whose id it is, out of the home; with *history_too* out of git's history as well.
 
     Raises:
-        TooCommon, NoSuchEntry: see :func:`wanted_of`.
+        TooCommon, HomeWord, NoSuchEntry: see :func:`wanted_of`.
         HistoryError: the history cannot be made anew, see :func:`agent_home.purge.refuse_shared`; nothing was changed.
         DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was changed.
         HomeError, RecallError: a step could not be done; doing it again goes on from there.
@@ -170,12 +186,19 @@ def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
 
 
 def _parts(entry: Entry) -> Iterator[str]:
-    """What stands of an entry where else its matter is told: all it says, and its title and body if they are long."""
-    if len(Phrase(entry.text).folded) >= MIN_CHARS:
-        yield entry.text
-    for part in (entry.title.removesuffix("…"), entry.body, *entry.detail.splitlines()):
-        if len(part.strip()) >= _PART_CHARS:
+    """What stands of an entry where else its matter is told: all it says, its title and its body, if they say enough
+    to be known as its own.
+    """
+    for part in (entry.text, entry.title.removesuffix("…"), entry.body, *entry.detail.splitlines()):
+        if _says_enough(part):
             yield part.strip()
+
+
+def _says_enough(part: str) -> bool:
+    folded = Phrase(part).folded
+    if sum(not char.isascii() for char in folded) >= _PART_WIDE:
+        return True
+    return len(folded) >= _PART_CHARS and len(folded.split()) >= _PART_WORDS
 
 
 def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> str | None:

@@ -43,9 +43,10 @@ def forget(
 ) -> None:
     """Take an entry, or a text, out of everything that the home keeps, and prove that it is gone.
 
-    ID is an entry's: the entry goes, and so does what it says wherever else that stands. TEXT is found whatever its
-    case, spacing and Unicode form, and written with escapes; a mark that says nothing stands in its place. With - the
-    text is read from standard input, so that no shell remembers it.
+    ID is an entry's: the entry goes, and so does what it says wherever else that stands; where it says but a word or
+    two, those stay in other texts. TEXT is found whatever its case, spacing and Unicode form, and written with escapes;
+    a mark that says nothing stands in its place. With - the text is read from standard input, so that no shell
+    remembers it.
 
     Looked through are memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the index
     and every object of git's. Without --apply nothing is changed. Without --purge git's history keeps it; --purge
@@ -55,7 +56,7 @@ def forget(
 
     Exit code 1 when it still stands somewhere, git's history included.
     """
-    from distill.forget import TooCommon, places, wanted_of
+    from distill.forget import HomeWord, TooCommon, places, wanted_of
     from distill.forget import forget as forget_it
 
     wanted_text = sys.stdin.read() if text == "-" else text
@@ -70,7 +71,7 @@ def forget(
             context.exit(FINDINGS if done.remaining else 0)
         wanted = wanted_of(home, wanted_text, exact=exact_id)
         found = places(home, wanted, progress=say)
-    except TooCommon as error:
+    except (HomeWord, TooCommon) as error:
         raise click.UsageError(str(error)) from error
     frame.show({"applied": False, "id": wanted.entry_id, "places": _rows(found)}, _plan(found, purge=purge))
 

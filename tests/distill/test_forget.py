@@ -19,7 +19,7 @@ from agent_home.gateway import transaction
 from agent_home.home import Home
 from agent_home.transcript import Message
 from distill.close import close
-from distill.forget import Forgotten, TooCommon, forget, places, wanted_of
+from distill.forget import Forgotten, HomeWord, TooCommon, forget, places, wanted_of
 from recall.settings import RecallSettings
 from recall.sync import sync
 from recall.verify import verify
@@ -252,6 +252,36 @@ def test_an_index_set_aside_and_its_log_do_not_hold_it(told: Home, now: datetime
 def test_a_text_in_too_many_words_is_refused(home: Home, text: str) -> None:
     with pytest.raises(TooCommon):
         wanted_of(home, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["session", "Session", "2026", "2026/11", "knowledge", "Key Decisions", "decisions", "MEMORY.md", "Evidence"],
+)
+def test_a_name_that_the_home_is_made_of_is_refused(told: Home, now: datetime, text: str) -> None:
+    before = raw(told)
+    with pytest.raises(HomeWord):
+        forget(told, text, now=now)
+    assert {**raw(told), ".memory/salt": b""} == {**before, ".memory/salt": b""}
+
+
+def test_names_that_people_gave_are_not_the_homes_own(told: Home) -> None:
+    for text in ("blue heron", "fc-1.jsonl", "run.txt", "draft.md", "the launch session"):
+        assert wanted_of(told, text).phrases
+
+
+@pytest.mark.parametrize(("title", "body"), [("SQLite", ""), ("Standing Preferences", ""), ("Open Threads", "Kestrel")])
+def test_a_word_of_an_entry_stays_in_other_texts(told: Home, now: datetime, title: str, body: str) -> None:
+    memory = told.root / "MEMORY.md"
+    entry = f"- **[KD-AAAA] 2026-11-20 {title}**{f' - {body}' if body else ''}\n"
+    other = "- **[KD-BBBB] 2026-11-20 Use SQLite, and SQLiteStudio for the Kestrel project** - see Open Threads\n"
+    memory.write_text(memory.read_text().replace("## Key Decisions\n\n", f"## Key Decisions\n\n{entry}{other}"))
+    wanted = memory.read_text().replace(entry, "")
+    done = forget(told, "KD-AAAA", now=now)
+    assert done.remaining == ()
+    assert memory.read_text() == wanted
+    assert scrubbed(told, other) == other
+    assert problems(told) == []
 
 
 def test_an_identifier_is_taken_alone(home: Home, now: datetime) -> None:
