@@ -19,14 +19,19 @@ from typing import Literal
 
 from .particulars import Statement, Token, opposites, statement
 
-__all__ = ["SAME_COSINE", "Relation", "relation"]
+__all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
 
 #: Least cosine of two statements in other words; chosen on observations and pairs made by hand (``bench.promotion``).
-SAME_COSINE = 0.80
+SAME_COSINE = 0.85
+#: The same of the words that both have among all words of both: statements about one person or project are near each
+#: other whatever they say.
+SAME_WORDS = 0.5
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
 #: The same where the newer one names what it replaces.
 _NAMED_FRAME = 0.5
+#: Words that only one of both has, in relation to those they share, that may be a matter of style.
+_STYLE = 0.17
 #: Fewer words in another order may be another statement.
 _LEAST_BAG = 4
 
@@ -63,7 +68,7 @@ _GONE: tuple[re.Pattern[str], ...] = tuple(
         r"把(?P<gone>[^,;。]+?)(?:换成|改成|改为|替换为|替换成|迁到|迁移到)(?P<new>[^,;。]+)",
         r"不是(?P<gone>[^,;。]+?)[,;]?\s*(?:而是|应该是|而|是)(?P<new>[^,;。]+)",
         r"[,;]?\s*(?:而不是|而非|取代|替代|代替)(?P<gone>[^,;。]+)",
-        r"[,;]\s*(?:不是|不再用|不再是)(?P<gone>[^,;。]+)$",
+        r"[,;]\s*(?:不是|不再用|不再是)(?P<gone>[^,;。]+)[。.]?$",
     )
 )
 #: Words that say that something holds from now on.
@@ -97,7 +102,7 @@ _PAST = re.compile(
 #: What a value can stand behind: a place where another value would contradict it.
 _BEHIND = re.compile(
     r"(?:\b(?:in|by|to|until|till|on|at|from|with|as|use|using|is|are|be|was|stays?|after|before|every|into|via)|"
-    r"到|在|于|是|为|用|至|按|前|从|每)\s*(?:the |a |an |v)?$",
+    r"到|在|于|是|为|用|至|按|前|从|每)\s*(?:now |currently |the |a |an |v)*$",
     re.IGNORECASE,
 )
 
@@ -155,12 +160,16 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
         return Relation(kind="same", reason="the same words")
     mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
     if not mine and not other:
-        ordered = a.directed or b.directed or _han(a) or len(a.tokens) < _LEAST_BAG
+        ordered = a.directions != b.directions or a.chinese or len(a.tokens) < _LEAST_BAG
         return None if ordered else Relation(kind="same", reason="the same words")
+    if a.chinese or b.chinese:
+        return None
     if cosine is None or cosine < SAME_COSINE or _opposed(mine, other) or a.opener != b.opener != "" != a.opener:
         return None
     shared = a.weight - _weight(mine)
-    if _is_slot(mine, other, shared) or (min(_weight(mine), _weight(other)) == 0 and _weight((*mine, *other)) > 1):
+    if shared < SAME_WORDS * (shared + _weight(mine) + _weight(other)):
+        return None
+    if _is_slot(mine, other, shared) or _adds(mine, other, shared):
         return None
     return Relation(kind="same", reason="the same in other words")
 
@@ -181,8 +190,8 @@ def _named(was: Statement, now: _Newer) -> Relation | None:
     other = _without(frame, rest)
     if shared < 1 or shared < _NAMED_FRAME * _weight(frame):
         return None
-    if other and _without(rest, frame) and (_names(other) or _names(_without(rest, frame))):
-        return None
+    if min(_weight(other), _weight(_without(rest, frame))) >= 1:
+        return None  # each speaks of something that the other does not
     return Relation(kind="replaced", reason="names what it replaces")
 
 
@@ -195,7 +204,8 @@ def _changed(was: Statement, now: _Newer, *, lasting: bool) -> Relation | None:
     least = min(was.weight, now.said.weight)
     if now.ends and shared >= 1 and not other:
         return Relation(kind="replaced", reason="says that it holds no longer")
-    if shared < 1 or (shared < 2 and not now.cue and not _names(_without(was.tokens, mine))):
+    slot = len(mine) == len(other) == 1 and (mine[0].particular or _opposed(mine, other))
+    if shared < 1 or (shared < 2 and not now.cue and not slot and not _names(_without(was.tokens, mine))):
         return None
     if was.negations % 2 != now.said.negations % 2:
         turned = not other and (not mine or now.cue) and (lasting or now.cue)
@@ -290,11 +300,6 @@ def _names(tokens: Iterable[Token]) -> bool:
     return any(token.kind == "name" for token in tokens)
 
 
-def _han(said: Statement) -> bool:
-    """Whether most of it is Chinese, where the order of characters makes the words."""
-    return sum(token.kind == "han" for token in said.tokens) > len(said.tokens) / 2
-
-
 def _opposed(mine: Sequence[Token], other: Sequence[Token]) -> bool:
     return any(opposites(a.key, b.key) for a in mine for b in other) or opposites(_joined(mine), _joined(other))
 
@@ -306,6 +311,12 @@ def _joined(tokens: Sequence[Token]) -> str:
 def _is_slot(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
     """Whether both are one sentence with another word in one place: until proven otherwise another statement."""
     return 0 < _weight(mine) <= 1 and 0 < _weight(other) <= 1 and shared >= 1
+
+
+def _adds(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
+    """Whether one says all that the other says and more: a word or two in a long sentence may be style."""
+    extra = _weight((*mine, *other))
+    return (not mine or not other) and extra > _STYLE * shared
 
 
 def _unit(key: str) -> str:

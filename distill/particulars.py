@@ -38,7 +38,7 @@ _TOKEN = re.compile(
     rf"\d{{1,2}}月(?:\d{{1,2}}[日号])?|[一二三四五六七八九十]+月(?:[一二三四五六七八九十]+[日号])?|"
     rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b(?:\s+\d{{4}})?|"
     rf"\b(?:{_MONTHS})\b\.?(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)\b)"
-    r"|(?P<day>\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天])"
+    r"|(?P<day>\b(?i:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?i:days?)\b|(?:周|星期|礼拜)[一二三四五六日天])"
     r"|(?P<time>\b\d{1,2}:\d{2}(?:\s?[aApP][mM]\b)?|\b\d{1,2}\s?[aApP][mM]\b|[\d一二三四五六七八九十]{1,3}点半?)"
     r"|(?P<period>\b(?:[QH][1-4]|FY\s?\d{2,4})\b|第?[一二三四]季度|\b(?:19|20)\d{2}\b(?!\s?%))"
     rf"|(?P<number>(?<![A-Za-z_])[+-]?\s?[¥$€£]?\d+(?:[.,]\d+)*\s?(?:{_UNITS})?(?![A-Za-z_])|\b(?:{_SPELLED})\b|"
@@ -64,7 +64,7 @@ _LIGHT = frozenset(
     decide decided decision decisions agree agreed choose chose chosen pick picked adopt adopted adopts conclusion
     lesson correction note remember instead anymore longer switch switched switches switching change changed changes
     moved because possible able migrate migrated replace replaced replaces postponed settle settled stick next new keep
-    ensure plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+    ensure whenever plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 _LIGHT_HAN = re.compile(
     "从现在(?:开始|起)|以后|今后|现在|目前|已经|决定|我们?|咱们|大家|请|一律|默认|都|就|也|还|又|了|的|地|得|着|过|吧|吗|呢|啊|"
@@ -90,24 +90,25 @@ daily/monthly weekly/monthly hourly/daily local/remote inside/outside upper/lowe
 available/unavailable everyone/nobody all/none red/green red/blue formal/informal formal/casual signed/unsigned
 开启/关闭 打开/关闭 启用/禁用 允许/禁止 接受/拒绝 批准/驳回 增加/减少 提高/降低 上升/下降 之前/之后 以前/以后 公开/私有
 内部/外部 提前/推迟 最大/最小 最高/最低 更多/更少 升序/降序 手动/自动 成功/失败 必须/可选 左/右 上/下 前/后 先/后 高/低
-大/小 多/少 快/慢 新/旧 开/关 加/减 涨/跌 买/卖"""
+升/降 大/小 多/少 快/慢 新/旧 开/关 加/减 涨/跌 买/卖"""
 #: Where the order of the words carries the meaning.
 _DIRECTED = frozenset(
     """before after from to than over under into onto above below until against by replaces beats precedes causes
     reports depends follows blocks calls""".split()  # noqa: SIM905
 )
-_DIRECTED_HAN = re.compile("先|再|后|前|比|从|到|由|向|高于|低于|大于|小于|导致|依赖")
 #: Verbs that open an instruction: capitals there name nobody.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
-_VERB_NEXT = re.compile(r"^(?:'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
+_VERB_NEXT = re.compile(r"^(?:\s*[\u4e00-\u9fff]|'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
 #: The same for a word that may be a name or the first of two nouns ("Stock builds").
 _MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
 _IMPERATIVES = frozenset(
     """use put set run ship keep ask send call tell show give write read check test build make take move add drop fix
     lock sort warm wait start stop open close merge split pin cut plan host store cache log warn avoid never always do
-    prefer deploy release review verify the a an this that these those all every each each no our my your its his her
-    their when if after before once since because while for in on at with without by from to users tests builds
-    sessions entries reports customers""".split()  # noqa: SIM905
+    prefer deploy release review verify the a an this that these those all every each no our my your its his her their
+    commit push pull create delete remove change update import export enable disable allow forbid encrypt rotate retry
+    skip assume round return translate save share mention format quote cite answer reply respond begin end sign list
+    print upload download name label tag bring inject when if after before once since because while for in on at with
+    without by from to users tests builds sessions entries reports customers""".split()  # noqa: SIM905
 )
 
 
@@ -135,13 +136,14 @@ class Token:
 class Statement:
     """A text and its tokens in order, without words that carry little; *negations* are counted, not tokens.
 
-    *directed*: the order of its words carries meaning. *opener* is its first word where that may be a name.
+    *directions* are the words that point from one thing to another ("before"), each with the word behind it. *opener*
+    is its first word where that may be a name.
     """
 
     text: str
     tokens: tuple[Token, ...]
     negations: int
-    directed: bool
+    directions: frozenset[tuple[str, str]] = frozenset()
     opener: str = ""
 
     @property
@@ -150,8 +152,14 @@ class Statement:
 
     @property
     def particulars(self) -> tuple[str, ...]:
-        """Numbers, days, dates, periods and names, in order."""
-        return tuple(token.key for token in self.tokens if token.particular)
+        """Numbers, days, dates, periods and names: by kind, those of a kind in order."""
+        found = (token for token in self.tokens if token.particular)
+        return tuple(token.key for token in sorted(found, key=lambda token: token.kind))
+
+    @property
+    def chinese(self) -> bool:
+        """Whether most of it is Chinese: the order of characters makes its words, and a model of English knows none."""
+        return sum(token.kind == "han" for token in self.tokens) > len(self.tokens) / 2
 
     @property
     def weight(self) -> float:
@@ -169,20 +177,23 @@ def statement(text: str) -> Statement:
     light = [match.span() for match in _LIGHT_HAN.finditer(plain)]
     negative = [match.span() for match in _NEGATIVE_HAN.finditer(plain)]
     tokens: list[Token] = []
-    negations, directed = len(negative), bool(_DIRECTED_HAN.search(plain))
+    negations = len(negative)
+    pointing: list[tuple[str, int]] = []
     for match in _TOKEN.finditer(plain):
         if match["han"] and any(a <= match.start() < b for a, b in (*light, *negative)) and not _language(plain, match):
             continue
         if match["latin"]:
             word = match["latin"].casefold().replace("’", "'")
             negations += word.split("'")[0] in _NEGATIVE or word.endswith("n't")
-            directed |= word in _DIRECTED
+            pointing += [(word, match.end())] * (word in _DIRECTED)
         tokens.extend(_token(match, plain))
+    behind = ((word, next((token.key for token in tokens if token.start >= end), "")) for word, end in pointing)
     first = _MAY_BE_NAME.match(plain)
     opener = first["word"].casefold() if first and first["word"].casefold() not in _IMPERATIVES | _LIGHT else ""
     return Statement(
-        text=plain, tokens=tuple(tokens), negations=negations, directed=directed, opener=stem(opener) if opener else ""
-    )
+        text=plain, tokens=tuple(tokens), negations=negations, directions=frozenset(behind),
+        opener=stem(opener) if opener else "",
+    )  # fmt: skip
 
 
 def stem(word: str) -> str:

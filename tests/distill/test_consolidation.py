@@ -136,8 +136,8 @@ def test_vectors_unite_other_words_but_never_another_number() -> None:
         "LL-0001": np.array([1, 0], np.float32), "LL-0002": np.array([0.9, 0.4359], np.float32),
         "LL-0003": np.array([0.9, 0.4359], np.float32),
     }  # fmt: skip
-    first = entry("LL-0001", "Tests that wait for the clock are flaky, inject a fake clock")
-    same = entry("LL-0002", "Inject a fake clock: tests relying on real time turn flaky", "2026-11-02")
-    other = entry("LL-0003", "Inject 2 fake clocks: tests relying on real time turn flaky", "2026-11-03")
+    first = entry("LL-0001", "Tests that wait for the real clock are flaky, inject a fake clock")
+    same = entry("LL-0002", "Inject a fake clock: tests relying on the real system clock are flaky", "2026-11-02")
+    other = entry("LL-0003", "Inject 2 fake clocks: tests relying on the real system clock are flaky", "2026-11-03")
     assert done(first, same).unchanged
     assert [link.older for link in done(first, same, other, vectors=near).merged] == ["LL-0002"]
