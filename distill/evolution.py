@@ -28,7 +28,8 @@ from .sentences import folded, headed, lines, split
 from .summary import Item, normalised
 
 __all__ = [
-    "EVOLUTION", "MASKED", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted", "same_lesson",
+    "EVOLUTION", "MASKED", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted",
+    "same_lesson",
 ]  # fmt: skip
 
 EVOLUTION = "EVOLUTION.md"

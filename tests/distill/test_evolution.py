@@ -64,11 +64,11 @@ def test_the_sentence_that_was_corrected_is_what_was_wrong_where_the_correction_
     home: Home, say: Say
 ) -> None:
     say(
-        ("assistant", "The build takes 12 minutes on the runner."),
+        ("assistant", "The build takes 12 minutes."),
         ("user", "That is wrong, the build is at 21 minutes."),
     )
     (found,) = learned(home)
-    assert found.wrong == "The build takes 12 minutes on the runner."
+    assert found.wrong == "The build takes 12 minutes."
 
 
 def test_a_root_cause_named_later_belongs_to_the_correction_that_it_speaks_of(home: Home, say: Say) -> None:
@@ -157,7 +157,7 @@ def test_capabilities_and_competences_need_a_label(home: Home, say: Say) -> None
     say(
         (
             "assistant",
-            "New capability: render charts of a table as SVG without a browser.\nI built a nice chart today.",
+            "New capability: render charts of a table as SVG without a browser.\nI built a nice chart.",
         ),
         ("assistant", "Learned how to read the ledger of the old accounting tool."),
         ("assistant", "学会了:用流式接口导出大表格,不占内存。"),
