@@ -48,6 +48,22 @@ def test_a_session_left_open_is_named_with_what_the_user_said_last(written: Writ
     assert [line.reason for line in receipt.sections if line.name == "Open session"] == ["a session was left open"]
 
 
+def test_nobody_is_quoted_as_the_user_but_the_user(written: Written, now: datetime) -> None:
+    home = written({})
+
+    def say(role: str, content: str) -> str:
+        message = Message(session="w", id=content, ts=now.isoformat(), role=role, content=content)
+        append(home, "w", [message], actor="test")
+        return resume_hint(home, now, 7)
+
+    page = say("tool", "the page says hello")
+    assert "left open after 1 messages.\n" in page
+    assert "hello" not in page
+    assert "Last said by the agent: «I read a page»" in say("assistant", "I read a page")
+    assert "Last said by the user: «thank you»" in say("user", "thank you")
+    assert "Last said by the user: «thank you»" in say("tool", "another page")
+
+
 def test_a_closed_session_is_not_mentioned_until_it_goes_on(written: Written, now: datetime) -> None:
     home = written({})
     close(home, "work", talk(home, "work", "2026-11-20T17:00:00+00:00", "first", "answer"))
