@@ -21,6 +21,7 @@ PARTS = {
     "timings": ("bench.timings", []),
     "guard": ("bench.guard", []),
     "evidence": ("bench.evidence", []),
+    "summary": ("bench.summary", []),
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
 }

@@ -3,7 +3,8 @@
     python -m bench.summary --data FOLDER [--write-docs]
 
 People wrote down what is worth knowing of each LoCoMo conversation, with the turns that say it. Measured is the share
-of those turns that a log cites. Each line pays for its text and its citation, and this system also for topics and
+of those turns that a log cites, and how many of an observation's terms stand in the lines that cite its turn: "Hey!"
+cites a turn as well. Each line pays for its text and its citation, and this system also for topics and
 headings; beside it, with the same room: random choice (mean of 20 seeds), the first lines, the first sentence of every
 turn in order, and TextRank (sentences as nodes, shared words over the logarithms of their lengths as edges, PageRank).
 Turns that carry no citation are the first two again with whole turns that pay for their text alone.
@@ -12,6 +13,8 @@ Then every line of every log of all development conversations is checked: its tu
 numbers, dates, names, paths and quotations. Conversations 26, 30 and 41 were there for choosing weights.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import math
@@ -19,8 +22,8 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +37,24 @@ from distill.selection import with_facts
 from distill.sentences import lines, split
 from distill.settings import DistillSettings
 from distill.summary import Item, Summary, summarise
+from distill.topics import terms
 from recall.embedding import Embedder, NoEmbedder, open_embedder
 from recall.model import EmbeddingSettings
 
-__all__ = ["FLOOR", "SHARE", "Line", "main", "text_rank"]
+__all__ = [
+    "FLOOR",
+    "SHARE",
+    "Counts",
+    "Gold",
+    "Line",
+    "faults",
+    "gold_of",
+    "holds",
+    "main",
+    "read",
+    "shares",
+    "text_rank",
+]
 
 SHARE = 0.25
 #: Times random choice.
@@ -47,7 +64,9 @@ _DAMPING, _ROUNDS = 0.85, 50
 _CHOSEN_ON = ("conv-26", "conv-30", "conv-41")
 _OURS, _WORDS = "daily log", "daily log, words alone"
 _RANDOM = ("random lines", "random turns, no citation")
-_OTHERS = ("first lines", "first turns, no citation", "first sentence of every turn", "TextRank")
+_OTHERS = ("first lines", "first turns, no citation", "TextRank")
+#: It cites many turns and tells little of them: most turns open with a greeting or a reaction.
+_OPENINGS = "first sentence of every turn"
 _SETS = ("locomo", "realtalk", "beam100k")
 
 
@@ -60,8 +79,50 @@ class Line:
     tokens: int
 
 
-#: A conversation: its sessions' messages by name.
-Sessions = Mapping[str, Sequence[Message]]
+#: By a turn's address the terms of each observation about it.
+Gold = Mapping[str, Sequence[set[str]]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """Gold turns and observations, what each method has of them, and tokens of this system's logs and of what was said.
+
+    *cited* counts turns, *told* sums over observations the share of their terms.
+    """
+
+    turns: int = 0
+    observations: int = 0
+    tokens: int = 0
+    said: int = 0
+    cited: dict[str, float] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)
+
+    def add(self, name: str, choices: Sequence[Sequence[Line]], gold: Gold) -> None:
+        """Count what *choices* hold, on average: a random method has several."""
+        for chosen in choices:
+            texts: dict[str, set[str]] = {}
+            for line in chosen:
+                texts.setdefault(line.source, set()).update(_terms(line.text))
+            mine = texts.keys() & gold.keys()
+            told = sum(len(held & texts[turn]) / max(len(held), 1) for turn in mine for held in gold[turn])
+            self.cited[name] = self.cited.get(name, 0.0) + len(mine) / len(choices)
+            self.told[name] = self.told.get(name, 0.0) + told / len(choices)
+
+    def join(self, other: Counts) -> None:
+        """Count what *other* counted."""
+        self.turns, self.observations = self.turns + other.turns, self.observations + other.observations
+        self.tokens, self.said = self.tokens + other.tokens, self.said + other.said
+        for mine, theirs in ((self.cited, other.cited), (self.told, other.told)):
+            for name, number in theirs.items():
+                mine[name] = mine.get(name, 0.0) + number
+
+    def share(self, name: str) -> float:
+        """The share of the gold turns that the method cites."""
+        return self.cited[name] / self.turns
+
+    def words(self, name: str) -> float:
+        """The mean share of an observation's terms that the method's lines about its turn hold."""
+        return self.told[name] / self.observations
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,51 +165,41 @@ def read(path: Path) -> dict[str, list[Message]]:
     return found
 
 
-def gold_of(path: Path) -> set[str]:
-    """The addresses of the turns that people's observations point at."""
+def gold_of(path: Path) -> Gold:
+    """The turns that people's observations point at, each with the terms of these observations."""
     observations = path.with_name(path.name.replace(".transcript.", ".observations."))
-    return {json.loads(line)["source"] for line in observations.read_text("utf-8").splitlines()}
+    found: dict[str, list[set[str]]] = {}
+    for line in observations.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        found.setdefault(row["source"], []).append(_terms(row["text"]) - _terms(row["speaker"]))
+    return found
 
 
-def shares(sessions: Sequence[Sequence[Message]] | Sessions, gold: set[str], embedder: Embedder | None) -> "Counts":
-    """How many of the *gold* turns each method's lines cite, and what this system's logs take."""
-    counts = Counts(gold=len(gold), cited={}, tokens=0, said=0)
-    for messages in sessions.values() if isinstance(sessions, Mapping) else sessions:
+def shares(sessions: Mapping[str, Sequence[Message]], gold: Gold, embedder: Embedder | None) -> Counts:
+    """What each method's lines hold of the *gold* turns, and what this system's logs take."""
+    counts = Counts(turns=len(gold), observations=sum(map(len, gold.values())))
+    for messages in sessions.values():
         said = sum(count_tokens(message.content) for message in messages)
-        room = int(SHARE * said)
-        mine = gold & {message.source for message in messages}
         log = _log(messages, embedder)
         counts.tokens += count_tokens(render_body(log, {}, DistillSettings().max_items))
         counts.said += said
-        counts.add(_OURS, len(mine & _cited(log)))
-        counts.add(_WORDS, len(mine & _cited(_log(messages, None))))
-        for name, found in _baselines(messages, room):
-            counts.add(name, sum(len(mine & chosen) for chosen in found) / len(found))
+        counts.add(_OURS, [_lines_of(log)], gold)
+        counts.add(_WORDS, [_lines_of(_log(messages, None))], gold)
+        for name, found in _baselines(messages, int(SHARE * said)):
+            counts.add(name, found, gold)
     return counts
 
 
-@dataclass(slots=True, kw_only=True)
-class Counts:
-    """Gold turns, how many of them each method cites, and tokens of this system's logs and of what was said."""
-
-    gold: int
-    cited: dict[str, float]
-    tokens: int
-    said: int
-
-    def add(self, name: str, number: float) -> None:
-        self.cited[name] = self.cited.get(name, 0.0) + number
-
-    def share(self, name: str) -> float:
-        return self.cited[name] / self.gold
-
-
 def holds(counts: Counts) -> bool:
-    """Whether the log cites 1.3 times what the better random choice does, more than the others, in a quarter."""
+    """Whether the log cites 1.3 times what the better random choice does, more than the others, in a quarter.
+
+    Of what the turns say it tells more than any of them.
+    """
     ours = counts.share(_OURS)
     return (
         ours >= FLOOR * max(counts.share(name) for name in _RANDOM)
         and ours > max(counts.share(name) for name in _OTHERS)
+        and counts.words(_OURS) > max(counts.words(name) for name in (*_RANDOM, *_OTHERS, _OPENINGS))
         and counts.tokens <= SHARE * counts.said
     )
 
@@ -176,12 +227,17 @@ def _log(messages: Sequence[Message], embedder: Embedder | None) -> Summary:
     return with_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
 
 
-def _cited(summary: Summary) -> set[str]:
-    return {source for item in summary.items for source in item.sources}
+def _lines_of(summary: Summary) -> list[Line]:
+    return [Line(source=source, text=item.text, tokens=0) for item in summary.items for source in item.sources]
 
 
-def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[set[str]]]]:
-    """What each other method cites, once for each seed."""
+def _terms(text: str) -> set[str]:
+    """Content words, cut to five letters so that forms of one word agree."""
+    return {term.casefold()[:5] for term in terms(text)}
+
+
+def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[Line]]]]:
+    """What each other method chooses, once for each seed."""
     sentences = [_line(message, text) for message in messages for text in _sentences(message)]
     turns = [Line(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
     firsts = list({line.source: line for line in reversed(sentences)}.values())[::-1]
@@ -189,7 +245,7 @@ def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, li
     ranked = [line for _, _, line in sorted((-rank, n, sentences[n]) for n, rank in enumerate(ranks))]
     for name, units in zip(_RANDOM, (sentences, turns), strict=True):
         yield name, [_fitting(_shuffled(units, seed), room) for seed in range(SEEDS)]
-    for name, units in zip(_OTHERS, (sentences, turns, firsts, ranked), strict=True):
+    for name, units in zip((*_OTHERS, _OPENINGS), (sentences, turns, ranked, firsts), strict=True):
         yield name, [_fitting(units, room)]
 
 
@@ -206,14 +262,14 @@ def _shuffled(units: Sequence[Line], seed: int) -> list[Line]:
     return random.Random(seed).sample(units, len(units))  # noqa: S311 - a baseline, not a secret
 
 
-def _fitting(units: Iterable[Line], room: int) -> set[str]:
-    """The turns of those *units*, in their order, that still fit."""
-    cited = set()
+def _fitting(units: Iterable[Line], room: int) -> list[Line]:
+    """Those *units*, in their order, that still fit."""
+    chosen = []
     for unit in units:
         if unit.tokens <= room:
             room -= unit.tokens
-            cited.add(unit.source)
-    return cited
+            chosen.append(unit)
+    return chosen
 
 
 def _groups(rows: Mapping[str, Counts]) -> dict[str, Counts]:
@@ -225,26 +281,24 @@ def _groups(rows: Mapping[str, Counts]) -> dict[str, Counts]:
 
 
 def _sum(group: Sequence[Counts]) -> Counts:
-    total = Counts(gold=0, cited={}, tokens=0, said=0)
+    total = Counts()
     for counts in group:
-        total.gold, total.tokens, total.said = (
-            total.gold + counts.gold, total.tokens + counts.tokens, total.said + counts.said,
-        )  # fmt: skip
-        for name, number in counts.cited.items():
-            total.add(name, number)
+        total.join(counts)
     return total
 
 
 def _coverage_table(rows: Mapping[str, Counts]) -> str:
-    """One row a conversation and group, one column a method."""
-    names = (_OURS, _WORDS, *_RANDOM, *_OTHERS)
-    head = ("conversation", "gold turns", "log / said", *names, "times random")
-    body = []
-    for title, counts in {**rows, **_groups(rows)}.items():
-        times = counts.share(_OURS) / max(counts.share(name) for name in _RANDOM)
-        cells = [f"{counts.share(name):.3f}" for name in names]
-        body.append([title, str(counts.gold), f"{counts.tokens / counts.said:.3f}", *cells, f"{times:.2f}"])
-    return markdown(head, body, align="l" + "r" * (len(head) - 1))
+    """One row a method, one column a conversation or group: turns cited, and terms told."""
+    every = {**rows, **_groups(rows)}
+    body = [["gold turns", *(str(counts.turns) for counts in every.values())]]
+    body.append(["log / said", *(f"{counts.tokens / counts.said:.3f}" for counts in every.values())])
+    body += [
+        [name, *(f"{counts.share(name):.3f} ({counts.words(name):.3f})" for counts in every.values())]
+        for name in (_OURS, _WORDS, *_RANDOM, *_OTHERS, _OPENINGS)
+    ]
+    times = (counts.share(_OURS) / max(counts.share(name) for name in _RANDOM) for counts in every.values())
+    body.append(["times random", *(f"{factor:.2f}" for factor in times)])
+    return markdown(["turns cited (terms told)", *every], body, align="l" + "r" * len(every))
 
 
 def _checks(data: Path, embedder: Embedder | None) -> tuple[str, list[str]]:
@@ -252,25 +306,24 @@ def _checks(data: Path, embedder: Embedder | None) -> tuple[str, list[str]]:
     body, wrong = [], list[str]()
     for name in _SETS:
         paths = sorted((data / name).glob("*.transcript.jsonl"))
-        number, faults, start, sessions = 0, 0, time.perf_counter(), 0
+        number, bad, start, sessions = 0, 0, time.perf_counter(), 0
         for path in paths:
             for messages in read(path).values():
-                found = list(_faults(messages, _log(messages, embedder)))
+                found = list(faults(messages, _log(messages, embedder)))
                 number += len(found)
-                faults += sum(bool(fault) for fault in found)
+                bad += sum(bool(fault) for fault in found)
                 wrong += [fault for fault in found if fault]
                 sessions += 1
         each = (time.perf_counter() - start) / max(sessions, 1)
-        body.append([name, str(len(paths)), str(sessions), str(number), str(faults), f"{each:.2f}"])
+        body.append([name, str(len(paths)), str(sessions), str(number), str(bad), f"{each:.2f}"])
     head = ("set", "conversations", "sessions", "lines", "lines with something that their turns lack", "s a session")
     return markdown(head, body, align="lrrrrr"), wrong
 
 
-def _faults(messages: Sequence[Message], summary: Summary) -> Iterable[str]:
-    """For each line what is wrong with it, empty when nothing is."""
+def faults(messages: Sequence[Message], summary: Summary) -> list[str]:
+    """For each line of *summary* what is wrong with it, empty when nothing is."""
     turns = {message.source: message for message in messages}
-    judge: Callable[[Item], str] = lambda item: _fault(item, turns)  # noqa: E731
-    return map(judge, summary.items)
+    return [_fault(item, turns) for item in summary.items]
 
 
 def _fault(item: Item, turns: Mapping[str, Message]) -> str:

@@ -74,7 +74,7 @@ class _Weights:
     late: float = -1.0
     offer: float = -1.0
     central: float = 0.9
-    repeated: float = -1.5
+    repeated: float = -1.0
     repeated_words: float = -0.4
     bias: float = -1.1
 
