@@ -2,7 +2,8 @@
 
 Owns which entries and daily logs are old, and moves them. An entry leaves when its section lets it (lessons and recent
 context; threads that are resolved; decisions that another one superseded), when nobody referred to it for long enough,
-counted from its date or its last reference, and when no person protected it. A daily log leaves when it is as old and
+counted from its date or its last reference, and when no person protected it; or when there is no room for it
+(``distill.capacity``). A daily log leaves when it is as old and
 all that was said in its sessions is distilled. Nothing is ever lost: one transaction, one commit, and the text is in
 the archive before it leaves its place. Coming back is ``distill.citation``'s business.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Literal
 
 from agent_home import closings, journal, storage, transcript
 from agent_home.check import entry_files
@@ -22,7 +24,10 @@ from agent_home.entry import Entry, section_of, superseded_by
 from agent_home.gateway import Transaction, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.references import entry_places, last_references
+from agent_home.references import read as read_references
+from agent_home.tokens import count_tokens
 
+from .capacity import Use, leaving
 from .regret import Regret, regret
 from .settings import DistillSettings
 
@@ -31,7 +36,10 @@ __all__ = ["Candidate", "Decay", "archive", "archive_path"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An entry that nobody referred to for *age_days*. *last_reference* is ISO 8601, empty when there never was one."""
+    """An entry that nobody referred to for *age_days*. *last_reference* is ISO 8601, empty when there never was one.
+
+    *rule*: it is old, or there is no room for it.
+    """
 
     id: str
     section: str
@@ -40,6 +48,7 @@ class Candidate:
     last_reference: str
     age_days: int
     reason: str
+    rule: Literal["age", "room"] = "age"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +56,13 @@ class Decay:
     """What leaves, or left where *commit* is given: *candidates* in file order, *daily* logs by their paths.
 
     *settled* are entries that stood in ``MEMORY.md`` and in the archive, to the letter, and stand in one of them after
-    this; *examined* counts the live entries.
+    this; *crowded* says what holds more than it should of what may not leave; *examined* counts the live entries.
     """
 
     candidates: tuple[Candidate, ...] = ()
     daily: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
+    crowded: tuple[str, ...] = ()
     examined: int = 0
     regret: Regret
     commit: str | None = None
@@ -66,18 +76,17 @@ def archive(home: Home, *, now: datetime, settings: DistillSettings | None = Non
         HomeError: see :func:`agent_home.gateway.transaction`; nothing was moved.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    days = settings.archive_after_days
     if not apply:
-        return _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, days)
+        return _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
     with transaction(home, actor="archive", message="Archive", now=now) as edits:
-        found = _survey(home, edits.read, now, days)
-        edits.message = _subject(found, days)
+        found = _survey(home, edits.read, now, settings)
+        edits.message = _subject(found, settings.archive_after_days)
         _move_entries(edits, found, archive_path(now))
         for path in found.daily:
             _move_day(edits, path)
     return Decay(
-        candidates=found.candidates, daily=found.daily, settled=found.settled, examined=found.examined,
-        regret=regret(home.root), commit=edits.outcome.commit,
+        candidates=found.candidates, daily=found.daily, settled=found.settled, crowded=found.crowded,
+        examined=found.examined, regret=regret(home.root), commit=edits.outcome.commit,
     )  # fmt: skip
 
 
@@ -86,20 +95,62 @@ def archive_path(now: datetime) -> str:
     return f"Archive/MEMORY-{now:%Y-%m}.md"
 
 
-def _survey(home: Home, read: Callable[[str], Document], now: datetime, days: int) -> Decay:
-    entries = list(read(MEMORY).entries())
+def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings: DistillSettings) -> Decay:
+    days = settings.archive_after_days
+    memory = read(MEMORY)
+    entries = list(memory.entries())
     places = entry_places(home)
     twice = {entry.id for entry in entries if len(places.get(entry.id, ())) > 1}
     settled = tuple(entry.id for entry in entries if entry.id in twice and _is_copy(places[entry.id]))
     fit = [entry for entry in entries if entry.id not in twice or entry.id in settled]
-    superseded = superseded_by(entries)
+    superseded, last = superseded_by(entries), last_references(home)
+    old = tuple(_candidates(fit, superseded, last, now, days))
+    leaves = {candidate.id for candidate in old}
+    use = _use(fit, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
+    room = leaving(
+        [entry for entry in fit if entry.id not in leaves], use, sizes=settings.section_sizes,
+        memory_tokens=settings.memory_tokens,
+        frame_tokens=sum(count_tokens(block.raw) for block in memory.blocks if block.entry is None),
+    )  # fmt: skip
+    crowded = {entry.id: _crowded_out(entry, reason, use[entry.id], last, now) for entry, reason in room.entries}
+    found = {candidate.id: candidate for candidate in old} | crowded
     return Decay(
-        candidates=tuple(_candidates(fit, superseded, last_references(home), now, days)),
+        candidates=tuple(found[entry.id] for entry in fit if entry.id in found),
         daily=tuple(_old_days(home, now, days)),
         settled=settled,
+        crowded=room.crowded,
         examined=len(entries),
         regret=regret(home.root),
     )
+
+
+def _use(
+    entries: Sequence[Entry],
+    superseded: Mapping[str, str],
+    last: Mapping[str, datetime],
+    references: Mapping[str, int],
+    now: datetime,
+    days: int,
+) -> dict[str, Use]:
+    """How each entry is used; a reference is recent as long as it keeps an entry from growing old."""
+    return {
+        entry.id: Use(
+            since=_since(entry, last.get(entry.id), now),
+            references=references.get(entry.id, 0),
+            recent=entry.id in last and (now - last[entry.id]).days < days,
+            settled=entry.resolved or entry.id in superseded,
+        )
+        for entry in entries
+    }
+
+
+def _crowded_out(entry: Entry, reason: str, use: Use, last: Mapping[str, datetime], now: datetime) -> Candidate:
+    rule = section_of(entry.prefix)
+    return Candidate(
+        id=entry.id, section=rule.title if rule else "", date=entry.date, title=entry.title or entry.body,
+        last_reference=last[entry.id].isoformat() if entry.id in last else "",
+        age_days=(now.date() - use.since).days if use.since else 0, reason=reason, rule="room",
+    )  # fmt: skip
 
 
 def _is_copy(places: Sequence[tuple[str, Entry]]) -> bool:
@@ -221,8 +272,11 @@ def _head(target: str) -> str:
 
 def _subject(found: Decay, days: int) -> str:
     parts = []
-    if found.candidates:
-        parts.append(f"{_counted(len(found.candidates), 'entry', 'entries')} unreferenced for {days} days")
+    old = sum(candidate.rule == "age" for candidate in found.candidates)
+    if old:
+        parts.append(f"{_counted(old, 'entry', 'entries')} unreferenced for {days} days")
+    if old < len(found.candidates):
+        parts.append(f"{_counted(len(found.candidates) - old, 'entry', 'entries')} without room")
     if found.daily:
         parts.append(_counted(len(found.daily), "daily log", "daily logs"))
     return f"Archive {' and '.join(parts)}" if parts else "Settle what stands in memory and in the archive"

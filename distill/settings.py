@@ -30,6 +30,9 @@ class DistillSettings:
         max_title_chars: length of an entry's title; longer text goes on in its body.
         archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
             log is when it does.
+        section_entries: how many entries a section of ``MEMORY.md`` holds before the least fit that may leave are
+            archived; *room* says it for single sections by their titles.
+        memory_tokens: what ``MEMORY.md`` may cost before the same happens.
         rule_after_sessions: in how many sessions a correction is made before it is proposed as a rule.
         retire_rules_after_days: how long nobody names or breaks a rule before its retirement is proposed.
         resume_tokens: how much `memory resume` says of a session.
@@ -47,6 +50,9 @@ class DistillSettings:
     max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
+    section_entries: int = 150
+    room: Mapping[str, int] = field(default_factory=dict)
+    memory_tokens: int = 24_000
     rule_after_sessions: int = 2
     retire_rules_after_days: int = 90
     resume_tokens: int = 600
@@ -65,10 +71,13 @@ class DistillSettings:
             raise ValueError("rule-after-sessions must be at least 2 and retire-rules-after-days at least 1")
         if self.resume_tokens < 100:
             raise ValueError(f"resume-tokens is {self.resume_tokens}, wanted 100 or more")
+        if min(self.section_entries, *self.room.values(), self.memory_tokens) < 1:
+            raise ValueError("section-entries, memory-tokens and every number of room must be at least 1")
         titles = [rule.title for rule in SECTIONS]
-        unknown = next((title for title in self.review if title not in titles), None)
-        if unknown is not None:
-            raise ValueError(f"review names the section {unknown!r}, known are {', '.join(titles)}")
+        for key, table in (("review", self.review), ("room", self.room)):
+            unknown = next((title for title in table if title not in titles), None)
+            if unknown is not None:
+                raise ValueError(f"{key} names the section {unknown!r}, known are {', '.join(titles)}")
         if self.max_items < 3 or self.max_title_chars < 20:
             raise ValueError("max-items must be at least 3 and max-title-chars at least 20")
 
@@ -76,3 +85,8 @@ class DistillSettings:
     def proposed_sections(self) -> frozenset[str]:
         """The sections whose new entries wait for a person."""
         return frozenset(title for title, how in self.review.items() if how == "propose")
+
+    @property
+    def section_sizes(self) -> dict[str, int]:
+        """How many entries each section may hold, by its prefix."""
+        return {rule.prefix: self.room.get(rule.title, self.section_entries) for rule in SECTIONS}

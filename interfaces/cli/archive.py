@@ -27,7 +27,8 @@ def archive(frame: Frame, apply: bool) -> None:
 
     Entries leave whose section lets them (lessons and recent context; open threads with a line "State: resolved";
     decisions that another one superseded) when nobody referred to them for 90 days (archive-after-days in [distill]),
-    counted from their date or their last reference. Preferences and corrections never leave, nor does an entry with a
+    counted from their date or their last reference; and before that, the least fit first, when their section or the
+    whole of MEMORY.md has no room (section-entries, room, memory-tokens). Preferences and corrections never leave, nor does an entry with a
     line "Protected: why". Daily logs leave when they are as old and all sessions in them are closed. `memory cite ID`
     keeps an entry, `memory restore ID` brings one back.
 
@@ -51,6 +52,7 @@ def _data(found: Decay, apply: bool) -> dict[str, Any]:
         "candidates": rows,
         "daily": list(found.daily),
         "settled": list(found.settled),
+        "crowded": list(found.crowded),
         "examined": found.examined,
         "regret": {"archived": found.regret.archived, "wanted": found.regret.wanted, "rate": found.regret.rate},
         "applied": apply,
@@ -70,6 +72,7 @@ def _lines(found: Decay, apply: bool) -> Iterator[str]:
         yield from (f"  {path}" for path in found.daily)
     if found.settled:
         yield f"in memory and in the archive, {'now' if apply else 'to be left'} in one: {', '.join(found.settled)}"
+    yield from (f"too full, with nothing in it that may leave: {what}" for what in found.crowded)
     regret = found.regret
     yield f"regret: {regret.wanted} of {regret.archived} archived entries were wanted again ({regret.rate:.1%})"
     if found.commit:
