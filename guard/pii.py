@@ -128,7 +128,7 @@ _ISSUERS = re.compile(
 
 def _card(text: str, before: str, _after: str) -> bool:
     digits = _digits(text)
-    if not _luhn(digits) or len(set(digits)) < 3:
+    if not _luhn(digits) or len(set(digits)) == 1:
         return False
     if _CARD_WORDS.search(before):
         return True
