@@ -22,10 +22,11 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.references import entry_places
 from agent_home.variants import one_of
-from recall.embedding import Embedder, NoEmbedder, Vector
+from recall.embedding import NoEmbedder, Vector
 from recall.errors import RecallError
 
 from .close import Closed, Failure, close_all, unclosed
+from .composition import NO_MODELS, Models
 from .consolidation import Consolidated, Link, consolidate, vectors_of
 from .decay import Candidate, archive, archive_path
 from .errors import DistillError
@@ -87,7 +88,7 @@ class _Run:
     home: Home
     now: datetime
     settings: DistillSettings
-    embedder: Embedder | NoEmbedder | None
+    models: Models
     apply: bool
     progress: Progress
 
@@ -101,13 +102,14 @@ def distill_home(
     *,
     now: datetime,
     settings: DistillSettings | None = None,
-    embedder: Embedder | NoEmbedder | None = None,
+    models: Models = NO_MODELS,
     apply: bool = True,
     progress: Progress = lambda _step, _done, _total: None,
 ) -> Night:
     """Do the night's work in *home*; without *apply*, tell what would be done and change nothing.
 
-    A night that is only tried looks at the home as it is: what the sessions that wait would bring is not in it.
+    *models* help with summaries and with finding what says the same. A night that is only tried looks at the home as it
+    is: what the sessions that wait would bring is not in it.
     *progress* is called with a step, how much of it is done, and how much there is.
 
     Raises:
@@ -115,7 +117,7 @@ def distill_home(
         HomeError: the manifest or the lock cannot be used.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    run = _Run(home=home, now=now, settings=settings, embedder=embedder, apply=apply, progress=progress)
+    run = _Run(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
     night = Night()
     steps = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
@@ -138,7 +140,7 @@ def _close(run: _Run, night: Night) -> None:
     if not run.apply:
         night.sessions = tuple(unclosed(run.home))
         return
-    done = close_all(run.home, now=run.now, settings=run.settings, progress=run.told("close"))
+    done = close_all(run.home, now=run.now, settings=run.settings, models=run.models, progress=run.told("close"))
     night.closed = tuple(one for one in done.closed if one.commit)
     night.sessions = tuple(one.session for one in night.closed)
     night.added = tuple(entry.id for one in night.closed for entry in one.entries)
@@ -221,9 +223,10 @@ def _superseded(home: Home) -> tuple[Link, ...]:
 
 def _vectors(run: _Run, entries: Sequence[Entry]) -> Mapping[str, Vector]:
     """The vectors of what the entries say; none without a model, and none for more than a night has time for."""
-    if run.embedder is None or isinstance(run.embedder, NoEmbedder) or len(entries) > MAX_EMBEDDED:
+    if run.models.embedder is None or len(entries) > MAX_EMBEDDED:
         return {}
-    return vectors_of(entries, run.embedder)
+    embedder = run.models.embedder()
+    return {} if isinstance(embedder, NoEmbedder) else vectors_of(entries, embedder)
 
 
 def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidated:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .frame import FINDINGS, Frame, exit_code, homes_command
-from .sync import follow, opened_embedder
+from .models import opened_models
+from .sync import follow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +71,7 @@ def _one(frame: Frame, told: Callable[[str, str, int, int], None], *, apply: boo
         home = frame.home
         name = str(home.root)
         night = distill_home(
-            home, now=frame.moment, embedder=opened_embedder(home, frame, build_missing=apply), apply=apply,
+            home, now=frame.moment, models=opened_models(home, frame), apply=apply,
             progress=lambda step, at, total: told(name, step, at, total),
         )  # fmt: skip
         degraded = follow(home, frame) if apply and night.commits else []
