@@ -28,9 +28,9 @@ def archive(frame: Frame, apply: bool) -> None:
     Entries leave whose section lets them (lessons and recent context; open threads with a line "State: resolved";
     decisions that another one superseded) when nobody referred to them for 90 days (archive-after-days in [distill]),
     counted from their date or their last reference; and before that, the least fit first, when their section or the
-    whole of MEMORY.md has no room (section-entries, room, memory-tokens). Preferences and corrections never leave, nor does an entry with a
-    line "Protected: why". Daily logs leave when they are as old and all sessions in them are closed. `memory cite ID`
-    keeps an entry, `memory restore ID` brings one back.
+    whole of MEMORY.md has no room (section-entries, room, memory-tokens). Preferences and corrections never leave, nor
+    does an entry with a line "Protected: why". Daily logs leave when they are as old and all sessions in them are
+    closed. `memory cite ID` keeps an entry, `memory restore ID` brings one back.
 
     Regret is the part of all archived entries that was wanted again: it says whether 90 days are too few.
     """

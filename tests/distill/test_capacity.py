@@ -13,6 +13,7 @@ from agent_home.entry import SECTIONS, Entry
 from agent_home.home import Home
 from distill import DistillSettings, archive, cite
 from distill.capacity import Leaving, Use, leaving
+
 from .aged import archived_ids, keep, live_ids
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
