@@ -53,8 +53,10 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
-#: Manners of speaking of assistants; they tell of nobody.
-_OFFER = re.compile(
+#: Manners of speaking, reactions and offers: they tell of nobody.
+_MANNERS = re.compile(
+    r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|congrats|congratulations|glad|great|cool|nice|"
+    r"awesome|amazing|sounds|that sounds|sure|yeah|yep|哇|哈哈|嗯|恭喜|谢谢|太[好棒]了|好的|辛苦了)(?![\w'’])|"
     r"\b(?:let me know|feel free|happy to help|glad to help|hope (?:this|that|it) helps|I can help|I apologi[sz]e|"
     r"here(?:['’]s| is| are) (?:an?|the|some|your))\b|希望(?:能|对你)|随时(?:告诉|问)我|很高兴",
     re.IGNORECASE,
@@ -72,7 +74,7 @@ class _Weights:
     terms: float = 1.2
     answers: float = 1.0
     late: float = -1.0
-    offer: float = -1.0
+    manners: float = -1.0
     central: float = 0.9
     repeated: float = -1.0
     repeated_words: float = -0.4
@@ -142,6 +144,7 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
         for source in item.sources:
             quoted[source] = quoted.get(source, "") + "\n" + normalised(f"{item.text} {item.replaces}")
     found, known = [], set[str]()
+    speakers = {part for message in said for part in message.name.casefold().split()}
     asked = False
     for turn, message in enumerate(said):
         sentences = [
@@ -149,7 +152,12 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
         ]
         fresh = set[str]()
         for number, sentence in enumerate(sentences):
-            words = {term.casefold() for term in terms(sentence)}
+            # A name called out is no news, and may be shortened.
+            words = {
+                word
+                for word in map(str.casefold, terms(sentence))
+                if not any(speaker.startswith(word) for speaker in speakers)
+            }
             fresh |= words
             text = normalised(sentence)
             if len(words) < 2 or len(text) < 4 or is_question(sentence) or folded(sentence).endswith(":"):
@@ -181,7 +189,7 @@ def _worth(sentence: str, words: set[str], *, answers: bool, place: float) -> fl
         + weights.terms * math.log1p(min(_MAX_TERMS, len(words)))
         + weights.answers * answers
         + weights.late * place
-        + weights.offer * bool(_OFFER.search(sentence))
+        + weights.manners * bool(_MANNERS.search(sentence))
     )
 
 

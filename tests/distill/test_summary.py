@@ -268,3 +268,38 @@ def test_every_item_quotes_its_turn_and_a_split_in_two_loses_no_uncorrected_item
     parts = [*summarise(rows[:cut]).items, *summarise(rows[cut:], rows[:cut]).items]
     assert {(i.kind, normalised(i.text)) for i in parts} == {(i.kind, normalised(i.text)) for i in whole.items}
     assert summarise(rows) == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We ruled out sqlite3 because stock builds lack extensions.",
+        "I gave up on the trigram index.",
+        "The vector-only ranking was rejected last week.",
+        "We tried one timeout for both legs but it threw away finished results and made things worse.",
+        "Rejected approaches: one lock for the whole home",
+        "我们最后放弃了三元组索引。",
+        "单独的向量排序这个方案行不通。",
+        "试过用一个总超时,结果不行。",
+        "否决:每次打开都重建索引",
+    ],
+)
+def test_a_rejected_approach_is_one(talk: Talk, text: str) -> None:
+    (item,) = summarise(talk(("user", text))).items
+    assert item.kind == "rejected"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The push was rejected by the server.",
+        "Should we give up on the trigram index?",
+        "If the plan is rejected, we wait.",
+        "Never give up on your dreams!",
+        "别放弃!",
+        "我不会放弃的。",
+        "We decided against a second cache.",
+    ],
+)
+def test_what_is_merely_refused_or_encouraged_is_no_rejected_approach(talk: Talk, text: str) -> None:
+    assert all(item.kind != "rejected" for item in summarise(talk(("user", text))).items)
