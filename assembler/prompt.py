@@ -28,7 +28,7 @@ from .piece import Count, Piece, cut_piece, make_piece, neutral
 from .progressive import progressive
 from .recalled import Packed, Passage, pack_knowledge, pack_sessions
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
-from .resume import resume_hint
+from .resume import Continued, fenced, resume_hint
 from .settings import AssemblerSettings
 from .sources import Reading, Sources
 from .unchanged import unchanged_tokens
@@ -47,7 +47,8 @@ _NOTICE_TOKENS = 30
 class Request:
     """What a prompt is for: a first *message*, a model's *window* of which *used* tokens are taken, an *audience*.
 
-    *session* is the session that will use it, so that it is not recalled to itself; *at* a revision of the home.
+    *session* is the session that will use it, so that it is not recalled to itself; *continued* the one that it takes
+    up; *at* a revision of the home.
     """
 
     now: datetime
@@ -56,6 +57,7 @@ class Request:
     used: int = 0
     audience: str = "owner"
     session: str = ""
+    continued: Continued | None = None
     at: str = ""
 
 
@@ -120,7 +122,9 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     _context(draft, sections)
     shown = _daily(draft, sources, rooms.daily)
-    if not request.at and home.may_read("sessions/", request.audience):
+    if request.continued is not None:
+        rooms = _continued(draft, rooms, request.continued)
+    elif not request.at and home.may_read("sessions/", request.audience):
         _open_session(draft, gate, rooms.hint)
     gate.remember()
     _recall(draft, rooms, shown)
@@ -212,6 +216,27 @@ def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
     return shown
 
 
+def _continued(draft: _Draft, rooms: _Rooms, continued: Continued) -> _Rooms:
+    """What the continued session came to, in the rooms of the hint and of recalled sessions; the rooms that are left.
+
+    The prefix does not depend on it.
+    """
+    room = rooms.hint + rooms.sessions
+    readable = draft.home.may_read("sessions/", draft.request.audience)
+    text = fenced(continued, room, draft.count) if readable else ""
+    tokens = draft.count(text)
+    _add(draft.moving, text)
+    reason = "a session is continued" if text else f"over its room of {room} tokens"
+    reason = reason if readable else f"not for the audience {draft.request.audience}"
+    draft.sections.append(
+        SectionLine(
+            name="Resumed session", tokens=tokens, full_tokens=tokens, action="kept" if text else "dropped",
+            reason=reason,
+        )
+    )  # fmt: skip
+    return replace(rooms, sessions=rooms.sessions - max(0, tokens - rooms.hint))
+
+
 def _open_session(draft: _Draft, gate: Gate, tokens: int) -> None:
     request = draft.request
     try:
@@ -262,7 +287,7 @@ def _ask(draft: _Draft, layer: str) -> Answer:
         audience=request.audience,
         now=request.now,
         deadline_ms=deadlines[layer],
-        exclude=[request.session] if request.session else [],
+        exclude=[name for name in (request.session, request.continued and request.continued.session) if name],
     )
 
 

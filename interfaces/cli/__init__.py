@@ -16,6 +16,7 @@ COMMANDS = {
     "close": "interfaces.cli.close:close",
     "distill": "interfaces.cli.distill:distill",
     "prompt": "interfaces.cli.prompt:prompt",
+    "resume": "interfaces.cli.resume:resume",
     "search": "interfaces.cli.search:search",
     "sync": "interfaces.cli.sync:sync",
     "watch": "interfaces.cli.watch:watch",

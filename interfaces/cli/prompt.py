@@ -28,10 +28,11 @@ __all__ = ["prompt", "receipt_lines"]
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
 @click.option("--session", default="", metavar="ID", help="The session that will use it; it is not recalled to itself.")
+@click.option("--resume", default="", metavar="ID", help="A session to continue: what it came to, in some 600 tokens.")
 @click.option("--at", default="", metavar="REV", help="The prompt as it was at a revision, on the day of its commit.")
 @click.option("--explain", is_flag=True, help="Print the receipt as a table on standard error as well.")
 def prompt(
-    frame: Frame, message: str, window: int, used: int, audience: str, session: str, at: str, explain: bool
+    frame: Frame, message: str, window: int, used: int, audience: str, session: str, resume: str, at: str, explain: bool
 ) -> None:
     """Assemble the system prompt and print it.
 
@@ -40,11 +41,19 @@ def prompt(
     """
     from assembler.prompt import Request, assemble
 
+    from .resume import continued_session
+
     if window < 0 or used < 0:
         raise click.UsageError("--window and --used are numbers of tokens, 0 or more")
     home = frame.home
+    if resume and at:
+        raise click.UsageError("--resume continues a session of today, --at shows a day of the past: give one of them")
     now = _day_of(frame, at) if at else frame.moment
-    request = Request(message=message, window=window, used=used, audience=audience, session=session, at=at, now=now)
+    continued = continued_session(home, resume) if resume else None
+    request = Request(
+        message=message, window=window, used=used, audience=audience, session=session, continued=continued, at=at,
+        now=now,
+    )  # fmt: skip
     searcher = None
     if message.strip() and not at:
         from assembler.searcher import HomeSearcher

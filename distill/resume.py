@@ -1,0 +1,222 @@
+"""A session in a few hundred tokens, so that it can be continued without being replayed.
+
+Not what was done call by call, but what was asked, found out, decided and left open, which files and commits were
+touched, and the last turns. By rules, without a model: the same transcript gives the same text. Every message passes
+the guard again before anything is taken from it. Fencing the text as data is the business of whoever puts it before a
+model (``assembler.resume``), and so is neutralising what could break that fence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from typing import Any
+
+from agent_home import transcript
+from agent_home.home import Home
+from agent_home.tokens import count_tokens
+from agent_home.transcript import Message
+from recall.screened import Screen
+
+from .cues import ItemKind, kind_of, label_of
+from .errors import EmptySession, NoSuchSession
+from .selection import with_facts
+from .sentences import is_question, lines, shortened, split
+from .summary import Item, Summary, normalised, spoken, summarise
+
+__all__ = ["Line", "Resume", "render", "resume"]
+
+#: Messages that are read, the last ones; what came before them is in the daily log.
+_MOST_READ = 400
+_FOUND: tuple[ItemKind, ...] = ("conclusion", "root_cause", "correction", "lesson", "deliverable", "fact")
+_DECIDED: tuple[ItemKind, ...] = ("decision", "rejected", "preference")
+_OPEN: tuple[ItemKind, ...] = ("open_thread", "next_step")
+_MOST_ASKED, _MOST_LAST, _MOST_TOUCHED = 6, 4, 12
+_LINE_CHARS, _LAST_CHARS, _LEAST_CHARS = 160, 240, 8
+#: Sentences without a cue that are offered as found out: so much of what was said, and no more of them.
+_FACTS_SHARE, _MOST_FACTS = 0.1, 12
+#: The last turns' part of the tokens; what they leave is for the rest.
+_LAST_PART = 0.4
+#: How imports write down that a tool changed a file.
+_EDITED = re.compile(r"^(?:Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S[^\n]*)$", re.MULTILINE)
+#: A longer message id, such as a UUID, would cost as much as what was said.
+_SHORT_ID_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of a resume, in the words of the turn at *source*; *role* is who said it."""
+
+    text: str
+    source: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """What a session came to. Every list is in the order of the conversation.
+
+    *began* and *ended* are the times of its first and last message, or empty; *unread* counts the messages before
+    those that were read.
+    """
+
+    session: str
+    title: str
+    began: str
+    ended: str
+    messages: int
+    unread: int = 0
+    asked: tuple[Line, ...] = ()
+    found: tuple[Line, ...] = ()
+    decided: tuple[Line, ...] = ()
+    open: tuple[Line, ...] = ()
+    files: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    last: tuple[Line, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON has them."""
+        return asdict(self)
+
+
+def resume(home: Home, session: str) -> Resume:
+    """What *session* came to, all of it; :func:`render` chooses what fits.
+
+    Raises:
+        NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
+        GuardRefused: the guard cannot run.
+    """
+    path = transcript.session_path(home, session)
+    if path is None:
+        raise NoSuchSession(session, len(transcript.sessions(home)))
+    name = transcript.session_name(home, session)
+    turns = transcript.read(path)
+    if not turns:
+        raise EmptySession(name, home.relative(path))
+    every = [turn.message for turn in turns]
+    messages = list(_seen(home, home.relative(path), every[-_MOST_READ:]))
+    summary = with_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MOST_FACTS)
+    return Resume(
+        session=name,
+        title=summary.title,
+        began=every[0].ts,
+        ended=every[-1].ts,
+        messages=len(every),
+        unread=max(0, len(every) - _MOST_READ),
+        asked=tuple(_asked(messages, summary)),
+        found=_of(summary, _FOUND),
+        decided=_of(summary, _DECIDED),
+        open=_of(summary, _OPEN),
+        files=_files(messages, summary),
+        commits=summary.commits[-_MOST_TOUCHED:],
+        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken(messages)[-_MOST_LAST:]),
+    )
+
+
+def render(found: Resume, tokens: int, *, count: Callable[[str], int] = count_tokens) -> str:
+    """*found* as Markdown in at most *tokens* tokens; empty where not even its first line fits.
+
+    The last turns come first, the newest before the others, in their part; then the latest of each list in turn. The
+    text ends in one newline.
+    """
+    kept = replace(found, asked=(), found=(), decided=(), open=(), files=(), commits=(), last=())
+    if count(_text(kept)) > tokens:
+        return ""
+    part = int(tokens * _LAST_PART)
+    for line in reversed(found.last):
+        more = replace(kept, last=(line, *kept.last))
+        if count(_text(more)) <= part:
+            kept = more
+    for name, value in _queue(found):
+        shown: dict[str, Any] = {name: _in_order(getattr(found, name), {*getattr(kept, name), value})}
+        more = replace(kept, **shown)
+        if count(_text(more)) <= tokens:
+            kept = more
+    return _text(kept)
+
+
+def _seen(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Message]:
+    """*messages* as the guard passes them now; one that it holds back is left out."""
+    screen = Screen(home)
+    for message in messages:
+        content = screen.message(path, message.content)
+        if content:
+            yield replace(message, content=content)
+
+
+def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[Line]:
+    """The first request and the latest ones: of each message of the user its first question, or first sentence."""
+    said = {normalised(item.text) for item in summary.items}
+    found: list[Line] = []
+    for message in spoken(messages):
+        if message.role != "user":
+            continue
+        sentences = [part for line in lines(message.content) for part in split(line.text) if len(part) >= _LEAST_CHARS]
+        wanted = [part for part in sentences if normalised(part) not in said and _only_asks(part)]
+        request = next((sentence for sentence in wanted if is_question(sentence)), wanted[0] if wanted else "")
+        if request and not any(normalised(line.text) == normalised(request) for line in found):
+            found.append(_line(message, request, _LINE_CHARS))
+    yield from found if len(found) <= _MOST_ASKED else [found[0], *found[1 - _MOST_ASKED :]]
+
+
+def _only_asks(sentence: str) -> bool:
+    """Whether nothing marks *sentence* as a decision, wish or correction, which is told as that."""
+    return label_of(sentence) is None and kind_of(sentence, "user") is None
+
+
+def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
+    """The files that were spoken of, and after them those that were changed."""
+    tools = (message.content for message in messages if message.role == "tool")
+    edited = dict.fromkeys(match["path"].strip() for content in tools for match in _EDITED.finditer(content))
+    return (*(name for name in summary.files if name not in edited), *edited)[-_MOST_TOUCHED:]
+
+
+def _of(summary: Summary, kinds: Sequence[ItemKind]) -> tuple[Line, ...]:
+    """The items of *kinds*, without those that were corrected later."""
+    return tuple(_of_item(item) for item in summary.items if item.kind in kinds and not item.corrected)
+
+
+def _of_item(item: Item) -> Line:
+    return Line(text=shortened(" ".join(item.text.split()), _LINE_CHARS), source=item.sources[-1], role=item.role)
+
+
+def _line(message: Message, text: str, limit: int) -> Line:
+    return Line(text=shortened(" ".join(text.split()), limit), source=message.source, role=message.role)
+
+
+def _queue(found: Resume) -> Iterator[tuple[str, Any]]:
+    """What is to be shown, the most useful first: the first request, then the newest of each list in turn."""
+    if found.asked:
+        yield "asked", found.asked[0]
+    lists = {"open": found.open, "decided": found.decided, "found": found.found, "asked": found.asked[1:],
+             "files": found.files, "commits": found.commits}  # fmt: skip
+    for row in zip_longest(*(reversed(values) for values in lists.values())):
+        yield from ((name, value) for name, value in zip(lists, row, strict=True) if value is not None)
+
+
+def _in_order(values: Sequence[Any], chosen: set[Any]) -> tuple[Any, ...]:
+    return tuple(value for value in values if value in chosen)
+
+
+def _text(kept: Resume) -> str:
+    times = " to ".join(dict.fromkeys(ts[:16].replace("T", " ") for ts in (kept.began, kept.ended) if ts))
+    when = f", {times}" if times else ""
+    unread = f", the first {kept.unread} not read" if kept.unread else ""
+    blocks = [f"Session {' '.join(kept.session.split())}{when}, {kept.messages} messages{unread}.\n"]
+    named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.open))
+    for title, found in named:
+        if found:
+            blocks.append(f"{title}:\n" + "".join(f"- {line.text}{_where(line)}\n" for line in found))
+    touched = [f"`{name}`" for name in kept.files] + [f"commit {name}" for name in kept.commits]
+    if touched:
+        blocks.append(f"Touched: {', '.join(touched)}\n")
+    if kept.last:
+        blocks.append("Last turns:\n" + "".join(f"- {line.role}: {line.text}\n" for line in kept.last))
+    return "\n".join(blocks)
+
+
+def _where(line: Line) -> str:
+    name = line.source.rpartition("#")[2]
+    return f" (#{name})" if len(name) <= _SHORT_ID_CHARS else ""

@@ -1,0 +1,183 @@
+"""A session in a few hundred tokens: findings before actions, the last turns, and nothing that the guard would keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_home import transcript
+from agent_home.home import Home
+from agent_home.tokens import count_tokens
+from agent_home.transcript import Message
+from distill.errors import EmptySession, NoSuchSession
+from distill.resume import Line, Resume, render, resume
+
+Row = tuple[str, str]
+Kept = Callable[..., Resume]
+WORK: tuple[Row, ...] = (
+    ("user", "Hi! Can you find out why the nightly export fails?"),
+    ("assistant", "I am looking at `jobs/export.py` and the log."),
+    ("assistant", "Root cause: the lock file of the night before was never removed."),
+    ("user", "Decision: keep the lock, but let it expire after six hours."),
+    ("tool", "Edit jobs/lock.py\n[main 3f9c2e1] Let locks expire"),
+    ("assistant", "Conclusion: the export runs again in 4 minutes."),
+    ("user", "Should we tell the finance team about the gap?"),
+    (
+        "assistant",
+        "Open question: which two nights are missing in the report?\nNext step: rerun the two nights.",
+    ),
+    ("user", "Please rerun them then."),
+    ("assistant", "The first night is done, the second one is running."),
+)
+
+
+@pytest.fixture
+def kept(home: Home, now: datetime) -> Kept:
+    """Import a session of these rows, a minute apart, and say what it came to."""
+
+    def said(*rows: Row, session: str = "work") -> Resume:
+        messages = [
+            Message(session=session, id=f"m{n}", ts=f"2026-11-20T10:{n % 60:02d}:00", role=role, content=content)
+            for n, (role, content) in enumerate(rows, 1)
+        ]
+        transcript.append(home, session, messages, actor="import", now=now)
+        return resume(home, session)
+
+    return said
+
+
+def texts(lines: tuple[Line, ...]) -> list[str]:
+    return [line.text for line in lines]
+
+
+def test_a_resume_says_what_was_asked_found_decided_left_open_and_touched(kept: Kept) -> None:
+    found = kept(*WORK)
+    assert texts(found.asked) == [
+        "Can you find out why the nightly export fails?",
+        "Should we tell the finance team about the gap?",
+        "Please rerun them then.",
+    ]
+    assert "the lock file of the night before was never removed." in texts(found.found)
+    assert "the export runs again in 4 minutes." in texts(found.found)
+    assert texts(found.decided) == ["keep the lock, but let it expire after six hours."]
+    assert texts(found.open) == ["which two nights are missing in the report?", "rerun the two nights."]
+    assert found.files == ("jobs/export.py", "jobs/lock.py")
+    assert found.commits == ("3f9c2e1",)
+    assert (found.messages, found.began, found.ended) == (10, "2026-11-20T10:01:00", "2026-11-20T10:10:00")
+
+
+def test_the_last_turns_are_there_with_the_last_word_of_the_assistant(kept: Kept) -> None:
+    found = kept(*WORK)
+    assert [(line.role, line.source) for line in found.last] == [
+        ("user", "work#m7"), ("assistant", "work#m8"), ("user", "work#m9"), ("assistant", "work#m10"),
+    ]  # fmt: skip
+    text = render(found, 600)
+    assert text.endswith("- assistant: The first night is done, the second one is running.\n")
+
+
+def test_every_line_stands_in_the_turn_that_it_names(kept: Kept) -> None:
+    found = kept(*WORK)
+    content = {f"work#m{n}": " ".join(row[1].split()) for n, row in enumerate(WORK, 1)}
+    for line in (*found.asked, *found.found, *found.decided, *found.open, *found.last):
+        assert line.text.rstrip("…") in content[line.source]
+
+
+def test_a_resume_as_text(kept: Kept) -> None:
+    text = render(kept(*WORK), 600)
+    assert text.startswith("Session work, 2026-11-20 10:01 to 2026-11-20 10:10, 10 messages.\n\nAsked:\n- Can you find")
+    assert "Decided:\n- keep the lock, but let it expire after six hours. (#m4)\n" in text
+    assert "Touched: `jobs/export.py`, `jobs/lock.py`, commit 3f9c2e1\n" in text
+    assert count_tokens(text) <= 600
+
+
+def test_the_same_transcript_gives_the_same_text(home: Home, kept: Kept) -> None:
+    assert render(kept(*WORK), 600) == render(resume(home, "work"), 600)
+
+
+def test_what_was_corrected_later_is_not_told_as_found(kept: Kept) -> None:
+    found = kept(
+        ("assistant", "Conclusion: MEAGS is at -8 %."), ("user", "No, it should be -12 %, not -8 %."),
+    )  # fmt: skip
+    assert "MEAGS is at -8 %." not in texts(found.found)
+    assert "No, it should be -12 %, not -8 %." in texts(found.found)
+
+
+def test_a_talk_without_cues_still_tells_what_was_said(kept: Kept) -> None:
+    rows = [
+        ("user", f"I went to the lake of Annecy with Maria on day {n}, and we rented two blue kayaks there.")
+        for n in range(8)
+    ]
+    assert kept(*rows).found != ()
+
+
+def test_a_long_session_keeps_its_first_request_in_the_text_and_its_latest_findings(kept: Kept) -> None:
+    rows: list[Row] = [("user", "Can you bring the old ledger over to the new system?")]
+    for n in range(60):
+        rows.append(("user", f"And what about account number {n} of the ledger?"))
+        rows.append(("assistant", f"Conclusion: account number {n} moved over without a difference of any kind."))
+    found = kept(*rows)
+    text = render(found, 300)
+    assert count_tokens(text) <= 300
+    assert "Can you bring the old ledger over" in text
+    assert "account number 59 moved over" in text
+    assert "account number 3 moved over" not in text
+
+
+def test_of_a_very_long_session_the_end_is_read_and_the_rest_counted(kept: Kept) -> None:
+    rows = [("assistant", f"Conclusion: part {n} is done.") for n in range(450)]
+    found = kept(*rows)
+    assert (found.messages, found.unread) == (450, 50)
+    assert ", 450 messages, the first 50 not read." in render(found, 600)
+
+
+def test_what_the_guard_would_hold_back_or_mask_by_now_is_not_repeated(home: Home) -> None:
+    secret = "AKIA" + "Q7RSTUVW2XYZ" + "ABCD"
+    rows = [
+        {"session": "old", "id": "m1", "role": "user", "content": "Why does the upload to the store fail?"},
+        {"session": "old", "id": "m2", "role": "assistant", "content": f"Conclusion: the key is {secret} and is old."},
+    ]
+    folder = home.sessions / "2026/11"
+    folder.mkdir(parents=True)
+    (folder / "old.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = resume(home, "old")
+    assert secret not in json.dumps(found.as_dict())
+    assert "[REDACTED:" in render(found, 600)
+
+
+def test_long_message_ids_are_left_to_json(home: Home, now: datetime) -> None:
+    message = Message(session="s", id="0f8fad5b-d9cb-469f-a165-70867728950e", content="Decision: ship on Monday.")
+    transcript.append(home, "s", [message], actor="import", now=now)
+    found = resume(home, "s")
+    assert found.decided[0].source.endswith("70867728950e")
+    assert "0f8fad5b" not in render(found, 600)
+
+
+def test_a_session_that_is_not_there_and_one_that_is_empty_are_errors(home: Home) -> None:
+    with pytest.raises(NoSuchSession):
+        resume(home, "nowhere")
+    folder = home.sessions / "2026/11"
+    folder.mkdir(parents=True)
+    (folder / "empty.jsonl").write_text("")
+    with pytest.raises(EmptySession):
+        resume(home, "empty")
+
+
+lines = st.lists(
+    st.builds(Line, text=st.text(min_size=1, max_size=200), source=st.just("s#m1"), role=st.just("user")), max_size=6
+).map(tuple)
+resumes = st.builds(
+    Resume, session=st.text(min_size=1, max_size=20), title=st.just("t"), began=st.just("2026-11-20T10:00:00"),
+    ended=st.just(""), messages=st.integers(1, 9), asked=lines, found=lines, decided=lines, open=lines, last=lines,
+    files=st.lists(st.text(min_size=1, max_size=30), max_size=4).map(tuple), commits=st.just(()),
+)  # fmt: skip
+
+
+@given(found=resumes, tokens=st.integers(0, 400))
+@settings(max_examples=60, deadline=None)
+def test_a_text_never_costs_more_than_it_may(found: Resume, tokens: int) -> None:
+    assert count_tokens(render(found, tokens)) <= tokens
