@@ -31,6 +31,7 @@ from agent_home.transcript import Turn
 from .checking import check_text
 from .citation import heard
 from .composition import NO_MODELS, Models, compose
+from .consolidation import Link
 from .daily import render_body
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence import Evidence
@@ -39,6 +40,7 @@ from .governance import named
 from .projects import Cultivated, cultivate
 from .promotion import Candidate, candidates, origins_of, place
 from .proposed import draft_of, unwanted
+from .recurrence import Seen, recent_logs, seen_before
 from .settings import DistillSettings
 from .summary import Item, Summary, normalised
 from .workplace import is_time, local_time, workplace
@@ -93,7 +95,8 @@ class Closed:
     rejected or has before them already; *left_in_log* counts the items that
     earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
     nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
-    that came back because the agent named them, or because they were said again; *learned* are the entries of
+    that came back because the agent named them, or because they were said again; *superseded* says which older entry
+    gave way to which new one; *learned* are the entries of
     EVOLUTION.md that were added or counted up, and *projects* the project files that gained something; *reworded*
     counts the lines of the summary that a language model reworded, and *degraded* says what it could not do.
     """
@@ -112,6 +115,7 @@ class Closed:
     left_in_log: int = 0
     taken_back: bool = False
     restored: tuple[str, ...] = ()
+    superseded: tuple[Link, ...] = ()
     learned: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     reworded: int = 0
@@ -294,8 +298,12 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
         if _closed_to(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
             return None
+        seen = _seen(home, draft, settings)
         _add_to_daily_log(edits, draft, settings)
-        found = candidates(draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard)
+        found = candidates(
+            draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
+            seen=seen, recurring=settings.recurring,
+        )  # fmt: skip
         placed = place(
             found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
@@ -311,8 +319,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         drafts += cultivated.drafts
         for proposed in drafts:
             edits.propose(proposed)
-        for entry in (*added, *merged):
-            edits.trailer("Entries", entry.id)
+        for entry_id in (*(entry.id for entry in (*added, *merged)), *(link.older for link in placed.superseded)):
+            edits.trailer("Entries", entry_id)
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
@@ -332,12 +340,25 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         dropped=outcome.dropped + placed.refused,
         left_in_log=placed.left_in_log,
         restored=restored,
+        superseded=placed.superseded,
         learned=learned,
         projects=cultivated.paths,
         reworded=draft.reworded,
         degraded=(draft.problem,) if draft.problem else (),
         commit=outcome.commit,
     )
+
+
+def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, Seen]:
+    """Where other sessions of the last weeks had the topics of the items that need it."""
+    logs = recent_logs(home, draft.closing.date, settings.recurrence_days)
+    items, session = draft.summary.items, draft.closing.session
+    facts = [item for item in items if item.kind == "fact"]
+    others = [item for item in items if item.kind != "fact"] if settings.recurring else []
+    return {
+        **seen_before(facts, logs, session, most=settings.max_recurring),
+        **seen_before(others, logs, session, most=len(others)),
+    }
 
 
 def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:

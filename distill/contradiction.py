@@ -154,7 +154,7 @@ def relation(
 
 def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
     """Whether both say the same."""
-    if not a.tokens or not b.tokens or a.negations % 2 != b.negations % 2 or a.particulars != b.particulars:
+    if not a.tokens or not b.tokens or not _alike(a, b):
         return None
     if a.keys == b.keys:
         return Relation(kind="same", reason="the same words")
@@ -172,6 +172,12 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
     if _is_slot(mine, other, shared) or _adds(mine, other, shared):
         return None
     return Relation(kind="same", reason="the same in other words")
+
+
+def _alike(a: Statement, b: Statement) -> bool:
+    """Whether no number, day, name or negation tells them apart."""
+    named = a.names(b.names()) == b.names(a.names())
+    return named and a.negations % 2 == b.negations % 2 and a.particulars == b.particulars
 
 
 def _named(was: Statement, now: _Newer) -> Relation | None:
@@ -230,7 +236,7 @@ def _one_value(
         return Relation(kind="replaced", reason="says the opposite")
     kinds = {token.kind for token in (*mine, *other)}
     if len(mine) == len(other) == 1 and len(kinds) == 1 and mine[0].particular:
-        unit = _unit(mine[0].key) == _unit(other[0].key)
+        unit = _unit(mine[0]) == _unit(other[0])
         if unit and _is_value(was, mine[0]) and _is_value(now.said, other[0]):
             return Relation(kind="replaced", reason=f"another {mine[0].kind}")
         return None
@@ -319,10 +325,9 @@ def _adds(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
     return (not mine or not other) and extra > _STYLE * shared
 
 
-def _unit(key: str) -> str:
+def _unit(token: Token) -> str:
     """What a number counts; the kind for other values."""
-    kind, _, value = key.partition(":")
-    return re.sub(r"[-+]?[\d.,]+", "#", value) if kind == "number" and any(c.isdigit() for c in value) else kind
+    return re.sub(r"[-+]?[\d.,]+", "#", token.key) if token.kind == "number" else token.kind
 
 
 def _is_value(said: Statement, token: Token) -> bool:

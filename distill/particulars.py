@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -152,9 +152,16 @@ class Statement:
 
     @property
     def particulars(self) -> tuple[str, ...]:
-        """Numbers, days, dates, periods and names: by kind, those of a kind in order."""
-        found = (token for token in self.tokens if token.particular)
+        """Numbers, days, dates and periods: by kind, those of a kind in order."""
+        found = (token for token in self.tokens if token.particular and token.kind != "name")
         return tuple(token.key for token in sorted(found, key=lambda token: token.kind))
+
+    def names(self, among: Container[str] = ()) -> tuple[str, ...]:
+        """Its names in order; those of its words, too, that are *among* the names of another statement.
+
+        A name that opens a sentence is not always told from a word.
+        """
+        return tuple(token.key for token in self.tokens if token.kind == "name" or token.key in among)
 
     @property
     def chinese(self) -> bool:
@@ -238,11 +245,11 @@ def _token(match: re.Match[str], text: str) -> Iterator[Token]:
     elif kind == "han":
         language = _language(text, match)
         if language and language.start() == start:
-            yield Token(kind="name", key=f"name:{language.group()}", start=start, end=language.end())
+            yield Token(kind="name", key=language.group(), start=start, end=language.end())
         elif not language:
             yield Token(kind="han", key=raw, start=start, end=end)
     elif kind == "code":
-        yield Token(kind="name", key=f"name:{raw.strip('`').casefold()}", start=start, end=end)
+        yield Token(kind="name", key=raw.strip("`").casefold(), start=start, end=end)
     elif kind == "number":
         label = _LABELLED.search(text[:start]) is not None
         yield Token(kind="label" if label else "number", key=f"number:{_number(raw)}", start=start, end=end)
@@ -253,7 +260,9 @@ def _token(match: re.Match[str], text: str) -> Iterator[Token]:
 def _latin(raw: str, start: int, text: str) -> Iterator[Token]:
     word = re.sub(r"'s?$|'[a-z]+$", "", raw)
     if _is_name(word, start, text):
-        yield Token(kind="name", key=f"name:{word.casefold()}", start=start, end=start + len(raw))
+        yield Token(
+            kind="name", key=stem(word) if word.isalpha() else word.casefold(), start=start, end=start + len(raw)
+        )
         return
     at = start
     for part in re.split(r"(?<=\w)[-_./:@#+](?=\w)", word):

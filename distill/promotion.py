@@ -9,7 +9,8 @@ provenance never counts, so unrelated items stay apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from agent_home.document import Document
 from agent_home.entry import Entry, SectionRule, section_of
@@ -19,12 +20,13 @@ from agent_home.provenance import least_trusted
 from .consolidation import Link, consolidate, united
 from .cues import ItemKind
 from .evidence import UNCHECKED, Evidence
+from .recurrence import Seen
 from .sentences import headed
 from .summary import Item, normalised
 
 __all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "origins_of", "place", "statement"]
 
-#: Kinds that earn an entry, and the prefix of its section. Facts stay in the daily log.
+#: Kinds that earn an entry, and the prefix of its section. A fact stays in the daily log until its topic comes back.
 PREFIXES: Mapping[ItemKind, str] = {
     "decision": "KD",
     "lesson": "LL",
@@ -36,7 +38,8 @@ PREFIXES: Mapping[ItemKind, str] = {
     "conclusion": "RC",
     "deliverable": "RC",
 }
-
+#: Where a fact stands that another session spoke of as well.
+_RECURRING = "RC"
 
 #: Characters of an item that a tool printed by chance as well.
 _LEAST_REPEATED = 12
@@ -70,28 +73,42 @@ class Placed:
 
 
 def candidates(
-    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], date: str, heard: str = ""
+    items: Sequence[Item],
+    evidence: Mapping[Item, Evidence],
+    origins: Mapping[str, str],
+    date: str,
+    heard: str = "",
+    *,
+    seen: Mapping[Item, Seen] = MappingProxyType({}),
+    recurring: Collection[str] = (),
 ) -> list[Candidate]:
     """The items that earn an entry, in their order. *origins* maps a turn's source to who said it.
 
     *heard* is what tools printed, normalised: what the agent only repeats from there is the tool's, not its own.
+    *seen* says where another session had an item's topic: that earns a fact its entry, and one of the sections titled
+    in *recurring*.
 
     What git contradicts, and what a later turn corrected, stays in the daily log; of deliverables only those that
     git was asked about are work. *date* stands in for a turn without a time.
     """
     found = []
+    answering = origins_of(items, evidence, origins, heard)
     for item in items:
-        said = evidence.get(item)
-        prefix = PREFIXES.get(item.kind)
+        said, before = evidence.get(item), seen.get(item)
+        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and before else None)
         section = section_of(prefix) if prefix else None
         if section is None or item.corrected or (said is not None and said.state == "contradicted"):
             continue
-        if item.kind == "deliverable" and said is None:
+        if (item.kind == "deliverable" and said is None) or (section.title in recurring and before is None):
             continue
-        origin = origins_of([item], evidence, origins, heard)[item]
+        origin = least_trusted([answering[item], before.origin]) if before else answering[item]
+        sources = (*before.sources, *item.sources) if before else item.sources
         found.append(
-            Candidate(item=item, section=section, evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date)
-        )
+            Candidate(
+                item=replace(item, sources=tuple(dict.fromkeys(sources))), section=section,
+                evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date,
+            )
+        )  # fmt: skip
     return found
 
 

@@ -30,6 +30,9 @@ class DistillSettings:
         max_title_chars: length of an entry's title; longer text goes on in its body.
         archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
             log is when it does.
+        recurrence_days: of how many days the daily logs are looked through for topics that come up again; 0 for none.
+        max_recurring: facts that earn an entry in one closing because another session had their topic.
+        recurring: titles of sections whose entries, too, are only made when another session had their topic.
         section_entries: how many entries a section of ``MEMORY.md`` holds before the least fit that may leave are
             archived; *room* says it for single sections by their titles.
         memory_tokens: what ``MEMORY.md`` may cost before the same happens.
@@ -50,6 +53,9 @@ class DistillSettings:
     max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
+    recurrence_days: int = 30
+    max_recurring: int = 5
+    recurring: tuple[str, ...] = ()
     section_entries: int = 150
     room: Mapping[str, int] = field(default_factory=dict)
     memory_tokens: int = 24_000
@@ -60,7 +66,10 @@ class DistillSettings:
     endpoint: EndpointSettings | None = None
 
     def __post_init__(self) -> None:
-        for name in ("claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section"):
+        for name in (
+            "claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section",
+            "recurrence_days", "max_recurring",
+        ):  # fmt: skip
             if getattr(self, name) < 0:
                 raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
         if not 0 <= self.log_share <= 1:
@@ -74,7 +83,7 @@ class DistillSettings:
         if min(self.section_entries, *self.room.values(), self.memory_tokens) < 1:
             raise ValueError("section-entries, memory-tokens and every number of room must be at least 1")
         titles = [rule.title for rule in SECTIONS]
-        for key, table in (("review", self.review), ("room", self.room)):
+        for key, table in (("review", self.review), ("room", self.room), ("recurring", self.recurring)):
             unknown = next((title for title in table if title not in titles), None)
             if unknown is not None:
                 raise ValueError(f"{key} names the section {unknown!r}, known are {', '.join(titles)}")
