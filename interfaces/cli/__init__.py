@@ -27,6 +27,7 @@ COMMANDS = {
     "cite": "interfaces.cli.cite:cite",
     "archive": "interfaces.cli.archive:archive",
     "restore": "interfaces.cli.restore:restore",
+    "evolve": "interfaces.cli.evolve:evolve",
     "forget": "interfaces.cli.forget:forget",
     "verify": "interfaces.cli.verify:verify",
     "history": "interfaces.cli.history:history",
