@@ -71,7 +71,7 @@ class Resume:
     asked: tuple[Line, ...] = ()
     found: tuple[Line, ...] = ()
     decided: tuple[Line, ...] = ()
-    open: tuple[Line, ...] = ()
+    left_open: tuple[Line, ...] = ()
     files: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
     last: tuple[Line, ...] = ()
@@ -108,7 +108,7 @@ def resume(home: Home, session: str) -> Resume:
         asked=tuple(_asked(messages, summary)),
         found=_of(summary, _FOUND),
         decided=_of(summary, _DECIDED),
-        open=_of(summary, _OPEN),
+        left_open=_of(summary, _OPEN),
         files=_files(messages, summary),
         commits=summary.commits[-_MOST_TOUCHED:],
         last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken(messages)[-_MOST_LAST:]),
@@ -121,7 +121,7 @@ def render(found: Resume, tokens: int, *, count: Callable[[str], int] = count_to
     The last turns come first, the newest before the others, in their part; then the latest of each list in turn. The
     text ends in one newline.
     """
-    kept = replace(found, asked=(), found=(), decided=(), open=(), files=(), commits=(), last=())
+    kept = replace(found, asked=(), found=(), decided=(), left_open=(), files=(), commits=(), last=())
     if count(_text(kept)) > tokens:
         return ""
     part = int(tokens * _LAST_PART)
@@ -190,7 +190,7 @@ def _queue(found: Resume) -> Iterator[tuple[str, Any]]:
     """What is to be shown, the most useful first: the first request, then the newest of each list in turn."""
     if found.asked:
         yield "asked", found.asked[0]
-    lists = {"open": found.open, "decided": found.decided, "found": found.found, "asked": found.asked[1:],
+    lists = {"left_open": found.left_open, "decided": found.decided, "found": found.found, "asked": found.asked[1:],
              "files": found.files, "commits": found.commits}  # fmt: skip
     for row in zip_longest(*(reversed(values) for values in lists.values())):
         yield from ((name, value) for name, value in zip(lists, row, strict=True) if value is not None)
@@ -205,7 +205,7 @@ def _text(kept: Resume) -> str:
     when = f", {times}" if times else ""
     unread = f", the first {kept.unread} not read" if kept.unread else ""
     blocks = [f"Session {' '.join(kept.session.split())}{when}, {kept.messages} messages{unread}.\n"]
-    named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.open))
+    named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.left_open))
     for title, found in named:
         if found:
             blocks.append(f"{title}:\n" + "".join(f"- {line.text}{_where(line)}\n" for line in found))

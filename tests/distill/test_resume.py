@@ -65,7 +65,7 @@ def test_a_resume_says_what_was_asked_found_decided_left_open_and_touched(kept: 
     assert "the lock file of the night before was never removed." in texts(found.found)
     assert "the export runs again in 4 minutes." in texts(found.found)
     assert texts(found.decided) == ["keep the lock, but let it expire after six hours."]
-    assert texts(found.open) == ["which two nights are missing in the report?", "rerun the two nights."]
+    assert texts(found.left_open) == ["which two nights are missing in the report?", "rerun the two nights."]
     assert found.files == ("jobs/export.py", "jobs/lock.py")
     assert found.commits == ("3f9c2e1",)
     assert (found.messages, found.began, found.ended) == (10, "2026-11-20T10:01:00", "2026-11-20T10:10:00")
@@ -83,7 +83,7 @@ def test_the_last_turns_are_there_with_the_last_word_of_the_assistant(kept: Kept
 def test_every_line_stands_in_the_turn_that_it_names(kept: Kept) -> None:
     found = kept(*WORK)
     content = {f"work#m{n}": " ".join(row[1].split()) for n, row in enumerate(WORK, 1)}
-    for line in (*found.asked, *found.found, *found.decided, *found.open, *found.last):
+    for line in (*found.asked, *found.found, *found.decided, *found.left_open, *found.last):
         assert line.text.rstrip("…") in content[line.source]
 
 
@@ -172,7 +172,7 @@ lines = st.lists(
 ).map(tuple)
 resumes = st.builds(
     Resume, session=st.text(min_size=1, max_size=20), title=st.just("t"), began=st.just("2026-11-20T10:00:00"),
-    ended=st.just(""), messages=st.integers(1, 9), asked=lines, found=lines, decided=lines, open=lines, last=lines,
+    ended=st.just(""), messages=st.integers(1, 9), asked=lines, found=lines, decided=lines, left_open=lines, last=lines,
     files=st.lists(st.text(min_size=1, max_size=30), max_size=4).map(tuple), commits=st.just(()),
 )  # fmt: skip
 
