@@ -17,6 +17,7 @@ from typing import Any
 
 from guard import Action, GuardSettings, Source, screen
 
+from .binary import is_binary, readable
 from .erasure import home_files
 from .home import Home
 from .objects import GitObject, Origin, kinds, objects, origins
@@ -56,13 +57,15 @@ class Survey:
         """``(line, finding)`` of a file's content; the finding has no place yet."""
         self.texts += 1
         self.size += len(data)
-        text = data.decode("utf-8", "replace")
-        if b"\0" in data[:8000]:  # as git tells what is no text
-            return
         destination = destination_of(path)
-        for line, passage, source in _passages(path, text):
+        binary = is_binary(data)
+        text = readable(data) if binary else data.decode("utf-8", "replace")
+        for line, passage, source in _passages("binary" if binary else path, text):
             for within, found in self._judged(passage, source, destination):
-                yield line + within, found
+                if not binary:
+                    yield line + within, found
+                elif found.layer == "secret":  # of what happens to be readable in a file, nothing else says anything
+                    yield 1, found
 
     def _judged(self, passage: str, source: str, destination: str) -> tuple[tuple[int, Sighting], ...]:
         key = (passage, source, destination)
