@@ -64,7 +64,7 @@ _LIGHT = frozenset(
     decide decided decision decisions agree agreed choose chose chosen pick picked adopt adopted adopts conclusion
     lesson correction note remember instead anymore longer switch switched switches switching change changed changes
     moved because possible able migrate migrated replace replaced replaces postponed settle settled stick next new keep
-    ensure whenever plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+    ensure whenever out plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )
 _LIGHT_HAN = re.compile(
     "从现在(?:开始|起)|以后|今后|现在|目前|已经|决定|我们?|咱们|大家|请|一律|默认|都|就|也|还|又|了|的|地|得|着|过|吧|吗|呢|啊|"
