@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 import sys
 import tempfile
 import time
@@ -48,8 +49,18 @@ _WORDS = (
     "amber", "basalt", "cedar", "delta", "ember", "fjord", "granite", "harbor", "indigo", "juniper", "krill", "lagoon",
     "maple", "nectar", "onyx", "pepper", "quartz", "raven", "saffron", "tundra", "umber", "velvet", "walnut", "yarrow",
 )  # fmt: skip
-#: Decisions that are taken back later: what is deployed, on which day first and on which instead.
-_REVERSED = (("billing", "Monday", "Thursday"), ("search", "Tuesday", "Friday"), ("intake", "May", "September"))
+#: Who says it first, what, and with what the user takes it back two months later: words that name what they replace,
+#: another day, another preference, a correction, in English and Chinese.
+_REVERSED = (
+    ("user", "Decision: we deploy billing on Monday.", "Decision: we deploy billing on Thursday instead of Monday."),
+    ("user", "Decision: search is deployed on Tuesdays.", "Decision: search is deployed on Fridays."),
+    ("user", "From now on always answer in English.", "From now on always answer in German."),
+    ("assistant", "Conclusion: the intake is at 40 percent.", "No, the intake is at 55 percent, not 40 percent."),
+    ("user", "决定:周会定在星期二。", "决定:周会定在星期四。"),
+    ("user", "决定:缓存放在内存里。", "决定:缓存从内存改为磁盘。"),
+)
+#: When in the year they are said first, and when what replaces them.
+_FIRST, _LATER = 0.2, 0.4
 
 
 @dataclass(slots=True)
@@ -69,7 +80,7 @@ class Year:
     problems: list[str] = field(default_factory=list)
     everything: int = 0
     days_archived: int = 0
-    reversed_decisions: int = 0
+    taken_back: int = 0
     superseded: int = 0
     regret: Regret = field(default_factory=Regret)
     seconds: float = 0.0
@@ -80,6 +91,7 @@ class _Plan:
     """What the simulation itself knows: when each entry was last written, said again, quoted, cited or restored."""
 
     chance: random.Random
+    sessions: int
     touched: dict[str, datetime] = field(default_factory=dict)
     protected: set[str] = field(default_factory=set)
     cited: list[str] = field(default_factory=list)
@@ -89,7 +101,7 @@ def simulate(root: Path, *, sessions: int, seed: int = 1) -> Year:
     """Live a year of *sessions* sessions in a new home at *root*; the same seed gives the same year."""
     started = time.perf_counter()
     year = Year(home=create(root, name="Year", now=START).home)
-    plan = _Plan(chance=random.Random(seed))  # noqa: S311 - a plan that can be repeated
+    plan = _Plan(sessions=sessions, chance=random.Random(seed))  # noqa: S311 - a plan that can be repeated
     month = START.month
     for number in range(sessions):
         now = START + timedelta(days=364 * number / sessions)
@@ -149,11 +161,11 @@ def _talk(plan: _Plan, number: int) -> Iterator[tuple[str, str]]:
         yield "user", f"From now on always show {topic} first."
     if plan.cited and number % 6 == 1:
         yield "assistant", f"As {chance.choice(plan.cited)} says, we have been here before."
-    for place, (what, first, instead) in enumerate(_REVERSED):
-        if number == 20 + place:
-            yield "user", f"Decision: we deploy {what} on {first}."
-        if number == 30 + place:
-            yield "user", f"Decision: we deploy {what} on {instead} instead of {first}."
+    for place, (speaker, first, later) in enumerate(_REVERSED):
+        if number == int(plan.sessions * _FIRST) + place:
+            yield speaker, first
+        if number == int(plan.sessions * _LATER) + place:
+            yield "user", later
 
 
 def _cite(year: Year, plan: _Plan, entry_id: str, now: datetime) -> None:
@@ -215,15 +227,17 @@ def _look_back(year: Year) -> None:
     year.everything = count_tokens(everything)
     year.problems += [f"{problem.file}:{problem.line} {problem.rule}" for problem in check.problems(year.home)]
     year.regret = regret(year.home.root)
-    year.reversed_decisions, year.superseded = _reversed(everything)
+    year.taken_back, year.superseded = _reversed(everything)
 
 
 def _reversed(everything: str) -> tuple[int, int]:
-    """How many planted decisions were taken back, and how many of these an entry says to be superseded."""
+    """How many planted statements were taken back, and how many of these an entry says to be superseded."""
     entries = list(parse(everything).entries())
     superseded = superseded_by(entries)
-    planted = [f"deploy {what} on {first}" for what, first, _ in _REVERSED]
-    older = [e.id for e in entries if any(text in e.text for text in planted) and "instead of" not in e.text]
+    planted = [re.split(r": |:|From now on ", first)[-1].rstrip(".。") for _, first, _ in _REVERSED]
+    older = [
+        e.id for e in entries if any(e.text.casefold().rstrip(".。").endswith(text.casefold()) for text in planted)
+    ]
     return len(older), sum(1 for entry_id in older if entry_id in superseded)
 
 
@@ -247,12 +261,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(
         f"| regret: wanted again of archived | {year.regret.wanted} of {year.regret.archived}, {year.regret.rate:.1%} |"
     )
-    print(f"| reversed decisions, of them superseded | {year.reversed_decisions}, {year.superseded} |")
+    print(f"| reversed statements, of them superseded | {year.taken_back}, {year.superseded} |")
     print(f"| seconds | {year.seconds:.0f} |")
     for name, found in wrong.items():
         if found:
             print(f"{name}: {', '.join(found[:10])}", file=sys.stderr)
-    return int(any(wrong.values()) or max(year.tokens) > CAP_TOKENS)
+    return int(any(wrong.values()) or max(year.tokens) > CAP_TOKENS or year.superseded < year.taken_back)
 
 
 if __name__ == "__main__":

@@ -33,3 +33,7 @@ def test_the_home_stays_sound_and_its_regret_is_that_of_the_plan(year: Year) -> 
     assert year.regret.archived == len(year.archived)
     assert 0 < year.regret.wanted < year.regret.archived
     print(f"regret rate of the simulated year: {year.regret.rate:.1%}")  # noqa: T201 - a figure worth seeing with -s
+
+
+def test_every_statement_that_was_taken_back_ends_superseded(year: Year) -> None:
+    assert (year.taken_back, year.superseded) == (6, 6)
