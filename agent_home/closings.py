@@ -8,16 +8,19 @@ the larger watermark counts. Losing that file loses this protection and nothing 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
-from . import storage
+from . import storage, transcript
+from .clock import parse_time
 from .home import Home
 from .journal import Closing, anchor_of, daily_files, is_of, parse_closings
+from .transcript import Turn
 
-__all__ = ["ClosedEnds", "closed_ends", "record", "recorded_end"]
+__all__ = ["ClosedEnds", "closed_ends", "first_day", "open_sessions", "record", "recorded_end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +62,45 @@ def closed_ends(home: Home, since: str = "") -> ClosedEnds:
     return ClosedEnds(named=named, unnamed=unnamed)
 
 
+def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
+    """The sessions with turns that no closing covers, and these turns; by the time of the first of them, then by name.
+
+    What this machine closed itself it knows from its own record; daily logs are read only for the others, from the
+    first day that one of them can be filed under. So this costs what is new, and a look at each transcript's size.
+    """
+    recorded: dict[str, int] = {}
+    for session, end in _recorded(home):
+        recorded[session] = max(end, recorded.get(session, 0))
+    unsure = []
+    for file in transcript.sessions(home):
+        start = recorded.get(file.session, 0)
+        if file.size > start and transcript.read(file.path, start):
+            unsure.append((file.session, transcript.read(file.path)))
+    if not unsure:
+        return []
+    ends = closed_ends(home, min(first_day(turns) for _, turns in unsure))
+    starts = [(session, turns, ends.of(session)) for session, turns in unsure]
+    waiting = [(session, [turn for turn in turns if turn.start >= start]) for session, turns, start in starts]
+    found = [(session, turns) for session, turns in waiting if turns]
+    return sorted(found, key=lambda one: (one[1][0].message.ts, one[0]))
+
+
+def first_day(turns: Sequence[Turn]) -> str:
+    """A date before which no closing of these turns can be filed, so that older days need not be read; else empty.
+
+    A closing is filed under a message's date, in some zone; a message without a time is filed under any day.
+    """
+    times = [turn.message.ts for turn in turns]
+    with suppress(ValueError):
+        for ts in times:
+            parse_time(ts)
+        return (min(datetime.fromisoformat(ts).date() for ts in times) - timedelta(days=2)).isoformat()
+    return ""
+
+
 def recorded_end(home: Home, session: str) -> int:
     """The byte up to which this machine itself closed *session*, whatever git says now; 0 when it did not."""
-    return max((end for name, end in _recorded(home) if name == session), default=0)
+    return max((end for name, end in _recorded(home, json.dumps(session).encode()) if name == session), default=0)
 
 
 def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> None:
@@ -73,12 +112,14 @@ def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> N
     storage.append(home.machine / "closings.jsonl", json.dumps(row).encode() + b"\n")
 
 
-def _recorded(home: Home) -> Iterator[tuple[str, int]]:
-    """Session and end of every line of the record that can be read."""
+def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
+    """Session and end of every line of the record that can be read, and that holds *naming*."""
     path = home.machine / "closings.jsonl"
     if not path.is_file():
         return
     for line in path.read_bytes().splitlines():
+        if naming not in line:
+            continue
         try:
             row = json.loads(line)
             session, end = row["session"], row["end"]

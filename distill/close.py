@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from agent_home import catalogue, closings, journal, transcript
 from agent_home.check import entry_files
@@ -43,7 +43,7 @@ from .proposed import draft_of, unwanted
 from .recurrence import Seen, recent_logs, seen_before
 from .settings import DistillSettings
 from .summary import Item, Summary, normalised
-from .workplace import is_time, local_time, workplace
+from .workplace import local_time, workplace
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
 
@@ -184,7 +184,7 @@ def close(
         turns = transcript.read(path)
         if not turns:
             raise EmptySession(session, home.relative(path))
-        last, start = _closed_to(home, session, _since(turns), again=again)
+        last, start = _closed_to(home, session, closings.first_day(turns), again=again)
         draft = _draft(home, session, turns, start, now, settings, models, again=again)
         if draft is None:
             taken_back = start > (last.end if last else 0)
@@ -228,13 +228,7 @@ def close_all(
 
 def unclosed(home: Home) -> list[str]:
     """The sessions with turns after their watermark, by the time of the first such turn, then by name."""
-    ends = closings.closed_ends(home)
-    waiting = []
-    for file in transcript.sessions(home):
-        start = ends.of(file.session)
-        if file.size > start and (turns := transcript.read(file.path, start)):
-            waiting.append((turns[0].message.ts, file.session))
-    return [session for _, session in sorted(waiting)]
+    return [session for session, _ in closings.open_sessions(home)]
 
 
 def _finish_pending(home: Home) -> None:
@@ -286,8 +280,9 @@ def _draft(
     strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
     heard = "\n".join(map(normalised, strangers))
     return _Draft(
-        start=start, since=_since(turns), closing=closing, summary=summary, evidence=evidence, origins=origins,
-        heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded, problem=composed.problem,
+        start=start, since=closings.first_day(turns), closing=closing, summary=summary, evidence=evidence,
+        origins=origins, heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded,
+        problem=composed.problem,
     )  # fmt: skip
 
 
@@ -438,17 +433,6 @@ def _checked(
         if said is not None:
             found[item] = said
     return found
-
-
-def _since(turns: Sequence[Turn]) -> str:
-    """A date before which no closing of these turns can be filed, so that older days need not be read; else empty.
-
-    A closing is filed under a message's date, in some zone; a message without a time is filed under any day.
-    """
-    if not all(is_time(turn.message.ts) for turn in turns):
-        return ""
-    first = min(datetime.fromisoformat(turn.message.ts).date() for turn in turns)
-    return (first - timedelta(days=2)).isoformat()
 
 
 def _clean(home: Home, title: str) -> str:

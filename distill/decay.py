@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Literal
 
-from agent_home import closings, journal, storage, transcript
+from agent_home import closings, journal, storage
 from agent_home.check import entry_files
 from agent_home.document import Document, parse
 from agent_home.entry import Entry, section_of, superseded_by
@@ -68,8 +68,17 @@ class Decay:
     commit: str | None = None
 
 
-def archive(home: Home, *, now: datetime, settings: DistillSettings | None = None, apply: bool = False) -> Decay:
+def archive(
+    home: Home,
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    apply: bool = False,
+    with_regret: bool = True,
+) -> Decay:
     """Find what is old and, where *apply* says so, move it to the archive. Doing it again moves nothing more.
+
+    The regret is read from all of git's history; without *with_regret* it is left empty.
 
     Raises:
         DocumentInvalid: a file of entries or a daily log is not UTF-8.
@@ -77,7 +86,8 @@ def archive(home: Home, *, now: datetime, settings: DistillSettings | None = Non
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     if not apply:
-        return _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
+        found = _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
+        return replace(found, regret=regret(home.root)) if with_regret else found
     with transaction(home, actor="archive", message="Archive", now=now) as edits:
         found = _survey(home, edits.read, now, settings)
         edits.message = _subject(found, settings.archive_after_days)
@@ -86,7 +96,7 @@ def archive(home: Home, *, now: datetime, settings: DistillSettings | None = Non
             _move_day(edits, path)
     return Decay(
         candidates=found.candidates, daily=found.daily, settled=found.settled, crowded=found.crowded,
-        examined=found.examined, regret=regret(home.root), commit=edits.outcome.commit,
+        examined=found.examined, regret=regret(home.root) if with_regret else Regret(), commit=edits.outcome.commit,
     )  # fmt: skip
 
 
@@ -120,7 +130,7 @@ def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings
         settled=settled,
         crowded=room.crowded,
         examined=len(entries),
-        regret=regret(home.root),
+        regret=Regret(),
     )
 
 
@@ -215,15 +225,8 @@ def _old_days(home: Home, now: datetime, days: int) -> Iterator[str]:
 
 def _unclosed(home: Home) -> tuple[set[str], set[str]]:
     """The sessions with turns that no closing covers, and the days of these turns."""
-    ends = closings.closed_ends(home)
-    waiting, days = set[str](), set[str]()
-    for file in transcript.sessions(home):
-        start = ends.of(file.session)
-        turns = transcript.read(file.path, start) if file.size > start else []
-        if turns:
-            waiting.add(file.session)
-            days |= {turn.message.ts[:10] for turn in turns}
-    return waiting, days
+    found = closings.open_sessions(home)
+    return {session for session, _ in found}, {turn.message.ts[:10] for _, turns in found for turn in turns}
 
 
 def _is_old(day: str, now: datetime, days: int) -> bool:

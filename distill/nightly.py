@@ -184,7 +184,7 @@ def _consolidate(run: _Run, night: Night) -> None:
 
 
 def _archive(run: _Run, night: Night) -> None:
-    done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply)
+    done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply, with_regret=False)
     night.archived, night.archived_days = done.candidates, done.daily
     night.settled += done.settled
     night.commits += [done.commit] if done.commit else []

@@ -67,10 +67,13 @@ def recent_logs(home: Home, day: str, days: int) -> list[str]:
 
 def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, most: int) -> dict[Item, Seen]:
     """Of *items* those whose topic other sessions than *session* had in *logs*: the *most* that share most."""
-    lines = [line for text in logs for line in log_lines(text) if line.session != session]
-    if not lines or not items:
+    if not items:
         return {}
-    held = [frozenset(statement(line.text).keys) for line in lines]
+    known = [one for text in logs for one in zip(log_lines(text), _words_of(text), strict=True)]
+    known = [(line, keys) for line, keys in known if line.session != session]
+    if not known:
+        return {}
+    lines, held = [line for line, _ in known], [keys for _, keys in known]
     spread = Counter(key for keys in held for key in keys)
     holding: dict[str, list[int]] = {}
     for place, keys in enumerate(held):
@@ -90,6 +93,12 @@ def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, mos
 def log_lines(text: str) -> tuple[LogLine, ...]:
     """The lines of a daily log that stand; what was corrected or what git contradicts is left out."""
     return tuple(_log_lines(text.splitlines()))
+
+
+@lru_cache(maxsize=128)
+def _words_of(text: str) -> tuple[frozenset[str], ...]:
+    """The words of each line of a log; kept, because of all the days that a closing looks at only one changes."""
+    return tuple(frozenset(statement(line.text).keys) for line in log_lines(text))
 
 
 def _log_lines(rows: Sequence[str]) -> Iterator[LogLine]:

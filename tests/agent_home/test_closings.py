@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
-from agent_home import closings, journal
+from agent_home import closings, journal, transcript
 from agent_home.home import Home
 from agent_home.journal import Closing, anchor_of
+from agent_home.transcript import Message
 
 
 def made(session: str, start: int, end: int) -> Closing:
@@ -55,3 +56,55 @@ def test_lines_that_are_no_record_are_passed_over(home: Home, now: datetime) -> 
     assert closings.recorded_end(home, "a") == 80
     closings.record(home, made("a", 80, 90), None, now)
     assert closings.recorded_end(home, "a") == 90
+
+
+def said(home: Home, session: str, *days: str) -> None:
+    messages = [
+        Message(session=session, id=f"m{number}", ts=f"{day}T10:00:00+00:00" if day else "", content="x")
+        for number, day in enumerate(days)
+    ]
+    transcript.append(home, session, messages, actor="test", now=datetime(2026, 11, 20, tzinfo=UTC))
+
+
+def test_open_sessions_are_those_with_turns_that_nothing_covers_oldest_first(home: Home, now: datetime) -> None:
+    for session, day in (
+        ("late", "2026-11-20"),
+        ("early", "2026-11-18"),
+        ("done", "2026-11-19"),
+        ("old", "2026-11-20"),
+    ):
+        said(home, session, day)
+    sizes = {one.session: one.size for one in transcript.sessions(home)}
+    closings.record(home, made("done", 0, sizes["done"]), "c0ffee", now)
+    file(home, journal.render_closing(made("old", 0, sizes["old"]), "- closed on another machine"))
+    assert [session for session, _ in closings.open_sessions(home)] == ["early", "late"]
+    said(home, "done", "2026-11-19", "2026-11-20")
+    assert [(session, [turn.message.id for turn in turns]) for session, turns in closings.open_sessions(home)] == [
+        ("early", ["m0"]), ("done", ["m1"]), ("late", ["m0"]),
+    ]  # fmt: skip
+
+
+def test_what_this_machine_closed_is_known_without_reading_a_daily_log(
+    home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(home, "done", "2026-11-20")
+    (one,) = transcript.sessions(home)
+    closings.record(home, made("done", 0, one.size), "c0ffee", now)
+    monkeypatch.setattr(closings, "daily_files", None)
+    assert closings.open_sessions(home) == []
+
+
+def test_only_days_are_read_under_which_what_is_open_can_be_filed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = closings.closed_ends
+
+    def watched(home: Home, since: str) -> closings.ClosedEnds:
+        asked.append(since)
+        return real(home, since)
+
+    monkeypatch.setattr(closings, "closed_ends", watched)
+    said(home, "one", "2026-11-20")
+    assert [session for session, _ in closings.open_sessions(home)] == ["one"]
+    said(home, "timeless", "")
+    assert len(closings.open_sessions(home)) == 2
+    assert asked == ["2026-11-18", ""]
