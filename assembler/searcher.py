@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 from recall.conversation import Around, turns_around
 from recall.embedding import NoEmbedder, open_embedder
@@ -37,14 +38,21 @@ class HomeSearcher:
     def __init__(self, home: Home, embedder: Embedder | None = None) -> None:
         started = time.perf_counter()
         self._home = home
-        self._settings = home.manifest.settings("recall", RecallSettings)
+        self._settings: RecallSettings | None = None
         self._standing: tuple[str, ...] = ()
-        opened = embedder or open_embedder(home.manifest.settings("embedding", EmbeddingSettings), build_missing=False)
-        if isinstance(opened, NoEmbedder):
-            self._standing = (f"no vectors, words alone: {opened.reason}",)
-            self._embedder: Embedder | None = None
+        self._embedder: Embedder | None = None
+        try:
+            settings = home.manifest.settings("recall", RecallSettings)
+            embedding = home.manifest.settings("embedding", EmbeddingSettings)
+        except SettingsInvalid as error:  # other settings would build another index: the prompt comes without recall
+            self._standing = (f"nothing is recalled: {' '.join(str(error).split())}",)
         else:
-            self._embedder = _Remembering(opened)
+            self._settings = settings
+            opened = embedder or open_embedder(embedding, build_missing=False)
+            if isinstance(opened, NoEmbedder):
+                self._standing = (f"no vectors, words alone: {opened.reason}",)
+            else:
+                self._embedder = _Remembering(opened)
         self._changing: tuple[str, ...] = ()
         self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
@@ -59,6 +67,8 @@ class HomeSearcher:
 
         Never raises for the state of index, disk or model; the layers' findings say what is wrong.
         """
+        if self._settings is None:
+            return
         started = time.perf_counter()
         try:
             self._changing = ensure_fresh(self._home, self._settings, self._embedder).degraded
@@ -87,6 +97,8 @@ class HomeSearcher:
         exclude: Collection[str],
     ) -> Findings:
         """See :class:`assembler.layers.Searcher`."""
+        if self._settings is None:
+            return Findings(hits=(), degraded=self._standing)
         found = search(
             self._home,
             query,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
@@ -118,11 +119,15 @@ def reject_held(home: Home, item: Quarantined, *, person: str, now: datetime) ->
 
 
 def settle(home: Home, now: datetime) -> None:
-    """Finish what somebody who was killed had decided about texts that still lie in quarantine."""
+    """Finish what somebody who was killed had decided about texts that still lie in quarantine.
+
+    What has no place any more goes on waiting: one text must not keep a person from all the others.
+    """
     decided = decisions(home)
     for item in quarantine.waiting(home):
         if (row := decided.approval_of(item.id)) is not None:
-            _finish(home, item, item.text if row.digests else redacted_text(home, item), now)
+            with suppress(NotPlaceable):
+                _finish(home, item, item.text if row.digests else redacted_text(home, item), now)
         elif decided.rejects(item.text):
             with hold(home.lock):
                 quarantine.discard(home, item.id)

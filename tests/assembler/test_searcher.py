@@ -158,3 +158,16 @@ def test_an_index_that_cannot_be_used_costs_only_recall(talked: Home, now: datet
         assert receipt.degraded
     else:
         assert "the zebra budget is frozen" in receipt.text
+
+
+@pytest.mark.parametrize("table", ["[recall]\nvectorweight = 1\n", "[embedding]\nmodel = 3\n"])
+def test_settings_that_cannot_be_read_cost_recall_and_not_the_prompt(talked: Home, now: datetime, table: str) -> None:
+    with (talked.root / "agent.toml").open("a", encoding="utf-8") as manifest:
+        manifest.write(table)
+    home = Home(talked.root)
+    searcher = HomeSearcher(home)
+    searcher.refresh("zebra")
+    receipt = assemble(home, Request(message="zebra", now=now), searcher)
+    assert receipt.text.startswith("<agent-home>")
+    assert any(line.startswith("L3, L4: nothing is recalled") and table[:8] in line for line in receipt.degraded)
+    assert not home.index.exists()
