@@ -17,6 +17,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.references import Reference, entry_places, meant, note, quoted_ids
 from agent_home.transcript import Turn
 
+from . import evolution
+
 __all__ = ["Cited", "Restored", "cite", "heard", "restore"]
 
 _Places = Mapping[str, Sequence[tuple[str, Entry]]]
@@ -44,7 +46,7 @@ class Restored:
 
 
 def cite(home: Home, ids: Sequence[str], *, now: datetime, session: str = "") -> Cited:
-    """Note that *ids* were referred to now. Those that are archived come back to ``MEMORY.md``.
+    """Note that *ids* were referred to now. Those that are archived come back to their file.
 
     Raises:
         NoSuchEntry: one of them is not known; nothing was written.
@@ -59,7 +61,7 @@ def cite(home: Home, ids: Sequence[str], *, now: datetime, session: str = "") ->
 
 
 def restore(home: Home, entry_id: str, *, now: datetime) -> Restored:
-    """Bring the archived entry back to its section of ``MEMORY.md``, to the letter.
+    """Bring the archived entry back to its section of its file, to the letter.
 
     Asking for it is a reference: it ages anew. An entry that is live already stays as it is, and nothing is noted.
 
@@ -76,9 +78,8 @@ def restore(home: Home, entry_id: str, *, now: datetime) -> Restored:
             _refer(edits, [_cited(wanted, now, "")], places)
         else:
             _leave_archive(edits, wanted, places)
-    rule = section_of(entry.prefix)
     return Restored(
-        id=wanted, section=rule.title if rule else "", text=entry.render(), commit=edits.outcome.commit
+        id=wanted, section=_home_of(entry)[1], text=entry.render(), commit=edits.outcome.commit
     )  # fmt: skip
 
 
@@ -105,12 +106,20 @@ def _refer(edits: Transaction, references: Sequence[Reference], places: _Places)
     archived = [one for one in dict.fromkeys(r.id for r in references) if all(_is_archived(p) for p, _ in places[one])]
     for one in archived:
         _, entry = places[one][-1]
-        rule = section_of(entry.prefix)
-        title = rule.title if rule else "Restored"
-        edits.write(MEMORY, edits.read(MEMORY).with_entry(title, entry))
+        file, title = _home_of(entry)
+        edits.write(file, edits.read(file).with_entry(title, entry))
         for path in dict.fromkeys(path for path, _ in places[one]):
             edits.write(path, edits.read(path).without_entry(one))
     return tuple(archived)
+
+
+def _home_of(entry: Entry) -> tuple[str, str]:
+    """The file and section that *entry* belongs to by its id."""
+    own = evolution.section_of(entry.prefix)
+    if own:
+        return evolution.EVOLUTION, own
+    rule = section_of(entry.prefix)
+    return MEMORY, rule.title if rule else "Restored"
 
 
 def _leave_archive(edits: Transaction, entry_id: str, places: _Places) -> None:

@@ -1,24 +1,28 @@
 """What the agent learned about itself: its corrections, capabilities, competences and failed attempts in EVOLUTION.md.
 
 A closing adds what a session brought. A correction that was made before is not written again: the older entry gains
-the session and counts up. An entry says what was wrong and why in its own lines, so that the words of its title stay as
-they were said. Only words of the user and the agent teach; what a tool or a web page says is no lesson about oneself,
-and what the guard would touch stays out. What becomes of a correction that recurs is ``distill.governance``'s business.
+the session and counts up. One that turns an older one around supersedes it. An entry says what was wrong and why in
+its own lines, so that the words of its title stay as they were said. Only words of the user and the agent teach; what a
+tool or a web page says is no lesson about oneself, and what the guard would touch stays out.
+
+The file stays short: what happened once, long ago, and was never referred to leaves a full section for the archive, and
+comes back when it happens again. What becomes of a correction that recurs is ``distill.governance``'s business.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from agent_home.document import Document
+from agent_home.document import Document, parse
 from agent_home.entry import Entry
 from agent_home.gateway import Transaction
 from agent_home.home import Home
 from agent_home.provenance import least_trusted
+from agent_home.references import last_references
 from agent_home.screening import screened_text
 from agent_home.transcript import Turn
 from guard import Action
@@ -29,7 +33,7 @@ from .summary import Item, normalised
 
 __all__ = [
     "EVOLUTION", "MASKED", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted",
-    "same_lesson",
+    "same_lesson", "section_of",
 ]  # fmt: skip
 
 EVOLUTION = "EVOLUTION.md"
@@ -43,6 +47,8 @@ SECTIONS: Mapping[Kind, tuple[str, str]] = {
 }
 #: Entries that one closing may add to one section: an agent that is corrected more often learns little from a list.
 _MOST_OF_A_KIND = 10
+#: Entries of one section that prompts have room for.
+_MOST_ENTRIES = 100
 _TRUSTED = frozenset({"user", "agent"})
 #: Least share of the words of two lessons that are in both.
 _ALIKE = 0.6
@@ -141,21 +147,27 @@ def learn(edits: Transaction, found: Sequence[Learned], *, title_chars: int) -> 
     for learned in found:
         section, prefix = SECTIONS[learned.kind]
         older = _known(document, section, learned)
+        if older is None and (archived := _from_archive(edits, section, learned)):
+            document, older = document.with_entry(section, archived), archived
         entry = _counted(older, learned) if older else _new(edits, prefix, learned, title_chars)
         if older and entry == older:
             continue
         if not _passes(edits.home, entry):
             continue
-        new = [one for one in made if one.startswith(prefix)]
         if older:
             document = document.with_entry_changed(entry)
-        elif len(new) < _MOST_OF_A_KIND:
-            document = document.with_entry(section, entry)
+        elif sum(one.startswith(prefix) for one in made) < _MOST_OF_A_KIND:
+            document, entry = _with_new(document, section, entry)
         else:
             continue
         made[entry.id] = entry
-    edits.write(EVOLUTION, document)
+    edits.write(EVOLUTION, _shortened(edits, document, made))
     return tuple(made.values())
+
+
+def section_of(prefix: str) -> str:
+    """The section of EVOLUTION.md whose ids start with *prefix*; empty for ids of other files."""
+    return next((title for title, own in SECTIONS.values() if own == prefix), "")
 
 
 def corrections(document: Document) -> list[Correction]:
@@ -257,6 +269,58 @@ def _new(edits: Transaction, prefix: str, learned: Learned, title_chars: int) ->
         body=body, detail="\n".join(" ".join(line.split()) for line in detail),
         fields={"Sources": ", ".join(learned.sources), "Origin": learned.origin},
     )  # fmt: skip
+
+
+def _from_archive(edits: Transaction, section: str, learned: Learned) -> Entry | None:
+    """The archived entry that says what *learned* says, taken out of the archive."""
+    for file in sorted((edits.home.root / "Archive").glob("EVOLUTION-*.md")):
+        path = edits.home.relative(file)
+        document = edits.read(path)
+        found = _known(document, section, learned)
+        if found is not None:
+            edits.write(path, document.without_entry(found.id))
+            return found
+    return None
+
+
+def _shortened(edits: Transaction, document: Document, made: Collection[str]) -> Document:
+    """*document* without what is over the most of each section; that goes to the archive, in the same transaction."""
+    referred = last_references(edits.home) if len(list(document.entries())) > _MOST_ENTRIES else {}
+    leaving: list[tuple[str, Entry]] = []
+    for section, _ in SECTIONS.values():
+        entries = document.section_entries(section)
+        fit = [
+            e for e in entries
+            if e.id not in made and e.id not in referred and not e.protected and _occurrences(e)[0] == 1
+        ]  # fmt: skip
+        fit.sort(key=lambda e: (not e.fields.get("Superseded-By"), e.date))
+        leaving += [(section, entry) for entry in fit[: max(0, len(entries) - _MOST_ENTRIES)]]
+    if not leaving:
+        return document
+    path = f"Archive/EVOLUTION-{edits.now:%Y-%m}.md"
+    archive = parse(edits.text(path) or f"# What was learned once, archived {edits.now:%Y-%m}\n")
+    edits.write(path, archive.with_entries(leaving))
+    return document.without_entries({entry.id for _, entry in leaving})
+
+
+def _with_new(document: Document, section: str, entry: Entry) -> tuple[Document, Entry]:
+    """*document* with *entry* in it, and *entry* as it stands there: it supersedes what it turns around."""
+    older = [one for one in document.section_entries(section) if _turns_around(entry, one)]
+    if older:
+        entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(one.id for one in older)})
+    for one in older:
+        document = document.with_entry_changed(one.changed(fields={**one.fields, "Superseded-By": entry.id}))
+    return document.with_entry(section, entry), entry
+
+
+def _turns_around(newer: Entry, older: Entry) -> bool:
+    """Whether the correction *newer* calls wrong what *older* calls right, and the other way round."""
+    if newer.prefix != SECTIONS["correction"][1] or older.fields.get("Superseded-By"):
+        return False
+    (right, wrong), (was_right, was_wrong) = parted(_said(newer)), parted(_said(older))
+    if not wrong or not was_wrong or not _swapped(statement(was_wrong), statement(right)):
+        return False
+    return _swapped(statement(wrong), statement(was_right))
 
 
 def _counted(older: Entry, learned: Learned) -> Entry:

@@ -7,7 +7,8 @@ All of them are a person's: this module reads EVOLUTION.md and proposes, ``disti
 - A correction made in several sessions is proposed as a rule.
 - A rule that was broken after it held is proposed as a gate; more words would be broken as well.
 - A lesson that even its gate did not hold is proposed as a principle, as long as there are few.
-- A rule that nobody named or broke for long is proposed for retirement: it goes to the archive.
+- A rule that nobody named or broke for long, or whose correction was turned around, is proposed for retirement: it
+  goes to the archive.
 
 A rule is named by its id in a conversation, and broken by the correction that it came from. A rule without an id or
 date, as people write them, has no age and never retires by itself.
@@ -244,18 +245,20 @@ def _draft(proposal_id: str, path: str, section: str, text: str, origin: str, *,
 def _retirements(
     layers: _Layers, learned: Sequence[Correction], now: datetime, settings: DistillSettings
 ) -> Iterator[Suggestion]:
-    """The rules with an age that nobody named or broke for long."""
+    """The rules with an age that nobody named or broke for long, and those whose correction another one superseded."""
     last = last_references(layers.home)
+    settled = {entry.id for entry in _read(layers.home, EVOLUTION).entries() if entry.fields.get("Superseded-By")}
     for rule in layers.entries(RULES):
         if not rule.id.startswith(RULE_PREFIX) or rule.protected:
             continue
         broken = [day for lesson in learned if _is_from(rule, lesson) for day in lesson.dates]
         named_on = [last[rule.id].astimezone(now.tzinfo).date().isoformat()] if rule.id in last else []
-        since = max([layers.adopted(rule), *broken, *named_on])
-        days = _days_between(since, now)
-        if days is None or days < settings.retire_rules_after_days:
+        days = _days_between(max([layers.adopted(rule), *broken, *named_on]), now)
+        turned = rule.fields.get("Sources") in settled
+        if not turned and (days is None or days < settings.retire_rules_after_days):
             continue
-        text = f"- {rule.id}: {rule.changed(detail='').text}\n  Retired: no session needed it.\n"
+        why = "its correction was superseded" if turned else "no session needed it"
+        text = f"- {rule.id}: {rule.changed(detail='').text}\n  Retired: {why}.\n"
         origin = rule.fields.get("Origin", "user")
         draft = _draft(f"retire-{rule.id}", *RETIRED, text, origin, risk=risk_of(origin, "unchecked"))
         draft = Draft(
@@ -264,7 +267,7 @@ def _retirements(
         )  # fmt: skip
         yield Suggestion(
             layer="retirement", lesson=rule.id, text=text, draft=draft,
-            reason=f"neither named nor broken in {days} days",
+            reason="its correction was superseded" if turned else f"neither named nor broken in {days} days",
         )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from recall.screened import Screen
 from .cues import ItemKind, kind_of, label_of
 from .errors import EmptySession, NoSuchSession
 from .selection import with_facts
-from .sentences import is_question, lines, shortened, split
+from .sentences import folded, is_question, lines, shortened, split
 from .summary import Item, Summary, normalised, spoken, summarise
 
 __all__ = ["Line", "Resume", "render", "resume"]
@@ -36,7 +36,7 @@ _OPEN: tuple[ItemKind, ...] = ("open_thread", "next_step")
 _MOST_ASKED, _MOST_LAST, _MOST_TOUCHED = 6, 4, 12
 _LINE_CHARS, _LAST_CHARS, _LEAST_CHARS = 160, 240, 8
 #: Sentences without a cue that are offered as found out: so much of what was said, and no more of them.
-_FACTS_SHARE, _MOST_FACTS = 0.1, 12
+_FACTS_SHARE, _MOST_FACTS = 0.25, 18
 #: The last turns' part of the tokens; what they leave is for the rest.
 _LAST_PART = 0.4
 #: How imports write down that a tool changed a file.
@@ -162,8 +162,9 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[Line]:
 
 
 def _only_asks(sentence: str) -> bool:
-    """Whether nothing marks *sentence* as a decision, wish or correction, which is told as that."""
-    return label_of(sentence) is None and kind_of(sentence, "user") is None
+    """Whether *sentence* is no exclamation, and nothing marks it as a decision, wish or correction, told as that."""
+    exclaims = folded(sentence).rstrip().endswith("!")
+    return not exclaims and label_of(sentence) is None and kind_of(sentence, "user") is None
 
 
 def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:

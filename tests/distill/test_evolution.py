@@ -14,7 +14,7 @@ from agent_home.entry import Entry
 from agent_home.home import Home
 from agent_home.journal import daily_path
 from agent_home.transcript import Message
-from distill import Closed, close
+from distill import Closed, close, restore
 from distill.evolution import EVOLUTION, Correction, corrections, parted, same_lesson
 
 Say = Callable[..., Closed]
@@ -202,3 +202,52 @@ def test_a_session_whose_name_holds_a_comma_counts_once(home: Home, say: Say) ->
     say(("user", "Wrong, sort the report by risk, not by name."), session="a, b", first=3)
     say(("user", "Wrong, sort the report by risk, not by name."), session="c", day="2026-11-21")
     assert learned(home)[0].occurrences == 2
+
+
+def test_a_correction_that_turns_an_older_one_around_supersedes_it(home: Home, say: Say) -> None:
+    say(("user", "No, use pnpm, not npm."))
+    say(("user", "No, use npm, not pnpm."), session="s-2", day="2026-11-25")
+    newer, older = section(home, "Corrections")
+    assert older.fields["Superseded-By"] == newer.id
+    assert newer.fields["Supersedes"] == older.id
+    assert [found.right for found in learned(home)] == ["use npm"]
+
+
+@pytest.fixture
+def full(home: Home) -> Home:
+    """A home whose corrections are as many as there is room for, one of them protected and one made twice."""
+    rows = [f"- **[CR-{n:04d}] 2026-01-{n % 28 + 1:02d} Client number {n} is billed in euro.**\n" for n in range(100)]
+    rows[0] = rows[0].rstrip("\n") + "\n  Protected: it cost us a client\n"
+    rows[28] = rows[28].rstrip("\n") + "\n  Occurrences: 2 (2026-01-01, 2026-01-02)\n"
+    text = storage.read_text(home.root / EVOLUTION).replace("## Corrections\n", "## Corrections\n\n" + "".join(rows))
+    (home.root / EVOLUTION).write_text(text)
+    return home
+
+
+def test_a_full_section_archives_what_happened_once_longest_ago(full: Home, say: Say) -> None:
+    say(WRONG, RIGHT)
+    kept = {found.entry.id for found in learned(full)}
+    assert len(kept) == 100
+    assert {"CR-0000", "CR-0028"} <= kept
+    archive = parse(storage.read_text(full.root / "Archive/EVOLUTION-2026-11.md"))
+    assert [entry.id for entry in archive.section_entries("Corrections")] == ["CR-0056"]
+    assert problems(full) == []
+
+
+def test_what_was_archived_comes_back_counted_when_it_happens_again(full: Home, say: Say) -> None:
+    say(WRONG, RIGHT)
+    say(("user", "No, client number 56 is billed in euro, not in dollars."), session="s-2")
+    again = next(found for found in learned(full) if found.entry.id == "CR-0056")
+    assert (again.occurrences, again.dates) == (2, ("2026-01-01", "2026-11-20"))
+    assert len(learned(full)) == 100
+    archive = parse(storage.read_text(full.root / "Archive/EVOLUTION-2026-11.md"))
+    assert (len(list(archive.entries())), archive.entry("CR-0056")) == (1, None)
+    assert problems(full) == []
+
+
+def test_what_was_archived_is_restored_to_its_own_file(full: Home, now: datetime, say: Say) -> None:
+    say(WRONG, RIGHT)
+    restored = restore(full, "CR-0056", now=now)
+    assert (restored.section, restored.commit is not None) == ("Corrections", True)
+    assert "CR-0056" in {found.entry.id for found in learned(full)}
+    assert problems(full) == []

@@ -221,3 +221,14 @@ def test_a_correction_that_a_tool_had_a_part_in_is_proposed_as_nothing(
     changed = text(home, EVOLUTION).replace("Origin: user", "Origin: web")
     (home.root / EVOLUTION).write_text(changed)
     assert suggestions(home, now=now) == ()
+
+
+def test_a_rule_whose_correction_was_turned_around_is_proposed_for_retirement(
+    home: Home, now: datetime, correct: Correct
+) -> None:
+    for day in ("2026-11-01", "2026-11-02"):
+        correct(day, "No, use pnpm, not npm.")
+    rule = decide(home, now)
+    correct("2026-11-21", "No, use npm, not pnpm.")
+    (one,) = suggestions(home, now=now + timedelta(days=1))
+    assert (one.layer, one.lesson, one.reason) == ("retirement", rule, "its correction was superseded")
