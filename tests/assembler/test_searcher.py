@@ -165,9 +165,10 @@ def test_settings_that_cannot_be_read_cost_recall_and_not_the_prompt(talked: Hom
     with (talked.root / "agent.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(table)
     home = Home(talked.root)
+    before = home.index.read_bytes()
     searcher = HomeSearcher(home)
     searcher.refresh("zebra")
     receipt = assemble(home, Request(message="zebra", now=now), searcher)
     assert receipt.text.startswith("<agent-home>")
     assert any(line.startswith("L3, L4: nothing is recalled") and table[:8] in line for line in receipt.degraded)
-    assert not home.index.exists()
+    assert home.index.read_bytes() == before
