@@ -32,6 +32,8 @@ _FRAME = 0.75
 _NAMED_FRAME = 0.5
 #: Words that only one of both has, in relation to those they share, that may be a matter of style.
 _STYLE = 0.17
+#: Points somewhere, or begins an infinitive.
+_INFINITIVE = frozenset({"to"})
 #: Fewer words in another order may be another statement.
 _LEAST_BAG = 4
 
@@ -175,9 +177,16 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
 
 
 def _alike(a: Statement, b: Statement) -> bool:
-    """Whether no number, day, name or negation tells them apart."""
+    """Whether no number, day, name, negation or direction tells them apart."""
     named = a.names(b.names()) == b.names(a.names())
+    named &= not any(_points_elsewhere(word, a, b) for word in {word for word, _ in a.directions} - _INFINITIVE)
     return named and a.negations % 2 == b.negations % 2 and a.particulars == b.particulars
+
+
+def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
+    """Whether *word* stands in both and never before the same word."""
+    mine, other = ({target for at, target in said.directions if at == word} for said in (a, b))
+    return bool(other) and not mine & other
 
 
 def _named(was: Statement, now: _Newer) -> Relation | None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["close"]
 
+#: Keys whose lists are joined for several sessions.
+_LISTS = ("entries", "merged", "superseded", "claims", "proposed", "restored", "learned", "projects", "quarantine")
+
 
 @home_command("close")
 @click.argument("session", required=False)
@@ -73,6 +76,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "title": closed.title,
         "entries": [_entry(entry) for entry in closed.entries],
         "merged": [_entry(entry) for entry in closed.merged],
+        "superseded": [dataclasses.asdict(link) for link in closed.superseded],
         "claims": [
             {
                 "text": claim.text,
@@ -114,10 +118,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
     """The same keys for all sessions together, and each of them under ``sessions``."""
     rows = [_data(one) for one in closed]
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
-    together = {
-        key: [item for row in rows for item in row[key]]
-        for key in ("entries", "merged", "claims", "proposed", "restored", "learned", "projects", "quarantine")
-    }
+    together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
     return {
         "session": last["session"],
         "daily": last["daily"],
@@ -151,6 +152,8 @@ def _written(one: Closed) -> Iterator[str]:
         yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
     for entry in one.merged:
         yield f"  [{entry.id}] was known; it gained a source"
+    for link in one.superseded:
+        yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
     if one.learned:
         yield f"  learned, in EVOLUTION.md: {', '.join(one.learned)}"
     for path in one.projects:
