@@ -158,6 +158,7 @@ def _day(
         return found
 
     texts: dict[str, str] = {}
+    record = ""
     found: list[Candidate] = []
     for number in numbers:
         messages, size = write_transcript(home, number, chance)
@@ -167,6 +168,7 @@ def _day(
             session=name_of(number), date=messages[-1].ts[:10], time=messages[-1].ts[11:16], title=summary.title,
             first=1, last=len(messages), start=0, end=size,
         )  # fmt: skip
+        record += json.dumps({"session": closing.session, "start": 0, "end": size}) + "\n"
         section = journal.render_closing(closing, render_body(summary, {}, settings.max_items))
         text = texts.get(closing.path) or storage.read_text(home.root / closing.path) or f"# {closing.date}\n"
         texts[closing.path] = f"{text.rstrip()}\n\n{section}"
@@ -175,6 +177,8 @@ def _day(
         found, {MEMORY: memory}, new_id=fresh_id, address="", title_chars=settings.max_title_chars,
         max_per_section=len(found),
     )  # fmt: skip
+    with (home.machine / "closings.jsonl").open("a", encoding="utf-8") as file:
+        file.write(record)
     for path, text in texts.items():
         (home.root / path).parent.mkdir(exist_ok=True)
         (home.root / path).write_text(text, "utf-8")

@@ -299,13 +299,15 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
             draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
             seen=seen, recurring=settings.recurring,
         )  # fmt: skip
+        documents = _memory(edits)
         placed = place(
-            found, _memory(edits), new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
+            found, documents, new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
             refused=unwanted(home) if found else lambda _: False,
         )  # fmt: skip
         for path, document in placed.documents.items():
-            edits.write(path, document)
+            if document is not documents.get(path):  # the archive is large, and rarely changes
+                edits.write(path, document)
         restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)

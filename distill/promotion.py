@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import MappingProxyType
 
-from agent_home.document import Document
+from agent_home.document import Document, parse
 from agent_home.entry import Entry, SectionRule, section_of
 from agent_home.home import MEMORY
 from agent_home.provenance import least_trusted
@@ -215,9 +216,18 @@ def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str
     """The entries by prefix and statement, live ones before archived; superseded ones say nothing any more."""
     found: dict[tuple[str, str], tuple[str, Entry]] = {}
     for path in sorted(documents, key=lambda name: (name != MEMORY, name)):
-        for entry in documents[path].entries():
-            if not entry.fields.get("Superseded-By"):
-                found.setdefault((entry.prefix, statement(entry)), (path, entry))
+        for key, entry in _statements(documents[path].render()).items():
+            found.setdefault(key, (path, entry))
+    return found
+
+
+@lru_cache(maxsize=64)
+def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
+    """The entries of one file that stand; kept, because the archive is the same for one closing after the other."""
+    found: dict[tuple[str, str], Entry] = {}
+    for entry in parse(text).entries():
+        if not entry.fields.get("Superseded-By"):
+            found.setdefault((entry.prefix, statement(entry)), entry)
     return found
 
 
