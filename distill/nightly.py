@@ -9,7 +9,7 @@ module's business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -121,7 +121,7 @@ def distill_home(
     night = Night()
     steps = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
-        before = _superseded(home)
+        before = _superseded(home).keys()
         for name, step in zip(STEPS, steps, strict=False):
             progress(name, 0, 1)
             try:
@@ -130,7 +130,7 @@ def distill_home(
                 night.failed.append(Failure(session=f"step {name}", error=str(error)))
             progress(name, 1, 1)
         if apply:
-            night.superseded = tuple(link for link in _superseded(home) if link.older not in {o.older for o in before})
+            night.superseded = _newly_superseded(home, before, night)
             _finish(run, night)
         progress(STEPS[-1], 1, 1)
     return night
@@ -215,10 +215,20 @@ def _finish(run: _Run, night: Night) -> None:
     night.report = path if (run.home.root / path).exists() else ""
 
 
-def _superseded(home: Home) -> tuple[Link, ...]:
+def _superseded(home: Home) -> Mapping[str, str]:
     """Which live entry gave way to which, by the entries' own words."""
-    found = superseded_by(parse(storage.read_text(home.root / MEMORY)).entries())
-    return tuple(Link(older=older, newer=newer, reason="") for older, newer in found.items())
+    return superseded_by(parse(storage.read_text(home.root / MEMORY)).entries())
+
+
+def _newly_superseded(home: Home, before: Collection[str], night: Night) -> tuple[Link, ...]:
+    """What gave way since *before*, with the rule where a step named it."""
+    told = (*night.superseded, *(link for one in night.closed for link in one.superseded))
+    reasons = {link.older: link.reason for link in told}
+    return tuple(
+        Link(older=older, newer=newer, reason=reasons.get(older, ""))
+        for older, newer in _superseded(home).items()
+        if older not in before
+    )
 
 
 def _vectors(run: _Run, entries: Sequence[Entry]) -> Mapping[str, Vector]:
