@@ -21,6 +21,7 @@ from agent_home.provenance import least_trusted
 from .consolidation import Link, consolidate, united
 from .cues import ItemKind
 from .evidence import UNCHECKED, Evidence
+from .particulars import statement as particulars
 from .recurrence import Seen
 from .sentences import headed
 from .summary import Item, normalised
@@ -94,8 +95,11 @@ def candidates(
     """
     found = []
     answering = origins_of(items, evidence, origins, heard)
+    stated = {particulars(item.text).keys for item in items if item.kind != "fact"}
     for item in items:
         said, before = evidence.get(item), seen.get(item)
+        if item.kind == "fact" and particulars(item.text).keys in stated:
+            continue  # it stands among the items of its kind already
         prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and before else None)
         section = section_of(prefix) if prefix else None
         if section is None or item.corrected or (said is not None and said.state == "contradicted"):

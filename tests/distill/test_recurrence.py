@@ -11,7 +11,8 @@ from agent_home.entry import Entry, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.transcript import Message
 from distill import Closed, DistillSettings, close
-from distill.recurrence import log_lines, recent_logs, seen_before
+from distill.promotion import candidates
+from distill.recurrence import Seen, log_lines, recent_logs, seen_before
 from distill.summary import Item
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
@@ -126,6 +127,17 @@ def test_sections_can_be_told_to_wait_for_a_second_session(home: Home) -> None:
     assert closed(home, "one", "2026-11-10", lesson, settings=waiting).entries == ()
     decision = ("user", "Decision: the Kestrel contract goes to legal.")
     assert len(closed(home, "two", "2026-11-11", lesson, decision, settings=waiting).entries) == 2
+
+
+def test_a_fact_that_is_a_lesson_as_well_earns_no_second_entry() -> None:
+    lesson = Item(kind="lesson", text="check the Kestrel budget", sources=("two#m1",), role="user")
+    again = fact("Lesson: check the Kestrel budget.")
+    seen = {again: Seen(sessions=("one",), sources=("one#m1",), origin="user")}
+    found = candidates([lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", seen=seen)
+    assert [candidate.item.kind for candidate in found] == ["lesson"]
+    seen[other] = seen[again]
+    found = candidates([lesson, again, other], {}, {}, "2026-11-20", seen=seen)
+    assert [candidate.item.kind for candidate in found] == ["lesson", "fact"]
 
 
 def test_a_decision_of_a_later_session_supersedes_and_history_names_both(home: Home) -> None:
