@@ -4,8 +4,9 @@ One home grows session by session. What stands in it is made with the parts of a
 placement in MEMORY.md) without its transactions, a commit for each day, and archived once a week; closing ten thousand
 sessions one by one would take hours and measure the same. At each size, thirty new sessions wait and one real
 ``memory distill`` is timed, step by step, with the words of the index; then a second one that finds nothing to do.
-Beside it stands what a part costs that reads every daily log. The transcripts are invented: sixteen turns, of which
-some hold a decision, a lesson, a conclusion, a correction or a preference; a third of the lessons come back.
+Beside it stands what a part costs that reads every daily log. The transcripts are invented: thirty turns, of which
+one holds a conclusion, and in some sessions one a lesson (a third of them comes back), a decision (most of them about
+a subject that was decided about before), a correction or a preference.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ __all__ = ["Measured", "grow", "main", "measure"]
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 A_DAY = 30
+TURNS = 30
+#: Subjects that are decided about again and again, and what is decided.
+_SUBJECTS = 240
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _WORDS = (
     "amber", "basalt", "cedar", "delta", "ember", "fjord", "granite", "harbor", "indigo", "juniper", "krill", "lagoon",
     "maple", "nectar", "onyx", "pepper", "quartz", "raven", "saffron", "tundra", "umber", "velvet", "walnut", "yarrow",
@@ -74,19 +79,19 @@ class Measured:
     share_all: float = 0.0
 
 
-def talk(number: int, chance: random.Random, now: datetime) -> list[Message]:
+def talk(number: int, chance: random.Random) -> list[Message]:
     """The turns of session *number*."""
     said = list(_said(number, chance))
-    fill = 16 - len(said)
+    now = moment_of(number)
     rows = [("user", f"Let us look at {chance.choice(_WORDS)} {number} today, and at what is left of it.")]
-    for _ in range(fill):
-        a, b, c = chance.sample(_WORDS, 3)
-        rows.append(("assistant", f"I looked at {a} and {b}; the run for {c} took a while and printed what we know."))
-    rows += said
+    for at in range(TURNS - len(said) - 1):
+        a, b, c, d = chance.sample(_WORDS, 4)
+        took = f"took {chance.randrange(2, 90)} minutes and printed what we know about {d} since last week"
+        rows.append(("assistant" if at % 2 == 0 else "user", f"I looked at {a} and {b}; the run for {c} {took}."))
     return [
         Message(session=name_of(number), id=f"m{n}", ts=(now + timedelta(seconds=20 * n)).isoformat(), role=role,
                 content=content)
-        for n, (role, content) in enumerate(rows)
+        for n, (role, content) in enumerate([*rows, *said])
     ]  # fmt: skip
 
 
@@ -95,15 +100,25 @@ def _said(number: int, chance: random.Random) -> Iterator[tuple[str, str]]:
     topic = f"{one}-{two}-{number}"
     yield "assistant", f"Conclusion: {topic} is {number % 97} percent ready and waits for {chance.choice(_WORDS)}."
     if number % 3 == 0:
-        yield "user", f"Decision: use {chance.choice(_WORDS)}{number} for {topic}."
+        yield "user", f"Decision: {_decision(number // 3, topic)}"
     if number % 2 == 0:
         recurring = number % 6 == 0
         what = f"team {chance.choice(_WORDS)} {chance.choice(_DOINGS)}" if recurring else f"{topic} needs {one}{number}"
         yield "assistant", f"Lesson: {what}."
-    if number % 10 == 5:
+    if number % 25 == 5:
         yield "user", f"No, {topic} is {number % 89} percent ready, not {number % 97} percent."
-    if number % 25 == 9:
+    if number % 100 == 9:
         yield "user", f"From now on always show {topic} first."
+
+
+def _decision(number: int, topic: str) -> str:
+    """One in five is about something new and stands for good; the others are about a subject that is decided again."""
+    if number % 5 == 0:
+        return f"use {topic} for the new part."
+    round_, subject = divmod(number, _SUBJECTS)
+    name = f"{_WORDS[subject % len(_WORDS)]} {_WORDS[(subject // len(_WORDS) + 7) % len(_WORDS)]}"
+    day, before = _DAYS[round_ % len(_DAYS)], _DAYS[(round_ - 1) % len(_DAYS)]
+    return f"we deploy {name} on {day} instead of {before}." if round_ else f"we deploy {name} on {day}."
 
 
 def name_of(number: int) -> str:
@@ -117,7 +132,7 @@ def moment_of(number: int) -> datetime:
 
 def write_transcript(home: Home, number: int, chance: random.Random) -> tuple[list[Message], int]:
     """The session's transcript on disk, as an import leaves it; its messages and its size in bytes."""
-    messages = talk(number, chance, moment_of(number))
+    messages = talk(number, chance)
     lines = "".join(
         json.dumps({
             "session": m.session, "id": m.id, "ts": m.ts, "role": m.role, "name": "", "content": m.content,
