@@ -62,7 +62,7 @@ _LIGHT = frozenset(
     under up upon us use used uses using utilise utilize ve very via want wants was we were what when where which while
     who will with would yes you your yours must need needs always still yet one now today currently actually indeed
     decide decided decision decisions agree agreed choose chose chosen pick picked adopt adopted adopts conclusion
-    lesson correction note remember instead anymore longer switch switched switches switching change changed changes
+    lesson correction note remember instead anymore longer lot switch switched switches switching change changed changes
     moved because possible able migrate migrated replace replaced replaces postponed settle settled stick next new keep
     ensure whenever out plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
 )

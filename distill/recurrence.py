@@ -30,6 +30,8 @@ __all__ = ["LogLine", "Seen", "log_lines", "recent_logs", "seen_before"]
 #: How much of the lighter of two lines both must hold, and how many words that must be at least.
 _SHARE = 0.5
 _LEAST_WORDS = 2.0
+#: A line of fewer words tells of nothing in particular ("The kids loved it!").
+_LEAST_SAID = 4.0
 #: Added to the number of lines: in a short log one mention more or less says little about how common a word is.
 _SMOOTHED = 20
 #: Earlier turns that an entry names; more would say no more.
@@ -136,6 +138,8 @@ def _shares(
 ) -> dict[int, float]:
     """For each line with the item's topic, how much of the lighter of both it shares."""
     words = {token.key: token.weight for token in statement(item.text).tokens}
+    if sum(words.values()) < _LEAST_SAID:
+        return {}
     shared: dict[int, set[str]] = {}
     for key in words:
         for place in holding.get(key, ()):
