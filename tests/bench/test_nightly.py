@@ -1,0 +1,28 @@
+"""The night's bench: a home that grows is a home, and a night in it is measured step by step."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from agent_home import check, journal
+from agent_home.creation import create
+from bench.nightly import START, grow, main, measure, table
+from distill import unclosed
+
+
+def test_a_grown_home_has_nothing_open_and_a_night_closes_what_is_new(tmp_path: Path) -> None:
+    home = create(tmp_path / "home", now=START).home
+    chance = random.Random(1)  # noqa: S311
+    grow(home, 0, 40, chance)
+    assert unclosed(home) == []
+    assert len(journal.closings(home)) == 40
+    row = measure(home, 40, 3, chance)
+    assert set(row.steps) == {"close", "verify", "consolidate", "archive", "govern", "report", "index"}
+    assert 0 < row.share_all < row.share < 1
+    assert check.problems(home) == []
+    assert "| 40 |" in table([row], 3)
+
+
+def test_a_home_too_small_for_its_memory_is_no_success() -> None:
+    assert main(["--sizes", "10", "--new", "2"]) == 1
