@@ -27,7 +27,7 @@ from agent_home.screening import screened_text
 from agent_home.transcript import Turn
 from guard import Action
 
-from .particulars import Statement, Token, statement
+from .particulars import Statement, Token, opposites, statement, stem
 from .sentences import folded, headed, lines, split
 from .summary import Item, normalised
 
@@ -73,6 +73,10 @@ _CONTRASTS = tuple(
         rf"(?P<right>.+?),?\s+(?:instead of|rather than|and not|not)\s+(?P<wrong>{_CLAUSE})(?:,? please)?\s*[.!]*$",
     )
 )
+#: Where the order of the words carries the meaning.
+_DIRECTED = re.compile(
+    r"\b(?:before|after|than|from|over|under|into|above|below)\b|[先再后前比从到由向给]", re.IGNORECASE
+)
 #: What the agent says of itself, behind a label; for a report of work in passing there is the daily log.
 _LABELS: Mapping[Kind, re.Pattern[str]] = {
     "capability": re.compile(r"^(?:new )?(?:capabilit(?:y|ies)|skill|tool)(?: built| added)?\s*:\s*(?P<rest>.+)|"
@@ -82,6 +86,7 @@ _LABELS: Mapping[Kind, re.Pattern[str]] = {
 }  # fmt: skip
 #: What was tried, not merely weighed.
 _TRIED = re.compile(r"\btr(?:ied|ying)\b|\battempt|\bgave up\b|试过|尝试过|试了", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]+")
 _OCCURRENCES = re.compile(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?$")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -208,8 +213,9 @@ def parted(text: str) -> tuple[str, str]:
 def same_lesson(one: str, other: str) -> bool:
     """Whether two corrections teach the same, in other words at most.
 
-    They name the same numbers, dates and names, deny as much, and share most of their words, at least one of them no
-    mere number: «it is 12» may be said of anything.
+    They name the same numbers, dates and names and deny as much; one may say more than the other, but neither has a
+    word where the other has another one; and most words are in both, at least one of them no mere number: «it is 12»
+    may be said of anything.
     """
     right, wrong = parted(one)
     other_right, other_wrong = parted(other)
@@ -388,8 +394,20 @@ def _sessions_of(sources: Sequence[str]) -> set[str]:
 def _alike(one: Statement, other: Statement) -> bool:
     if set(one.particulars) != set(other.particulars) or one.negations % 2 != other.negations % 2:
         return False
-    shared = _words(one.tokens) & _words(other.tokens)
-    return bool(shared) and _shared_weight(one, other) >= _ALIKE
+    keys, others = set(one.keys), set(other.keys)
+    if not (keys <= others or others <= keys) or _opposed(one.text, other.text):
+        return False
+    if _DIRECTED.search(f"{one.text} {other.text}"):
+        both = keys & others
+        if [key for key in one.keys if key in both] != [key for key in other.keys if key in both]:
+            return False
+    return bool(_words(one.tokens) & _words(other.tokens)) and _shared_weight(one, other) >= _ALIKE
+
+
+def _opposed(one: str, other: str) -> bool:
+    """Whether one has a word and the other its opposite, be it a word that carries little elsewhere."""
+    here, there = ({stem(word) for word in _WORD.findall(text)} for text in (one, other))
+    return any(opposites(a, b) or {a, b} == {"from", "to"} for a in here - there for b in there - here)
 
 
 def _shared_weight(one: Statement, other: Statement) -> float:
