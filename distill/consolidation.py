@@ -82,6 +82,7 @@ def consolidate(
             older entry says leaves no trace but its sources. ``None`` compares all.
     """
     memory = documents[MEMORY]
+    unseen = None if fresh is None else frozenset(fresh)
     shelf = _Shelf(list(memory.entries()), vectors or {})
     merged: list[Link] = []
     superseded: list[Link] = []
@@ -89,7 +90,7 @@ def consolidate(
         for older in shelf.before(newer):
             if newer not in shelf.live:
                 break
-            if older not in shelf.live or (fresh is not None and not {older, newer} & set(fresh)):
+            if older not in shelf.live or (unseen is not None and unseen.isdisjoint((older, newer))):
                 continue
             found = judged(shelf.live[older], shelf.live[newer], cosine=shelf.cosine(older, newer))
             if found.kind == "same":
@@ -164,6 +165,7 @@ class _Shelf:
     """The live entries, oldest first, found by the words they share."""
 
     def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector]) -> None:
+        self._all = entries
         replaced = superseded_by(entries)
         standing = [entry for entry in reversed(entries) if entry.id not in replaced and section_of(entry.prefix)]
         standing.sort(key=lambda entry: (entry.date, entry.prefix == "CO"))
@@ -205,9 +207,10 @@ class _Shelf:
         links = list(dict.fromkeys([*_ids(entry, "Supersedes"), *_ids(self.live[gone], "Supersedes")]))
         if links != _ids(entry, "Supersedes"):
             entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(links)})
-        for older in _ids(self.live[gone], "Supersedes"):
-            if older in self.changed:
-                self.changed[older] = _linked(self.changed[older], kept)
+        for known in self._all:
+            older = self.changed.get(known.id, known)
+            if gone in _ids(older, "Superseded-By"):
+                self.changed[older.id] = _linked(older, kept)
         self.live[kept] = self.changed[kept] = entry
         del self.live[gone]
 

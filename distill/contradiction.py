@@ -140,11 +140,12 @@ def relation(
         apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
     """
     was, now = statement(_bare(older)), _newer(newer)
-    gone = _named(was, now)
+    a, b = statement(older), statement(newer)
+    gone = _named(was, now) if a.keys != b.keys else None
     if gone is not None:
         return gone
-    if now.gone is None:
-        same = _same(statement(older), statement(newer), cosine)
+    if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
+        same = _same(a, b, cosine)
         if same is not None:
             return same
     if apart or now.cue:

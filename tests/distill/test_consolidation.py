@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from agent_home.check import text_problems
 from agent_home.document import Document, parse
 from agent_home.entry import SECTIONS, Entry, section_of, superseded_by
 from agent_home.home import MEMORY
+from bench.promotion_data import pairs
 from distill.consolidation import Consolidated, consolidate
 from recall.embedding import Vector
 
@@ -141,3 +144,78 @@ def test_vectors_unite_other_words_but_never_another_number() -> None:
     other = entry("LL-0003", "Inject 2 fake clocks: tests relying on the real system clock are flaky", "2026-11-03")
     assert done(first, same).unchanged
     assert [link.older for link in done(first, same, other, vectors=near).merged] == ["LL-0002"]
+
+
+UNRELATED = (
+    (
+        "Ship the index with its own SQLite",
+        "Move Birch to best case",
+        "Hire a contractor for the port",
+        "Drop the export",
+    ),
+    ("索引自带数据库", "合同交给法务", "发布推迟到周一", "预算冻结到明年"),
+)
+
+
+@pytest.mark.parametrize("texts", UNRELATED, ids=["English", "Chinese"])
+@pytest.mark.parametrize("cosine", [None, 0.99])
+def test_four_unrelated_entries_with_the_same_provenance_are_four_entries(
+    texts: tuple[str, ...], cosine: float | None
+) -> None:
+    provenance = {"Evidence": "verified, commit 3f9c2e1; DailyActivity/2026-11-01.md#s-1a2b3c", "Sources": "s#1"}
+    entries = [
+        Entry(id=f"KD-000{n}", date="2026-11-01", title=text, detail="Detail: as agreed", fields=provenance)
+        for n, text in enumerate(texts)
+    ]
+    near = np.full(4, 0.5, np.float32) if cosine else None
+    vectors: dict[str, Vector] = {} if near is None else dict.fromkeys((one.id for one in entries), near)
+    assert done(*entries, vectors=vectors).unchanged
+
+
+def test_entries_that_have_nothing_to_do_with_it_keep_every_byte() -> None:
+    others = (
+        "- **[KD-0101] 2026-10-01 Deploy search on Monday** - as KD-0001\n  By hand,  two spaces\n  Evidence: none\n",
+        "- **[KD-0102] 2026-10-01 The text KD-0001 is quoted here**\n  Evidence: verified, commit 3f9c2e1\n",
+        "- no entry, but KD-0001 is named\n",
+    )
+    document = parse(
+        memory(MONDAY, THURSDAY).render().replace("## Key Decisions\n", "## Key Decisions\n\n" + "".join(others))
+    )
+    result = consolidate({MEMORY: document}, archive=ARCHIVE).documents[MEMORY].render()
+    assert all(text in result for text in others)
+    changed = {line for line in result.splitlines() if line not in document.render().splitlines()}
+    assert changed == {"  Superseded-By: KD-0002", "  Supersedes: KD-0001"}
+
+
+def test_links_hold_when_entries_are_put_on_top_and_archived() -> None:
+    linked = done(MONDAY, THURSDAY).documents[MEMORY]
+    grown = linked.with_entry("Key Decisions", entry("KD-0009", "Use the new parser")).without_entry("KD-0001")
+    assert superseded_by(grown.entries()) == {"KD-0001": "KD-0002"}
+
+
+def test_what_an_entry_that_is_taken_in_had_superseded_stays_superseded() -> None:
+    said_again = entry("KD-0003", "Deploy billing on Thursday instead of Monday", "2026-11-09", Supersedes="KD-0001")
+    monday = entry("KD-0001", "Deploy billing on Monday", Superseded_By="KD-0003")
+    earlier = entry("KD-0002", "deploy billing on Thursday instead of Monday", "2026-11-08")
+    result = done(monday, earlier, said_again)
+    assert [link.older for link in result.merged] == ["KD-0003"]
+    assert superseded_by(live(result).values()) == {"KD-0001": "KD-0002"}
+
+
+SAID = [(pair.older_prefix, pair.older) for pair in pairs("development")]
+SAID += [(pair.newer_prefix, pair.newer) for pair in pairs("development")]
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.integers(1, 28)), max_size=14))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_nothing_is_lost_and_a_second_run_changes_nothing(drawn: list[tuple[tuple[str, str], int]]) -> None:
+    entries = [entry(f"{prefix}-{n:04d}", text, f"2026-11-{day:02d}") for n, ((prefix, text), day) in enumerate(drawn)]
+    result = done(*entries)
+    kept = {one.id: one for document in result.documents.values() for one in document.entries()}
+    assert set(kept) == {one.id for one in entries}
+    assert {one.title for one in kept.values()} == {one.title for one in entries}
+    sources = {source for one in live(result).values() for source in one.fields["Sources"].split(", ")}
+    assert sources == {f"{one.id}-s#1" for one in entries}
+    standing = set(live(result)) - set(superseded_by(live(result).values()))
+    assert standing or not entries
+    assert consolidate(result.documents, archive=ARCHIVE).unchanged

@@ -22,6 +22,7 @@ from distill.particulars import statement, stem
         ("Warnings raise the score of a run", "Warnings lower the score of a run"),
         ("Dana reports to Priya about the audit", "Priya reports to Dana about the audit"),
         ("The build for the fast lane is red", "The build for the fast lane is green"),
+        ("Indent all code with tabs instead of spaces", "Indent all code with spaces instead of tabs"),
         ("三楼会议室可以坐 12 人", "三楼会议室可以坐 21 人"),
         ("先备份再迁移", "先迁移再备份"),
         ("审计包括账本", "审计不包括账本"),
