@@ -119,6 +119,8 @@ run("import", "chat", chat("s1", ("user", "Decision: we ship on Friday. The key 
                            ("assistant", "Lesson: never deploy without a backup."), ("tool", attack)))
 run("import", "chat", chat("s2", ("user", "Decision: the queue stays in memory."), ("user", "I prefer tea.")))
 run("close", "--all")
+run("distill", "--dry-run")
+run("distill")
 run("sync")
 run("search", "what ships on Friday")
 run("prompt", "--message", "what ships on Friday")
