@@ -210,3 +210,22 @@ def test_a_merge_is_a_union_whichever_side_is_ours_and_merging_again_changes_not
     assert facts(merge_texts(base, theirs, ours, "MEMORY.md").text) == facts(merged)
     for side in (base, ours, theirs, merged):
         assert merge_texts(base, merged, side, "MEMORY.md").text == merged
+
+
+@pytest.mark.parametrize("path", ["KNOWLEDGE.md", "PROJECTS.md", "Projects/one/IMPROVEMENT.md"])
+def test_lists_are_united_item_by_item(path: str) -> None:
+    base = "# Title\n\n## What worked\n\n- first\n- second\n"
+    ours, theirs = base.replace("- second\n", "- second\n- ours\n"), base.replace("- first\n", "- first\n- theirs\n")
+    merged = merge_texts(base, ours, theirs, path)
+    assert merged.text == "# Title\n\n## What worked\n\n- first\n- theirs\n- second\n- ours\n"
+    assert merge_texts(base, ours.replace("- first\n", ""), theirs, path).text.count("- ") == 3
+
+
+def test_a_mistake_that_both_machines_counted_up_counts_the_days_of_both() -> None:
+    base = Entry(id="CR-0001", title="Sort by risk.", detail="Wrong: by size\nOccurrences: 1 (2026-11-01)")
+    one = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-05)")
+    other = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-09)")
+    merged = one_of(base, one, other)
+    assert merged is not None
+    assert merged.detail == "Wrong: by size\nOccurrences: 3 (2026-11-01, 2026-11-05, 2026-11-09)"
+    assert one_of(base, merged, other) == merged
