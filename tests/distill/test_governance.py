@@ -79,7 +79,7 @@ def test_how_many_sessions_it_takes_is_a_setting(home: Home, now: datetime, corr
 
 @pytest.mark.parametrize("wrong", [{"rule_after_sessions": 1}, {"retire_rules_after_days": 0}, {"resume_tokens": 99}])
 def test_settings_that_would_make_every_remark_a_rule_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match="must be|wanted"):
+    with pytest.raises(ValueError, match=r"must be|wanted"):
         DistillSettings(**wrong)  # type: ignore[arg-type]
 
 
