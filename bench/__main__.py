@@ -22,6 +22,7 @@ PARTS = {
     "guard": ("bench.guard", []),
     "evidence": ("bench.evidence", []),
     "summary": ("bench.summary", []),
+    "promotion": ("bench.promotion", []),
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
 }
