@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -191,6 +192,7 @@ def corrections(document: Document) -> list[Correction]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def parted(text: str) -> tuple[str, str]:
     """What a correction says is right, and what it says is wrong; the second is empty where it does not say.
 
