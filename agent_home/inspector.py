@@ -12,6 +12,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from guard import Action, Destination, Finding, GuardError, GuardSettings, Verdict, screen
@@ -24,13 +25,15 @@ from .reviewed import APPROVED, decisions_in, fields_alone
 from .rules import guard_signature, text_key
 from .screening import destination_of, guard_settings, runs
 
-__all__ = ["Inspector", "Remark", "Shown"]
+__all__ = ["UNAVAILABLE", "Inspector", "Remark", "Shown"]
 
 _EVERYWHERE = frozenset(Destination)
 #: Texts that are no Markdown are judged in pieces of this many characters: long ones cost more than their length.
 PIECE_CHARS = 16_384
 #: Where a piece has to end inside a paragraph, the next one begins this much earlier, so that nothing hides in the cut.
 OVERLAP_CHARS = 4_096
+#: The rule of a remark on a text that the guard could not read: its own rules do not work.
+UNAVAILABLE = "guard-unavailable"
 _PRIVATE = re.compile(r"<\s{0,4}private\b", re.IGNORECASE)
 
 
@@ -85,17 +88,19 @@ class Inspector:
     """Judges texts by one home's guard settings, which *signature* names, and by what people let pass there.
 
     *problem* says why the home's own rules could not be used, or is empty: the bundled ones are used then, because a
-    reader must go on.
+    reader must go on. A rule is compiled when a text mentions what it looks for, so *problem* may come with any text;
+    with *reading*, that text is judged by the bundled rules alone. Without, as for whoever writes, it is held back.
     """
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, *, reading: bool = False) -> None:
         self.signature = guard_signature(home)
         self.problem = ""
         try:
             settings = guard_settings(home)
         except (GuardError, SettingsInvalid) as error:
             settings = GuardSettings()
-            self.problem = f"the guard's own settings of this home cannot be used: {' '.join(str(error).split())}"
+            self.problem = _unusable(error)
+        self._reading = reading
         self._decisions = decisions_in(_approvals(home), "")
         self._settings = replace(settings, keep_email=_EVERYWHERE, keep_phone=_EVERYWHERE)
 
@@ -206,12 +211,16 @@ class Inspector:
     def _judged(self, text: str, destination: Destination) -> Verdict:
         try:
             return screen(text, "user", destination, settings=self._settings)
-        except GuardError:
-            finding = Finding(
-                layer="structure", rule="guard-unavailable", kind="unread", start=0, end=len(text),
-                action=Action.QUARANTINE, digest="",
-            )  # fmt: skip
-            return Verdict(action=Action.QUARANTINE, text="", findings=(finding,))
+        except GuardError as error:
+            self.problem = self.problem or _unusable(error)
+        if self._reading and self._settings.loaded:
+            with suppress(GuardError):
+                return screen(text, "user", destination, settings=replace(self._settings, rules=(), loaded=None))
+        finding = Finding(
+            layer="structure", rule=UNAVAILABLE, kind="unread", start=0, end=len(text),
+            action=Action.QUARANTINE, digest="",
+        )  # fmt: skip
+        return Verdict(action=Action.QUARANTINE, text="", findings=(finding,))
 
     def _of_run(self, path: str, run: Sequence[Block]) -> _Judged:
         """A heading's words alone are judged: to the guard, a heading inside a text is a forged one."""
@@ -239,6 +248,11 @@ class Inspector:
         verdict = self.verdict(path if path.endswith(".jsonl") else f"Knowledge/{path}.md", text)
         for finding in _asking(verdict):
             yield _remark(path, first + text.count("\n", 0, finding.start), finding)
+
+
+def _unusable(error: Exception) -> str:
+    reason = " ".join(str(error).split()).removesuffix(", nothing was written")
+    return f"the guard's own settings of this home cannot be used: {reason}"
 
 
 def _approvals(home: Home) -> str:

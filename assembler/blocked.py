@@ -82,7 +82,7 @@ class _Looking:
         """Loaded when the first text is not known: the guard takes longer to load than a prompt to assemble."""
         from agent_home.inspector import Inspector
 
-        return Inspector(self.home)
+        return Inspector(self.home, reading=True)
 
 
 @lru_cache(maxsize=64)

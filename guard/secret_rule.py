@@ -122,6 +122,17 @@ class RuleSet:
         """Yield the rules of which a keyword occurs in *reading*, in order."""
         return (self.rules[number] for number in self._index.mentioned(reading))
 
+    def check(self) -> None:
+        """Compile every pattern, which is otherwise done when a text mentions a rule.
+
+        Raises:
+            RuleError: a rule does not compile.
+        """
+        for rule in self.rules:
+            patterns = [pattern for allowance in rule.allow for pattern in allowance.patterns]
+            for pattern in (rule.pattern, rule.anchor, *patterns):
+                compiled(rule.name, pattern)
+
     @cached_property
     def _index(self) -> KeywordIndex:
         return KeywordIndex([rule.keywords for rule in self.rules])

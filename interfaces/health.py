@@ -20,7 +20,9 @@ from agent_home.hook import hook_state
 from agent_home.merge_driver import driver_state
 from agent_home.proposals import pending_ids
 from agent_home.quarantine import waiting
+from agent_home.screening import guard_settings
 from agent_home.variants import conflict_of
+from guard import GuardError
 
 __all__ = ["Check", "examine"]
 
@@ -41,6 +43,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     looks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
+        ("guard", lambda: _guard(home)),
         ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
         ("merge", lambda: _merge(home)),
@@ -81,6 +84,19 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _guard(home: Home) -> Iterator[Check]:
+    """Whether the home's own rules work: reading goes on without them, and writing stops."""
+    try:
+        sets = guard_settings(home).rule_sets()
+        for rules in sets:
+            rules.check()
+    except GuardError as error:
+        yield Check(name="guard", status="failed", detail=f"{error}; texts are read by the bundled rules until then")
+        return
+    own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home's" if sets else "alone"
+    yield Check(name="guard", status="ok", detail=f"the bundled rules {own}")
 
 
 def _edits(home: Home) -> Iterator[Check]:

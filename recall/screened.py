@@ -32,7 +32,13 @@ class Screen:
         """Loaded with the first text: most searches find nothing changed."""
         from agent_home.inspector import Inspector
 
-        return Inspector(self._home)
+        return Inspector(self._home, reading=True)
+
+    @property
+    def problem(self) -> str:
+        """Why a text was judged by the bundled rules alone; empty while the home's own ones can be used."""
+        problem = self._inspector.problem if "_inspector" in self.__dict__ else ""
+        return f"{problem}; texts are judged by the bundled rules" if problem else ""
 
     def document(self, path: str, text: str) -> tuple[str, tuple[str, ...]]:
         """The text of a file as it may be indexed, line by line at its place; and what the report says of the rest."""

@@ -83,6 +83,7 @@ def _batches(
             batch, weight = [], 0
     if batch:
         yield batch
+    work.degraded += [screen.problem] if screen.problem else []
 
 
 def _whole_texts(conn: apsw.Connection, file: int) -> Collection[str]:

@@ -68,10 +68,14 @@ def _explain(frame: Frame, found: list[Remark]) -> None:
 
 
 def _advice(remark: Remark) -> str:
+    from agent_home.inspector import UNAVAILABLE
+
     if remark.layer == "secret":
         return "take it out, and name where it is kept instead"
     if remark.fails and remark.layer == "unicode":
         return "remove the hidden characters"
+    if remark.rule == UNAVAILABLE:
+        return "the guard cannot run; `memory doctor` names the rule file of [guard] in agent.toml to mend"
     if remark.fails:
         return "say it in other words, or in quotation marks if it is about an attack"
     return "committed all the same; prompts show it taken out"

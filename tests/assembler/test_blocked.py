@@ -130,6 +130,20 @@ def test_rules_that_cannot_be_used_leave_the_bundled_ones_and_a_prompt(home: Hom
     assert any("no-such-file.toml" in text and "bundled rules" in text for text in receipt.degraded)
 
 
+def test_a_rule_that_does_not_compile_blocks_nothing_else(home: Home, now: datetime) -> None:
+    before = prompt(home, now).text
+    (home.root / "own.toml").write_text("[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
+    append(home, "agent.toml", '\n[guard]\nrules = ["own.toml"]\n')
+    broken = Home(home.root)
+    receipt = prompt(broken, now)
+    assert receipt.text == before
+    assert [text for text in receipt.degraded if "'broken' does not compile" in text and "bundled rules" in text]
+    entry(broken, "KD-7F3A", f"Use {SECRET}")
+    receipt = prompt(broken, now)
+    assert "[blocked KD-7F3A: secret/aws-access-key; see memory doctor]" in receipt.text
+    assert "guard-unavailable" not in receipt.text
+
+
 def test_the_same_files_give_the_same_text_cold_and_warm(home: Home, now: datetime) -> None:
     entry(home, "KD-7F3A", f"Use {SECRET}")
     append(home, "USER.md", "\nA zero\u200bwidth space.\n")

@@ -153,3 +153,13 @@ def test_other_rules_make_the_index_anew(home: Home) -> None:
     assert not verify(changed, SETTINGS).ok
     synced(changed)
     assert found(changed, "code word") == ["The code word is [REDACTED:house_code]."]
+
+
+def test_a_rule_that_does_not_compile_leaves_everything_to_be_found(home: Home) -> None:
+    write(home, "Knowledge/a.md", f"The heron nests in March. The key is {SECRET}\n")
+    write(home, "house.toml", "[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
+    write(home, "agent.toml", (home.root / "agent.toml").read_text() + '\n[guard]\nrules = ["house.toml"]\n')
+    broken = Home(home.root)
+    report = synced(broken)
+    assert found(broken, "heron") == ["The heron nests in March. The key is [REDACTED:aws_key]"]
+    assert [line for line in report.degraded if "'broken' does not compile" in line and "bundled rules" in line]

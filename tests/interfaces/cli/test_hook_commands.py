@@ -60,3 +60,15 @@ def test_doctor_names_what_prompts_do_not_show(home: Home) -> None:
     checks = {check["name"]: check for check in json.loads(run(home, "doctor", "--json").stdout)["checks"]}
     assert checks["edits"]["status"] == "ok"  # it is committed
     assert "SOUL.md:3 secret/aws-access-key" in checks["blocked"]["detail"]
+
+
+def test_a_rule_that_does_not_compile_stops_the_commit_and_is_named(home: Home) -> None:
+    (home.root / "own.toml").write_text("[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
+    manifest = home.root / "agent.toml"
+    manifest.write_text(manifest.read_text() + '\n[guard]\nrules = ["own.toml"]\n')
+    (home.root / "Knowledge" / "a.md").write_text("# A\n\nNothing wrong here.\n")
+    subprocess.run(["git", "add", "--all"], cwd=home.root, check=True)
+    result = run(home, "guard", "staged")
+    assert (result.exit_code, "memory doctor" in result.stderr, "other words" in result.stderr) == (4, True, False)
+    checks = {check["name"]: check for check in json.loads(run(home, "doctor", "--json").stdout)["checks"]}
+    assert (checks["guard"]["status"], "'broken'" in checks["guard"]["detail"]) == ("failed", True)
