@@ -41,6 +41,8 @@ __all__ = ["STEPS", "Night", "Proposed", "distill_home"]
 STEPS = ("close", "verify", "consolidate", "archive", "govern", "report")
 #: Entries beyond which a night compares by words alone: their vectors would take longer than the night has.
 MAX_EMBEDDED = 3000
+#: How often a night archives at most; two are enough unless hundreds of entries leave at once.
+_ROUNDS = 10
 Progress = Callable[[str, int, int], None]
 
 
@@ -119,7 +121,7 @@ def distill_home(
     settings = settings or home.manifest.settings("distill", DistillSettings)
     run = _Run(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
     night = Night()
-    steps = (_close, _verify, _consolidate, _archive, _govern)
+    steps: tuple[Callable[[_Run, Night], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
         before = _superseded(home).keys()
         for name, step in zip(STEPS, steps, strict=False):
@@ -164,30 +166,43 @@ def _verify(run: _Run, night: Night) -> None:
     night.commits += [done.commit] if done.commit else []
 
 
-def _consolidate(run: _Run, night: Night) -> None:
-    """Unite and supersede over all live entries: what two machines brought, no closing has seen together."""
+def _consolidate(run: _Run, night: Night) -> bool:
+    """Unite and supersede over all live entries: what two machines brought, no closing has seen together.
+
+    Whether anything changes.
+    """
     target = archive_path(run.now)
     vectors = _vectors(run, list(parse(storage.read_text(run.home.root / MEMORY)).entries()))
     done = _consolidated(target, lambda path: parse(storage.read_text(run.home.root / path)), vectors)
     twice = _twice(entry_places(run.home))
     if run.apply and (twice or not done.unchanged):
         with transaction(run.home, actor="distill", message="Unite and supersede entries", now=run.now) as edits:
-            night.settled = _settle(edits)
+            night.settled += _settle(edits)
             done = _consolidated(target, edits.read, vectors)
             for path, document in done.documents.items():
                 edits.write(path, document)
         night.commits += [edits.outcome.commit] if edits.outcome.commit else []
     else:
-        night.settled = tuple(twice)
+        night.settled += tuple(twice)
     night.merged += done.merged
-    night.superseded = done.superseded
+    night.superseded += done.superseded
+    return bool(twice) or not done.unchanged
 
 
 def _archive(run: _Run, night: Night) -> None:
-    done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply, with_regret=False)
-    night.archived, night.archived_days = done.candidates, done.daily
-    night.settled += done.settled
-    night.commits += [done.commit] if done.commit else []
+    """Archive what is old or has no room, until nothing moves any more.
+
+    Entries are found to have to do with each other by words that few hold, and what leaves makes words rare: what stays
+    is looked at again, or the next night would find something to do in a home that nobody touched.
+    """
+    for _ in range(_ROUNDS):
+        done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply, with_regret=False)
+        night.archived += done.candidates
+        night.archived_days += done.daily
+        night.settled += done.settled
+        night.commits += [done.commit] if done.commit else []
+        if not (run.apply and done.candidates and _consolidate(run, night)):
+            return
 
 
 def _govern(run: _Run, night: Night) -> None:

@@ -170,3 +170,20 @@ def test_a_night_after_a_killed_one_finishes_it(busy: Home, now: datetime, monke
             distill_home(busy, now=now)
     assert [one.id for one in distill_home(busy, now=now).archived] == ["LL-0001"]
     assert distill_home(busy, now=now).idle
+
+
+def test_a_night_in_which_many_leave_leaves_nothing_for_a_second_run(home: Home, now: datetime) -> None:
+    """A word that many hold leads to none of them, until most of them are archived."""
+    with transaction(home, actor="test", message="Add", now=now) as edits:
+        pairs = []
+        for number in range(50):
+            text = f"Before we deploy cedar on Monday or Thursday, look at gate{number:02d}."
+            pairs.append(("Lessons Learned", Entry(id=edits.new_id("LL", text), date="2026-05-01", title=text)))
+        for day, text in ((1, "We deploy cedar on Monday."), (2, "We deploy cedar on Thursday instead of Monday.")):
+            entry = Entry(id=f"KD-000{day}", date=f"2026-11-0{day}", title=text)
+            pairs.append(("Key Decisions", entry))
+        edits.write(MEMORY, edits.read(MEMORY).with_entries(pairs))
+    night = distill_home(home, now=now)
+    assert len(night.archived) == 50
+    assert [(link.older, link.newer) for link in night.superseded] == [("KD-0001", "KD-0002")]
+    assert distill_home(home, now=now).idle
