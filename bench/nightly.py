@@ -39,7 +39,7 @@ from distill.promotion import Candidate, candidates, place
 from recall.settings import RecallSettings
 from recall.sync import ensure_fresh, sync
 
-from .page import markdown, stamp
+from .page import DOCS, markdown, put, stamp
 
 __all__ = ["Measured", "grow", "main", "measure"]
 
@@ -274,6 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sizes", default="300,1000,3000,10000", help="sessions at which a night is timed")
     parser.add_argument("--new", type=int, default=A_DAY, help="sessions that wait each time")
     parser.add_argument("--data", help="not used: everything is invented")
+    parser.add_argument("--write-docs", action="store_true", help="put the table into docs/nightly.md")
     options = parser.parse_args(arguments)
     rows: list[Measured] = []
     chance = random.Random(1)  # noqa: S311 - the same home each time
@@ -287,7 +288,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows.append(measure(home, size, options.new, chance))
             print(f"{made}; {rows[-1]}", file=sys.stderr, flush=True)
             at = size + options.new
-    print(f"{table(rows, options.new)}\n\n{stamp('python -m bench.nightly')}")
+    text = f"{table(rows, options.new)}\n\n{stamp('python -m bench.nightly')}"
+    print(text)
+    if options.write_docs:
+        put(DOCS / "nightly.md", {"nightly": text})
     return int(rows[-1].night_s > 60 or rows[-1].share >= 0.05)
 
 
