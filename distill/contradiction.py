@@ -32,6 +32,8 @@ _FRAME = 0.75
 _NAMED_FRAME = 0.5
 #: Words that only one of both has, in relation to those they share, that may be a matter of style.
 _STYLE = 0.17
+#: Statements of fewer words say much with those that are left out here ("Yeah, I agree").
+_LEAST_SAID = 3
 #: Points somewhere, or begins an infinitive.
 _INFINITIVE = frozenset({"to"})
 #: Fewer words in another order may be another statement.
@@ -160,7 +162,9 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
     if not a.tokens or not b.tokens or not _alike(a, b):
         return None
     if a.keys == b.keys:
-        return Relation(kind="same", reason="the same words")
+        least = 2 if any(token.kind == "han" for token in a.tokens) else _LEAST_SAID
+        told = a.weight >= least or _letters(a.text) == _letters(b.text)
+        return Relation(kind="same", reason="the same words") if told else None
     mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
     if not mine and not other:
         ordered = a.directions != b.directions or a.chinese or len(a.tokens) < _LEAST_BAG
@@ -314,6 +318,10 @@ def _weight(tokens: Iterable[Token]) -> float:
 
 def _names(tokens: Iterable[Token]) -> bool:
     return any(token.kind == "name" for token in tokens)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _opposed(mine: Sequence[Token], other: Sequence[Token]) -> bool:

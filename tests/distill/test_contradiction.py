@@ -23,6 +23,7 @@ from distill.particulars import statement, stem
         ("Dana reports to Priya about the audit", "Priya reports to Dana about the audit"),
         ("The build for the fast lane is red", "The build for the fast lane is green"),
         ("Indent all code with tabs instead of spaces", "Indent all code with spaces instead of tabs"),
+        ("Yes, Dana, we agree", "Yes, Dana, we will"),
         ("三楼会议室可以坐 12 人", "三楼会议室可以坐 21 人"),
         ("先备份再迁移", "先迁移再备份"),
         ("审计包括账本", "审计不包括账本"),
