@@ -3,11 +3,13 @@
 A number counts only when its own arithmetic holds (Luhn, mod 97, check digit and date) or its form is
 unmistakable, and never when the words before it call it an order, an invoice or an id. IP addresses, UUIDs, hashes,
 versions, dates, amounts and names are not personal data here.
+
+The arithmetic and the forms of IBANs are python-stdnum's. It is loaded by the first number that has the form of one
+of these: most texts hold none, and loading it costs a quarter of what loading the guard does.
 """
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import date
 from functools import cache
 
 from guard.canonical import Reading
@@ -100,17 +102,17 @@ def _digits(text: str) -> str:
 
 
 def _resident_id(text: str, _before: str, _after: str) -> bool:
-    """GB 11643: region, birth date, order, check character by ISO 7064 mod 11-2."""
-    weights = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-    check = "10X98765432"[sum(int(digit) * weight for digit, weight in zip(text, weights, strict=False)) % 11]
-    return check == text[17].upper() and "11" <= text[:2] <= "91" and _birth_date(text[6:14])
-
-
-def _birth_date(digits: str) -> bool:
-    try:
-        return 1880 <= date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).year <= 2100
-    except ValueError:
+    """GB 11643: check character and birth date; not the district, for lists of districts are incomplete."""
+    if not "11" <= text[:2] <= "91":
         return False
+    from stdnum.cn import ric
+    from stdnum.exceptions import ValidationError
+
+    try:
+        plausible = 1880 <= ric.get_birth_date(text).year <= 2100
+    except ValidationError:
+        return False
+    return plausible and ric.calc_check_digit(text) == text[17].upper()
 
 
 _ISSUERS = re.compile(
@@ -128,43 +130,32 @@ _ISSUERS = re.compile(
 
 def _card(text: str, before: str, _after: str) -> bool:
     digits = _digits(text)
-    if not _luhn(digits) or len(set(digits)) == 1:
+    if len(set(digits)) == 1 or not (_ISSUERS.match(digits) or _CARD_WORDS.search(before)):
         return False
-    if _CARD_WORDS.search(before):
-        return True
-    return _ISSUERS.match(digits) is not None and not _NUMBERED.search(before)
+    from stdnum import luhn
 
-
-def _luhn(digits: str) -> bool:
-    total = 0
-    for index, digit in enumerate(reversed(digits)):
-        value = int(digit) * (1 + index % 2)
-        total += value - 9 if value > 9 else value
-    return total % 10 == 0
-
-
-# Length of an IBAN by country, from the SWIFT registry.
-_IBAN_LENGTHS = {
-    "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27, "BR": 29,
-    "BY": 28, "CH": 21, "CR": 22, "CY": 28, "CZ": 24, "DE": 22, "DJ": 27, "DK": 18, "DO": 28, "EE": 20, "EG": 29,
-    "ES": 24, "FI": 18, "FK": 18, "FO": 18, "FR": 27, "GB": 22, "GE": 22, "GI": 23, "GL": 18, "GR": 27, "GT": 28,
-    "HN": 28, "HR": 21, "HU": 28, "IE": 22, "IL": 23, "IQ": 23, "IS": 26, "IT": 27, "JO": 30, "KW": 30, "KZ": 20,
-    "LB": 28, "LC": 32, "LI": 21, "LT": 20, "LU": 20, "LV": 21, "LY": 25, "MC": 27, "MD": 24, "ME": 22, "MK": 19,
-    "MN": 20, "MR": 27, "MT": 31, "MU": 30, "NI": 28, "NL": 18, "NO": 15, "OM": 23, "PK": 24, "PL": 28, "PS": 29,
-    "PT": 25, "QA": 29, "RO": 24, "RS": 22, "RU": 33, "SA": 24, "SC": 31, "SD": 18, "SE": 24, "SI": 19, "SK": 24,
-    "SM": 27, "SO": 23, "ST": 25, "SV": 28, "TL": 23, "TN": 24, "TR": 26, "UA": 29, "VA": 22, "VG": 24, "XK": 20,
-    "YE": 30,
-}  # fmt: skip
+    return luhn.is_valid(digits) and bool(_CARD_WORDS.search(before) or not _NUMBERED.search(before))
 
 
 def _iban(text: str, _before: str, _after: str) -> bool:
+    from stdnum import iban
+
     compact = text.replace(" ", "")
-    length = _IBAN_LENGTHS.get(compact[:2], 99)
+    length = _iban_length(compact[:2])
     # The pattern may have taken a short word in capitals after the last group as well.
     if length > len(compact) or len(compact) - length > 3:
         return False
-    compact = compact[:length]
-    return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97 == 1
+    # Without the check digits that some countries have inside: each loads a package, and mod 97 covers the whole.
+    return iban.is_valid(compact[:length], check_country=False)
+
+
+@cache
+def _iban_length(country: str) -> int:
+    """Characters of an IBAN of *country*; 4 for a country that has none, which no candidate is."""
+    from stdnum import numdb
+
+    parts = numdb.get("iban").info(country)
+    return 4 + sum(map(int, re.findall(r"\d+", parts[0][1].get("bban", ""))))
 
 
 def _social_security(_text: str, before: str, after: str) -> bool:

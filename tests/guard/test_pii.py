@@ -1,5 +1,8 @@
 """Personal data is replaced when its arithmetic holds; numbers that only look alike stay."""
 
+import subprocess
+import sys
+
 import pytest
 
 from guard import Action, Verdict, screen
@@ -90,3 +93,37 @@ def test_the_profile_keeps_its_owners_address_and_number_but_no_card() -> None:
 def test_everywhere_else_they_go(destination: str) -> None:
     verdict = screen("reach me@" + "mail.example.org or 138" + "12345678", "user", destination)
     assert verdict.text == "reach [REDACTED:email] or [REDACTED:phone]"
+
+
+def test_a_resident_id_of_a_district_that_the_library_does_not_list_is_personal_data() -> None:
+    assert (
+        screen(f"身份证{resident_id('810000' + '19900307421')}。", "user", "memory").text
+        == "身份证[REDACTED:resident_id]。"
+    )
+
+
+@pytest.mark.parametrize("born", ["19490231", "19491331", "00000101", "17991231"])
+def test_a_resident_id_with_a_birth_date_that_nobody_has_is_none(born: str) -> None:
+    assert screen(f"身份证{resident_id('110105' + born + '002')}。", "user", "memory").action is Action.ALLOW
+
+
+@pytest.mark.parametrize("country", ["GB", "ZZ"])
+def test_an_iban_without_the_form_of_its_country_is_none(country: str) -> None:
+    account = "12345698765432" + "1234"
+    check = 98 - int("".join(str(int(character, 36)) for character in account + country + "00")) % 97
+    assert screen(f"to {country}{check:02d}{account} today", "user", "memory").action is Action.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("text", "loaded"),
+    [
+        ("On 2026-11-21 build 125.0.6005.105 took 3450000 rows, order no 1234567890123456.", False),
+        (CASES["card"][0], True),
+        (CASES["resident id"][0], True),
+        (CASES["IBAN"][0], True),
+    ],
+)
+def test_the_checksum_library_is_loaded_by_the_first_number_that_may_need_it(*, text: str, loaded: bool) -> None:
+    script = "import sys, guard; guard.screen(sys.argv[1], 'user', 'memory'); print('stdnum' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script, text], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{loaded}\n"
