@@ -31,7 +31,7 @@ from .check import RULES, SWALLOWING, is_object, text_problems
 from .document import Document, parse
 from .entry import new_id
 from .errors import Changed, DocumentInvalid, HistoryError
-from .handmade import refuse_failing
+from .handmade import failing_paths, refuse_failing
 from .home import Home
 from .lock import DEFAULT_TIMEOUT_S, hold
 from .placement import placed
@@ -40,7 +40,7 @@ from .provenance import written_by
 from .quarantine import Quarantined, id_of
 from .reviewed import APPROVED, REJECTED, Decisions, decisions, decisions_in
 from .salt import ensure_salt
-from .screening import Screening, destination_of, dropped_note, held_back, note, reason_of, screened_text
+from .screening import Screening, dropped_note, held_back, moved_to, note, reason_of, screened_text
 
 __all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
 
@@ -81,7 +81,8 @@ class Appended:
 class Transaction:
     """Edits that will be written together. Made by :func:`transaction`; valid inside its block only.
 
-    *together*: what a person changed in these files by hand is no commit of its own.
+    *together*: what a person changed in these files by hand is no commit of its own. A file in which such a change
+    fails the guard is written and not committed, neither with ours nor apart.
     """
 
     home: Home
@@ -201,7 +202,7 @@ def recover(home: Home) -> bool:
     except (ValueError, KeyError) as error:
         problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
         raise DocumentInvalid(record_path, 0, "bad-redo-record", problem) from error
-    paths = [item["path"] for item in record["files"] if item["path"] not in changed_since]
+    paths = [path for path in _to_commit(record) if path not in changed_since]
     commit = _commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))
     _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
     record_path.unlink()
@@ -292,7 +293,7 @@ def _finish(edits: Transaction) -> Outcome:
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
         _validate(path, edits.before[path], text, SWALLOWING)  # or the guard would judge what is no longer a block
-    moved = {path: _moved_to(path, changed, edits.before) for path in changed}
+    moved = {path: moved_to(path, changed, edits.before) for path in changed}
     after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
     for path, text in after.items():
@@ -302,13 +303,12 @@ def _finish(edits: Transaction) -> Outcome:
     if not after and not drafts:
         return outcome
     history.refuse_unfinished(home.root)
-    _keep_edits_by_hand(edits, after)
-    record = {**_record(edits, after, outcome), "proposals": drafts}
+    record = {**_record(edits, after, outcome), "proposals": drafts, "left": _keep_edits_by_hand(edits, after)}
     _stage(home, record, after)
     _refuse_changed(home, record)
     _apply(home, record)
     try:
-        commit = _commit(home, outcome.paths, record["message"], record["trailers"], drafts)
+        commit = _commit(home, _to_commit(record), record["message"], record["trailers"], drafts)
     except HistoryError as error:
         raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
     _audit(home, {**record["audit"], "commit": commit})
@@ -339,16 +339,6 @@ def _screened_drafts(edits: Transaction, screening: Screening) -> list[dict[str,
     return rows
 
 
-def _moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
-    """The blocks that this transaction takes out of other files of *path*'s kind: what moves adds nothing to memory."""
-    left: Counter[str] = Counter()
-    for other, text in changed.items():
-        if other != path and destination_of(other) == destination_of(path):
-            kept = Counter(block.raw for block in parse(text).blocks)
-            left += Counter(block.raw for block in parse(before[other]).blocks) - kept
-    return left
-
-
 def _validate(path: str, before: str, after: str, rules: Collection[str]) -> None:
     """Refuse an edit that breaks one of *rules*. What was broken before does not stop an unrelated edit."""
     if not path.endswith(".md"):
@@ -361,24 +351,29 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
         old[key] -= 1
 
 
-def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> None:
+def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[str]:
     """Commit what a person changed in these files apart from ours, so that each diff says one thing.
 
+    Returns the files that must not be committed: what the person changed there fails the guard.
+
     Raises:
-        GuardRefused: what the person changed, as far as it would be committed, fails the guard.
+        GuardRefused: it does, and this transaction commits such changes apart.
     """
     home = edits.home
     by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
     if not by_hand:
-        return
+        return []
     head = history.head(home.root)
     committed = {path: history.text_at(home.root, "HEAD", path) if head else "" for path in by_hand}
     present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
+    if edits.together:
+        return failing_paths(home, committed, present)
     refuse_failing(home, committed, present)
-    if head and not edits.together:
+    if head:
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
         _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+    return []
 
 
 def _commit(
@@ -465,6 +460,10 @@ def _apply(home: Home, record: Mapping[str, Any]) -> list[str]:
         if kept.exists():
             left_alone.append(item["path"])
     return left_alone
+
+
+def _to_commit(record: Mapping[str, Any]) -> list[str]:
+    return sorted({item["path"] for item in record["files"]} - set(record.get("left", ())))
 
 
 def _audit(home: Home, row: Mapping[str, Any]) -> None:

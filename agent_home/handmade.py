@@ -2,7 +2,8 @@
 
 The gateway commits them before its own, so that each diff says one thing. One that fails the guard it neither commits
 nor hides: committed, a secret would be in history for good. The write that would have to carry it is refused, and says
-where to look; writes to other files go on, and ``memory doctor`` names what waits.
+where to look; writes to other files go on, and ``memory doctor`` names what waits. Forgetting alone writes such a
+file all the same, and leaves it uncommitted: one secret must not keep another one on the disk.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from .home import Home
 from .inspector import Inspector, Remark
 from .settings import MANIFEST
 
-__all__ = ["failing_edits", "refuse_failing"]
+__all__ = ["failing_edits", "failing_paths", "refuse_failing"]
 
 
 def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> None:
@@ -35,6 +36,16 @@ def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[st
                 f"an edit made there by hand and not committed yet has {first.what} in line {first.line}{more};"
                 " take it out, or commit it yourself",
             )
+
+
+def failing_paths(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
+    """The files that hold an edit by hand which fails the guard, in order; the texts are by path."""
+    inspector = Inspector(home)
+    return [
+        path
+        for path, text in sorted(present.items())
+        if any(remark.fails for remark in inspector.remarks(path, committed[path], text))
+    ]
 
 
 def failing_edits(home: Home) -> list[Remark]:

@@ -35,6 +35,7 @@ __all__ = [
     "entry_verdict",
     "guard_settings",
     "held_back",
+    "moved_to",
     "note",
     "reason_of",
     "runs",
@@ -338,6 +339,16 @@ def runs(
         run.append(block)
     if run:
         yield from _split_blanks(adding, run)
+
+
+def moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
+    """The blocks that a transaction takes out of other files of *path*'s kind: what moves adds nothing to memory."""
+    left: Counter[str] = Counter()
+    for other, text in changed.items():
+        if other != path and destination_of(other) == destination_of(path):
+            kept = Counter(block.raw for block in parse(text).blocks)
+            left += Counter(block.raw for block in parse(before[other]).blocks) - kept
+    return left
 
 
 def _in_private(run: Sequence[Block]) -> bool:

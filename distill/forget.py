@@ -17,7 +17,8 @@ from agent_home.entry import ENTRY_ID, Entry
 from agent_home.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
 from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
 from agent_home.forgotten import LEDGER, Tombstone, name_of, tombstone, tombstones
-from agent_home.gateway import Transaction, recover, transaction
+from agent_home.gateway import Outcome, Transaction, recover, transaction
+from agent_home.handmade import failing_edits
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.objects import kinds, objects
@@ -148,7 +149,8 @@ def forget(
     wanted = wanted_of(home, text, exact=exact)
     before = places(home, wanted, progress=progress)
     say("changing the files")
-    commit = _out_of_memory(home, wanted, len(before), actor, now) if before else None
+    done = _out_of_memory(home, wanted, len(before), actor, now) if before else Outcome()
+    commit = done.commit
     with hold(home.lock):
         recover(home)
         _commit_known(home, erase(home, wanted), wanted, actor)
@@ -165,7 +167,7 @@ def forget(
     remaining = places(home, wanted, progress=progress)
     return Forgotten(
         name=wanted.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
-        warnings=(*notes, *_out_of_reach(home)),
+        warnings=(*notes, *_left_uncommitted(home, done), *_out_of_reach(home)),
     )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ def _says_enough(part: str) -> bool:
     return len(folded) >= _PART_CHARS and len(folded.split()) >= _PART_WORDS
 
 
-def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> str | None:
+def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> Outcome:
     """Change the files that git knows, and set the tombstones, in one commit."""
     known = tracked(home)
     with transaction(home, actor=actor, message=f"Forget {wanted.name}", source="user", now=now) as edits:
@@ -214,7 +216,7 @@ def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: date
         set_already = {grave.digest for grave in tombstones(home)}
         rows = [grave for grave in _graves(home, wanted, count, actor, now) if grave.digest not in set_already]
         edits.append(LEDGER, [asdict(grave) for grave in rows])
-    return edits.outcome.commit
+    return edits.outcome
 
 
 def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
@@ -265,6 +267,15 @@ def _refuse_kept(home: Home, wanted: Wanted) -> None:
     for place in file_places(home, wanted):
         if place.path in known:
             raise DocumentInvalid(place.path, place.line, "not-forgotten", place.note or "says it still; change it")
+
+
+def _left_uncommitted(home: Home, done: Outcome) -> Iterator[str]:
+    for remark in failing_edits(home) if done.paths else ():
+        if remark.path in done.paths:
+            yield (
+                f"{remark.path} was changed and not committed: an edit made there by hand has {remark.what} in line"
+                f" {remark.line}; take it out, and commit the file"
+            )
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:

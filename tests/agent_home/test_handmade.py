@@ -117,8 +117,10 @@ def test_a_transaction_that_takes_edits_by_hand_along_commits_none_that_fails(
             edits.together = True
             edits.write("Knowledge/a.md", text)
 
-    with pytest.raises(GuardRefused):
-        taking_along(f"two\n\n{SECRET}\n")
+    head = git("rev-parse", "HEAD")
+    taking_along(f"two\n\n{SECRET}\n")
+    assert (home.root / "Knowledge/a.md").read_text() == f"two\n\n{SECRET}\n"
+    assert git("rev-parse", "HEAD") == head
     taking_along("two\n")
     assert git("status", "--porcelain") == ""
     assert SECRET not in git("log", "-p")

@@ -217,6 +217,20 @@ def test_what_a_person_typed_and_did_not_commit_never_gets_into_history(home: Ho
     assert saying(home) == []
 
 
+def test_another_failing_edit_keeps_nothing_on_the_disk_and_gets_into_no_commit(home: Home, now: datetime) -> None:
+    key = "AKIA" + "Z7QX3VJ5LMN2KP4R"
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("# Memory\n", f"# Memory\n\nThe blue heron.\n\nThe key is {key}\n"))
+    done = forget(home, "blue heron", now=now)
+    assert done.remaining == ()
+    assert "heron" not in path.read_text()
+    assert [text for text in done.warnings if "MEMORY.md was changed and not committed" in text and key not in text]
+    assert "MEMORY.md" in git(home, "status", "--porcelain")
+    assert key not in git(home, "log", "-p", "--all")
+    assert forget(home, key, now=now).remaining == ()
+    assert git(home, "status", "--porcelain") == ""
+
+
 def test_files_that_are_no_text_are_named_and_stop_a_purge(home: Home, now: datetime) -> None:
     (home.root / "outputs/x.bin").write_bytes(b"\xff blue heron")
     done = forget(home, "blue heron", now=now)
