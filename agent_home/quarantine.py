@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from .errors import DocumentInvalid
 if TYPE_CHECKING:
     from .home import Home
 
-__all__ = ["Quarantined", "discard", "hold_back", "holds", "id_of", "waiting"]
+__all__ = ["Quarantined", "discard", "hold_back", "holds", "id_of", "unreadable", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +68,19 @@ def hold_back(
 
 
 def waiting(home: Home) -> Iterator[Quarantined]:
-    """The texts that wait, in the order of their ids.
-
-    Raises:
-        DocumentInvalid: a file there is not what :func:`hold_back` writes.
-    """
+    """The texts that wait, in the order of their ids, without what :func:`unreadable` names."""
     for path in sorted(home.quarantine.glob("q-*.json")):
-        yield _read(path)
+        with suppress(DocumentInvalid):
+            yield _read(path)
+
+
+def unreadable(home: Home) -> Iterator[DocumentInvalid]:
+    """What is wrong with the files there that :func:`hold_back` did not write so; one must not hide the others."""
+    for path in sorted(home.quarantine.glob("q-*.json")):
+        try:
+            _read(path)
+        except DocumentInvalid as error:
+            yield error
 
 
 def holds(home: Home, item_id: str) -> bool:
@@ -90,6 +97,6 @@ def _read(path: Path) -> Quarantined:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         return Quarantined(**{**data, "findings": tuple(data["findings"])})
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"is no quarantined text ({type(error).__name__}); move it out of the folder"
         raise DocumentInvalid(path, 0, "bad-quarantine", problem) from error

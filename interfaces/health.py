@@ -19,7 +19,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.hook import hook_state
 from agent_home.merge_driver import driver_state
 from agent_home.proposals import pending_ids
-from agent_home.quarantine import waiting
+from agent_home.quarantine import unreadable, waiting
 from agent_home.screening import guard_settings
 from agent_home.variants import conflict_of
 from guard import GuardError
@@ -147,11 +147,14 @@ def _files(home: Home) -> Iterator[Check]:
 
 def _quarantine(home: Home) -> Iterator[Check]:
     held = list(waiting(home))
+    broken = [str(problem) for problem in unreadable(home)]
+    if broken:
+        yield Check(name="quarantine", status="failed", detail="; ".join(broken))
     if held:
         first = f"the first {held[0].id}: {held[0].reason}"
         detail = f"{len(held)} texts wait for a person, {first}; run `memory review list`"
         yield Check(name="quarantine", status="warning", detail=detail)
-    else:
+    elif not broken:
         yield Check(name="quarantine", status="ok", detail="nothing waits")
 
 

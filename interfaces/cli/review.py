@@ -35,9 +35,12 @@ def review() -> None:
 @options
 def list_(frame: Frame) -> None:
     """Print what waits, the oldest first: id, risk, kind, place, and the beginning of the text."""
+    from agent_home.quarantine import unreadable
     from distill.review import waiting
 
     found = waiting(frame.home, frame.moment)
+    for problem in unreadable(frame.home):
+        frame.warn(str(problem))
     lines = [_line(item) for item in found] or ["nothing waits"]
     frame.show({"proposals": [_row(item) for item in found]}, lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from datetime import datetime
 
@@ -11,7 +12,6 @@ import pytest
 from agent_home import quarantine, reviewed, storage, transcript
 from agent_home.document import parse
 from agent_home.entry import Entry
-from agent_home.errors import DocumentInvalid
 from agent_home.gateway import Outcome, transaction
 from agent_home.history import ask
 from agent_home.home import Home
@@ -304,5 +304,6 @@ def test_an_id_that_was_taken_meanwhile_is_exchanged(home: Home, now: datetime, 
 def test_a_file_in_quarantine_that_is_none_is_named(home: Home, now: datetime) -> None:
     home.quarantine.mkdir(parents=True)
     (home.quarantine / "q-00.json").write_text("{}")
-    with pytest.raises(DocumentInvalid, match=r"q-00\.json.*move it"):
-        waiting(home, now)
+    (problem,) = quarantine.unreadable(home)
+    assert re.search(r"q-00\.json.*move it", str(problem))
+    assert waiting(home, now) == []
