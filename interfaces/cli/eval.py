@@ -73,7 +73,11 @@ def eval_(
     from recall.evaluation import read_questions
 
     previous = read_previous(earlier, grain=grain) if earlier else None
-    report = _measured(frame, read_questions(file), depths=depths, layers=layers, grain=grain)
+    questions = read_questions(file)
+    if not any(question.expect for question in questions):
+        wanted = 'lines of {"query": "...", "expect": ["SOURCE", ...]}'
+        raise click.UsageError(f"{file} has {len(questions)} questions and none that expects a source; wanted {wanted}")
+    report = _measured(frame, questions, depths=depths, layers=layers, grain=grain)
     try:
         findings = shortfalls(report, floors)
     except ValueError as error:

@@ -101,3 +101,10 @@ def test_a_bad_previous_file_is_exit_code_7(run: Run, tmp_path: Path, text: str)
     assert result.exit_code == 7, result.output
     assert "bad.json" in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("text", ["", "\n", '{"query": "where does the falcon nest", "expect": []}\n'])
+def test_a_file_without_a_question_is_wrong_usage(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "questions.jsonl").write_text(text, "utf-8")
+    result = run("--json")
+    assert (result.exit_code, "questions.jsonl" in result.output, "expect" in result.output) == (2, True, True)
