@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import click
 
-from guard import Action, GuardSettings, Source, Verdict, screen
+from guard import Action, Destination, GuardSettings, Source, Verdict, screen
 
 from .frame import FINDINGS, Frame, options
 from .hook import install, staged
@@ -32,7 +32,10 @@ guard.add_command(install)
 @click.option("--history", is_flag=True, help="Look at all that the home holds already, git history included.")
 @click.option("--jsonl", is_flag=True, help='Read {"text": ...} lines and print one result line for each.')
 @click.option("--source", type=click.Choice([str(name) for name in Source]), default="user", help="Who wrote the text.")
-@click.option("--destination", default="memory", show_default=True, help="What the text is to become part of.")
+@click.option(
+    "--destination", type=click.Choice([str(name) for name in Destination]), default="memory", show_default=True,
+    help="What the text is to become part of.",
+)  # fmt: skip
 @options
 @click.pass_context
 def scan(

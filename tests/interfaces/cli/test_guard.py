@@ -35,3 +35,11 @@ def test_lines_without_a_finding_are_done() -> None:
     result = scan('{"text": "fine"}\n\n{"text": "good", "source": "tool"}\n')
     assert result.exit_code == 0
     assert [json.loads(line)["text"] for line in result.stdout.splitlines()] == ["fine", "good"]
+
+
+def test_a_destination_that_there_is_not_is_wrong_usage_and_names_those_there_are() -> None:
+    result = CliRunner().invoke(cli, ["guard", "scan", "--destination", "nowhere"], input="text")
+    assert (result.exit_code, "'nowhere'" in result.output, "user_profile" in result.output) == (2, True, True)
+    profile = ["guard", "scan", "--destination", "user_profile", "--json"]
+    result = CliRunner().invoke(cli, profile, input="a@example.org")
+    assert (result.exit_code, json.loads(result.stdout)["action"]) == (0, "allow")
