@@ -51,6 +51,8 @@ _DESTINATIONS = (
     ("Projects/", "project"),
     ("USER.md", "user_profile"),
 )
+#: How gzip, zip, xz, zstd and bzip2 files begin.
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh")
 #: Blocks that are screened alone: joined, each would look like a forged part of the one before it.
 _ALONE = frozenset({"entry", "heading"})
 _PRIVATE = re.compile(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
@@ -276,7 +278,10 @@ def guard_settings(home: Home) -> GuardSettings:
 
 def _rule_set(path: Path) -> RuleSet:
     try:
-        text = path.read_text(encoding="utf-8")
+        data = path.read_bytes()
+        if data.startswith(_PACKED):
+            raise GuardError(f"the rule file {path} is packed; unpack it first and correct `rules` in [guard]")
+        text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise GuardError(f"the rule file {path} cannot be read ({error}); correct `rules` in [guard]") from error
     return rules_from_gitleaks(text)
