@@ -22,6 +22,7 @@ from .erasure import home_files
 from .home import Home
 from .objects import GitObject, Origin, kinds, objects, origins
 from .screening import destination_of, guard_settings
+from .settings import MANIFEST
 
 __all__ = ["Sighting", "Survey", "survey_history", "survey_home", "survey_of", "survey_paths"]
 
@@ -92,11 +93,14 @@ def survey_home(home: Home, look: Survey, *, progress: Progress | None = None) -
 
 
 def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
-    """Every finding in the files named, and in all files below the folders named; hidden folders are passed over."""
+    """Every finding in the files named, and in all files below the folders named; hidden folders are passed over.
+
+    A file of a home is judged as what it is there: a transcript is no memory.
+    """
     for path in paths:
         below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
         for file in below if path.is_dir() else [path]:
-            yield from _placed(str(file), look.sightings(file.name, file.read_bytes()))
+            yield from _placed(str(file), look.sightings(_name_in_home(file), file.read_bytes()))
 
 
 def survey_history(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
@@ -201,6 +205,13 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
             yield from _strings(item)
+
+
+def _name_in_home(file: Path) -> str:
+    """The file's path in the home around it; its own name where there is none."""
+    whole = file.absolute()
+    home = next((folder for folder in whole.parents if (folder / MANIFEST).is_file()), whole.parent)
+    return whole.relative_to(home).as_posix()
 
 
 def _hidden(path: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,3 +121,17 @@ def test_files_and_folders_that_are_named_are_looked_at(home: Home) -> None:
     (home.root / "Knowledge/.hidden").write_text(f"{TOKEN}\n")
     found = list(survey_paths([home.root / "Knowledge", home.root / "MEMORY.md"], survey_of(home)))
     assert [row.place for row in found] == [f"{home.root / 'Knowledge/k.md'}:1"]
+
+
+def test_a_file_in_a_folder_that_is_a_home_is_judged_as_what_it_is_there(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home.root / "sessions/2026/11"
+    folder.mkdir(parents=True)
+    said = json.dumps({"content": "word " * 20_000})
+    (folder / "s.jsonl").write_text(f"{said}\n{json.dumps({'content': TOKEN})}\n")
+    expected = [("github-token", f"{folder / 's.jsonl'}:2")]
+    for path in (home.root, folder, folder / "s.jsonl"):
+        assert [(row.rule, row.place) for row in survey_paths([path], survey_of(home))] == expected
+    monkeypatch.chdir(folder)
+    assert [row.place for row in survey_paths([Path("s.jsonl")], survey_of(home))] == ["s.jsonl:2"]
