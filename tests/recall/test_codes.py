@@ -28,7 +28,7 @@ def conn(path: Path) -> apsw.Connection:
 
 def vectors(number: int, seed: int = 0) -> np.ndarray:
     found = np.random.default_rng(seed).standard_normal((number, DIMENSION)).astype(np.float32)
-    return found / np.linalg.norm(found, axis=1, keepdims=True)
+    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True), np.float32)
 
 
 def nearest(codes: Codes, vector: np.ndarray, number: int, **scope: list[int]) -> set[int]:
