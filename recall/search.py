@@ -122,8 +122,8 @@ def search(
     hits: list[Hit] = []
     wanted = min(k, MAX_HITS)
     limit = min(max(settings.candidates, 3 * wanted), _MAX_CANDIDATES)
-    words_ms = settings.lexical_deadline_ms if deadline_ms is None else deadline_ms
-    vectors_ms = settings.vector_deadline_ms if deadline_ms is None else deadline_ms
+    own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
+    words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     try:
         scope = _scope(conn, home, layers, audience)
         asked = question(query, limit=settings.question_terms)
@@ -136,8 +136,7 @@ def search(
             vectors = late.result(vectors_ms - since(start), vectors_ms)
         sheets = open_sheets(conn, candidates(words, vectors, limit))
         ranking = rank(sheets, _asked(query, asked, words, mode, now), words.groups, vectors.nearest, settings)
-        ranking = settled(conn, sheets, ranking)
-        found = _hits(conn, home, sheets, ranking, wanted, audience, exclude)
+        found = _hits(conn, home, sheets, settled(conn, sheets, ranking), wanted, audience, exclude)
         hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
