@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from guard import Action, GuardSettings, Source, screen
+from guard import Action, Destination, GuardSettings, Source, screen
 
 from .binary import is_binary, readable
 from .erasure import home_files
@@ -36,7 +36,10 @@ _MAX_CHARS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``. *digest* is salted and tells equal texts."""
+    """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``; line 0 is the file's name.
+
+    *digest* is salted and tells equal texts.
+    """
 
     layer: str
     rule: str
@@ -68,6 +71,17 @@ class Survey:
                 elif found.layer == "secret":  # of what happens to be readable in a file, nothing else says anything
                     yield 1, found
 
+    def named(self, path: str) -> tuple[str, list[Sighting]]:
+        """*path* as it may be printed, a note in place of each name in it that is a secret; and those secrets."""
+        parts: list[str] = []
+        found: list[Sighting] = []
+        for part in path.split("/"):
+            judged = self._judged(part, Source.AGENT, Destination.MEMORY)
+            secrets = [sighting for _, sighting in judged if sighting.layer == "secret"]
+            found += secrets
+            parts.append(f"[REDACTED:{secrets[0].kind}]" if secrets else part)
+        return "/".join(parts), found
+
     def _judged(self, passage: str, source: str, destination: str) -> tuple[tuple[int, Sighting], ...]:
         key = (passage, source, destination)
         if key not in self._known:
@@ -89,7 +103,7 @@ def survey_home(home: Home, look: Survey, *, progress: Progress | None = None) -
     for done, relative in enumerate(files, 1):
         if progress:
             progress("files", done, len(files))
-        yield from _placed(relative, look.sightings(relative, (home.root / relative).read_bytes()))
+        yield from _of_file(look, relative, relative, (home.root / relative).read_bytes())
 
 
 def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
@@ -100,7 +114,7 @@ def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
     for path in paths:
         below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
         for file in below if path.is_dir() else [path]:
-            yield from _placed(str(file), look.sightings(_name_in_home(file), file.read_bytes()))
+            yield from _of_file(look, str(file), _name_in_home(file), file.read_bytes())
 
 
 def survey_history(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
@@ -117,7 +131,7 @@ def survey_history(home: Home, look: Survey, *, progress: Progress | None = None
         if progress and (done % 50 == 0 or done == len(order)):
             progress("objects", done, len(order))
         for where, path, data in _texts(item, first.get(item.id)):
-            for found in _placed(where, look.sightings(path, data)):
+            for found in _of_file(look, where, path, data):
                 if (found.rule, found.digest) not in seen:
                     seen.add((found.rule, found.digest))
                     yield found
@@ -139,6 +153,15 @@ def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, b
         yield where, origin.path if origin else "", item.data
     else:
         yield f"{item.id[:12]}:message", "MEMORY.md", item.data.partition(b"\n\n")[2]
+
+
+def _of_file(look: Survey, where: str, path: str, data: bytes) -> Iterator[Sighting]:
+    """Every finding in the name and the content of the file *path*, which is at the place *where*."""
+    shown, in_name = look.named(path)
+    if in_name:
+        where = where.removesuffix(path) + shown if where.endswith(path) else shown
+    yield from _placed(where, [(0, sighting) for sighting in in_name])
+    yield from _placed(where, look.sightings(path, data))
 
 
 def _placed(where: str, found: Iterable[tuple[int, Sighting]]) -> Iterator[Sighting]:

@@ -135,3 +135,12 @@ def test_a_file_in_a_folder_that_is_a_home_is_judged_as_what_it_is_there(
         assert [(row.rule, row.place) for row in survey_paths([path], survey_of(home))] == expected
     monkeypatch.chdir(folder)
     assert [row.place for row in survey_paths([Path("s.jsonl")], survey_of(home))] == ["s.jsonl:2"]
+
+
+def test_a_secret_in_a_name_is_found_and_never_printed(home: Home, git: Git) -> None:
+    commit = by_hand(home, git, f"Knowledge/{TOKEN}/notes.md", f"Use {OTHER}\n", "mine")
+    place = "Knowledge/[REDACTED:github_token]/notes.md"
+    assert [row.place for row in in_files(home)] == [f"{place}:0", f"{place}:1"]
+    assert [row.place for row in in_history(home)] == [f"{commit[:12]}:{place}:0", f"{commit[:12]}:{place}:1"]
+    found = list(survey_paths([home.root / "Knowledge"], survey_of(home)))
+    assert [row.place for row in found] == [f"{home.root}/{place}:0", f"{home.root}/{place}:1"]
