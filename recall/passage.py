@@ -140,7 +140,7 @@ def is_searchable(layer: str, name: str) -> bool:
 def cut(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> Cut:
     """The passages of the file *path* of the home at *root*. A file that is no text gives none and says so.
 
-    *screen* keeps out what the guard would; without one, everything is cut.
+    *screen* keeps out what the guard would, a file with a secret for a name as well; without one, everything is cut.
 
     Raises:
         OSError: the file cannot be read.
@@ -148,6 +148,8 @@ def cut(root: Path, path: str, settings: RecallSettings, screen: Screen | None =
     layer = layer_of(path)
     if layer is None:
         return Cut(passages=())
+    if screen and screen.hides(path):
+        return Cut(passages=(), skipped=(f"a file in {layer} has a secret for a name and is not indexed; rename it",))
     file = root / path
     if layer == "sessions":
         return _cut_transcript(file, path, settings, screen)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Screen"]
 
+#: What the name of a file is judged as.
+_NAME = "Knowledge/name.txt"
+
 
 class Screen:
     """Screens the files of one home. *known* are messages that are known to be clean."""
@@ -25,6 +28,7 @@ class Screen:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._names: dict[str, str] = {}
+        self._hidden: dict[str, bool] = {}
         self.known: Collection[str] = ()
 
     @cached_property
@@ -39,6 +43,15 @@ class Screen:
         """Why a text was judged by the bundled rules alone; empty while the home's own ones can be used."""
         problem = self._inspector.problem if "_inspector" in self.__dict__ else ""
         return f"{problem}; texts are judged by the bundled rules" if problem else ""
+
+    def hides(self, path: str) -> bool:
+        """Whether a name in *path* is a secret: a hit would print it."""
+        return any(self._is_secret(name) for name in path.split("/"))
+
+    def _is_secret(self, name: str) -> bool:
+        if name not in self._hidden:
+            self._hidden[name] = any(remark.layer == "secret" for remark in self._inspector.masked(_NAME, name).remarks)
+        return self._hidden[name]
 
     def document(self, path: str, text: str) -> tuple[str, tuple[str, ...]]:
         """The text of a file as it may be indexed, line by line at its place; and what the report says of the rest."""
