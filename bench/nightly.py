@@ -158,7 +158,7 @@ def grow(home: Home, first: int, last: int, chance: random.Random) -> None:
         _git(home, "add", "--all")
         _git(home, "-c", "gc.auto=0", "commit", "--quiet", "--no-verify", "-m", f"Day {day}")
         if day % 7 == 6:
-            archive(home, now=START + timedelta(days=day, hours=14), apply=True)
+            archive(home, now=START + timedelta(days=day, hours=14), apply=True, with_regret=False)
             memory = parse(storage.read_text(home.root / MEMORY))
 
 
