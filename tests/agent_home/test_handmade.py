@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 from agent_home.creation import create
 from agent_home.errors import GuardRefused
-from agent_home.gateway import transaction
+from agent_home.gateway import recover, transaction
 from agent_home.handmade import failing_edits
 from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
 from agent_home.quarantine import waiting
 from interfaces.cli import cli
 from interfaces.cli.frame import exit_code
@@ -123,6 +124,32 @@ def test_a_transaction_that_takes_edits_by_hand_along_commits_none_that_fails(
     assert git("rev-parse", "HEAD") == head
     taking_along("two\n")
     assert git("status", "--porcelain") == ""
+    assert SECRET not in git("log", "-p")
+
+
+def test_a_writer_that_died_has_its_failing_file_written_and_left_uncommitted(
+    home: Home, git: Git, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_hand(home, "Knowledge/a.md", f"one\n\ntwo\n\n{SECRET}\n")
+
+    def killed(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    def taking_along() -> None:
+        with transaction(home, actor="test", message="both", now=now) as edits:
+            edits.together = True
+            edits.write("Knowledge/a.md", f"two\n\n{SECRET}\n")
+            edits.write("Knowledge/b.md", "fine\n")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("agent_home.gateway._commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            taking_along()
+    with hold(home.lock):
+        assert recover(home)
+    assert (home.root / "Knowledge/a.md").read_text() == f"two\n\n{SECRET}\n"
+    assert git("status", "--porcelain").split() == ["??", "Knowledge/a.md"]
+    assert git("log", "-1", "--format=%s").strip() == "both"
     assert SECRET not in git("log", "-p")
 
 
