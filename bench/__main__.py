@@ -25,6 +25,7 @@ PARTS = {
     "promotion": ("bench.promotion", []),
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
+    "nightly": ("bench.nightly", []),
 }
 
 
