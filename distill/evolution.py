@@ -1,9 +1,10 @@
 """What the agent learned about itself: its corrections, capabilities, competences and failed attempts in EVOLUTION.md.
 
 A closing adds what a session brought. A correction that was made before is not written again: the older entry gains
-the session and counts up. One that turns an older one around supersedes it. An entry says what was wrong and why in
-its own lines, so that the words of its title stay as they were said. Only words of the user and the agent teach; what a
-tool or a web page says is no lesson about oneself, and what the guard would touch stays out.
+the session and counts up. One that turns an older one around, or takes the place of what that calls right, supersedes
+it, in whatever order their sessions are closed. An entry says what was wrong and why in its own lines, so that the
+words of its title stay as they were said. Only words of the user and the agent teach; what a tool or a web page says is
+no lesson about oneself, and what the guard would touch stays out.
 
 The file stays short: what happened once, long ago, and was never referred to leaves a full section for the archive, and
 comes back when it happens again. What becomes of a correction that recurs is ``distill.governance``'s business.
@@ -28,6 +29,7 @@ from agent_home.screening import screened_text
 from agent_home.transcript import Turn
 from guard import Action
 
+from .contradiction import relation
 from .particulars import Statement, Token, opposites, statement, stem
 from .sentences import folded, headed, lines, split
 from .summary import Item, normalised
@@ -312,18 +314,43 @@ def _shortened(edits: Transaction, document: Document, made: Collection[str]) ->
 
 
 def _with_new(document: Document, section: str, entry: Entry) -> tuple[Document, Entry]:
-    """*document* with *entry* in it, and *entry* as it stands there: it supersedes what it turns around."""
-    older = [one for one in document.section_entries(section) if _turns_around(entry, one)]
-    if older:
-        entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(one.id for one in older)})
+    """*document* with *entry* in it, and *entry* as it stands there.
+
+    It supersedes what it replaces; of an earlier day than the one that replaces it, it is superseded itself.
+    """
+    standing = [one for one in document.section_entries(section) if not one.fields.get("Superseded-By")]
+    older = [one for one in standing if one.date <= entry.date and _replaces(entry, one)]
+    newer = [one for one in standing if one.date > entry.date and _replaces(one, entry)]
     for one in older:
         document = document.with_entry_changed(one.changed(fields={**one.fields, "Superseded-By": entry.id}))
+    for one in newer[:1]:
+        links = ", ".join(filter(None, (one.fields.get("Supersedes", ""), entry.id)))
+        document = document.with_entry_changed(one.changed(fields={**one.fields, "Supersedes": links}))
+    fields = {
+        **entry.fields, "Supersedes": ", ".join(one.id for one in older),
+        "Superseded-By": ", ".join(one.id for one in newer[:1]),
+    }  # fmt: skip
+    entry = entry.changed(fields={name: value for name, value in fields.items() if value})
     return document.with_entry(section, entry), entry
+
+
+def _replaces(newer: Entry, older: Entry) -> bool:
+    """Whether the correction *newer* turns *older* around, or takes the place of what *older* calls right.
+
+    As in MEMORY.md, what a person protected stands, and so does what somebody more trusted said.
+    """
+    if _turns_around(newer, older):
+        return True
+    if newer.prefix != SECTIONS["correction"][1] or older.protected:
+        return False
+    origins = [entry.fields.get("Origin") or "user" for entry in (older, newer)]
+    found = relation(parted(_said(older))[0], _said(newer), apart=not _sessions(older) & _sessions(newer))
+    return found.kind == "replaced" and least_trusted(origins) == origins[0]
 
 
 def _turns_around(newer: Entry, older: Entry) -> bool:
     """Whether the correction *newer* calls wrong what *older* calls right, and the other way round."""
-    if newer.prefix != SECTIONS["correction"][1] or older.fields.get("Superseded-By"):
+    if newer.prefix != SECTIONS["correction"][1]:
         return False
     (right, wrong), (was_right, was_wrong) = parted(_said(newer)), parted(_said(older))
     if not wrong or not was_wrong or not _swapped(statement(was_wrong), statement(right)):

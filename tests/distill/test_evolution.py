@@ -213,6 +213,38 @@ def test_a_correction_that_turns_an_older_one_around_supersedes_it(home: Home, s
     assert [found.right for found in learned(home)] == ["use npm"]
 
 
+def test_a_correction_that_says_what_it_takes_the_place_of_supersedes_it(home: Home, say: Say) -> None:
+    say(("user", "No, that's wrong: the provider limit is 250 calls a day, not 100."))
+    say(("user", "Correction: the provider limit is 500 calls a day, not 250."), session="s-2", day="2026-11-25")
+    newer, older = section(home, "Corrections")
+    assert (newer.fields["Supersedes"], older.fields["Superseded-By"]) == (older.id, newer.id)
+    assert [found.right for found in learned(home)] == ["the provider limit is 500 calls a day"]
+
+
+@pytest.mark.parametrize(
+    ("said_first", "said_last"),
+    [
+        ("No, use pnpm, not npm.", "No, use npm, not pnpm."),
+        ("No, the limit is 250 calls a day, not 100.", "No, the limit is 500 calls a day, not 250."),
+    ],
+)
+def test_of_two_corrections_the_one_said_last_stands_also_when_the_other_one_is_closed_later(
+    home: Home, say: Say, said_first: str, said_last: str
+) -> None:
+    say(("user", said_last), session="s-2", day="2026-11-25")
+    say(("user", said_first))
+    (found,) = learned(home)
+    assert found.entry.date == "2026-11-25"
+    assert len(section(home, "Corrections")) == 2
+    assert problems(home) == []
+
+
+def test_what_the_user_said_is_replaced_by_no_word_of_the_agent(home: Home, say: Say) -> None:
+    say(("user", "No, the limit is 250 calls a day, not 100."))
+    say(("assistant", "Correction: the limit is 500 calls a day, not 250."), session="s-2", day="2026-11-25")
+    assert {found.entry.fields["Origin"] for found in learned(home)} == {"user", "agent"}
+
+
 @pytest.fixture
 def full(home: Home) -> Home:
     """A home whose corrections are as many as there is room for, one of them protected and one made twice."""
