@@ -23,6 +23,7 @@ from agent_home.transcript import Message
 from recall.embedding import Embedder
 from recall.errors import ModelError
 
+from .cues import label_of
 from .daily import line_tokens, render_body
 from .sentences import folded, is_question, lines, shortened, split
 from .summary import MAX_ITEM_CHARS, Item, Summary, normalised, spoken
@@ -162,7 +163,8 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
             text = normalised(sentence)
             if len(words) < 2 or len(text) < 4 or is_question(sentence) or folded(sentence).endswith(":"):
                 continue
-            if text in quoted.get(message.source, ""):
+            label = label_of(sentence)
+            if (normalised(label.rest) if label else text) in quoted.get(message.source, ""):
                 continue
             place = turn / max(1, len(said) - 1)
             worth = _worth(sentence, words, answers=asked and number < _ANSWER_SENTENCES, place=place)

@@ -122,6 +122,17 @@ def test_what_cues_mark_stays_whatever_the_share_and_is_not_said_twice(
     assert len(texts) == len(set(texts))
 
 
+def test_what_a_label_marked_is_not_said_again_with_its_label(talk: Talk) -> None:
+    rows = (
+        ("assistant", "Noted, the parser returns a float now. Next step: write the retry logic for the importer."),
+        ("assistant", "明白了,解析器现在返回浮点数。待办:确认报警的负责人。"),
+        ("user", "Correction: the provider limit is 500 calls a day, not 250."),
+    )
+    summary = filled(talk(*rows), share=1.0)
+    assert {"next_step", "open_thread", "correction"} <= {item.kind for item in summary.items}
+    assert not [text for text in facts(summary) if "Next step" in text or "待办" in text or "Correction" in text]
+
+
 def test_the_same_words_of_two_turns_are_one_line(talk: Talk) -> None:
     said = "I moved to the harbour office in March with two ovens."
     assert facts(filled(talk(*[("user", said)] * 6), share=1.0)) == [said]
