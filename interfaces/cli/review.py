@@ -19,22 +19,33 @@ if TYPE_CHECKING:
 __all__ = ["printable", "review"]
 
 
-@click.group("review")
-def review() -> None:
+@click.group("review", invoke_without_command=True)
+@options
+@click.pass_context
+def review(context: click.Context, frame: Frame) -> None:
     """Decide about what waits for a person: proposed entries, and texts that the guard held back.
 
-    `list` names what waits, `show ID` says what it is, where it comes from and why it waits, `accept ID` writes it
-    where it was meant to stand, `reject ID` forgets it, so that the same is never brought up again.
+    `list`, or no command at all, names what waits, `show ID` says what it is, where it comes from and why it waits,
+    `accept ID` writes it where it was meant to stand, `reject ID` forgets it, so that the same is never brought up
+    again.
 
     Decisions are a person's: they are taken at a terminal, or with --as PERSON. The name is recorded in the commit and
     in the audit, and must not be the one that proposed the text.
     """
+    if context.invoked_subcommand is None:
+        _list(frame)
+    elif frame.home_option or frame.as_json:
+        raise click.UsageError(f"options were given to `review`; write them after `{context.invoked_subcommand}`")
 
 
 @review.command("list")
 @options
 def list_(frame: Frame) -> None:
     """Print what waits, the oldest first: id, risk, kind, place, and the beginning of the text."""
+    _list(frame)
+
+
+def _list(frame: Frame) -> None:
     from agent_home.quarantine import unreadable
     from distill.review import waiting
 

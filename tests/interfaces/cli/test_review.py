@@ -72,6 +72,13 @@ def test_list_and_show_have_the_contracts_keys_for_both_kinds(home: Home, held: 
     assert len(run(home, "list").stdout.splitlines()) == 2
 
 
+def test_without_a_command_what_waits_is_listed(home: Home, held: str, proposed: str) -> None:
+    assert data(run(home, "--json")) == data(run(home, "list", "--json"))
+    assert all(one in run(home).stdout for one in (held, proposed))
+    misplaced = CliRunner().invoke(cli, ["review", "--home", str(home.root), "show", held])
+    assert (misplaced.exit_code, "write them after `show`" in misplaced.stderr) == (2, True)
+
+
 def test_a_job_cannot_decide(home: Home, held: str, proposed: str) -> None:
     for decision in ("accept", "reject"):
         for more in ((), ("--json",)):
