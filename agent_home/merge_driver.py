@@ -22,6 +22,9 @@ ATTRIBUTES = ".gitattributes"
 _NAME = "agent-home"
 _MARK = f"merge={_NAME}"
 _KEY = f"merge.{_NAME}.driver"
+#: A clone that archived all its daily logs has renamed no folder: a day that the other one wrote stays where it is,
+#: where git's own guess ends the merge with a conflict of places.
+_FOLDERS = "merge.directoryRenames"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +51,9 @@ def driver_state(home: Home) -> DriverState:
     if not configured:
         advice = "this clone merges memory by lines, with conflict markers; run `memory init` here again"
         return DriverState(state="absent", advice=advice)
-    if configured != _command():
-        return DriverState(state="outdated", advice="it is another installation's; `memory init` here again renews it")
+    if configured != _command() or history.configured(home.root, _FOLDERS) != "false":
+        advice = "it is another installation's or an older one's; `memory init` here again renews it"
+        return DriverState(state="outdated", advice=advice)
     return DriverState(state="installed")
 
 
@@ -62,6 +66,8 @@ def install_driver(home: Home) -> None:
     if history.configured(home.root, _KEY) != _command():
         history.configure(home.root, f"merge.{_NAME}.name", "memory by entries and sections")
         history.configure(home.root, _KEY, _command())
+    if history.configured(home.root, _FOLDERS) != "false":
+        history.configure(home.root, _FOLDERS, "false")
 
 
 def with_driver(attributes: str) -> str:

@@ -17,6 +17,7 @@ from agent_home.document import parse
 from agent_home.entry import Entry
 from agent_home.gateway import transaction
 from agent_home.home import MEMORY, Home
+from agent_home.transcript import Message
 from distill import cite, distill_home
 from interfaces.health import examine
 
@@ -101,6 +102,23 @@ def test_two_nights_on_two_clones_merge_without_conflict_and_lose_nothing(
     distill_home(here, now=now)
     assert distill_home(here, now=now).idle
     assert_sound(here)
+
+
+def test_a_clone_that_archived_every_day_merges_with_one_that_wrote_a_new_day(
+    clones: tuple[Home, Home], talk: Talk
+) -> None:
+    home, other = clones
+    say(home, talk, "s-1", ("user", "Decision: the importer runs on the blue server."))
+    distill_home(home, now=datetime.fromisoformat("2026-11-20T16:00:00+00:00"))
+    git(other.root, "pull", "--quiet", "--no-rebase", str(home.root), "main")
+    distill_home(home, now=datetime.fromisoformat("2027-03-20T16:00:00+00:00"))
+    assert journal.daily_files(home)[0].parent != home.daily
+    later = [Message(session="s-2", id="m1", ts="2027-03-19T10:00:00", content="Decision: invoices are sent weekly.")]
+    transcript.append(other, "s-2", later, actor="test", now=datetime.fromisoformat("2027-03-19T10:00:00+00:00"))
+    distill_home(other, now=datetime.fromisoformat("2027-03-19T16:00:00+00:00"))
+    git(home.root, "pull", "--quiet", "--no-rebase", "--no-edit", str(other.root), "main")
+    assert (home.root / "DailyActivity/2027-03-19.md").exists()
+    assert_sound(home)
 
 
 def test_what_both_clones_say_differently_of_one_entry_stands_twice_and_doctor_names_it(
