@@ -3,8 +3,9 @@
 Conservative in both directions. *Same* is only what differs in no number, date, name, negation or opposite word, and
 has no word of its own where the other has another one. *Replaced* is only what speaks of the same thing and either says
 outright what it takes the place of ("X instead of Y", "no longer", 从 X 改为 Y) or changes exactly one value of a
-statement that holds until further notice. What adds a condition, speaks of another day's event or of another thing is
-*different*: both stand. Which entries are compared, and what becomes of them, is said by ``distill.consolidation``.
+statement that holds until further notice, be it one that took another one's place itself. What adds a condition, speaks
+of another day's event or of another thing is *different*: both stand. Which entries are compared, and what becomes of
+them, is said by ``distill.consolidation``.
 """
 
 from __future__ import annotations
@@ -98,8 +99,10 @@ _COPULA = re.compile(
     r"means?|owns?|needs?|starts?|ends?|at)\b|是|为|在|有|等于|定在|设为",
     re.IGNORECASE,
 )
+#: Something that happened; what was decided to do, or agreed that it is so, holds.
 _PAST = re.compile(
-    r"^(?:we|i|the team|they|she|he|\w+)\s+(?:\w+ly\s+)?(?!need|embed|exceed)(?:\w{2,}ed|won|lost|sold|bought|ran|"
+    r"^(?:we|i|the team|they|she|he|\w+)\s+(?:\w+ly\s+)?"
+    r"(?!need|embed|exceed|(?:decid|agre|resolv|conclud|settl)ed\s+(?:to|that|on)\b)(?:\w{2,}ed|won|lost|sold|bought|ran|"
     r"went|met|saw|made|had|did|got|found|took|wrote|fixed)\b|[了过]\s*[\d两二三四五六七八九十]",
     re.IGNORECASE,
 )
@@ -150,8 +153,8 @@ def relation(
         same = _same(a, b, cosine)
         if same is not None:
             return same
-    if apart or now.cue:
-        changed = _changed(was, now, lasting=lasting)
+    for held in (was, _newer(older).said) if apart or now.cue else ():
+        changed = _changed(held, now, lasting=lasting)
         if changed is not None:
             return changed
     return Relation(kind="different", reason="no rule says more")

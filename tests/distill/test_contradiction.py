@@ -37,6 +37,25 @@ def test_another_number_name_date_negation_order_or_pole_is_never_the_same(older
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
+        ("We decided to poll the feed every 6 hours", "We decided to poll the feed every 24 hours"),
+        ("We agreed to ship billing on Friday", "We agreed to ship billing on Monday"),
+        ("We decided to poll the feed every 12 hours instead of every 6 hours", "Poll the feed every 24 hours"),
+        ("We decided to ship on Tuesdays instead of Mondays", "We decided to ship on Mondays"),
+        ("我们决定把轮询频率从每6小时改为每12小时", "我们决定轮询频率为每24小时"),
+    ],
+)
+def test_what_was_decided_and_what_took_another_ones_place_can_be_replaced_in_turn(older: str, newer: str) -> None:
+    assert relation(older, newer).kind == "replaced"
+
+
+def test_what_repeats_the_value_that_a_change_led_to_replaces_nothing() -> None:
+    assert relation("Poll every 12 hours instead of every 6 hours", "Poll every 12 hours").kind == "different"
+    assert relation("We bought 3 servers for the lab", "We bought 5 servers for the lab").kind == "different"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
         ("Audit reports go out on Monday", "Audit reports go out on Monday and list open findings"),
         ("Run 12 took 40 minutes", "Run 13 took 44 minutes"),
         ("Yesterday's run took 40 minutes", "Yesterday's run took 44 minutes"),
