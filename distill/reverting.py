@@ -2,10 +2,14 @@
 
 `git revert` takes a whole commit back: a closing's other entries and its daily section with it. Here the rest of the
 commit stays. Undoing is a commit like any other, so it can be undone the same way.
+
+Where an entry goes away, older ones no longer say that it took their place: for the sake of an entry that is nowhere
+they would be left out of every prompt. Where it comes back, they say it again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -13,7 +17,7 @@ from agent_home import history, storage
 from agent_home.changes import EntryChange, compare
 from agent_home.check import entry_files
 from agent_home.document import Block, Document, parse
-from agent_home.entry import Entry, meant_id, parse_entry
+from agent_home.entry import ENTRY_ID, Entry, meant_id, parse_entry
 from agent_home.errors import NoSuchEntry
 from agent_home.gateway import Transaction, transaction
 from agent_home.history import Event
@@ -24,21 +28,33 @@ from agent_home.screening import reason_of, screened_text
 
 from .errors import NotRevertable
 
-__all__ = ["Reverted", "planned_revert", "revert"]
+__all__ = ["Relinked", "Reverted", "planned_revert", "revert"]
+
+_BY = "Superseded-By"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relinked:
+    """An older entry of the file *path*, as it stands in *before* and *after* its word about who superseded it."""
+
+    path: str
+    before: Entry
+    after: Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reverted:
     """What undoing does, or did.
 
-    *undoes* is the commit whose work on the entry goes, *change* what that work was. *linked* are the entries that say
-    that this one took their place, where it goes away. *commit* is ``None`` while it is only planned.
+    *undoes* is the commit whose work on the entry goes, *change* what that work was. *linked* are the entries that it
+    took the place of: no longer, where it goes away, and again, where it comes back. *commit* is ``None`` while it is
+    only planned.
     """
 
     id: str
     undoes: Event
     change: EntryChange
-    linked: tuple[str, ...] = ()
+    linked: tuple[Relinked, ...] = ()
     commit: str | None = None
 
 
@@ -63,8 +79,10 @@ def planned_revert(home: Home, spelled: str) -> Reverted:
         raise NotRevertable(
             entry_id, f"it was changed by hand since commit {last.commit[:7]}; commit or undo that first"
         )
-    linked = () if change.before else tuple(_linked(home, entry_id))
-    return Reverted(id=entry_id, undoes=last, change=change, linked=linked)
+    linked: Iterable[Relinked] = ()
+    if not (change.before and change.after):
+        linked = _bound(home, entry_id, changes) if change.before else _freed(home, entry_id)
+    return Reverted(id=entry_id, undoes=last, change=change, linked=tuple(linked))
 
 
 def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") -> Reverted:
@@ -77,19 +95,23 @@ def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") ->
     entry_id = meant_id(spelled)
     with transaction(home, actor=actor, message=f"Revert {entry_id} to what it was before", now=now) as edits:
         planned = planned_revert(home, entry_id)
-        _refuse_held_back(home, planned.change)
+        _refuse_held_back(home, planned)
         edits.trailer("Reverts", planned.undoes.commit)
         _undo(edits, planned)
     return replace(planned, commit=edits.outcome.commit)
 
 
-def _refuse_held_back(home: Home, change: EntryChange) -> None:
-    """Stop before the guard takes what the entry said before out of the file, and the entry with it."""
-    if change.action not in {"changed", "removed"} or decisions(home).approves(change.before):
-        return
-    verdict = screened_text(home, change.old_path, change.before, "agent")
-    if not verdict.stored:
-        raise NotRevertable(change.id, f"the guard does not pass what it said before ({reason_of(verdict)})")
+def _refuse_held_back(home: Home, planned: Reverted) -> None:
+    """Stop before the guard takes what is written out of the file, and the entry with it."""
+    change = planned.change
+    texts = [(change.id, change.old_path, change.before)] if change.action in {"changed", "removed"} else []
+    texts += [(link.after.id, link.path, link.after.render()) for link in planned.linked]
+    known = decisions(home)
+    for entry_id, path, text in texts:
+        verdict = None if known.approves(text) else screened_text(home, path, text, "agent")
+        if verdict is not None and not verdict.stored:
+            whose = "it" if entry_id == change.id else entry_id
+            raise NotRevertable(change.id, f"the guard does not pass what {whose} said before ({reason_of(verdict)})")
 
 
 def _undo(edits: Transaction, planned: Reverted) -> None:
@@ -97,6 +119,8 @@ def _undo(edits: Transaction, planned: Reverted) -> None:
     before = parse_entry(change.before) if change.before else None
     names = [(f"{planned.undoes.commit}^", path) for path in (change.path, change.old_path)]
     old, origin = (parse(text) for text in history.texts_at(edits.home.root, names))
+    for link in planned.linked:
+        edits.write(link.path, edits.read(link.path).with_entry_changed(link.after))
     document = edits.read(change.path)
     if before is None:
         edits.write(change.path, _like(old, document.without_entry(change.id)))
@@ -130,8 +154,39 @@ def _put_back(document: Document, entry: Entry, old: Document, section: str) -> 
     return placed(document, entry.render(), section=section)
 
 
-def _linked(home: Home, entry_id: str) -> list[str]:
-    """The entries that *entry_id* took the place of, by their own word."""
-    documents = (parse(storage.read_text(home.path(path))) for path in entry_files(home))
-    entries = (entry for document in documents for entry in document.entries())
-    return [entry.id for entry in entries if entry_id in entry.fields.get("Superseded-By", "")]
+def _freed(home: Home, entry_id: str) -> Iterator[Relinked]:
+    """The entries that name *entry_id* as what superseded them, without that; what else they name stays."""
+    for path, entry in _standing(home):
+        if _names(entry, entry_id):
+            others = ", ".join(one for one in ENTRY_ID.findall(entry.fields[_BY]) if one != entry_id)
+            after = entry.changed(fields={**entry.fields, _BY: others}) if others else _without_word(entry)
+            yield Relinked(path=path, before=entry, after=after)
+
+
+def _bound(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[Relinked]:
+    """The entries that named *entry_id* until the commit of *changes*, as they were; those that changed since stay."""
+    left = {change.id: change for change in changes if change.before and change.after}
+    for path, entry in _standing(home):
+        change = left.get(entry.id)
+        if change is None or change.after != entry.raw or change.path != path:
+            continue
+        before = parse_entry(change.before)
+        if before is not None and _without_word(before) == _without_word(entry) and _names(before, entry_id):
+            yield Relinked(path=path, before=entry, after=before)
+
+
+def _standing(home: Home) -> Iterator[tuple[str, Entry]]:
+    """Every entry behind the path of its file."""
+    for path in entry_files(home):
+        entries: dict[str, Entry] = {}
+        for entry in parse(storage.read_text(home.path(path))).entries():
+            entries.setdefault(entry.id, entry)  # of an id that stands twice an edit changes the first
+        yield from ((path, entry) for entry in entries.values())
+
+
+def _names(entry: Entry, entry_id: str) -> bool:
+    return entry_id in ENTRY_ID.findall(entry.fields.get(_BY, ""))
+
+
+def _without_word(entry: Entry) -> Entry:
+    return entry.changed(fields={name: value for name, value in entry.fields.items() if name != _BY})

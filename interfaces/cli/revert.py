@@ -13,7 +13,7 @@ from .review import printable
 from .sync import follow
 
 if TYPE_CHECKING:
-    from distill.reverting import Reverted
+    from distill.reverting import Relinked, Reverted
 
 __all__ = ["revert"]
 
@@ -29,8 +29,9 @@ _UNDOING = {
 def revert(frame: Frame, entry_id: str, applied: bool) -> None:
     """Undo what the last commit did to entry ID, and to no other.
 
-    An entry that it brought goes, one that it took away comes back, one that it changed says again what it said. A dry
-    run unless --apply is given. Undoing is a commit itself; to undo that, revert the entry again.
+    An entry that it brought goes, and those that it superseded count again; one that it took away comes back, one that
+    it changed says again what it said. A dry run unless --apply is given. Undoing is a commit itself; to undo that,
+    revert the entry again.
     """
     from distill.reverting import planned_revert
     from distill.reverting import revert as undo
@@ -44,9 +45,14 @@ def revert(frame: Frame, entry_id: str, applied: bool) -> None:
     data = {
         "id": done.id, "commit": done.commit, "applied": applied, "undoes": dataclasses.asdict(event),
         "before": done.change.after, "after": done.change.before, "path": done.change.old_path,
-        "linked": list(done.linked), "degraded": list(problems),
+        "linked": [link.before.id for link in done.linked], "relinked": [_link(link) for link in done.linked],
+        "degraded": list(problems),
     }  # fmt: skip
     frame.show(data, _lines(done))
+
+
+def _link(link: Relinked) -> dict[str, str]:
+    return {"id": link.after.id, "path": link.path, "before": link.before.render(), "after": link.after.render()}
 
 
 def _lines(done: Reverted) -> Iterator[str]:
@@ -56,5 +62,6 @@ def _lines(done: Reverted) -> Iterator[str]:
     yield from (f"  - {printable(line)}" for line in change.after.splitlines())
     yield from (f"  + {printable(line)}" for line in change.before.splitlines())
     if done.linked:
-        yield f"  still marked as superseded by it: {', '.join(done.linked)}; revert what should count again as well"
+        ids = ", ".join(link.before.id for link in done.linked)
+        yield f"  {'superseded by it again' if change.before else 'no longer superseded by it'}: {ids}"
     yield f"commit {done.commit[:7]}" if done.commit else "nothing was changed; --apply does it"

@@ -10,6 +10,7 @@ import pytest
 from agent_home import storage, transcript
 from agent_home.check import problems
 from agent_home.document import parse
+from agent_home.entry import superseded_by
 from agent_home.errors import NoSuchEntry
 from agent_home.gateway import transaction
 from agent_home.history import ask
@@ -123,13 +124,44 @@ def test_what_the_guard_does_not_pass_any_more_is_not_brought_back(home: Home, n
     assert "ship on Friday." in memory(home)
 
 
-def test_entries_that_it_took_the_place_of_are_named(home: Home, now: datetime, ids: list[str]) -> None:
-    older = parse(memory(home)).entry(ids[0])
-    assert older is not None
+def supersede(home: Home, now: datetime, older: str, by: str) -> None:
+    """Let the entry *older* say that those named in *by* took its place."""
     with transaction(home, actor="test", message="Supersede", now=now) as edits:
-        fields = {**older.fields, "Superseded-By": ids[1]}
-        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry_changed(older.changed(fields=fields)))
-    assert planned_revert(home, ids[1]).linked == (ids[0],)
+        entry = edits.read("MEMORY.md").entry(older)
+        assert entry is not None
+        fields = {"Superseded-By": by, **entry.fields}
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry_changed(entry.changed(fields=fields)))
+
+
+def test_what_it_took_the_place_of_counts_again_until_it_comes_back(home: Home, now: datetime, ids: list[str]) -> None:
+    older, newer = ids
+    living = parse(memory(home)).entry(older)
+    supersede(home, now, older, newer)
+    marked = memory(home)
+    planned = planned_revert(home, newer)
+    assert [(link.path, link.before.fields["Superseded-By"]) for link in planned.linked] == [("MEMORY.md", newer)]
+    assert memory(home) == marked
+    done = revert(home, newer, now=now)
+    assert [link.after for link in done.linked] == [link.after for link in planned.linked]
+    assert parse(memory(home)).entry(older) == living
+    assert superseded_by(parse(memory(home)).entries()) == {}
+    assert [link.after.id for link in revert(home, newer, now=now).linked] == [older]
+    assert memory(home) == marked
+
+
+def test_another_that_took_the_place_as_well_keeps_it(home: Home, now: datetime, ids: list[str]) -> None:
+    supersede(home, now, ids[0], f"{ids[1]}, KD-0001")
+    revert(home, ids[1], now=now)
+    assert superseded_by(parse(memory(home)).entries()) == {ids[0]: "KD-0001"}
+
+
+def test_what_was_changed_since_it_counts_again_is_left_alone(home: Home, now: datetime, ids: list[str]) -> None:
+    supersede(home, now, ids[0], ids[1])
+    revert(home, ids[1], now=now)
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("ship on Monday", "ship on Friday"))
+    assert revert(home, ids[1], now=now).linked == ()
+    assert superseded_by(parse(memory(home)).entries()) == {}
 
 
 def test_an_id_that_nobody_had_is_an_error(home: Home, now: datetime) -> None:

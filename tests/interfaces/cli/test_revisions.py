@@ -92,6 +92,19 @@ def test_revert_does_nothing_without_apply(home: Home, entry_id: str) -> None:
     assert entry_id in storage.read_text(home.root / "MEMORY.md")
 
 
+def test_revert_tells_what_is_no_longer_superseded(home: Home, entry_id: str) -> None:
+    path = home.root / "MEMORY.md"
+    older = "- **[KD-0001] 2026-11-19 Ship on Friday**\n"
+    path.write_text(f"{path.read_text().rstrip()}\n\n{older}  Superseded-By: {entry_id}\n")
+    plan = data(home, "revert", entry_id)
+    assert (plan["linked"], plan["relinked"][0]["after"]) == (["KD-0001"], older)
+    assert "no longer superseded by it: KD-0001" in run(home, "revert", entry_id).stdout
+    assert entry_id in path.read_text()
+    assert data(home, "revert", entry_id, "--apply")["relinked"] == plan["relinked"]
+    assert entry_id not in path.read_text()
+    assert "superseded by it again: KD-0001" in run(home, "revert", entry_id).stdout
+
+
 def test_bisect_names_the_commit_and_its_session(home: Home, entry_id: str) -> None:
     closing = head(home.root)
     found = data(home, "bisect", "--query", "when do we ship?", "--expect", entry_id)
