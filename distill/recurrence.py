@@ -25,7 +25,7 @@ from agent_home.provenance import least_trusted
 from .particulars import statement
 from .summary import Item
 
-__all__ = ["LogLine", "Seen", "log_lines", "recent_logs", "seen_before"]
+__all__ = ["LogLine", "Seen", "every_line", "log_lines", "recent_logs", "seen_before"]
 
 #: How much of the lighter of two lines both must hold, and how many words that must be at least.
 _SHARE = 0.5
@@ -43,12 +43,17 @@ _COVERS = re.compile(r"^Session: `(?P<session>[^`\n]+)` messages ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """A line of the daily log, or the topics of one of its sections; *sources* are empty for these."""
+    """A line of the daily log, or the topics of one of its sections; *sources* are empty for these.
+
+    *corrected* says that its session took it back, *contradicted* that git does not have what it claims.
+    """
 
     text: str
     session: str
     sources: tuple[str, ...] = ()
     origin: str = "agent"
+    corrected: bool = False
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +99,7 @@ def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, mos
 @lru_cache(maxsize=128)
 def log_lines(text: str) -> tuple[LogLine, ...]:
     """The lines of a daily log that stand; what was corrected or what git contradicts is left out."""
-    return tuple(_log_lines(text.splitlines()))
+    return tuple(line for line in every_line(text) if not line.corrected and not line.contradicted)
 
 
 @lru_cache(maxsize=128)
@@ -103,7 +108,9 @@ def _words_of(text: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(statement(line.text).keys) for line in log_lines(text))
 
 
-def _log_lines(rows: Sequence[str]) -> Iterator[LogLine]:
+def every_line(text: str) -> Iterator[LogLine]:
+    """The lines of a daily log in file order, with those that were corrected or that git contradicts."""
+    rows = text.splitlines()
     session, topics = "", False
     for at, row in enumerate(rows):
         covers = _COVERS.match(row)
@@ -116,10 +123,14 @@ def _log_lines(rows: Sequence[str]) -> Iterator[LogLine]:
             topics = False
         elif match := _LINE.match(row):
             below = _below(rows, at + 1)
-            stands = "State" not in below and not below.get("Evidence", "").startswith("contradicted")
-            if stands:
-                sources = tuple(source.strip() for source in match["sources"].split(","))
-                yield LogLine(text=match["text"], session=session, sources=sources, origin=below.get("Origin", "agent"))
+            yield LogLine(
+                text=match["text"],
+                session=session,
+                sources=tuple(source.strip() for source in match["sources"].split(",")),
+                origin=below.get("Origin", "agent"),
+                corrected="State" in below,
+                contradicted=below.get("Evidence", "").startswith("contradicted"),
+            )
 
 
 def _below(rows: Sequence[str], at: int) -> dict[str, str]:

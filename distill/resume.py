@@ -1,20 +1,22 @@
 """A session in a few hundred tokens, so that it can be continued without being replayed.
 
 Not what was done call by call, but what was asked, found out, decided and left open, which files and commits were
-touched, and the last turns. By rules, without a model: the same transcript gives the same text. Every message passes
-the guard again before anything is taken from it. Fencing the text as data is the business of whoever puts it before a
-model (``assembler.resume``), and so is neutralising what could break that fence.
+touched, and the last turns. By rules, without a model: the same transcript and daily log give the same text. Every
+message passes the guard again before anything is taken from it. What the daily log says of a line since its session was
+closed holds here too: one that was corrected is left out, one that git contradicts is marked. Fencing the text as data
+is the business of whoever puts it before a model (``assembler.resume``), and so is neutralising what could break that
+fence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from agent_home import transcript
+from agent_home import closings, journal, storage, transcript
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
 from agent_home.transcript import Message
@@ -22,6 +24,7 @@ from recall.screened import Screen
 
 from .cues import ItemKind, kind_of, label_of
 from .errors import EmptySession, NoSuchSession
+from .recurrence import LogLine, every_line
 from .selection import with_facts
 from .sentences import folded, is_question, lines, shortened, split
 from .summary import Item, Summary, normalised, spoken, summarise
@@ -47,11 +50,15 @@ _SHORT_ID_CHARS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of a resume, in the words of the turn at *source*; *role* is who said it."""
+    """A line of a resume, in the words of the turn at *source*; *role* is who said it.
+
+    *contradicted* says that git, asked when the session was closed, did not have what the line claims.
+    """
 
     text: str
     source: str
     role: str
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +94,7 @@ def resume(home: Home, session: str) -> Resume:
     Raises:
         NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
         GuardRefused: the guard cannot run.
+        DocumentInvalid: a daily log since the session began is not UTF-8.
     """
     path = transcript.session_path(home, session)
     if path is None:
@@ -98,6 +106,7 @@ def resume(home: Home, session: str) -> Resume:
     every = [turn.message for turn in turns]
     messages = list(_seen(home, home.relative(path), every[-_MOST_READ:]))
     summary = with_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MOST_FACTS)
+    logged = _logged(home, name, closings.first_day(turns))
     return Resume(
         session=name,
         title=summary.title,
@@ -106,9 +115,9 @@ def resume(home: Home, session: str) -> Resume:
         messages=len(every),
         unread=max(0, len(every) - _MOST_READ),
         asked=tuple(_asked(messages, summary)),
-        found=_of(summary, _FOUND),
-        decided=_of(summary, _DECIDED),
-        left_open=_of(summary, _OPEN),
+        found=_of(summary, _FOUND, logged),
+        decided=_of(summary, _DECIDED, logged),
+        left_open=_of(summary, _OPEN, logged),
         files=_files(messages, summary),
         commits=summary.commits[-_MOST_TOUCHED:],
         last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken(messages)[-_MOST_LAST:]),
@@ -174,13 +183,28 @@ def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
     return (*(name for name in summary.files if name not in edited), *edited)[-_MOST_TOUCHED:]
 
 
-def _of(summary: Summary, kinds: Sequence[ItemKind]) -> tuple[Line, ...]:
-    """The items of *kinds*, without those that were corrected later."""
-    return tuple(_of_item(item) for item in summary.items if item.kind in kinds and not item.corrected)
+def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLine]:
+    """What the closings of *session* wrote down, by turn and normalised text; of two the later one counts."""
+    mine = [closing for closing in journal.closings(home, since) if journal.is_of(closing, session)]
+    names = {closing.session for closing in mine}
+    texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
+    told = (line for text in texts for line in every_line(text) if line.session in names)
+    return {(source, normalised(line.text)): line for line in told for source in line.sources}
 
 
-def _of_item(item: Item) -> Line:
-    return Line(text=shortened(" ".join(item.text.split()), _LINE_CHARS), source=item.sources[-1], role=item.role)
+def _of(summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, str], LogLine]) -> tuple[Line, ...]:
+    """The items of *kinds*, without those that were corrected later; those that git contradicts are marked."""
+    lines = []
+    for item in summary.items:
+        known = logged.get((item.sources[-1], normalised(item.text)))
+        if item.kind in kinds and not item.corrected and not (known and known.corrected):
+            lines.append(_of_item(item, contradicted=known is not None and known.contradicted))
+    return tuple(lines)
+
+
+def _of_item(item: Item, *, contradicted: bool) -> Line:
+    text = shortened(" ".join(item.text.split()), _LINE_CHARS)
+    return Line(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
 
 
 def _line(message: Message, text: str, limit: int) -> Line:
@@ -209,13 +233,17 @@ def _text(kept: Resume) -> str:
     named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.left_open))
     for title, found in named:
         if found:
-            blocks.append(f"{title}:\n" + "".join(f"- {line.text}{_where(line)}\n" for line in found))
+            blocks.append(f"{title}:\n" + "".join(f"- {line.text}{_doubt(line)}{_where(line)}\n" for line in found))
     touched = [f"`{name}`" for name in kept.files] + [f"commit {name}" for name in kept.commits]
     if touched:
         blocks.append(f"Touched: {', '.join(touched)}\n")
     if kept.last:
         blocks.append("Last turns:\n" + "".join(f"- {line.role}: {line.text}\n" for line in kept.last))
     return "\n".join(blocks)
+
+
+def _doubt(line: Line) -> str:
+    return " (git contradicts it)" if line.contradicted else ""
 
 
 def _where(line: Line) -> str:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_home import transcript
+from agent_home import journal, transcript
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
 from agent_home.transcript import Message
+from distill import close
 from distill.errors import EmptySession, NoSuchSession
 from distill.resume import Line, Resume, render, resume
+
+if TYPE_CHECKING:
+    from .conftest import Repo, Talk
 
 Row = tuple[str, str]
 Kept = Callable[..., Resume]
@@ -105,6 +110,39 @@ def test_what_was_corrected_later_is_not_told_as_found(kept: Kept) -> None:
     )  # fmt: skip
     assert "MEAGS is at -8 %." not in texts(found.found)
     assert "No, it should be -12 %, not -8 %." in texts(found.found)
+
+
+def test_what_git_contradicts_is_marked_once_the_session_was_closed(
+    home: Home, talk: Talk, now: datetime, make_repo: Callable[[str], Repo]
+) -> None:
+    repo = make_repo("work")
+    fix = repo.commit("Fix the rounding of rates", {"src/rates.py": "x = 2\n"}, "2026-11-20T14:01:30+00:00")
+    true, false = f"Fixed the rounding in src/rates.py, commit {fix}.", "I also added tests/test_rates.py and all pass."
+    rows = (("assistant", true), ("assistant", false), ("user", "Thank you."))
+    transcript.append(home, "fc-1", talk(*rows, cwd=str(repo.root)), actor="test", now=now)
+    before = resume(home, "fc-1")
+    assert {true, false} <= set(texts(before.found))
+    assert "git contradicts" not in render(before, 600)
+    close(home, "fc-1", now=now)
+    after = resume(home, "fc-1")
+    assert {line.text: line.contradicted for line in after.found} == {true: False, false: True}
+    text = render(after, 600)
+    assert f"- {false} (git contradicts it) (#m2)\n" in text
+    assert text.count("git contradicts") == 1
+
+
+def test_what_the_daily_log_calls_corrected_is_not_told_for_that_session_alone(home: Home, kept: Kept) -> None:
+    wrong = "the lock file of the night before was never removed."
+    assert wrong in texts(kept(*WORK).found)
+    body = f"### Root causes\n\n- {wrong} (work#m3)\n  State: corrected later in this session\n"
+    for session, told in (("other", True), ("work", False)):
+        closing = journal.Closing(
+            session=session, date="2026-11-20", time="10:10", title="Export", first=1, last=10, start=0, end=900
+        )
+        path = home.root / closing.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# 2026-11-20\n\n{journal.render_closing(closing, body)}", encoding="utf-8")
+        assert (wrong in texts(resume(home, "work").found)) is told
 
 
 def test_a_talk_without_cues_still_tells_what_was_said(kept: Kept) -> None:
