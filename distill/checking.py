@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .agreement import agrees, agrees_in_all, done_by
-from .claims import Claim, parse_claim
+from .claims import Claim, lasting_symbols, parse_claim
 from .evidence import Evidence, Finding, State, Window, absent, unsure, verified
 from .repository import CommitFound, GitRefused, Repository, TimeLimit, TimeOver
 from .sentences import split
 from .subjects import Case, judge
 
-__all__ = ["check", "check_text"]
+__all__ = ["check", "check_text", "lost_symbol"]
 
 _WORST_FIRST: tuple[State, ...] = ("contradicted", "stale", "unverified", "unchecked", "verified")
 
@@ -44,6 +44,25 @@ def check_text(
             left = min(timeout_s, deadline - time.monotonic())
             answers.append(check(claim, repositories, window, max(left, 0.0)))
     return min(answers, key=_rank) if answers else None
+
+
+def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str, *, timeout_s: float) -> str:
+    """A symbol that *text* tells of work on, that code had at *commit* and no code has at HEAD; empty without one.
+
+    A symbol that the text says goes away is none. One that another of the *repositories* has is not lost, and neither
+    is one about which git does not answer within *timeout_s*.
+    """
+    claims = [claim for sentence in split(text) if (claim := parse_claim(sentence, role)) is not None]
+    limit = TimeLimit(timeout_s)
+    places = [Repository(root, limit) for root in repositories]
+    try:
+        holders = [place for place in places if any(map(place.in_head, place.commits_named(commit)))]
+        for symbol in lasting_symbols(claims) if holders else ():
+            if holders[0].lost_symbol(symbol, commit) and not any(place.holds_symbol(symbol) for place in places):
+                return symbol
+    except (TimeOver, GitRefused):
+        return ""
+    return ""
 
 
 def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s: float) -> Evidence:

@@ -22,6 +22,7 @@ __all__ = [
     "content_pairs",
     "content_words",
     "is_completed_work",
+    "lasting_symbols",
     "parse_claim",
 ]
 
@@ -114,6 +115,13 @@ _TARGET = re.compile(
     r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|重命名为|改名为|移到|移动到|为|成)\s*`?$",
     re.IGNORECASE,
 )
+#: Words about something that goes away, and those of work on something that stays.
+_LEAVES = (
+    r"\b(?:remov|delet|drop|replac|renam|migrat|deprecat|retir|revert|eliminat|inlin)[a-z]*|"
+    r"\b(?:rid of|instead of|in place of|away from|no longer|without|obsolete|unused|gone)\b"
+)
+_LEAVES_ZH = "删|移除|去掉|去除|替换|替代|取代|迁移|重命名|改名|改成|改为|弃用|废弃|不再|回滚|撤销|还原|不存在|不在了"
+_STAYS = r"\b(?:fixed|added|created|implemented|introduced|updated|corrected|repaired|extended)\b|修复|新增|添加|实现"
 _WORK_NOUN = re.compile(
     r"\b(?:scripts?|tests?|functions?|modules?|class(?:es)?|methods?|endpoints?|configs?|configuration|pipelines?|"
     r"reports?|docs?|documentation|readme|branch(?:es)?|pull requests?|PRs?|commits?|patch(?:es)?|migrations?|"
@@ -239,6 +247,26 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     if commits_in(sentence)[0] or names_in(sentence):
         return True
     return _tells(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
+
+
+def lasting_symbols(claims: Sequence[Claim]) -> list[str]:
+    """The symbols that *claims* say work was done on, in order; none that one of them says, or may say, goes away."""
+    told = [(claim, item) for claim in claims for item in claim.assertions if item.kind == "symbol"]
+    leaving = {
+        item.subject
+        for claim, item in told
+        if item.negated or item.action in {"removed", "renamed", "reverted"} or _leaves(item.subject, claim.text)
+    }
+    return [symbol for symbol in dict.fromkeys(item.subject for _, item in told) if symbol not in leaving]
+
+
+def _leaves(symbol: str, text: str) -> bool:
+    """Whether words about going away stand before *symbol*, or right behind it: «replaced all calls of a_b()»."""
+    name = rf"(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])"
+    before = rf"(?:{_LEAVES}|{_LEAVES_ZH})(?:(?!{_STAYS})[^;;。]){{0,60}}?{name}"
+    passive = r"(?:(?:was|were|is|are|has|have|had|been|be|being|got|now|then|already|also|finally|to|will|should)\s+)+"
+    behind = rf"{name}[`()\s]*(?:{passive}(?:{_LEAVES})|[^,,;;。]{{0,8}}(?:{_LEAVES_ZH}))"
+    return re.search(f"{before}|{behind}", text, re.IGNORECASE) is not None
 
 
 def content_words(text: str) -> tuple[str, ...]:

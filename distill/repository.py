@@ -253,6 +253,16 @@ class Repository:
         found = self._git("grep", "-l", "-I", "-w", "-F", "-e", name, *where, "--", *limits, missing=(1, 128))
         return bool(found.strip())
 
+    def lost_symbol(self, name: str, commit: str) -> bool:
+        """Whether code at *commit* had *name* as a whole word and no code at HEAD has; of a partial clone, no."""
+        if self.incomplete:
+            return False
+        there = [
+            bool(self._git("grep", "-l", "-I", "-w", "-F", "-e", name, tree, "--", *_CODE_ONLY, missing=(1,)).strip())
+            for tree in (commit, "HEAD")
+        ]
+        return there == [True, False]
+
     def symbol_changes(self, name: str) -> list[Change]:
         """The commits of all branches that changed how often code has the word *name*, newest first; status M."""
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"

@@ -1,9 +1,10 @@
 """Ask git again about what entries claim, when the code they speak of has moved on.
 
-An entry that git once confirmed and confirms no longer is marked ``stale``, with what became of it; one that git now
-confirms is marked ``verified``. Only what git says counts: no answer, no repository and no transcript on this machine
-change nothing, and a repository whose HEAD lies on another line than the entry's commit denies nothing. Entries whose
-repositories did not move since they were last checked cost nothing.
+An entry that git once confirmed and confirms no longer is marked ``stale``, with what became of it, and so is one that
+tells of work on a symbol that is gone from the code since; one that git now confirms is marked ``verified``. Only what
+git says counts: no answer, no repository and no transcript on this machine change nothing, and a repository whose HEAD
+lies on another line than the entry's commit denies nothing. Entries whose repositories did not move since they were
+last checked cost nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from agent_home import storage, transcript
 from agent_home.document import parse
@@ -21,8 +23,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 
 from . import seen
-from .checking import check_text
-from .evidence import Evidence
+from .checking import check_text, lost_symbol
+from .evidence import Evidence, Window
 from .repository import GitRefused, Repository, TimeLimit, TimeOver
 from .settings import DistillSettings
 from .workplace import Workplace, workplace
@@ -31,7 +33,7 @@ __all__ = ["Rechecked", "Verification", "verify"]
 
 _NO_CLAIM = "claims nothing that git could confirm"
 #: Of what several sessions' repositories say, the first of these that is there; none may be left out of account.
-_BEST_FIRST = ("verified", "unchecked", "contradicted", "unverified")
+_BEST_FIRST = ("verified", "unchecked", "stale", "contradicted", "unverified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,12 +179,20 @@ def _ask(entry: Entry, run: _Run) -> Evidence:
             answers.append(Evidence(state="unchecked", detail=f"no transcript of {name} on this machine"))
             continue
         role = next((session.roles[source] for source in sources if source in session.roles), "assistant")
-        said = check_text(
-            text, role, session.place.repositories(sources), session.place.window,
-            timeout_s=run.settings.claim_timeout_s,
-        )  # fmt: skip
-        answers.append(said or Evidence(state="unchecked", detail=_NO_CLAIM))
+        answers.append(_said(text, role, session.place.repositories(sources), session.place.window, run))
     return min(answers, key=lambda answer: _BEST_FIRST.index(answer.state), default=Evidence(state="unchecked"))
+
+
+def _said(text: str, role: str, repositories: Sequence[Path], window: Window, run: _Run) -> Evidence:
+    """What *repositories* say of *text*; ``stale`` where it is confirmed and a symbol that it worked on is gone."""
+    timeout_s = run.settings.claim_timeout_s
+    said = check_text(text, role, repositories, window, timeout_s=timeout_s)
+    if said is None:
+        return Evidence(state="unchecked", detail=_NO_CLAIM)
+    if said.state != "verified" or not said.commit:
+        return said
+    lost = lost_symbol(text, role, repositories, said.commit, timeout_s=timeout_s)
+    return Evidence(state="stale", commit=said.commit, detail=f"{lost} is gone at HEAD") if lost else said
 
 
 def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _Run) -> Evidence | None:

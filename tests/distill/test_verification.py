@@ -143,6 +143,54 @@ def test_a_symbol_that_is_gone_makes_its_entry_stale_and_one_that_is_back_verifi
     assert evidence(home)[0].startswith("verified, commit ")
 
 
+RATES = "def parse_rate(text):\n    return float(text)\n"
+FIXED_RATES = "def parse_rate(text):\n    return float(text.strip())\n"
+RENAMED_RATES = "def read_rate(text):\n    return float(text.strip())\n"
+
+
+def test_work_on_a_symbol_is_stale_once_the_symbol_is_gone_and_verified_when_it_is_back(
+    remembered: Callable[..., Home], repo: Repo, now: datetime
+) -> None:
+    repo.commit("Start on rates", {"src/rates.py": RATES}, EARLIER)
+    fixed = repo.commit("Fix blanks around rates in parse_rate", {"src/rates.py": FIXED_RATES}, DURING)
+    home = remembered(f"Conclusion: I fixed parse_rate, which dropped blanks around rates, commit {fixed[:7]}.")
+    assert evidence(home)[0].startswith("verified, commit")
+    repo.commit("Say it", {"CHANGELOG.md": "parse_rate is read_rate\n", "src/rates.py": RENAMED_RATES}, LATER)
+    assert [(one.was, one.now, one.detail) for one in apply(home, now).entries] == [
+        ("verified", "stale", "parse_rate is gone at HEAD")
+    ]
+    assert verify(home, now=now, everything=True).changed == ()  # it stays so, however often git is asked
+    repo.commit("Bring it back", {"src/rates.py": FIXED_RATES}, LATER)
+    assert [(one.was, one.now) for one in apply(home, now).entries] == [("stale", "verified")]
+
+
+def test_a_symbol_that_moved_to_another_file_is_not_gone(
+    remembered: Callable[..., Home], repo: Repo, now: datetime
+) -> None:
+    repo.commit("Start on rates", {"src/rates.py": RATES}, EARLIER)
+    fixed = repo.commit("Fix blanks around rates in parse_rate", {"src/rates.py": FIXED_RATES}, DURING)
+    home = remembered(f"Conclusion: I fixed parse_rate, commit {fixed[:7]}.")
+    repo.commit("Move it", {"src/rates.py": None, "src/numbers.py": FIXED_RATES}, LATER)
+    assert apply(home, now).changed == ()
+
+
+@pytest.mark.parametrize("claim", ["Deleted parse_rate", "Replaced all calls of parse_rate", "删除了 parse_rate"])
+def test_a_removal_is_not_stale_because_its_symbol_is_gone(
+    remembered: Callable[..., Home], repo: Repo, now: datetime, claim: str
+) -> None:
+    both = {"src/rates.py": RATES, "src/use.py": "parse_rate(1)\n", "src/other.py": "parse_rate(2)\n"}
+    repo.commit("Start on rates", both, EARLIER)
+    files = {"src/use.py": "float(1)\n", "src/other.py": "float(2)\n"}
+    removal = "Replaced" not in claim
+    done = repo.commit(
+        "Replace all calls of parse_rate", {**files, **({"src/rates.py": "RATE = 1\n"} if removal else {})}, DURING
+    )
+    home = remembered(f"Conclusion: {claim}, commit {done[:7]}.")
+    assert evidence(home)[0].startswith("verified, commit")
+    repo.commit("Leave nothing of it", {"src/rates.py": "RATE = 2\n"}, LATER)
+    assert [(one.now, one.line) for one in apply(home, now).entries] == [("verified", "")]
+
+
 def test_a_rewritten_commit_is_replaced_by_the_one_that_does_the_same_and_stale_without_one(
     remembered: Callable[..., Home], repo: Repo, now: datetime
 ) -> None:
