@@ -16,7 +16,7 @@ lint: $(VENV)/.ready           ## ruff, mypy strict, generated help in docs is c
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cog --check -r docs/*.md README.md
+	$(BIN)/cog --check docs/*.md README.md
 
 fix: $(VENV)/.ready            ## what ruff can mend by itself, and the generated docs
 	$(BIN)/ruff check --fix .
