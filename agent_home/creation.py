@@ -12,14 +12,14 @@ from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
-from . import history
-from .entry import Entry, new_id, section_of
-from .gateway import Transaction, transaction
+from .documents.entry import Entry, new_id, section_of
+from .git import history
+from .git.hook import HookState, install_hook
+from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home
-from .hook import HookState, install_hook
-from .merge_driver import ATTRIBUTES, install_driver, with_driver
-from .quarantine import Quarantined
+from .screening.quarantine import Quarantined
 from .settings import MANIFEST, load_manifest
+from .store.gateway import Transaction, transaction
 
 __all__ = ["Created", "create", "template_files"]
 

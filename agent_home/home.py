@@ -1,6 +1,6 @@
 """The folder that is an agent's memory: where it is, and what lies where in it.
 
-Finding and describing only. Making a home is ``agent_home.creation``; changing one is ``agent_home.gateway``.
+Finding and describing only. Making a home is ``agent_home.creation``; changing one is ``agent_home.store.gateway``.
 """
 
 from __future__ import annotations

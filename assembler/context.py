@@ -19,8 +19,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.settings import ContextFile
 
 from .budget import Claim, share_out, shrunk
-from .piece import Count, Piece, cut_piece, make_piece, notice_text
 from .receipt import EntryLine, SectionLine
+from .section import Count, Piece, cut_piece, make_piece, notice_text
 from .sources import Reading, Sources
 
 __all__ = ["Section", "fit", "load"]

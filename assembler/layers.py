@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from .recalled import Passage, Spoken
+from .recall_section import Passage, Spoken
 from .receipt import LayerLine
 
 __all__ = ["LAYERS", "Findings", "Searcher", "ask"]

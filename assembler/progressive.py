@@ -11,10 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from agent_home.entry import SECTIONS, parse_entry
+from agent_home.documents.entry import SECTIONS, parse_entry
 
-from .piece import Count, Piece, Unit, cut_piece, neutral, only
 from .receipt import EntryLine
+from .section import Count, Piece, Unit, cut_piece, neutral, only
 from .settings import AssemblerSettings
 
 __all__ = ["Progressive", "progressive"]

@@ -19,19 +19,19 @@ from agent_home.errors import DocumentInvalid
 from agent_home.home import MEMORY, Home
 from agent_home.tokens import count_tokens
 
-from .blocked import Gate
 from .budget import Budget, advice, budget_for
 from .context import Section, fit, load
 from .errors import WindowTooSmall
+from .file_screening import Gate
 from .layers import Answer, Searcher, ask
-from .piece import Count, Piece, cut_piece, make_piece, neutral
+from .prefix_stability import unchanged_tokens
 from .progressive import progressive
-from .recalled import Packed, Passage, pack_knowledge, pack_sessions
+from .recall_section import Packed, Passage, pack_knowledge, pack_sessions
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
-from .resume import Continued, fenced, resume_hint
+from .resume_hint import Continued, fenced, resume_hint
+from .section import Count, Piece, cut_piece, make_piece, neutral
 from .settings import AssemblerSettings
 from .sources import Reading, Sources
-from .unchanged import unchanged_tokens
 
 __all__ = ["Request", "assemble"]
 
@@ -113,7 +113,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if request.audience not in set(Audience):
         draft.degraded.append(f"audience {request.audience!r} reads nothing; known are {', '.join(Audience)}")
     if request.at and request.message:
-        from .past import PastSearcher
+        from .past_memory import PastSearcher
 
         draft.searcher = PastSearcher(home, sources)
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
-from recall.conversation import Around, turns_around
-from recall.embedding import NoEmbedder, open_embedder
+from recall.embedding.embedder import NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
 from recall.errors import RecallError
-from recall.model import EmbeddingSettings
-from recall.search import search
+from recall.index.sync import ensure_fresh
+from recall.search.hybrid import search
+from recall.search.turns import Around, turns_around
 from recall.settings import RecallSettings
-from recall.sync import ensure_fresh
 
 from .layers import Findings
 
 if TYPE_CHECKING:
-    from recall.embedding import Embedder, Vector
+    from recall.embedding.embedder import Embedder, Vector
 
 __all__ = ["HomeSearcher"]
 

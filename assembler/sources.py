@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from agent_home import history, storage
+from agent_home import storage
+from agent_home.documents.daily_log import daily_path
 from agent_home.errors import DocumentInvalid
+from agent_home.git import history
 from agent_home.home import Home
-from agent_home.journal import daily_path
 
-from .blocked import Gate
+from .file_screening import Gate
 from .receipt import EntryLine
 
 __all__ = ["Reading", "Sources"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .page import machine
+from .measure.page import machine
 
 #: Module and the arguments it takes besides ``--data``, in the order in which they run: the longest last.
 PARTS = {

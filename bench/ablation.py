@@ -23,22 +23,22 @@ import numpy as np
 from agent_home.clock import now
 from agent_home.creation import create
 from agent_home.home import Home
-from recall import schema
-from recall.dates import periods
-from recall.embedding import Embedder, NoEmbedder, open_embedder
-from recall.evaluation import Question, measure
-from recall.legs import Scope, begin_vectors, look_for_words
-from recall.model import EmbeddingSettings
-from recall.passage import session_of
-from recall.ranking import Asked, rank
-from recall.search import candidates
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
+from recall.evaluation.metrics import Question, measure
+from recall.index import schema
+from recall.index.context_window import open_sheets
+from recall.index.passage import session_of
+from recall.index.sync import sync
+from recall.search.hybrid import candidates
+from recall.search.reranking import Asked, rank
+from recall.search.retrievers import Scope, begin_vectors, look_for_words
 from recall.settings import RecallSettings
-from recall.sheet import open_sheets
-from recall.sync import sync
-from recall.terms import question
+from recall.text.dates import periods
+from recall.text.terms import question
 
-from .datasets import SETS, fill, split_questions
-from .vector_cache import CachedEmbedder
+from .measure.datasets import SETS, fill, split_questions
+from .measure.vector_cache import CachedEmbedder
 
 __all__ = ["main"]
 

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from recall.bert import BertShape, bert_graph
-from recall.embedding import Embedder, NoEmbedder, Vector, open_embedder
-from recall.model import DEFAULT_MODEL, EmbeddingSettings, build
+from recall.embedding.bert import BertShape, bert_graph
+from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
+from recall.embedding.model import DEFAULT_MODEL, EmbeddingSettings, build
 
 _WORDS_PER_CHUNK = 115  # some 170 tokens of an abstract
 _COLD = """
 import sys, time
 start = time.perf_counter()
 from pathlib import Path
-from recall.embedding import open_embedder
-from recall.model import EmbeddingSettings
+from recall.embedding.embedder import open_embedder
+from recall.embedding.model import EmbeddingSettings
 opened = open_embedder(EmbeddingSettings(), build_missing=False, cache=Path(sys.argv[1]))
 opened.embed_query("how long until the first vector?")
 print(time.perf_counter() - start)

@@ -25,9 +25,9 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, Place, claims, places
-from bench.page import DOCS, markdown, put, stamp
-from distill.checking import check_text
-from distill.evidence import Window
+from bench.measure.page import DOCS, markdown, put, stamp
+from distill.evidence.checking import check_text
+from distill.evidence.status import Window
 
 __all__ = ["FLOORS", "Judged", "Score", "judged", "main", "score"]
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.page import DOCS, put, stamp
+from bench.measure.page import DOCS, put, stamp
 from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, screen
 
 ROOT = Path(__file__).parent.parent

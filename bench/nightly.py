@@ -25,21 +25,22 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from agent_home import journal, storage
+from agent_home import storage
 from agent_home.creation import create
-from agent_home.document import Document, parse
-from agent_home.entry import new_id
+from agent_home.documents import daily_log
+from agent_home.documents.document import Document, parse
+from agent_home.documents.entry import new_id
 from agent_home.home import MEMORY, Home
+from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from agent_home.transcript import Message
 from distill import DistillSettings, Night, archive, distill_home
-from distill.composition import NO_MODELS, compose
-from distill.daily import render_body
-from distill.promotion import Candidate, candidates, place
+from distill.entries.promotion import Candidate, candidates, place
+from distill.summary.composition import NO_MODELS, compose
+from distill.summary.daily_section import render_body
+from recall.index.sync import ensure_fresh, sync
 from recall.settings import RecallSettings
-from recall.sync import ensure_fresh, sync
 
-from .page import DOCS, markdown, put, stamp
+from .measure.page import DOCS, markdown, put, stamp
 
 __all__ = ["Measured", "grow", "main", "measure"]
 
@@ -179,12 +180,12 @@ def _day(
         messages, size = write_transcript(home, number, chance)
         now = moment_of(number) + timedelta(hours=1)
         summary = compose(home, messages, [], settings=settings, models=NO_MODELS, now=now).summary
-        closing = journal.Closing(
+        closing = daily_log.Closing(
             session=name_of(number), date=messages[-1].ts[:10], time=messages[-1].ts[11:16], title=summary.title,
             first=1, last=len(messages), start=0, end=size,
         )  # fmt: skip
         record += json.dumps({"session": closing.session, "start": 0, "end": size}) + "\n"
-        section = journal.render_closing(closing, render_body(summary, {}, settings.max_items))
+        section = daily_log.render_closing(closing, render_body(summary, {}, settings.max_items))
         text = texts.get(closing.path) or storage.read_text(home.root / closing.path) or f"# {closing.date}\n"
         texts[closing.path] = f"{text.rstrip()}\n\n{section}"
         found += candidates(summary.items, {}, {m.source: m.origin for m in messages}, closing.date)
@@ -220,8 +221,8 @@ def measure(home: Home, sessions: int, new: int, chance: random.Random) -> Measu
         raise SystemExit("a second night found something to do")
     row.idle_s = time.perf_counter() - started
     started = time.perf_counter()
-    for path in journal.daily_files(home):
-        journal.parse_closings(storage.read_text(path), path.stem)
+    for path in daily_log.daily_files(home):
+        daily_log.parse_closings(storage.read_text(path), path.stem)
     row.reading_all_s = time.perf_counter() - started
     _sizes(home, row)
     return row

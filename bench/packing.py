@@ -21,10 +21,10 @@ from agent_home.home import Home
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
-from recall.embedding import Embedder
-from recall.evaluation import Question
+from recall.embedding.embedder import Embedder
+from recall.evaluation.metrics import Question
 
-from .baselines import Find
+from .measure.baselines import Find
 
 __all__ = ["BUDGETS", "Line", "Packing", "Turn", "pack", "packings", "read_turns", "share"]
 

@@ -20,13 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from agent_home.entry import Entry
-from bench.page import DOCS, markdown, put, stamp
+from agent_home.documents.entry import Entry
+from bench.measure.page import DOCS, markdown, put, stamp
 from bench.promotion_data import HALVES, Half, Label, Pair, pairs
-from distill.consolidation import judged
-from distill.contradiction import SAME_COSINE, SAME_WORDS, relation
-from recall.embedding import Embedder, NoEmbedder, open_embedder
-from recall.model import EmbeddingSettings
+from distill.entries.consolidation import judged
+from distill.statements.contradiction import SAME_COSINE, SAME_WORDS, relation
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
 
 __all__ = ["FLOOR", "Score", "by_rules", "main", "score", "swaps"]
 

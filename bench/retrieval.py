@@ -31,20 +31,20 @@ import apsw
 from agent_home.clock import now
 from agent_home.creation import create
 from agent_home.home import Home
-from recall.embedding import Embedder, NoEmbedder, open_embedder
-from recall.evaluation import Grain, Question, Report, evaluate, measure, percentile
-from recall.model import EmbeddingSettings
-from recall.passage import session_of
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
+from recall.evaluation.metrics import Grain, Question, Report, evaluate, measure, percentile
+from recall.index.passage import session_of
+from recall.index.sync import sync
 from recall.settings import RecallSettings
-from recall.sync import sync
-from recall.terms import index_text
+from recall.text.terms import index_text
 
-from .baselines import Find, plain
-from .bootstrap import Bootstrap, Interval
-from .datasets import SETS, Half, fill, split_questions
+from .measure.baselines import Find, plain
+from .measure.bootstrap import Bootstrap, Interval
+from .measure.datasets import SETS, Half, fill, split_questions
+from .measure.page import DOCS, aligned, markdown, put, stamp
+from .measure.vector_cache import CachedEmbedder
 from .packing import BUDGETS, Packing, packings, read_turns
-from .page import DOCS, aligned, markdown, put, stamp
-from .vector_cache import CachedEmbedder
 
 __all__ = ["MEASURES", "Outcome", "differences", "main", "ours", "theirs"]
 

@@ -38,15 +38,15 @@ import numpy as np
 
 from agent_home.creation import create
 from agent_home.home import Home
-from recall import schema
-from recall.embedding import Embedder, NoEmbedder, Vector, open_embedder
-from recall.legs import Scope, begin_vectors
-from recall.model import EmbeddingSettings
-from recall.search import search
+from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
+from recall.embedding.model import EmbeddingSettings
+from recall.index import schema
+from recall.index.sync import sync
+from recall.index.vectors import dequantised
+from recall.search.hybrid import search
+from recall.search.retrievers import Scope, begin_vectors
 from recall.settings import RecallSettings
-from recall.sync import sync
-from recall.terms import question
-from recall.vectors import dequantised
+from recall.text.terms import question
 
 __all__ = ["Drawn", "make_home"]
 

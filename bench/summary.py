@@ -28,18 +28,18 @@ from pathlib import Path
 
 import numpy as np
 
+from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from agent_home.transcript import Message
-from bench.page import DOCS, markdown, put, stamp
-from distill.daily import line_tokens, render_body
-from distill.grounding import ungrounded
-from distill.selection import with_facts
-from distill.sentences import lines, split
+from bench.measure.page import DOCS, markdown, put, stamp
 from distill.settings import DistillSettings
-from distill.summary import Item, Summary, summarise
-from distill.topics import terms
-from recall.embedding import Embedder, NoEmbedder, open_embedder
-from recall.model import EmbeddingSettings
+from distill.statements.grounding import ungrounded
+from distill.statements.sentences import lines, split
+from distill.statements.topics import terms
+from distill.summary.daily_section import line_tokens, render_body
+from distill.summary.extraction import Item, Summary, summarise
+from distill.summary.selection import with_facts
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
 
 __all__ = [
     "FLOOR",

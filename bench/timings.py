@@ -27,17 +27,17 @@ from typing import Any
 
 import apsw
 
-from agent_home import transcript
 from agent_home.clock import parse_time
 from agent_home.creation import create
-from agent_home.entry import SECTIONS, Entry, new_id
+from agent_home.documents.entry import SECTIONS, Entry, new_id
 from agent_home.home import MEMORY, Home
+from agent_home.store import transcript
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
-from recall.embedding import Embedder, NoEmbedder, Vector, open_embedder
-from recall.model import EmbeddingSettings
+from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedder
+from recall.embedding.model import EmbeddingSettings
+from recall.index.sync import sync
 from recall.settings import RecallSettings
-from recall.sync import sync
 
 #: Smallest window of the 30K tier: the observations do not fit, so that layer 2 has work to do.
 WINDOW = 128_000

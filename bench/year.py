@@ -19,19 +19,21 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agent_home import check, storage, transcript
+from agent_home import storage
 from agent_home.creation import create
-from agent_home.document import parse
-from agent_home.entry import superseded_by
-from agent_home.gateway import transaction
+from agent_home.documents import check
+from agent_home.documents.document import parse
+from agent_home.documents.entry import superseded_by
 from agent_home.home import MEMORY, Home
+from agent_home.store import transcript
+from agent_home.store.gateway import transaction
+from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from agent_home.transcript import Message
 from distill import archive, cite, close, restore
-from distill.regret import Regret, regret
-from recall.search import search
+from distill.entries.regret import Regret, regret
+from recall.index.sync import sync
+from recall.search.hybrid import search
 from recall.settings import RecallSettings
-from recall.sync import sync
 
 __all__ = ["CAP_TOKENS", "Year", "main", "simulate"]
 

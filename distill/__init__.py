@@ -1,16 +1,16 @@
 """From conversations to memory: summaries, claims checked against git, and entries with their sources."""
 
-from .citation import Cited, Restored, cite, restore
 from .close import Checked, Closed, ClosedAll, Failure, NewEntry, Proposal, close, close_all, unclosed
-from .composition import Models
-from .decay import Decay, archive
-from .endpoint import Endpoint, EndpointSettings
+from .entries.citation import Cited, Restored, cite, restore
+from .entries.decay import Decay, archive
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
-from .evidence import Evidence
+from .evidence.status import Evidence
+from .evidence.verification import Rechecked, Verification, verify
+from .language_model.endpoint import Endpoint, EndpointSettings
 from .nightly import Night, distill_home
 from .settings import DistillSettings
-from .summary import Item, Summary, summarise
-from .verification import Rechecked, Verification, verify
+from .summary.composition import Models
+from .summary.extraction import Item, Summary, summarise
 
 __all__ = [
     "Checked",

@@ -14,36 +14,37 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent_home import catalogue, closings, journal, transcript
-from agent_home.check import entry_files
-from agent_home.document import Document
-from agent_home.entry import Entry, parse_entry
+from agent_home.documents import daily_log
+from agent_home.documents.check import entry_files
+from agent_home.documents.document import Document
+from agent_home.documents.entry import Entry, parse_entry
+from agent_home.documents.provenance import least_trusted
 from agent_home.errors import HomeError, Locked
-from agent_home.gateway import Transaction, recover, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
-from agent_home.proposals import Draft
-from agent_home.provenance import least_trusted
-from agent_home.quarantine import Quarantined
-from agent_home.screening import entry_verdict, screened_text
-from agent_home.transcript import Turn
+from agent_home.screening.quarantine import Quarantined
+from agent_home.screening.write_screening import entry_verdict, screened_text
+from agent_home.store import catalogue, closings, transcript
+from agent_home.store.gateway import Transaction, recover, transaction
+from agent_home.store.proposals import Draft
+from agent_home.store.transcript import Turn
 
-from .checking import check_text
-from .citation import heard
-from .composition import NO_MODELS, Models, compose
-from .consolidation import Link
-from .daily import render_body
+from .entries.citation import heard
+from .entries.consolidation import Link
+from .entries.promotion import Candidate, candidates, origins_of, place
+from .entries.recurrence import Seen, recent_logs, seen_before
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
-from .evidence import Evidence
-from .evolution import learn, learned_from
-from .governance import named
+from .evidence.checking import check_text
+from .evidence.session_repositories import local_time, workplace
+from .evidence.status import Evidence
+from .learning.evolution import learn, learned_from
+from .learning.governance import named
 from .projects import Cultivated, cultivate
-from .promotion import Candidate, candidates, origins_of, place
-from .proposed import draft_of, unwanted
-from .recurrence import Seen, recent_logs, seen_before
+from .review.entry_proposals import draft_of, unwanted
 from .settings import DistillSettings
-from .summary import Item, Summary, normalised
-from .workplace import local_time, workplace
+from .summary.composition import NO_MODELS, Models, compose
+from .summary.daily_section import render_body
+from .summary.extraction import Item, Summary, normalised
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
 
@@ -68,7 +69,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """An entry that waits for a person, on a branch of the home. See ``distill.review``."""
+    """An entry that waits for a person, on a branch of the home. See ``distill.review.queue``."""
 
     id: str
     section: str
@@ -145,7 +146,7 @@ class _Draft:
 
     start: int
     since: str
-    closing: journal.Closing
+    closing: daily_log.Closing
     summary: Summary
     evidence: Mapping[Item, Evidence]
     origins: Mapping[str, str]
@@ -172,7 +173,7 @@ def close(
     Raises:
         NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
         Contended: others kept closing the session meanwhile.
-        HomeError: see :func:`agent_home.gateway.transaction`; nothing was written.
+        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     _finish_pending(home)
@@ -238,9 +239,9 @@ def _finish_pending(home: Home) -> None:
             recover(home)
 
 
-def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[journal.Closing | None, int]:
+def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:
     """The furthest closing in the daily log, and the byte up to which *session* counts as closed."""
-    last = journal.watermark(home, session, since)
+    last = daily_log.watermark(home, session, since)
     end = last.end if last else 0
     return last, end if again else max(end, closings.recorded_end(home, session))
 
@@ -266,7 +267,7 @@ def _draft(
     summary = composed.summary
     evidence = _checked(summary.items, turns, now, settings)
     ended = local_time(fresh[-1].message.ts, now)
-    closing = journal.Closing(
+    closing = daily_log.Closing(
         session=session,
         date=f"{ended:%Y-%m-%d}",
         time=f"{ended:%H:%M}",
@@ -361,7 +362,7 @@ def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, Se
 def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:
     closing = draft.closing
     origins = origins_of(draft.summary.items, draft.evidence, draft.origins, draft.heard)
-    section = journal.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
+    section = daily_log.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
 
@@ -439,5 +440,5 @@ def _checked(
 
 def _clean(home: Home, title: str) -> str:
     """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
-    verdict = screened_text(home, journal.daily_path("2026-01-01"), title, "agent")
+    verdict = screened_text(home, daily_log.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"

@@ -12,24 +12,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
-from agent_home import catalogue, history
-from agent_home.entry import ENTRY_ID, Entry
-from agent_home.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
+from agent_home.documents.entry import ENTRY_ID, Entry
 from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
-from agent_home.forgotten import LEDGER, Tombstone, name_of, tombstone, tombstones
-from agent_home.gateway import Outcome, Transaction, recover, transaction
-from agent_home.handmade import failing_edits
+from agent_home.forgetting.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
+from agent_home.forgetting.purge import Purged, copies, purge, refuse_shared, renamed_commits, settle, with_new_ids
+from agent_home.forgetting.redaction_target import Wanted, entries_in, without
+from agent_home.forgetting.structural_words import skeleton_name
+from agent_home.forgetting.text_matcher import Phrase
+from agent_home.forgetting.tombstones import LEDGER, Tombstone, name_of, tombstone, tombstones
+from agent_home.git import history
+from agent_home.git.objects import kinds, objects
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.objects import kinds, objects
-from agent_home.phrase import Phrase
-from agent_home.purge import Purged, copies, purge, refuse_shared, renamed_commits, settle, with_new_ids
 from agent_home.salt import ensure_salt, salt_of
 from agent_home.settings import MANIFEST, parse_manifest
-from agent_home.skeleton import skeleton_name
 from agent_home.storage import read_text
-from agent_home.wanted import Wanted, entries_in, without
-from recall import erasure as index
+from agent_home.store import catalogue
+from agent_home.store.gateway import Outcome, Transaction, recover, transaction
+from agent_home.store.uncommitted_edits import failing_edits
+from recall.index import erasure as index
 from recall.settings import RecallSettings
 
 __all__ = ["MIN_CHARS", "Forgotten", "HomeWord", "TooCommon", "forget", "places", "wanted_of"]
@@ -136,9 +137,9 @@ def forget(
 
     Raises:
         TooCommon, HomeWord, NoSuchEntry: see :func:`wanted_of`.
-        HistoryError: the history cannot be made anew, see :func:`agent_home.purge.refuse_shared`; nothing was changed.
-        DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was changed.
-        HomeError, RecallError: a step could not be done; doing it again goes on from there.
+        HistoryError: the history cannot be made anew, see :func:`agent_home.forgetting.purge.refuse_shared`; nothing
+        was changed. DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was
+        changed. HomeError, RecallError: a step could not be done; doing it again goes on from there.
     """
     say = progress or _silent
     with hold(home.lock):

@@ -10,30 +10,31 @@ module's business.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 
-from agent_home import catalogue, storage
-from agent_home.document import Document, parse
-from agent_home.entry import Entry, superseded_by
+from agent_home import storage
+from agent_home.documents.document import Document, parse
+from agent_home.documents.entry import Entry, superseded_by
+from agent_home.documents.entry_merge import one_of
 from agent_home.errors import HomeError
-from agent_home.gateway import Transaction, transaction
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
-from agent_home.references import entry_places
-from agent_home.variants import one_of
-from recall.embedding import NoEmbedder, Vector
+from agent_home.store import catalogue
+from agent_home.store.gateway import Transaction, transaction
+from agent_home.store.references import entry_places
+from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
-from .close import Closed, Failure, close_all, unclosed
-from .composition import NO_MODELS, Models
-from .consolidation import Consolidated, Link, consolidate, vectors_of
-from .decay import Candidate, archive, archive_path
+from .close import Failure, close_all, unclosed
+from .entries.consolidation import Consolidated, Link, consolidate, vectors_of
+from .entries.decay import archive, archive_path
 from .errors import DistillError
-from .governance import propose, suggestions
-from .report import render_report, report_path
+from .evidence.verification import verify
+from .learning.governance import propose, suggestions
+from .report import Night, Proposed, render_report, report_path
 from .settings import DistillSettings
-from .verification import Rechecked, verify
+from .summary.composition import NO_MODELS, Models
 
 __all__ = ["STEPS", "Night", "Proposed", "distill_home"]
 
@@ -44,45 +45,6 @@ MAX_EMBEDDED = 3000
 #: How often a night archives at most; two are enough unless hundreds of entries leave at once.
 _ROUNDS = 10
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
-    """Something that waits for a person, or would: its id, what it is, and why."""
-
-    id: str
-    kind: str
-    reason: str = ""
-
-
-@dataclass(slots=True, kw_only=True)
-class Night:
-    """What a night did in one home, or would do where it was only tried.
-
-    *sessions* are those closed, in their order; *merged* and *superseded* name the entries and, where it is known, the
-    rule; *rechecked* are the entries whose evidence line changed; *settled* stood in memory and in the archive;
-    *failed* names sessions and steps; *report* is the path of the day's report, empty where there is none.
-    """
-
-    sessions: tuple[str, ...] = ()
-    closed: tuple[Closed, ...] = ()
-    added: tuple[str, ...] = ()
-    merged: tuple[Link, ...] = ()
-    superseded: tuple[Link, ...] = ()
-    rechecked: tuple[Rechecked, ...] = ()
-    archived: tuple[Candidate, ...] = ()
-    archived_days: tuple[str, ...] = ()
-    settled: tuple[str, ...] = ()
-    proposed: tuple[Proposed, ...] = ()
-    failed: list[Failure] = field(default_factory=list)
-    commits: list[str] = field(default_factory=list)
-    report: str = ""
-
-    @property
-    def idle(self) -> bool:
-        """Whether nothing changed; what failed will fail again, and is no change."""
-        done = (self.sessions, self.merged, self.superseded, self.rechecked, self.archived, self.archived_days)
-        return not any((*done, self.settled, self.proposed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +224,7 @@ def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping
 def _twice(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:
     """The entries that stand in memory and in the archive and say the same there, though not to the letter.
 
-    One machine archived what another one changed. Copies to the letter are for ``distill.decay``.
+    One machine archived what another one changed. Copies to the letter are for ``distill.entries.decay``.
     """
     found = []
     for entry_id, stands in places.items():

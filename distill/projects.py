@@ -18,23 +18,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_home import storage
-from agent_home.document import Block, Document, parse
-from agent_home.entry import Entry
-from agent_home.gateway import Transaction
+from agent_home.documents.document import Block, Document, parse
+from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
-from agent_home.proposals import Draft
-from agent_home.screening import screened_text
-from agent_home.transcript import Turn
+from agent_home.screening.write_screening import screened_text
+from agent_home.store.gateway import Transaction
+from agent_home.store.proposals import Draft
+from agent_home.store.transcript import Turn
 from guard import Action
 
-from .cues import ItemKind
-from .evidence import Evidence
-from .evolution import MASKED
-from .names import names_in, prose_of
-from .proposed import unwanted
-from .risk import risk_of
-from .sentences import headed
-from .summary import Item, normalised
+from .evidence.status import Evidence
+from .learning.evolution import MASKED
+from .review.entry_proposals import unwanted
+from .statements.names import names_in, prose_of
+from .statements.risk import risk_of
+from .statements.sentences import headed
+from .summary.cues import ItemKind
+from .summary.extraction import Item, normalised
 
 __all__ = ["IMPROVEMENT", "PROJECTS", "Cultivated", "cultivate", "projects_of"]
 

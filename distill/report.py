@@ -10,16 +10,59 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .nightly import Night
+    from .close import Closed, Failure
+    from .entries.consolidation import Link
+    from .entries.decay import Candidate
+    from .evidence.verification import Rechecked
 
-__all__ = ["render_report", "report_path"]
+__all__ = ["Night", "Proposed", "render_report", "report_path"]
 
 #: Ids named in one line of the report; the rest is counted.
 _MOST = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """Something that waits for a person, or would: its id, what it is, and why."""
+
+    id: str
+    kind: str
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Night:
+    """What a night did in one home, or would do where it was only tried.
+
+    *sessions* are those closed, in their order; *merged* and *superseded* name the entries and, where it is known, the
+    rule; *rechecked* are the entries whose evidence line changed; *settled* stood in memory and in the archive;
+    *failed* names sessions and steps; *report* is the path of the day's report, empty where there is none.
+    """
+
+    sessions: tuple[str, ...] = ()
+    closed: tuple[Closed, ...] = ()
+    added: tuple[str, ...] = ()
+    merged: tuple[Link, ...] = ()
+    superseded: tuple[Link, ...] = ()
+    rechecked: tuple[Rechecked, ...] = ()
+    archived: tuple[Candidate, ...] = ()
+    archived_days: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    proposed: tuple[Proposed, ...] = ()
+    failed: list[Failure] = field(default_factory=list)
+    commits: list[str] = field(default_factory=list)
+    report: str = ""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing changed; what failed will fail again, and is no change."""
+        done = (self.sessions, self.merged, self.superseded, self.rechecked, self.archived, self.archived_days)
+        return not any((*done, self.settled, self.proposed))
 
 
 def report_path(now: datetime) -> str:

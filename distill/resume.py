@@ -4,8 +4,8 @@ Not what was done call by call, but what was asked, found out, decided and left 
 touched, and the last turns. By rules, without a model: the same transcript and daily log give the same text. Every
 message passes the guard again before anything is taken from it. What the daily log says of a line since its session was
 closed holds here too: one that was corrected is left out, one that git contradicts is marked. Fencing the text as data
-is the business of whoever puts it before a model (``assembler.resume``), and so is neutralising what could break that
-fence.
+is the business of whoever puts it before a model (``assembler.resume_hint``), and so is neutralising what could break
+that fence.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
-from agent_home import closings, journal, storage, transcript
+from agent_home import storage
+from agent_home.documents import daily_log
 from agent_home.home import Home
+from agent_home.store import closings, transcript
+from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from agent_home.transcript import Message
-from recall.screened import Screen
+from recall.index.indexable import Screen
 
-from .cues import ItemKind, kind_of, label_of
+from .entries.recurrence import LogLine, every_line
 from .errors import EmptySession, NoSuchSession
-from .recurrence import LogLine, every_line
-from .selection import with_facts
-from .sentences import folded, is_question, lines, shortened, split
-from .summary import Item, Summary, normalised, spoken, summarise
+from .statements.sentences import folded, is_question, lines, shortened, split
+from .summary.cues import ItemKind, kind_of, label_of
+from .summary.extraction import Item, Summary, normalised, spoken, summarise
+from .summary.selection import with_facts
 
 __all__ = ["Line", "Resume", "render", "resume"]
 
@@ -185,7 +187,7 @@ def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
 
 def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLine]:
     """What the closings of *session* wrote down, by turn and normalised text; of two the later one counts."""
-    mine = [closing for closing in journal.closings(home, since) if journal.is_of(closing, session)]
+    mine = [closing for closing in daily_log.closings(home, since) if daily_log.is_of(closing, session)]
     names = {closing.session for closing in mine}
     texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
     told = (line for text in texts for line in every_line(text) if line.session in names)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_home.entry import SECTIONS
+from agent_home.documents.entry import SECTIONS
 
-from .endpoint import EndpointSettings
+from .language_model.endpoint import EndpointSettings
 
 __all__ = ["DistillSettings"]
 

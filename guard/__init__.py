@@ -5,10 +5,10 @@ structure, and says whether the text may be stored as it is, redacted, after a p
 The package does no I/O and imports nothing else of this project.
 """
 
-from guard.gitleaks import rules_from_gitleaks
 from guard.policy import GuardError, RuleError
 from guard.screen import screen
-from guard.secret_rule import RuleSet
+from guard.secrets.gitleaks import rules_from_gitleaks
+from guard.secrets.rule import RuleSet
 from guard.settings import GuardSettings
 from guard.verdict import Action, Destination, Finding, Source, Verdict
 

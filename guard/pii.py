@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from guard.canonical import Reading
 from guard.match import Match, Strength, placeholder
+from guard.text.canonical import Reading
 
 _FREE = r"(?![\w]|[./=-]\w)"
 

@@ -1,7 +1,7 @@
 """The gate: one function that every text passes before it becomes memory, a record or a prompt.
 
 Order: size, structure and hidden characters on the raw text, then secrets, injection, personal data and, of strangers'
-text, requests on every reading of it (``guard.canonical``). What has to go is replaced, and the result is screened
+text, requests on every reading of it (``guard.text.canonical``). What has to go is replaced, and the result is screened
 again until nothing more has to go, so that taking something out can never complete an attack or a secret, and
 screening twice changes nothing.
 
@@ -14,19 +14,19 @@ from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 
-from guard.canonical import Reading, readings
-from guard.credentials import find_secrets
-from guard.encoded import decoded
-from guard.injection import find_injection
-from guard.invisible import find_invisible
+from guard.injection.instructions import find_injection
+from guard.injection.requests import find_requests
 from guard.match import Edited, Match, Strength, apply, gathered, placeholder
 from guard.pii import find_pii
 from guard.policy import GuardError, decide
-from guard.provenance import find_requests
-from guard.quotation import Quotations
-from guard.respelling import respelled
+from guard.secrets.credentials import find_secrets
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
+from guard.text.canonical import Reading, readings
+from guard.text.encoded import decoded
+from guard.text.invisible import find_invisible
+from guard.text.quotation import Quotations
+from guard.text.respelling import respelled
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
 _RANK = ("secret", "pii", "structure", "unicode", "injection", "provenance")

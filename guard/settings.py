@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from guard.policy import GuardError
-from guard.secret_rule import RuleSet
+from guard.secrets.rule import RuleSet
 from guard.verdict import Destination
 
 

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from guard.canonical import Reading
 from guard.match import Match, Strength, placeholder
-from guard.quotation import Quotations
+from guard.text.canonical import Reading
+from guard.text.quotation import Quotations
 
 _CONTROLS = (
     r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # terminal colours and cursor moves, whole

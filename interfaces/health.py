@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from agent_home import history, storage
-from agent_home.check import markdown_files, problems
-from agent_home.document import parse
+from agent_home import storage
+from agent_home.documents.check import markdown_files, problems
+from agent_home.documents.document import parse
+from agent_home.documents.entry_merge import conflict_of
 from agent_home.errors import HomeError
-from agent_home.handmade import failing_edits
+from agent_home.git import history
+from agent_home.git.hook import hook_state
+from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
-from agent_home.hook import hook_state
-from agent_home.merge_driver import driver_state
-from agent_home.proposals import pending_ids
-from agent_home.quarantine import unreadable, waiting
-from agent_home.screening import guard_settings
-from agent_home.variants import conflict_of
+from agent_home.screening.quarantine import unreadable, waiting
+from agent_home.screening.write_screening import guard_settings
+from agent_home.store.proposals import pending_ids
+from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
 __all__ = ["Check", "examine"]
@@ -166,7 +167,7 @@ def _proposals(home: Home) -> Iterator[Check]:
 
 
 def _model(home: Home) -> Iterator[Check]:
-    from recall.model import EmbeddingSettings, locate
+    from recall.embedding.model import EmbeddingSettings, locate
 
     location = locate(home.manifest.settings("embedding", EmbeddingSettings))
     if location.ready:
@@ -179,8 +180,8 @@ def _model(home: Home) -> Iterator[Check]:
 
 def _index(home: Home) -> Iterator[Check]:
     from recall.errors import RecallError
+    from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
-    from recall.sync import ensure_fresh
 
     try:
         report = ensure_fresh(home, home.manifest.settings("recall", RecallSettings), None)

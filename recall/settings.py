@@ -15,7 +15,7 @@ class RecallSettings:
     Changing one of the first two makes the next sync cut the files anew; the others take effect at once.
     """
 
-    #: Longest passage, in tokens as :func:`recall.passage.size` counts them; MiniLM reads no more than 256.
+    #: Longest passage, in tokens as :func:`recall.index.passage.size` counts them; MiniLM reads no more than 256.
     passage_tokens: int = 180
     #: Turns on each side whose vectors make up a turn's window: answers stand two turns from their question.
     neighbours: int = 2

@@ -10,7 +10,7 @@ from datetime import date
 
 from hypothesis import strategies as st
 
-from agent_home.entry import ALPHABET, FIELDS, SECTIONS, Entry, SectionRule
+from agent_home.documents.entry import ALPHABET, FIELDS, SECTIONS, Entry, SectionRule
 
 __all__ = [
     "dates",
@@ -92,7 +92,7 @@ def entries(draw: st.DrawFn, *, prefixes: tuple[str, ...] = _PREFIXES) -> Entry:
 
 
 def plain_entries(prefixes: tuple[str, ...]) -> st.SearchStrategy[Entry]:
-    """Entries that break no rule of ``agent_home.check`` and hold nothing that the guard would touch."""
+    """Entries that break no rule of ``agent_home.documents.check`` and hold nothing that the guard would touch."""
     words = st.sampled_from(("gap", "forecast", "index", "结论", "预算冻结", "naïve", "lesson", "—", "12 %"))
     line = st.lists(words, min_size=1, max_size=10).map(" ".join)
     return st.builds(

@@ -61,7 +61,7 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 
-from agent_home import screening
+from agent_home.screening import write_screening as screening
 from interfaces.cli import cli
 
 seen = []
@@ -151,8 +151,8 @@ run("init", str(home))
 
 #: The only modules below which a file outside .git and .memory may change, and what each does.
 PERMITTED = {
-    "agent_home.gateway": "the gateway",
-    "agent_home.erasure": "takes out what a person wants forgotten; nothing is added",
+    "agent_home.store.gateway": "the gateway",
+    "agent_home.forgetting.erasure": "takes out what a person wants forgotten; nothing is added",
 }
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,31 @@ ALLOWED: dict[str, set[str]] = {
     "interfaces": {"guard", "agent_home", "recall", "assembler", "distill"},
     "bench": {"guard", "agent_home", "recall", "assembler", "distill", "interfaces"},
 }
+#: Inside a package: its sub-packages and root modules in rows, lowest first. Each imports only from lower rows.
+ORDER: dict[str, list[list[str]]] = {
+    "guard": [
+        ["match", "verdict"], ["policy", "text"], ["injection", "pii", "secrets", "structure"], ["settings"],
+        ["screen"],
+    ],
+    "agent_home": [
+        ["audience", "clock", "errors", "template", "token_weights"], ["lock", "settings", "storage", "tokens"],
+        ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"], ["creation", "imports"],
+    ],
+    "recall": [
+        ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
+    ],
+    "assembler": [
+        ["errors", "receipt", "section", "settings"], ["budget", "file_screening", "prefix_stability", "progressive",
+         "recall_section"], ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
+        ["prompt_bisect"],
+    ],
+    "distill": [
+        ["errors"], ["language_model"], ["settings", "statements"], ["evidence"], ["summary"], ["learning"],
+        ["entries"], ["review"], ["projects"], ["close"], ["report"], ["forget", "nightly", "resume"],
+    ],
+}  # fmt: skip
+#: Modules side by side in one folder, besides its ``__init__``.
+MOST_MODULES = 20
 #: Libraries that one package owns; elsewhere they would be a second way to do its work.
 OWNED = {
     "apsw": {"recall"},
@@ -40,53 +67,53 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "staged.replace", "target.unlink",
          "tempfile.mkstemp"},
     ),
-    "agent_home.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
-    "agent_home.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
-    "agent_home.gateway": (
+    "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
+    "agent_home.git.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
+    "agent_home.store.gateway": (
         "its own records in .memory, never memory",
         {"mark.unlink", "record_path.unlink", "staged.unlink", "?.unlink"},
     ),
-    "recall.model": (
+    "recall.embedding.model": (
         "the embedding model's cache, which is no part of a home",
         {"folder.rename", "shutil.rmtree", "temporary.rename"},
     ),
-    "recall.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
-    "recall.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
-    "recall.schema": ("the index is a cache that can be deleted", {"path.rename", "side.rename"}),
+    "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
+    "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
+    "recall.index.schema": ("the index is a cache that can be deleted", {"path.rename", "side.rename"}),
     "interfaces.cli.frame": ("the null device", {"os.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
-    "agent_home.history": "commits of the gateway",
-    "agent_home.pack": "objects of a history made anew, for agent_home.purge",
-    "agent_home.purge": "a history made anew without what a person wants forgotten",
+    "agent_home.git.history": "commits of the gateway",
+    "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
+    "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
 }
 #: Words with which others only ask git.
-GIT_QUESTIONS = {"distill.repository": {"branch", "commit"}}  # branch --contains; cat-file -t answers "commit"
+GIT_QUESTIONS = {"distill.evidence.repository": {"branch", "commit"}}  # branch --contains; cat-file -t answers "commit"
 #: Modules that start processes or load GitPython, and what for.
 PROCESSES = {
-    "agent_home.history": "git, for the home",
-    "agent_home.hook": "asks git where hooks are",
-    "agent_home.objects": "reads git's objects, and runs git for agent_home.purge",
-    "agent_home.staged": "asks git what is staged",
-    "distill.repository": "asks git about repositories that sessions worked in",
-    "recall.model": "builds the model in a process of its own",
+    "agent_home.git.history": "git, for the home",
+    "agent_home.git.hook": "asks git where hooks are",
+    "agent_home.git.objects": "reads git's objects, and runs git for agent_home.forgetting.purge",
+    "agent_home.screening.staged": "asks git what is staged",
+    "distill.evidence.repository": "asks git about repositories that sessions worked in",
+    "recall.embedding.model": "builds the model in a process of its own",
 }
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
-    "agent_home.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
-    "agent_home.erasure": "takes what is to be forgotten out of transcripts, outputs and .memory, under the lock",
-    "agent_home.gateway": "the gateway: under the lock, screened, validated",
-    "agent_home.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
-    "agent_home.merging": "git's temporary file in a merge, which the merge then puts in place",
-    "agent_home.purge": "what git keeps beside its objects, and ids of commits in .memory, when history is made anew",
+    "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
+    "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
+    "agent_home.store.gateway": "the gateway: under the lock, screened, validated",
+    "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
+    "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
+    "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
-    "agent_home.quarantine": "what the guard held back, called under the lock by the gateway",
-    "distill.seen": "at which commits evidence was last checked, machine state in .memory, called under the lock",
-    "distill.spending": "tokens spent at the language model by day, machine state in .memory, under the lock",
-    "assembler.blocked": "digests of texts that the guard found clean, machine state in .memory",
-    "assembler.unchanged": "digests of the last prompts, machine state in .memory",
-    "recall.model": "the embedding model's cache, which is no part of a home",
+    "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
+    "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
+    "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
+    "assembler.file_screening": "digests of texts that the guard found clean, machine state in .memory",
+    "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
+    "recall.embedding.model": "the embedding model's cache, which is no part of a home",
 }
 _STORING = {"append", "keep", "remove", "replace", "stage"}
 _WRITING_METHODS = {
@@ -105,6 +132,12 @@ _WRITING_CALLS = {
 }  # fmt: skip
 
 
+def installed() -> list[tuple[Path, str]]:
+    """The files and module names of everything but ``bench``, which is not installed."""
+    return [(path, module) for path, module in zip(FILES, MODULES, strict=True) if not module.startswith("bench")]
+
+
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -125,32 +158,100 @@ def test_the_table_names_every_package() -> None:
     assert packages == set(ALLOWED)
 
 
-@pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_a_module_imports_only_what_its_package_may(path: Path) -> None:
-    own = path.relative_to(ROOT).parts[0]
+def test_a_module_imports_only_what_its_package_may() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in FILES
         for line, name in imports(path)
-        if name.split(".")[0] in set(ALLOWED) | {"tests"} and name.split(".")[0] not in ALLOWED[own] | {own}
+        if name.split(".")[0] in set(ALLOWED) | {"tests"}
+        and name.split(".")[0] not in ALLOWED[path.relative_to(ROOT).parts[0]] | {path.relative_to(ROOT).parts[0]}
     ]
     assert offenders == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_a_library_with_one_owner_is_imported_by_it_alone(path: Path) -> None:
-    own = path.relative_to(ROOT).parts[0]
+def unit(module: str) -> str:
+    """The sub-package or root module that *module* belongs to: ``recall.index`` for ``recall.index.sync``."""
+    return ".".join(module.split(".")[:2])
+
+
+def imported_units(path: Path) -> Iterator[tuple[int, str]]:
+    """``(line, unit)`` for every import of a unit of the file's own package; ``from . import x`` names ``x``."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(parsed(path)):
+        if not isinstance(node, ast.ImportFrom):
+            continue
+        base = package[: len(package) - node.level + 1] if node.level else ()
+        full = ".".join([*base, *([node.module] if node.module else [])])
+        if full == package[0]:
+            yield from ((node.lineno, f"{full}.{alias.name}") for alias in node.names)
+        elif full.startswith(f"{package[0]}."):
+            yield node.lineno, unit(full)
+
+
+def test_inside_a_package_no_module_imports_upwards() -> None:
+    offenders = []
+    for path, module in zip(FILES, MODULES, strict=True):
+        package = module.split(".")[0]
+        order = ORDER.get(package)
+        if order is None or module == package:  # the package's own face imports what it exports
+            continue
+        level = {name: at for at, row in enumerate(order) for name in row}
+        own = unit(module).partition(".")[2]
+        assert own in level, f"{module}: name {own} in the order of {package}"
+        offenders += [
+            f"{path.relative_to(ROOT)}:{line} imports {name}"
+            for line, name in imported_units(path)
+            if name.partition(".")[2] in level
+            and name.partition(".")[2] != own
+            and level[name.partition(".")[2]] >= level[own]
+        ]
+    assert offenders == []
+
+
+def test_the_order_names_only_what_is_there() -> None:
+    for package, order in ORDER.items():
+        named = [name for row in order for name in row]
+        assert len(named) == len(set(named)), package
+        assert set(named) == {unit(module).partition(".")[2] for module in MODULES if module.startswith(f"{package}.")}
+
+
+def test_no_folder_holds_more_modules_than_a_person_reads_at_a_glance() -> None:
+    folders = Counter(path.parent for path in FILES if path.name != "__init__.py")
+    crowded = {str(folder.relative_to(ROOT)): count for folder, count in folders.items() if count > MOST_MODULES}
+    assert set(crowded) <= {"interfaces/cli/commands"}  # one file for each command
+
+
+def test_every_folder_says_what_it_owns() -> None:
+    assert [str(path) for path in FILES if path.name == "__init__.py" and not ast.get_docstring(parsed(path))] == []
+
+
+def test_every_test_file_mirrors_a_module() -> None:
+    orphans = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        folder = path.relative_to(ROOT / "tests").parent
+        names = {file.stem.strip("_") for file in (ROOT / folder).glob("*.py") if file.name != "__init__.py"}
+        names |= {inner.name for inner in (ROOT / folder).iterdir() if (inner / "__init__.py").exists()}
+        noun = path.stem.removeprefix("test_")
+        if str(folder) != "." and not any(noun == name or noun.startswith(f"{name}_") for name in names):
+            orphans.append(str(path.relative_to(ROOT)))
+    assert orphans == []
+
+
+def test_a_library_with_one_owner_is_imported_by_it_alone() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in FILES
         for line, name in imports(path)
-        if own not in OWNED.get(name.split(".")[0], {own}) | {"bench"}
+        if path.relative_to(ROOT).parts[0]
+        not in OWNED.get(name.split(".")[0], {path.relative_to(ROOT).parts[0]}) | {"bench"}
     ]
     assert offenders == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=MODULES)
-def test_no_module_imports_another_ones_private_name(path: Path) -> None:
+def test_no_module_imports_another_ones_private_name() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name}"
+        for path in FILES
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
@@ -160,25 +261,25 @@ def test_no_module_imports_another_ones_private_name(path: Path) -> None:
     assert offenders == []
 
 
-@pytest.mark.parametrize(
-    "module", [m for m in MODULES if not m.startswith(("bench", "interfaces.cli.")) and "__main__" not in m]
-)
-def test_all_is_there_and_names_what_exists(module: str) -> None:
-    path = FILES[MODULES.index(module)]
-    loaded = importlib.import_module(module)
-    exported = getattr(loaded, "__all__", None)
-    defined = [
-        node.name
-        for node in parsed(path).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-    ]
-    if exported is None:
-        assert module.startswith("guard.") or not defined, f"{module} has no __all__"  # guard exports from its package
-        return
-    assert [name for name in exported if not hasattr(loaded, name)] == []
-    assert sorted(exported, key=str) == sorted(set(exported), key=str)
-    if module.startswith("agent_home"):
-        assert [name for name in defined if name not in exported] == []
+def test_all_is_there_and_names_what_exists() -> None:
+    for path, module in zip(FILES, MODULES, strict=True):
+        if module.startswith(("bench", "interfaces.cli.")) or "__main__" in module:
+            continue
+        loaded = importlib.import_module(module)
+        exported = getattr(loaded, "__all__", None)
+        defined = [
+            node.name
+            for node in parsed(path).body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        ]
+        if exported is None:
+            # guard exports from its package
+            assert module.startswith("guard.") or not defined, f"{module} has no __all__"
+            continue
+        assert [name for name in exported if not hasattr(loaded, name)] == [], module
+        assert sorted(exported, key=str) == sorted(set(exported), key=str), module
+        if module.startswith("agent_home"):
+            assert [name for name in defined if name not in exported] == [], module
 
 
 def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
@@ -273,11 +374,14 @@ def _writing_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[tuple[in
             yield node.lineno, f"getattr {asked}"
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if f.relative_to(ROOT).parts[0] != "bench"])
-def test_nothing_but_storage_and_named_caches_changes_files(path: Path) -> None:
-    module = MODULES[FILES.index(path)]
-    _, permitted = WRITERS.get(module, ("", set[str]()))
-    assert [f"{module}:{line} {call}" for line, call in writes(path) if call not in permitted] == []
+def test_nothing_but_storage_and_named_caches_changes_files() -> None:
+    found = [
+        f"{module}:{line} {call}"
+        for path, module in installed()
+        for line, call in writes(path)
+        if call not in WRITERS.get(module, ("", set[str]()))[1]
+    ]
+    assert found == []
 
 
 def stores(path: Path) -> set[str]:
@@ -292,14 +396,13 @@ def stores(path: Path) -> set[str]:
 def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state() -> None:
     users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
     assert {module for module, used in users.items() if used} == set(STORERS)
-    assert users["agent_home.gateway"] == _STORING - {"keep"}
+    assert users["agent_home.store.gateway"] == _STORING - {"keep"}
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if f.relative_to(ROOT).parts[0] != "bench"])
-def test_processes_are_started_by_named_modules_alone(path: Path) -> None:
-    module = MODULES[FILES.index(path)]
-    loaded = {name.split(".")[0] for _, name in imports(path)}
-    assert module in PROCESSES or not loaded & {"git", "subprocess", "multiprocessing", "pty", "asyncio", "ctypes"}
+def test_processes_are_started_by_named_modules_alone() -> None:
+    starting = {"git", "subprocess", "multiprocessing", "pty", "asyncio", "ctypes"}
+    users = {module for path, module in installed() if {name.split(".")[0] for _, name in imports(path)} & starting}
+    assert users <= set(PROCESSES)
 
 
 #: Commands of git that change a repository, plumbing included.
@@ -358,7 +461,7 @@ _GITPYTHON_CHANGES = (
 def changes_git(path: Path) -> set[str]:
     """The words with which a file that can run git could change a repository."""
     loaded = {name for _, name in imports(path)}
-    if not {name.split(".")[0] for name in loaded} & {"git", "subprocess"} and "agent_home.objects" not in loaded:
+    if not {name.split(".")[0] for name in loaded} & {"git", "subprocess"} and "agent_home.git.objects" not in loaded:
         return set()
     tree = parsed(path)
     words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}

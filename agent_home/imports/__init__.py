@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from ..screening.injected_context import strip_injected
 from .batch import Parsed
-from .injected import strip_injected
 from .intake import Imported, Unread, import_chat, import_claude_code
 
 __all__ = ["Imported", "Parsed", "Unread", "import_chat", "import_claude_code", "strip_injected"]

@@ -19,8 +19,8 @@ from typing import Any
 
 from guard import GuardSettings
 
-from ..transcript import Message
-from .injected import strip_injected
+from ..screening.injected_context import strip_injected
+from ..store.transcript import Message
 
 __all__ = ["Batch", "Parsed", "file_lines", "json_rows", "label", "timestamp"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..transcript import Message
+from ..store.transcript import Message
 from .batch import Batch, Parsed, json_rows, label, timestamp
 
 __all__ = ["parse"]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from ..transcript import Message
+from ..store.transcript import Message
 from .batch import Batch, Parsed, json_rows, label, timestamp
 
 __all__ = ["parse"]

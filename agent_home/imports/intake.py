@@ -1,7 +1,7 @@
 """Files of conversations into transcripts.
 
-Reading is the parsers', writing is ``agent_home.transcript``'s; here files are found, handed from one to the other
-a session at a time, and what happened is added up. Importing again adds nothing: messages keep their ids.
+Reading is the parsers', writing is ``agent_home.store.transcript``'s; here files are found, handed from one to the
+other a session at a time, and what happened is added up. Importing again adds nothing: messages keep their ids.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from .. import transcript
 from ..home import Home
-from ..quarantine import Quarantined
+from ..screening.quarantine import Quarantined
+from ..store import transcript
 from . import chat, claude_code
 from .batch import Parsed, file_lines
 
@@ -58,7 +58,7 @@ def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = Non
     """Append the messages of neutral chat files; a folder stands for the ``*.jsonl`` files below it.
 
     Raises:
-        Locked, GuardRefused: see :func:`agent_home.transcript.append`. What was appended before stays; importing
+        Locked, GuardRefused: see :func:`agent_home.store.transcript.append`. What was appended before stays; importing
             again goes on from there.
     """
     return _import(home, paths, chat.parse, now)

@@ -6,7 +6,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from .sync import opened_embedder
+from .commands.sync import opened_embedder
 
 if TYPE_CHECKING:
     from agent_home.home import Home

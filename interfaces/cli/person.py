@@ -27,6 +27,6 @@ def the_person(frame: Frame, named: str) -> str:
         raise click.UsageError("a person decides this, and there is no terminal; name the person with --as PERSON")
     from getpass import getuser
 
-    from agent_home.history import configured_name
+    from agent_home.git.history import configured_name
 
     return configured_name(frame.home.root) or getuser()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.document import parse
-from agent_home.entry import Entry
-from agent_home.gateway import Outcome, transaction
+from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry
 from agent_home.home import Home
+from agent_home.store.gateway import Outcome, transaction
 
 #: Runs git in the home and gives what it printed.
 Git = Callable[..., str]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.check import problems
 from agent_home.creation import create, template_files
-from agent_home.document import parse
+from agent_home.documents.check import problems
+from agent_home.documents.document import parse
 from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.salt import ensure_salt, salt_of
-from agent_home.screening import guard_settings, screened_text
+from agent_home.screening.write_screening import guard_settings, screened_text
 
 from .conftest import AddEntry, Git
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_home.audience import Audience, may_read
-from agent_home.document import parse
-from agent_home.entry import SECTIONS
+from agent_home.documents.document import parse
+from agent_home.documents.entry import SECTIONS
 from agent_home.home import Home
 from agent_home.settings import Manifest, load_manifest
 from agent_home.tokens import count_tokens

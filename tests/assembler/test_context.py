@@ -6,8 +6,8 @@ from functools import partial
 
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
-from assembler.blocked import Gate
 from assembler.context import Section, fit, load
+from assembler.file_screening import Gate
 from assembler.sources import Sources
 
 COUNT = partial(count_tokens, vocabulary="cl100k")

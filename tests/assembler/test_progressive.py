@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from assembler.piece import make_piece
 from assembler.progressive import Progressive, progressive
+from assembler.section import make_piece
 from assembler.settings import AssemblerSettings
 
 COUNT = partial(count_tokens, vocabulary="cl100k")

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from agent_home import gateway
 from agent_home.errors import HistoryError, SettingsInvalid
 from agent_home.home import Home
+from agent_home.store import gateway
 from agent_home.tokens import count_tokens
 from assembler.errors import WindowTooSmall
 from assembler.prompt import Request, assemble

@@ -14,13 +14,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agent_home.document import parse
+from agent_home.documents.document import parse
 from agent_home.home import Home
-from agent_home.inspector import Inspector
+from agent_home.screening.inspector import Inspector
 from agent_home.tokens import count_tokens
-from assembler.piece import neutral
 from assembler.prompt import Request, assemble
 from assembler.receipt import Receipt
+from assembler.section import neutral
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

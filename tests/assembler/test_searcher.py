@@ -14,9 +14,9 @@ import pytest
 from agent_home.home import Home
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
-from recall.embedding import Vector
+from recall.embedding.embedder import Vector
+from recall.index.sync import sync
 from recall.settings import RecallSettings
-from recall.sync import sync
 
 Written = Callable[..., Home]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.baselines import question_words
-from recall.embedding import Vector
+from bench.measure.baselines import question_words
+from recall.embedding.embedder import Vector
 
 TURNS = [
     ("a-1", "1", "Owl", "The lamp in the hall is broken again."),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from agent_home import check, journal
 from agent_home.creation import create
+from agent_home.documents import check, daily_log
 from bench.nightly import START, grow, main, measure, table
 from distill import unclosed
 
@@ -16,7 +16,7 @@ def test_a_grown_home_has_nothing_open_and_a_night_closes_what_is_new(tmp_path: 
     chance = random.Random(1)  # noqa: S311
     grow(home, 0, 40, chance)
     assert unclosed(home) == []
-    assert len(journal.closings(home)) == 40
+    assert len(daily_log.closings(home)) == 40
     row = measure(home, 40, 3, chance)
     assert set(row.steps) == {"close", "verify", "consolidate", "archive", "govern", "report", "index"}
     assert 0 < row.share_all < row.share < 1

@@ -10,15 +10,15 @@ import pytest
 
 import bench.retrieval
 from agent_home.home import Home
-from bench.baselines import Find
-from bench.bootstrap import Bootstrap
-from bench.datasets import fill, split_questions
+from bench.measure.baselines import Find
+from bench.measure.bootstrap import Bootstrap
+from bench.measure.datasets import fill, split_questions
+from bench.measure.vector_cache import CachedEmbedder
 from bench.retrieval import MEASURES, Outcome, differences, main, ours, theirs
-from bench.vector_cache import CachedEmbedder
-from recall.embedding import Embedder, open_embedder
-from recall.evaluation import Grain, Question, evaluate, read_questions
+from recall.embedding.embedder import Embedder, open_embedder
+from recall.evaluation.metrics import Grain, Question, evaluate, read_questions
+from recall.index.sync import sync
 from recall.settings import RecallSettings
-from recall.sync import sync
 
 BASELINES = ["substring", "naive FTS5", "vectors alone", "plain RRF"]
 OURS = ["ours, lexical", "ours, vector", "ours, hybrid"]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.transcript import Message
+from agent_home.store.transcript import Message
 from bench import summary as bench
-from distill.summary import Item, Summary
+from distill.summary.extraction import Item, Summary
 
 ROWS = [
     ("user", "Hey there!"),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from agent_home import storage
-from agent_home.document import parse
-from agent_home.entry import Entry, section_of
-from agent_home.gateway import transaction
+from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry, section_of
 from agent_home.home import Home
+from agent_home.store.gateway import transaction
 
 __all__ = ["archived_ids", "keep", "live_ids"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from agent_home.creation import create
 from agent_home.home import Home
-from agent_home.transcript import Message
+from agent_home.store.transcript import Message
 
 
 class Repo:

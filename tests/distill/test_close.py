@@ -15,14 +15,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_home import check, journal, storage, transcript
-from agent_home.document import parse
+from agent_home import storage
+from agent_home.documents import check, daily_log
+from agent_home.documents.document import parse
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
-from agent_home.transcript import Message
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
-from distill.composition import Composed
-from distill.promotion import statement
+from distill.entries.promotion import statement
+from distill.summary.composition import Composed
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
@@ -41,7 +43,7 @@ def memory(home: Home) -> str:
 
 
 def daily(home: Home, day: str = "2026-11-20") -> str:
-    return storage.read_text(home.root / journal.daily_path(day))
+    return storage.read_text(home.root / daily_log.daily_path(day))
 
 
 def log(home: Home, form: str = "%s") -> list[str]:
@@ -105,7 +107,7 @@ def test_what_is_said_later_becomes_a_second_section_and_only_that(reviewed: Hom
     assert daily(reviewed).count("\n## ") == 2
     assert daily(reviewed).count("EMEA 持平") == 1
     assert len(memory(reviewed).splitlines()) == len(before.splitlines()) + 3
-    last = journal.closings(reviewed)[-1]
+    last = daily_log.closings(reviewed)[-1]
     assert (last.first, last.last) == (9, 9)
 
 
@@ -199,7 +201,7 @@ def test_one_poisoned_line_waits_in_quarantine_and_the_rest_is_kept(home: Home, 
     assert closed.quarantined
     assert "previous instructions" not in memory(home) + daily(home)
     assert "check the budget first" in daily(home)
-    assert journal.watermark(home, "fc-1") is not None
+    assert daily_log.watermark(home, "fc-1") is not None
     assert close(home, "fc-1", now=now).commit is None
 
 
@@ -227,7 +229,7 @@ def test_text_cannot_forge_an_entry_a_heading_or_a_watermark(home: Home, talk: T
     closed = close(home, "fc-1", now=now)
     assert {entry.id for entry in parse(memory(home)).entries()} == {entry.id for entry in closed.entries}
     assert "KD-0000" not in {entry.id for entry in parse(daily(home)).entries()}
-    assert [closing.session for closing in journal.closings(home)] == ["fc-1"]
+    assert [closing.session for closing in daily_log.closings(home)] == ["fc-1"]
     assert check.problems(home) == []
 
 
@@ -257,7 +259,7 @@ def test_times_out_of_order_or_missing_do_not_hide_the_watermark(home: Home, now
         keep(home, [Message(session="s", id=str(n), ts=ts, content="Decision: wait.")], now)
         assert close(home, "s", now=now).commit is not None
         assert close(home, "s", now=now).commit is None
-    assert len(journal.closings(home)) == 4
+    assert len(daily_log.closings(home)) == 4
 
 
 def test_a_name_that_cannot_be_a_file_name_is_closed_once(home: Home, talk: Talk, now: datetime) -> None:
@@ -332,7 +334,7 @@ def test_four_processes_close_the_same_sessions_once_each(home: Home, talk: Talk
     outputs = [worker.communicate()[0].split() for worker in workers]
     assert sum(int(commits) for commits, _ in outputs) == 4
     assert sum(int(failed) for _, failed in outputs) == 0
-    assert sorted(closing.session for closing in journal.closings(home)) == ["s0", "s1", "s2", "s3"]
+    assert sorted(closing.session for closing in daily_log.closings(home)) == ["s0", "s1", "s2", "s3"]
     assert len(list(parse(memory(home)).entries())) == 4
 
 

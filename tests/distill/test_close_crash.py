@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_home import check, transcript
+from agent_home.documents import check
 from agent_home.home import Home
+from agent_home.store import transcript
 from distill import close_all, unclosed
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ import json, os, signal, sys
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from agent_home import closings, gateway, history, screening, storage, transcript
+from agent_home.store import closings, gateway, transcript
+from agent_home.git import history
+from agent_home.screening import write_screening as screening
+from agent_home import storage
 from agent_home.home import Home
 from distill import close_all, unclosed
 closing = import_module("distill.close")

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_home import history, storage, transcript
+from agent_home import storage
 from agent_home.errors import HistoryError
+from agent_home.git import history
 from agent_home.home import Home
+from agent_home.store import transcript
 from distill import DistillSettings, close, close_all, unclosed
 
 if TYPE_CHECKING:

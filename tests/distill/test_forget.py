@@ -10,19 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from agent_home import closings, journal, transcript
-from agent_home.check import problems
-from agent_home.document import parse
+from agent_home.documents import daily_log
+from agent_home.documents.check import problems
+from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid, NoSuchEntry, SettingsInvalid
-from agent_home.forgotten import LEDGER, scrubbed, tombstones
-from agent_home.gateway import transaction
+from agent_home.forgetting.tombstones import LEDGER, scrubbed, tombstones
 from agent_home.home import Home
-from agent_home.transcript import Message
+from agent_home.store import closings, transcript
+from agent_home.store.gateway import transaction
+from agent_home.store.transcript import Message
 from distill.close import close
 from distill.forget import Forgotten, HomeWord, TooCommon, forget, places, wanted_of
+from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
-from recall.sync import sync
-from recall.verify import verify
 
 Talk = Callable[..., list[Message]]
 ROWS = (
@@ -128,7 +129,7 @@ def test_closings_reach_as_far_as_before(told: Home, talk: Talk, now: datetime) 
     transcript.append(told, "fc-1", talk(("user", "Decision: ship on Monday."), first=9), actor="test", now=now)
     closed = close(told, "fc-1", now=now)
     assert [entry.text for entry in closed.entries] == ["ship on Monday."]
-    last = journal.watermark(told, "fc-1")
+    last = daily_log.watermark(told, "fc-1")
     assert last is not None
     assert last.end == path.stat().st_size == closings.recorded_end(told, "fc-1")
 

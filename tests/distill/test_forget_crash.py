@@ -13,16 +13,19 @@ from typing import Any
 
 import pytest
 
-import recall.erasure
-from agent_home import gateway, pack, purge, storage, transcript
+import recall.index.erasure
+from agent_home import storage
+from agent_home.forgetting import purge
+from agent_home.git import pack
 from agent_home.home import Home
-from agent_home.transcript import Message
+from agent_home.store import gateway, transcript
+from agent_home.store.transcript import Message
 from distill import forget as module
 from distill.close import close
 from distill.forget import forget
+from recall.index.sync import sync
+from recall.index.verify import verify
 from recall.settings import RecallSettings
-from recall.sync import sync
-from recall.verify import verify
 
 Talk = Callable[..., list[Message]]
 SAID = re.compile(rb"blue\s+heron", re.IGNORECASE)
@@ -32,7 +35,7 @@ DOOMED = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from agent_home import purge
+from agent_home.forgetting import purge
 from agent_home.home import Home
 from distill.forget import forget
 when, word = sys.argv[2], sys.argv[3]
@@ -121,7 +124,7 @@ STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
     "before the files are renamed": (gateway, "_apply", True, 1, ""),
     "after the files are committed": (module, "_out_of_memory", False, 1, ""),
     "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
-    "before the index": (recall.erasure, "reindex", True, 1, ""),
+    "before the index": (recall.index.erasure, "reindex", True, 1, ""),
     "after the new objects": (pack, "run", False, 1, "index-pack"),
     "after the map of commits": (purge, "_write_map", False, 1, ""),
     "after the refs": (purge, "_move", False, 1, ""),

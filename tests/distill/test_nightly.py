@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_home import check, storage, transcript
-from agent_home.document import parse
-from agent_home.entry import Entry
+from agent_home import storage
+from agent_home.documents import check
+from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry
 from agent_home.errors import HomeError, Locked
-from agent_home.gateway import transaction
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
+from agent_home.store import transcript
+from agent_home.store.gateway import transaction
 from distill import close, distill_home, unclosed
 
 if TYPE_CHECKING:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agent_home import storage, transcript
-from agent_home.check import problems
-from agent_home.document import parse
+from agent_home import storage
+from agent_home.documents.check import problems
+from agent_home.documents.document import parse
 from agent_home.home import Home
-from agent_home.transcript import Message, Turn
+from agent_home.store import transcript
+from agent_home.store.transcript import Message, Turn
 from distill import Closed, close
 from distill.projects import projects_of
-from distill.review import accept, find, reject, waiting
+from distill.review.queue import accept, find, reject, waiting
 
 if TYPE_CHECKING:
     from .conftest import Repo

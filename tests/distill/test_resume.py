@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_home import journal, transcript
+from agent_home.documents import daily_log
 from agent_home.home import Home
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from agent_home.transcript import Message
 from distill import close
 from distill.errors import EmptySession, NoSuchSession
 from distill.resume import Line, Resume, render, resume
@@ -136,12 +137,12 @@ def test_what_the_daily_log_calls_corrected_is_not_told_for_that_session_alone(h
     assert wrong in texts(kept(*WORK).found)
     body = f"### Root causes\n\n- {wrong} (work#m3)\n  State: corrected later in this session\n"
     for session, told in (("other", True), ("work", False)):
-        closing = journal.Closing(
+        closing = daily_log.Closing(
             session=session, date="2026-11-20", time="10:10", title="Export", first=1, last=10, start=0, end=900
         )
         path = home.root / closing.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# 2026-11-20\n\n{journal.render_closing(closing, body)}", encoding="utf-8")
+        path.write_text(f"# 2026-11-20\n\n{daily_log.render_closing(closing, body)}", encoding="utf-8")
         assert (wrong in texts(resume(home, "work").found)) is told
 
 

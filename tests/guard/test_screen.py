@@ -136,8 +136,9 @@ def test_the_public_names_are_complete() -> None:
 
 def test_importing_compiles_no_rule_and_needs_only_the_standard_library() -> None:
     script = (
-        "import sys, guard; from guard import credentials, injection, pii, secret_rule;"
-        "caches = (secret_rule.compiled, injection._compiled, pii._compiled, credentials.bundled_rules);"
+        "import sys, guard; from guard import pii; from guard.injection import instructions;"
+        "from guard.secrets import credentials, rule;"
+        "caches = (rule.compiled, instructions._compiled, pii._compiled, credentials.bundled_rules);"
         "print([cache.cache_info().currsize for cache in caches]);"
         "print([m for m in sys.modules if m.split('.')[0] in {'regex', 're2', 'ahocorasick', 'stdnum', 'agent_home'}])"
     )

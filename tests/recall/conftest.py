@@ -17,9 +17,9 @@ import pytest
 from agent_home.creation import create
 from agent_home.home import Home
 from recall.errors import ModelError
-from recall.search import Result, search
+from recall.index.sync import SyncReport, sync
+from recall.search.hybrid import Result, search
 from recall.settings import RecallSettings
-from recall.sync import SyncReport, sync
 
 Vectors = npt.NDArray[np.float32]
 

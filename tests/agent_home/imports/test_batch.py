@@ -1,7 +1,7 @@
 """What makes a row of somebody else's file a message."""
 
 from agent_home.imports.batch import MAX_CONTENT_CHARS, Batch
-from agent_home.transcript import Message
+from agent_home.store.transcript import Message
 
 
 def test_a_message_longer_than_the_guard_reads_is_left_in_its_file_and_counted() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent_home import transcript
 from agent_home.home import Home
 from agent_home.imports import batch, import_chat, import_claude_code
 from agent_home.imports.batch import file_lines
+from agent_home.store import transcript
 
 KEY = "AKIA" + "Q3EGRT5L" + "WX2NPK7D"
 

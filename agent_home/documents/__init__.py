@@ -1,0 +1,1 @@
+"""Own the Markdown files: blocks, entries, validation, merging and the daily log."""

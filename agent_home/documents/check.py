@@ -1,0 +1,325 @@
+"""What a home's files must be, and where they are not.
+
+:func:`text_problems` looks at one Markdown text; the gateway refuses an edit that brings a problem in. Files that
+people edited are only reported: nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from .. import storage
+from ..errors import DocumentInvalid, SettingsInvalid
+from ..home import ARCHIVED_DAILY, MEMORY, Home
+from ..settings import MANIFEST
+from .document import Block, Document, parse
+from .entry import SECTIONS, section_of
+
+__all__ = [
+    "RULES",
+    "SWALLOWING",
+    "Problem",
+    "entry_files",
+    "holds_entries",
+    "is_object",
+    "markdown_files",
+    "problems",
+    "text_problems",
+]
+
+#: Every rule and what to do about it.
+RULES = {
+    "not-a-file": "put the file there, or take it back from git",
+    "outside-home": "put the file itself there in place of the link",
+    "unreadable": "give yourself the right to read it",
+    "not-utf8": "save the file as UTF-8",
+    "bad-manifest": "mend agent.toml",
+    "duplicate-id": "give one of the two entries another id",
+    "malformed-entry": "write it as - **[KD-7F3A] 2026-11-20 Title** - text",
+    "bad-date": "write a date that exists, like 2026-11-20",
+    "outside-section": "move the entry under its ## heading",
+    "wrong-section": "move the entry under the heading of its prefix",
+    "duplicate-section": "join the two sections",
+    "broken-heading": "put a space after the #",
+    "unclosed-fence": "close the code block",
+    "unclosed-comment": "close the comment with -->",
+    "unclosed-html": "close the tag",
+    "forged-marker": "remove the marker: only the assembler writes it, into prompts",
+    "conflict-marker": "resolve the merge conflict",
+    "control-character": "remove the character",
+    "not-json": "remove the line, or mend it",
+}
+
+#: Rules broken by what takes all that follows into itself.
+SWALLOWING = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
+_ENTRY_FILES = (MEMORY, "EVOLUTION.md")
+#: A list item that begins like an entry. Without bold type it needs hyphen and digit: ``- [todo]`` is nobody's id.
+_ALMOST_ENTRY = re.compile(
+    r"[ \t]*[-*+][ \t]+"
+    r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{1,8}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{1,8})\](?![(\[])"
+)
+_ALMOST_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
+_BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
+_MARKER = re.compile(
+    r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
+)
+_CONFLICT = re.compile(r"(?:<{7} |\|{7} |={7}$|>{7} )")
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+#: HTML that reaches to the end of the file when it is not closed, by how it begins and how it ends.
+_REACHING = (
+    (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
+    (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
+    (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r">")),
+    (
+        re.compile(r" {0,3}<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A place in a file that breaks a rule. *line* counts from 1; 0 is the whole file."""
+
+    file: str
+    line: int
+    rule: str
+    message: str
+
+
+def problems(home: Home) -> list[Problem]:
+    """Everything that is wrong with the home's files, ordered by file and line."""
+    found: list[Problem] = []
+    seen: dict[str, tuple[str, str]] = {}
+    for relative in dict.fromkeys([*markdown_files(home), *_wanted_files(home)]):
+        text = _text_or_problem(home, relative)
+        if isinstance(text, Problem):
+            found.append(text)
+            continue
+        found += text_problems(relative, text)
+        if holds_entries(relative):
+            found += _ids_elsewhere(relative, parse(text), seen)
+    found += _manifest_problems(home)
+    for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
+        found += _jsonl_problems(home, path)
+    return sorted(found, key=lambda problem: (problem.file, problem.line, problem.rule))
+
+
+def text_problems(path: str, text: str) -> list[Problem]:
+    """What is wrong with one Markdown text that stands at *path*, in line order."""
+    document = parse(text)
+    found = [
+        Problem(file=path, line=line, rule=rule, message=message)
+        for line, rule, message in (*_in_blocks(document), *_in_entries(path, document))
+    ]
+    return sorted(found, key=lambda problem: (problem.line, problem.rule))
+
+
+def markdown_files(home: Home) -> Iterator[str]:
+    """Every Markdown file that is memory, relative to the home, in order; hidden folders are none."""
+    for path in sorted(home.root.glob("**/*.md")):
+        relative = home.relative(path)
+        if path.is_file() and not any(part.startswith(".") for part in Path(relative).parts):
+            yield relative
+
+
+def holds_entries(path: str) -> bool:
+    """Whether list items of the file *path* that look like entries are entries. Archived daily logs are logs."""
+    return path in _ENTRY_FILES or (path.startswith("Archive/") and not path.startswith(ARCHIVED_DAILY))
+
+
+def entry_files(home: Home) -> list[str]:
+    """The files whose entries share one space of ids, live ones before archived; what is absent is not named."""
+    archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")))
+    live = (file for file in _ENTRY_FILES if (home.root / file).exists())
+    return [*live, *(file for file in archived if holds_entries(file))]
+
+
+def _wanted_files(home: Home) -> list[str]:
+    """``MEMORY.md``, and the context files that are there in some form, be it a folder or a link to nowhere."""
+    try:
+        named = [home.context_path(item.file) for item in home.manifest.context]
+    except (SettingsInvalid, OSError):  # told of by itself
+        named = []
+    return [MEMORY, *(file for file in named if os.path.lexists(home.root / file))]
+
+
+def _text_or_problem(home: Home, relative: str) -> str | Problem:
+    """The file's text, or why there is none."""
+    try:
+        path = home.path(relative)
+        if not path.is_file():
+            what = "is a folder" if path.is_dir() else "is no file" if os.path.lexists(path) else "is not there"
+            return Problem(file=relative, line=0, rule="not-a-file", message=what)
+        return storage.read_text(path)
+    except DocumentInvalid as error:
+        return Problem(file=relative, line=error.line, rule=error.rule, message=error.problem)
+    except (OSError, RuntimeError) as error:  # links in a circle are a RuntimeError
+        return _unreadable(relative, error)
+
+
+def _unreadable(relative: str, error: Exception) -> Problem:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return Problem(file=relative, line=0, rule="unreadable", message=f"cannot be read: {reason}")
+
+
+def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
+    in_conflict = False
+    for block in document.blocks:
+        if block.kind in {"code", "html"}:
+            yield from _unclosed(block)
+        if block.kind == "code":
+            continue
+        for line, text in _lines(block):
+            conflict = _CONFLICT.match(text)
+            # ======= alone underlines a heading; it parts two versions only below <<<<<<<
+            if conflict and (in_conflict or text[0] in "<>"):
+                in_conflict = text[0] != ">"
+                yield line, "conflict-marker", f"conflict marker {conflict.group().strip()!r}"
+        for rule, pattern in (("control-character", _CONTROL), ("forged-marker", _MARKER)):
+            for match in pattern.finditer(block.raw):
+                line = block.line + len(_LINE_END.findall(block.raw, 0, match.start()))
+                yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip(' ')!r}"
+
+
+def _unclosed(block: Block) -> Iterator[tuple[int, str, str]]:
+    """A block that takes all that follows into it. How much is told, so that adding to it is a new problem."""
+    below = f"and never closed; {len(_lines(block)) - 1} lines below it are part of it"
+    if block.kind == "code":
+        if _is_open_fence(block):
+            yield block.line, "unclosed-fence", f"a code block is opened here {below}"
+    elif "<!--" in block.raw and "-->" not in block.raw:
+        yield block.line, "unclosed-comment", f"a comment is opened here {below}"
+    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _REACHING):
+        yield block.line, "unclosed-html", f"HTML is opened here {below}"
+
+
+def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
+    if not holds_entries(path):
+        return
+    section, seen, titles = "", set[str](), set[str]()
+    for block in document.blocks:
+        if block.kind == "heading" and block.level <= 2:
+            section = block.title if block.level == 2 else ""
+            if block.level == 2 and section.casefold() in titles:
+                yield block.line, "duplicate-section", f"the section {section!r} stands here a second time"
+            titles.add(section.casefold())
+        elif block.entry is not None:
+            yield from _entry_problems(path, block, section)
+            if block.entry.id in seen:
+                yield block.line, "duplicate-id", f"the id {block.entry.id} is taken by an entry above"
+            seen.add(block.entry.id)
+        yield from _in_lines(block)
+
+
+def _in_lines(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Lines that were meant to be a heading or an entry of their own, and are part of something else."""
+    if block.kind not in {"entry", "item", "text"} and (block.kind != "code" or _FENCE.match(block.raw)):
+        return
+    for line, text in _lines(block)[1 if block.entry else 0 :]:
+        if _ALMOST_ENTRY.match(text):
+            yield line, "malformed-entry", f"looks like an entry but is none: {text[:60]!r}"
+        elif _BROKEN_HEADING.match(text):
+            yield line, "broken-heading", f"is no heading without a space: {text[:60]!r}"
+
+
+def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int, str, str]]:
+    entry = block.entry
+    if entry is None:
+        return
+    if entry.date and not _is_date(entry.date):
+        yield block.line, "bad-date", f"{entry.id} has the date {entry.date}, which does not exist"
+    if not entry.date and (almost := _ALMOST_DATE.match(entry.title)):
+        yield block.line, "bad-date", f"{entry.id} has the date {almost.group()}, which is not written YYYY-MM-DD"
+    if not section:
+        yield block.line, "outside-section", f"{entry.id} stands under no ## heading"
+        return
+    rule = section_of(entry.prefix)
+    if path == MEMORY and rule is not None and rule.title.casefold() != section.casefold():
+        yield block.line, "wrong-section", f"{entry.id} stands under {section!r}, its prefix belongs to {rule.title!r}"
+    if path == MEMORY and rule is None:
+        known = ", ".join(item.prefix for item in SECTIONS)
+        yield block.line, "wrong-section", f"{entry.id} has a prefix that no section has; known are {known}"
+
+
+def _ids_elsewhere(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    """Ids that another file has; within one file :func:`text_problems` finds them.
+
+    An entry that says the same live and in the archive is no problem: it was on its way when a writer died, or one
+    machine archived what another one gave a new source. `memory distill` settles where it stands.
+    """
+    for block in document.blocks:
+        if block.entry is None:
+            continue
+        said = block.entry.text
+        other, text = seen.setdefault(block.entry.id, (path, said))
+        on_its_way = text == said and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
+        if other != path and not on_its_way:
+            message = f"the id {block.entry.id} is taken by an entry in {other}"
+            yield Problem(file=path, line=block.line, rule="duplicate-id", message=message)
+
+
+def _manifest_problems(home: Home) -> Iterable[Problem]:
+    try:
+        _ = home.manifest
+    except SettingsInvalid as error:
+        place = re.search(r"at line (\d+)", error.problem)
+        line = int(place[1]) if place else 0
+        return [Problem(file=MANIFEST, line=line, rule="bad-manifest", message=error.problem)]
+    except OSError as error:
+        return [_unreadable(MANIFEST, error)]
+    return []
+
+
+def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
+    """Lines that are no JSON object. A half-written last line is no problem: the next append cuts it off."""
+    relative = home.relative(path)
+    try:
+        with home.path(relative).open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n") and not is_object(line):
+                    yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
+    except DocumentInvalid as error:
+        yield Problem(file=relative, line=0, rule=error.rule, message=error.problem)
+    except (OSError, RuntimeError) as error:
+        yield _unreadable(relative, error)
+
+
+def is_object(line: bytes | str) -> bool:
+    """Whether one line of JSON lines is an object."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_open_fence(block: Block) -> bool:
+    opening = _FENCE.match(block.raw)
+    if opening is None:
+        return False
+    lines = [text for _, text in _lines(block)]
+    closing = re.compile(rf" {{0,3}}{re.escape(opening[1][0])}{{{len(opening[1])},}}[ \t]*$")
+    return len(lines) < 2 or closing.match(lines[-1]) is None
+
+
+def _lines(block: Block) -> list[tuple[int, str]]:
+    """The block's lines without their ends, each with its number in the file."""
+    return list(enumerate(_LINE_END.split(_LAST_LINE_END.sub("", block.raw)), block.line))
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

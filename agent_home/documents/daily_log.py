@@ -1,0 +1,156 @@
+"""DailyActivity: what happened each day, one section for each closing of a session.
+
+A section's second line says which messages of which session it covers, to the byte. That line is the watermark of
+closing: it is written in the same commit as the text that it vouches for, so the two cannot part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from .. import storage
+from ..home import ARCHIVED_DAILY, Home
+from .document import parse
+
+__all__ = [
+    "Closing",
+    "anchor_of",
+    "closings",
+    "daily_files",
+    "daily_path",
+    "is_of",
+    "parse_closings",
+    "render_closing",
+    "watermark",
+]
+
+_HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
+_COVERS = re.compile(
+    r"Session: `(?P<session>[^`\n]+)` messages (?P<first>\d+)-(?P<last>\d+), bytes (?P<start>\d+)-(?P<end>\d+)"
+)
+_NOT_PLAIN = re.compile(r"[%`\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """One section of a daily file.
+
+    *first* and *last* count the session's messages from 1; *start* and *end* are byte offsets in its transcript.
+    *line* is where the section begins in *path*, 0 for one that is not written yet; *written* its anchor there;
+    *archived* says that the daily file of that date lies in the archive.
+    """
+
+    session: str
+    date: str
+    time: str
+    title: str
+    first: int
+    last: int
+    start: int
+    end: int
+    line: int = 0
+    written: str = ""
+    archived: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """The section's name inside its file, ``s-1a2b3c``: the same whenever the same part is closed."""
+        return self.written or anchor_of(self.session, self.start)
+
+    @property
+    def path(self) -> str:
+        return f"Archive/{daily_path(self.date)}" if self.archived else daily_path(self.date)
+
+    @property
+    def address(self) -> str:
+        """How evidence and sources refer to the section."""
+        return f"{self.path}#{self.anchor}"
+
+
+def anchor_of(session: str, start: int) -> str:
+    """A short name for the part of *session* that begins at byte *start*."""
+    digest = hashlib.blake2b(f"{session}\0{start}".encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+    return f"s-{digest}"
+
+
+def daily_path(date: str) -> str:
+    """The daily file of an ISO date, relative to the home."""
+    return f"DailyActivity/{date}.md"
+
+
+def render_closing(closing: Closing, body: str) -> str:
+    """The section as Markdown, ending in one newline. Headings of level 1 and 2 in *body* become level 3.
+
+    A body cannot begin another section, and so cannot claim that some other session was closed.
+    """
+    title = " ".join(closing.title.split()) or "Session"
+    covers = f"Session: `{_quoted(closing.session)}` messages {closing.first}-{closing.last}"
+    covers += f", bytes {closing.start}-{closing.end}"
+    inner = "".join(
+        f"### {block.title}\n" if block.kind == "heading" and block.level < 3 else block.raw
+        for block in parse(f"\n{body.strip()}\n").blocks
+    )
+    return f"## {closing.time} {title} ({closing.anchor})\n\n{covers}\n\n{inner.strip()}\n"
+
+
+def parse_closings(text: str, date: str) -> list[Closing]:
+    """The closings that a daily file records, in file order. A section without a watermark line is none."""
+    document = parse(text)
+    found = []
+    for section in document.sections(level=2):
+        heading = _HEADING.match(section.title)
+        lines = (block.raw for block in document.blocks[section.start + 1 : section.end] if block.kind == "text")
+        covers = next((match for line in lines if (match := _COVERS.match(line))), None)
+        if covers is not None:
+            numbers: dict[str, Any] = {key: int(covers[key]) for key in ("first", "last", "start", "end")}
+            found.append(
+                Closing(
+                    session=unquote(covers["session"], errors="surrogatepass"), date=date,
+                    time=heading["time"] if heading else "",
+                    title=heading["title"] if heading else section.title, line=section.line,
+                    written=heading["anchor"] if heading else "", **numbers,
+                )
+            )  # fmt: skip
+    return found
+
+
+def closings(home: Home, since: str = "") -> list[Closing]:
+    """Every closing in daily files dated *since* or later, oldest day first."""
+    found = []
+    for path in daily_files(home):
+        if path.stem >= since:
+            archived = path.parent != home.daily
+            read = parse_closings(storage.read_text(path), path.stem)
+            found += [replace(closing, archived=True) for closing in read] if archived else read
+    return found
+
+
+def daily_files(home: Home) -> list[Path]:
+    """The daily files, oldest first; of one day the archived one comes first."""
+    folders = (home.root / ARCHIVED_DAILY, home.daily)
+    paths = (path for folder in folders for path in folder.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
+    return sorted(paths, key=lambda path: path.stem)
+
+
+def watermark(home: Home, session: str, since: str = "") -> Closing | None:
+    """The closing of *session* that reaches furthest; ``None`` when it was never closed."""
+    mine = [closing for closing in closings(home, since) if is_of(closing, session)]
+    return max(mine, key=lambda closing: closing.end, default=None)
+
+
+def is_of(closing: Closing, session: str) -> bool:
+    """Whether *closing* covers *session*: by name, or by anchor where the guard took the name for something private."""
+    if "[REDACTED" in closing.session:
+        return closing.written == anchor_of(session, closing.start)
+    return closing.session == session
+
+
+def _quoted(session: str) -> str:
+    """The session's id as it can stand between backticks on one line; no two ids are written alike."""
+    return _NOT_PLAIN.sub(lambda match: quote(match[0], safe="", errors="surrogatepass"), session)

@@ -1,0 +1,1 @@
+"""Remove a text everywhere: redaction targets, tombstones, erasure from files and from git history."""

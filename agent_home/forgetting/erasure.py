@@ -1,0 +1,172 @@
+"""Where in a home something stands that is to be forgotten, and taking it out of the files that git does not know.
+
+Every file is looked at, whatever it is called: memory, transcripts, outputs, and what lies in ``.memory``. The index is
+``recall``'s, what git knows goes through the gateway, and its history is ``agent_home.forgetting.purge``'s. Rewriting a
+transcript is the one exception to its being append-only; lines keep their lengths, so that every offset stays right.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+from .. import storage
+from ..git.objects import GitObject, git_files, objects, origins, run, said, tree_entries
+from ..home import Home
+from .redaction_target import Wanted, is_transcript, lines_with, without
+from .tombstones import LEDGER
+
+__all__ = ["Place", "erase", "file_places", "history_places", "home_files", "is_memory", "new_name", "tracked"]
+
+Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
+#: Files in ``.memory`` that say nothing in words, or are another package's.
+_NOT_TEXT = ("index.db", "salt", "write.lock", "sync.lock")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place that says it, and never what it says.
+
+    *path* is a file of the home, or what in git holds it; *line* counts from 1, 0 is the file's name or the whole
+    file; *commit* is the first one that brought it, in history. *note* says why the place cannot be cleaned.
+    """
+
+    kind: Kind
+    path: str
+    line: int = 0
+    commit: str = ""
+    note: str = ""
+
+
+def file_places(home: Home, wanted: Wanted) -> Iterator[Place]:
+    """The places in files, in order of their paths and lines."""
+    for relative in home_files(home):
+        kind = _kind(relative)
+        if wanted.stands_in(relative):
+            yield Place(kind=kind, path=wanted.replaced(relative))
+        data = (home.root / relative).read_bytes()
+        if not wanted.may_stand_in(data):
+            continue
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            if wanted.stands_in(data.decode("utf-8", "replace")):
+                yield Place(kind=kind, path=relative, note="is no UTF-8 text; change or remove it yourself")
+            continue
+        for line in lines_with(relative, text, wanted):
+            yield Place(kind=kind, path=relative, line=line)
+
+
+def history_places(home: Home, wanted: Wanted) -> list[Place]:
+    """The places in git: one for each blob, message and name, and for each file beside the objects."""
+    known = origins(home.root)
+    found: dict[tuple[str, str], Place] = {}
+    for item in objects(home.root):
+        if not wanted.may_stand_in(item.data):
+            continue
+        text = item.data.decode("utf-8", "surrogateescape")
+        origin = known.get(item.id)
+        if item.kind == "blob":
+            path = origin.path if origin else ""
+            if without(path, text, wanted) != text:
+                at = (origin.commit, path) if origin else ("", f"unreachable blob {item.id[:12]}")
+                found[at] = Place(kind="history", path=at[1], commit=at[0])
+        elif item.kind == "tree":
+            for name in _names(item, wanted):
+                found["", name] = Place(kind="history", path=f"a file's name: {name}")
+        elif wanted.stands_in(said(item)):
+            found[item.id, ""] = Place(kind="history", path=f"the {item.kind}'s message or names", commit=item.id)
+    places = sorted(found.values(), key=lambda place: (place.path, place.commit))
+    for file in git_files(home.root):
+        if wanted.stands_in(file.read_bytes().decode("utf-8", "surrogateescape")):
+            places.append(Place(kind="history", path=home.relative(file)))
+    return places
+
+
+def home_files(home: Home) -> Iterator[str]:
+    """Every file of the home that may say something, relative to it; git's own are not among them, nor are links."""
+    for folder, names in sorted(_walk(home.root)):
+        for name in sorted(names):
+            relative = home.relative(Path(folder) / name)
+            in_machine = relative.startswith(".memory/")
+            if relative != LEDGER and not (in_machine and name.startswith(_NOT_TEXT)):
+                yield relative
+
+
+def erase(home: Home, wanted: Wanted) -> list[tuple[str, str]]:
+    """Take it out of every file that the gateway does not write; the old and the new path of those changed, in order.
+
+    Each file is replaced in one step. Call with the home's lock held, and no transaction of a dead writer left.
+    """
+    known = tracked(home)
+    changed = []
+    for relative in home_files(home):
+        if is_memory(relative, known):
+            continue
+        path, name = home.root / relative, new_name(relative, wanted)
+        try:
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        done = without(relative, text, wanted)
+        if done == text and name == relative:
+            continue
+        staged = home.machine / "staging" / "forget.tmp"
+        storage.stage(staged, done.encode("utf-8"))
+        if name != relative:
+            staged.chmod(path.stat().st_mode & 0o7777)
+        storage.replace(staged, home.root / name)
+        if name != relative:
+            storage.remove(path)
+        changed.append((relative, name))
+    return changed
+
+
+def is_memory(relative: str, known: frozenset[str]) -> bool:
+    """Whether the gateway writes that file: Markdown, ledgers and settings, but no transcript or output.
+
+    What is no Markdown counts only where git knows it (*known*): the gateway would commit it.
+    """
+    hidden = any(part.startswith(".") for part in relative.split("/"))
+    if hidden or relative.partition("/")[0] in {"sessions", "outputs"}:
+        return False
+    return relative.endswith(".md") or (relative in known and relative.endswith((".jsonl", ".toml")))
+
+
+def tracked(home: Home) -> frozenset[str]:
+    """The files that git knows."""
+    return frozenset(run(home.root, "ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")[:-1])
+
+
+def new_name(relative: str, wanted: Wanted) -> str:
+    """The path that a file has afterwards: its own, unless its name says what is to be forgotten."""
+    if not wanted.stands_in(relative):
+        return relative
+    mark = quote(wanted.mark, safe="-_. ") if is_transcript(relative) else wanted.mark
+    return wanted.replaced(relative, mark)
+
+
+def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != ".git"]
+        yield folder, [name for name in names if not (Path(folder) / name).is_symlink()]
+
+
+def _kind(relative: str) -> Kind:
+    if relative.startswith(".memory/quarantine/"):
+        return "quarantine"
+    if relative.startswith(".memory/"):
+        return "machine"
+    return "transcript" if is_transcript(relative) else "output" if relative.startswith("outputs/") else "memory"
+
+
+def _names(tree: GitObject, wanted: Wanted) -> Iterator[str]:
+    """The names in a tree that say it, said otherwise."""
+    for entry in tree_entries(tree.data, len(tree.id) // 2):
+        name = entry.name.decode("utf-8", "surrogateescape")
+        if wanted.stands_in(name):
+            yield wanted.replaced(name)

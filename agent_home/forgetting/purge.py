@@ -1,0 +1,414 @@
+"""Taking a text out of a home's git history: every ref, every object, and what git keeps beside them.
+
+Commits are made anew from the oldest that says it onwards, with their authors and dates; branches, tags, notes and
+stashes then point at the new ones, in one step that happens whole or not at all. Reflogs and unreachable objects are
+dropped and what remains is packed anew. Whatever moment this is killed at, doing it again finishes it: nothing is
+recorded but the repository itself, and which old commit became which new one (``.memory/rewritten.json``).
+
+Call with the home's lock held. Remotes and clones are out of reach: :func:`copies` names those that are known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .. import storage
+from ..errors import HistoryError
+from ..git.history import open_repository, refuse_unfinished
+from ..git.objects import GitObject, git_files, objects, origins, run, tree_entries
+from ..git.pack import PackWriter
+from ..home import Home
+from .redaction_target import Wanted, without
+
+__all__ = ["Purged", "copies", "purge", "refuse_shared", "renamed_commits", "settle", "with_new_ids"]
+
+_STASH = "refs/agent-home/stash/"
+_HASH = re.compile(rb"\b[0-9a-f]{7,64}\b")
+_SIGNATURES = (b"gpgsig", b"mergetag")  # also gpgsig-sha256
+#: Files that name a commit for convenience; after a purge there is no such commit.
+_POINTERS = frozenset({"ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE"})
+#: Options that keep anything else from running, or from being kept, while objects go.
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.logAllRefUpdates=false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purged:
+    """What a purge did: new objects by kind, and the commits that have another id now, old to new."""
+
+    blobs: int = 0
+    trees: int = 0
+    commits: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ref:
+    name: str
+    id: str
+    kind: str
+
+
+@dataclass(slots=True)
+class _Rewriting:
+    """New objects by the ids of the old ones, as far as they differ."""
+
+    wanted: Wanted
+    pack: PackWriter
+    hash_bytes: int
+    blobs: dict[str, str] = field(default_factory=dict)
+    trees: dict[str, bytes] = field(default_factory=dict)  # all of them, as they were
+    new_trees: dict[str, str] = field(default_factory=dict)
+    commits: dict[str, bytes] = field(default_factory=dict)
+    tags: dict[str, bytes] = field(default_factory=dict)
+    renamed: dict[str, str] = field(default_factory=dict)  # commits and tags
+    prefixes: dict[bytes, list[str]] = field(default_factory=dict)
+    names: dict[bytes, bytes] = field(default_factory=dict)
+
+    def read(self, root: Path) -> None:
+        """Take every object in; blobs are made anew at once, the others remembered."""
+        places = origins(root)
+        for found in objects(root):
+            if found.kind == "blob":
+                self._blob(found, places[found.id].path if found.id in places else "")
+            else:
+                {"tree": self.trees, "commit": self.commits, "tag": self.tags}[found.kind][found.id] = found.data
+        for commit in self.commits:
+            self.prefixes.setdefault(commit[:7].encode(), []).append(commit)
+
+    def _blob(self, found: GitObject, path: str) -> None:
+        if not self.wanted.may_stand_in(found.data):
+            return
+        text = found.data.decode("utf-8", "surrogateescape")
+        done = without(path, text, self.wanted)
+        if done != text:
+            self.blobs[found.id] = self.pack.add("blob", done.encode("utf-8", "surrogateescape"))
+
+    def tree(self, tree: str) -> str:
+        """The id of *tree* without what is to be forgotten: its own where it says nothing of it."""
+        if tree not in self.trees or tree in self.new_trees:
+            return self.new_trees.get(tree, tree)
+        lines = []
+        for entry in tree_entries(self.trees[tree], self.hash_bytes):
+            new = self.tree(entry.id) if entry.mode == b"40000" else self.blobs.get(entry.id, entry.id)
+            if entry.name not in self.names:
+                self.names[entry.name] = self._words(entry.name)
+            lines.append((self.names[entry.name], entry.mode, new))
+        data = _tree_bytes(lines)
+        self.new_trees[tree] = tree if data == self.trees[tree] else self.pack.add("tree", data)
+        return self.new_trees[tree]
+
+    def commit(self, commit: str, *, notes: bool = False) -> None:
+        """Make *commit* anew if anything that it names or says changed. Its parents come first."""
+        data = self.commits[commit]
+        tree = data[5 : 5 + 2 * self.hash_bytes].decode()
+        changed = self._header(data, self.notes_tree(tree) if notes else self.tree(tree))
+        if changed != data:
+            self.renamed[commit] = self.pack.add("commit", changed)
+
+    def tag(self, tag: str) -> str:
+        """The id of an annotated tag that names what its object became."""
+        if tag not in self.tags or tag in self.renamed:
+            return self.renamed.get(tag, tag)
+        data = self.tags[tag]
+        named = data[7 : 7 + 2 * self.hash_bytes].decode()
+        target = self.tag(named) if named in self.tags else self.named(named)
+        head, gap, message = data.partition(b"\n\n")
+        head = head.replace(named.encode(), target.encode(), 1)
+        lines = [self._person(line) for line in head.split(b"\n")]
+        changed = b"\n".join(lines) + gap + self._said(message)
+        if changed != data:
+            changed = changed.partition(b"-----BEGIN PGP SIGNATURE-----")[0]
+            self.renamed[tag] = self.pack.add("tag", changed)
+        return self.renamed.get(tag, tag)
+
+    def named(self, object_id: str) -> str:
+        """What a ref that points at *object_id* has to point at now."""
+        if object_id in self.tags:
+            return self.tag(object_id)
+        for table in (self.renamed, self.blobs):
+            if object_id in table:
+                return table[object_id]
+        return self.tree(object_id)
+
+    def notes_tree(self, tree: str) -> str:
+        """A tree of notes, whose names are the commits that they are about, written without folders between."""
+        leaves = list(self._leaves(tree, b""))
+        if any(len(name) != 2 * self.hash_bytes for name, _, _ in leaves):
+            return self.tree(tree)
+        lines = [
+            (self.renamed.get(name.decode(), name.decode()).encode(), mode, self.blobs.get(blob, blob))
+            for name, mode, blob in leaves
+        ]
+        return tree if lines == leaves else self.pack.add("tree", _tree_bytes(lines))
+
+    def _leaves(self, tree: str, above: bytes) -> Iterator[tuple[bytes, bytes, str]]:
+        for entry in tree_entries(self.trees.get(tree, b""), self.hash_bytes):
+            if entry.mode == b"40000":
+                yield from self._leaves(entry.id, above + entry.name)
+            else:
+                yield above + entry.name, entry.mode, entry.id
+
+    def _header(self, data: bytes, tree: str) -> bytes:
+        head, gap, message = data.partition(b"\n\n")
+        kept, changed, skipping = [], [], False
+        for line in head.split(b"\n"):
+            name, _, value = line.partition(b" ")
+            skipping = name.startswith(_SIGNATURES) or (skipping and not name)
+            if skipping:  # a signature is of what was there before
+                continue
+            kept.append(line)
+            if name == b"tree":
+                line = b"tree " + tree.encode()  # noqa: PLW2901
+            elif name == b"parent":
+                line = b"parent " + self.renamed.get(value.decode(), value.decode()).encode()  # noqa: PLW2901
+            changed.append(self._person(line))
+        said = self._said(message)
+        return data if changed == kept and said == message else b"\n".join(changed) + gap + said
+
+    def _person(self, line: bytes) -> bytes:
+        """The line of a header that names somebody, with the time after the name left as it is."""
+        if not line.startswith((b"author ", b"committer ", b"tagger ")):
+            return line
+        role, _, rest = line.partition(b" ")
+        who, bracket, when = rest.rpartition(b">")
+        name, opening, address = who.partition(b"<")
+        return role + b" " + self._words(name) + opening + self._words(address) + bracket + when
+
+    def _said(self, message: bytes) -> bytes:
+        """A message without the text, and with the new ids of the commits that it names."""
+        return _HASH.sub(lambda match: self._new_name(match[0]), self._words(message))
+
+    def _new_name(self, name: bytes) -> bytes:
+        meant = [commit for commit in self.prefixes.get(name[:7], ()) if commit.startswith(name.decode())]
+        return self.renamed.get(meant[0], meant[0])[: len(name)].encode() if len(meant) == 1 else name
+
+    def _words(self, data: bytes) -> bytes:
+        if not self.wanted.may_stand_in(data):
+            return data
+        text = data.decode("utf-8", "surrogateescape")
+        return self.wanted.replaced(text).encode("utf-8", "surrogateescape") if self.wanted.stands_in(text) else data
+
+
+def purge(home: Home, wanted: Wanted) -> Purged:
+    """Take *wanted* out of the history, and everything unreachable with it.
+
+    Which commit became which stays written down until :func:`settle`, for who names commits in files.
+
+    Raises:
+        HistoryError: see :func:`refuse_shared`; or git failed, and doing it again goes on from there.
+    """
+    refuse_shared(home)
+    root = home.root
+    _restore_stashes(root)
+    done = _rewrite(home, wanted)
+    _rename_commits(home)
+    run(root, "read-tree", "HEAD")
+    _restore_stashes(root)
+    _drop_leftovers(root, wanted)
+    run(root, *_QUIET, "repack", "-a", "-d", "-q")
+    run(root, *_QUIET, "prune", "--expire=now")
+    run(root, *_QUIET, "prune-packed", "-q")
+    run(root, "fsck", "--full", "--no-dangling", "--no-progress")
+    return done
+
+
+def refuse_shared(home: Home) -> None:
+    """Stop where history cannot be made anew without harm to something else.
+
+    Raises:
+        HistoryError: there are uncommitted changes, an unfinished merge, other work trees, objects shared with another
+            repository, or a history that is there in part only.
+    """
+    root, folder = home.root, _git_folder(home.root)
+    refuse_unfinished(root)
+    if run(root, "status", "--porcelain", "--untracked-files=no").strip():
+        raise HistoryError(f"there are uncommitted changes in {root}; commit them or take them back, then purge again")
+    if len(re.findall(rb"(?m)^worktree ", run(root, "worktree", "list", "--porcelain"))) > 1:
+        raise HistoryError(f"{root} has other work trees (`git worktree list`); remove them, then purge again")
+    if (folder / "objects" / "info" / "alternates").exists():
+        raise HistoryError(f"{root} borrows another repository's objects; run `git repack -a -d`, remove "
+                           f"{folder / 'objects' / 'info' / 'alternates'}, then purge again")  # fmt: skip
+    if (folder / "shallow").exists():
+        raise HistoryError(f"{root} is a shallow clone; run `git fetch --unshallow`, then purge again")
+    for name, address in copies(home).items():
+        borrowed = _objects_of(root / address) / "info" / "alternates"
+        if borrowed.is_file() and str((folder / "objects").resolve()) in borrowed.read_text(encoding="utf-8"):
+            raise HistoryError(f"remote {name} ({address}) borrows this repository's objects; run `git repack -a -d` "
+                               "there and remove its objects/info/alternates, then purge again")  # fmt: skip
+
+
+def renamed_commits(home: Home) -> dict[str, str]:
+    """The commits that have another id since a purge that is not settled, old to new."""
+    path = home.machine / "rewritten.json"
+    found: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+    return found
+
+
+def with_new_ids(data: bytes, renamed: Mapping[str, str]) -> bytes:
+    """*data* with the new ids of the commits that it names by their old ones."""
+    return _HASH.sub(lambda match: renamed.get(match[0].decode(), match[0].decode()).encode(), data)
+
+
+def settle(home: Home) -> None:
+    """Forget which commit became which: whoever names one has the new id by now."""
+    storage.remove(home.machine / "rewritten.json")
+
+
+def copies(home: Home) -> dict[str, str]:
+    """The remotes that the repository knows, name to address. What they hold they keep, and can bring back."""
+    listing = run(home.root, "remote", "-v").decode("utf-8", "replace").splitlines()
+    return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
+
+
+def _rewrite(home: Home, wanted: Wanted) -> Purged:
+    """Write the new objects and move every ref at once."""
+    root = home.root
+    refs = [*_refs(root), *_stashes(root)]
+    hash_bytes = 32 if run(root, "rev-parse", "--show-object-format").strip() == b"sha256" else 20
+    with PackWriter("sha256" if hash_bytes == 32 else "sha1") as pack:
+        state = _Rewriting(wanted, pack, hash_bytes)
+        state.read(root)
+        for notes in (False, True):
+            tips = [ref.id for ref in refs if ref.name.startswith("refs/notes/") == notes]
+            for commit in _in_order(root, tips):
+                if commit not in state.renamed:
+                    state.commit(commit, notes=notes)
+        moves = [(ref, state.named(ref.id)) for ref in refs]
+        if any(ref.id != new for ref, new in moves):
+            pack.store(root)
+            _write_map(home, state.renamed)
+            _move(root, moves)
+        trees = sum(old != new for old, new in state.new_trees.items())
+        return Purged(blobs=len(state.blobs), trees=trees, commits=dict(state.renamed))
+
+
+def _refs(root: Path) -> list[_Ref]:
+    """Every ref that points at an object itself, and HEAD where it does."""
+    listing = run(
+        root, "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
+    )
+    rows = [line.decode().split(" ") for line in listing.splitlines()]
+    found = [_Ref(row[2], row[0], row[1]) for row in rows if len(row) == 3]
+    head = _git_folder(root) / "HEAD"
+    if not head.read_text(encoding="utf-8").startswith("ref:"):
+        found.append(_Ref("HEAD", run(root, "rev-parse", "HEAD").decode().strip(), "commit"))
+    return found
+
+
+def _stashes(root: Path) -> list[_Ref]:
+    """The stashes below the newest, which only the reflog holds, each as the ref that will hold it meanwhile."""
+    log = _git_folder(root) / "logs" / "refs" / "stash"
+    if not log.is_file() or any(ref.name.startswith(_STASH) for ref in _refs(root)):
+        return []
+    made = [line.split(b" ")[1].decode() for line in log.read_bytes().splitlines()]
+    return [_Ref(f"{_STASH}{number:06d}", commit, "new") for number, commit in enumerate(made)]
+
+
+def _in_order(root: Path, tips: list[str]) -> list[str]:
+    """The commits that *tips* reach, parents before their children."""
+    if not tips:
+        return []
+    listing = run(
+        root, "rev-list", "--topo-order", "--reverse", "--stdin", stdin="".join(f"{t}\n" for t in tips).encode()
+    )
+    return listing.decode().split()
+
+
+def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
+    """Point all refs at the new objects in one transaction. What was known of remotes goes: it is the old history."""
+    lines = []
+    for ref, new in moves:
+        if ref.kind == "new":
+            lines.append(f"create {ref.name} {new}")
+        elif ref.name.startswith("refs/remotes/") and new != ref.id:
+            lines.append(f"delete {ref.name} {ref.id}")
+        elif new != ref.id:
+            lines.append(f"update {ref.name} {new} {ref.id}")
+    run(root, *_QUIET, "update-ref", "--no-deref", "--stdin", stdin="".join(f"{line}\n" for line in lines).encode())
+
+
+def _restore_stashes(root: Path) -> None:
+    """Make the list of stashes from the refs that held them meanwhile, oldest first."""
+    held = [ref for ref in _refs(root) if ref.name.startswith(_STASH)]
+    if not held:
+        return
+    if (_git_folder(root) / "refs" / "stash").exists() or any(ref.name == "refs/stash" for ref in _refs(root)):
+        run(root, *_QUIET, "update-ref", "-d", "refs/stash")
+    for ref in sorted(held, key=lambda item: item.name):
+        subject = run(root, "log", "-1", "--format=%s", ref.id).decode("utf-8", "replace").strip()
+        run(root, "stash", "store", "-m", subject or "stash", ref.id)
+    for ref in held:
+        run(root, *_QUIET, "update-ref", "-d", ref.name)
+
+
+def _write_map(home: Home, renamed: Mapping[str, str]) -> None:
+    """Write down what became of each commit, beside what an earlier purge that was ended left."""
+    staged = home.machine / "staging" / "rewritten.tmp"
+    storage.stage(staged, json.dumps({**renamed_commits(home), **renamed}).encode())
+    storage.replace(staged, home.machine / "rewritten.json")
+
+
+def _rename_commits(home: Home) -> None:
+    """Give the records in ``.memory`` the new ids of the commits that they name."""
+    renamed = renamed_commits(home)
+    for path in sorted(home.machine.glob("*.jsonl")) if renamed else ():
+        old = path.read_bytes()
+        new = with_new_ids(old, renamed)
+        if new != old:
+            staged = home.machine / "staging" / "renamed.tmp"
+            storage.stage(staged, new)
+            storage.replace(staged, path)
+
+
+def _drop_leftovers(root: Path, wanted: Wanted) -> None:
+    """Take away the reflogs, except that of the stashes, and what else git keeps and can do without."""
+    folder = _git_folder(root)
+    stashes = folder / "logs" / "refs" / "stash"
+    for path in git_files(root):
+        name = path.relative_to(folder).as_posix()
+        if path == stashes:
+            _clean(path, wanted)
+        elif name.startswith("logs/") or name in _POINTERS:
+            storage.remove(path)
+        elif name.endswith("MSG") or name.startswith("rr-cache/"):
+            _clean(path, wanted)
+    for path in sorted((folder / "objects" / "info").glob("commit-graph*")):
+        if path.is_file():
+            storage.remove(path)
+    for path in (folder / "objects" / "pack").glob("*.keep"):
+        storage.remove(path)
+
+
+def _clean(path: Path, wanted: Wanted) -> None:
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    if wanted.stands_in(text):
+        lines = (wanted.replaced(line) for line in text.splitlines(keepends=True))
+        staged = path.with_name(f"{path.name}.tmp")
+        storage.stage(staged, "".join(lines).encode("utf-8", "surrogateescape"))
+        storage.replace(staged, path)
+
+
+def _git_folder(root: Path) -> Path:
+    return Path(open_repository(root).git_dir)
+
+
+def _objects_of(repository: Path) -> Path:
+    """Where a repository keeps its objects, be it bare or not."""
+    inside = repository / ".git" / "objects"
+    return inside if inside.is_dir() else repository / "objects"
+
+
+def _tree_bytes(lines: list[tuple[bytes, bytes, str]]) -> bytes:
+    """A tree of ``(name, mode, id)``, in git's order. Names that became the same are told apart by a number."""
+    named: dict[bytes, tuple[bytes, str]] = {}
+    for name, mode, oid in lines:
+        unique, number = name, 1
+        while unique in named:
+            number += 1
+            unique = name + f"-{number}".encode()
+        named[unique] = (mode, oid)
+    order = sorted(named.items(), key=lambda item: item[0] + (b"/" if item[1][0] == b"40000" else b""))
+    return b"".join(mode + b" " + name + b"\0" + bytes.fromhex(oid) for name, (mode, oid) in order)

@@ -1,0 +1,1 @@
+"""Own the home's git repository: commits, objects, hooks and the merge driver."""

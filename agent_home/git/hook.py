@@ -1,0 +1,126 @@
+"""The commit hook that screens what a person commits by hand in a home.
+
+The gateway's own commits are screened before they are written and run no hooks. A hook that somebody else put there is
+never touched, and neither is a folder of hooks that other repositories use too: the answer says what to add then.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .. import storage
+from ..home import Home
+
+__all__ = ["LINE", "HookState", "hook_state", "install_hook"]
+
+#: What a person adds to a hook of their own.
+LINE = 'memory guard staged --home "$(git rev-parse --show-toplevel)" || exit 1'
+_MARK = "# agent-home: screens what is about to be committed"
+_SCRIPT = """#!/bin/sh
+{mark}
+# Written by `memory guard install`, which writes it again. To commit without it: git commit --no-verify
+home="$(git rev-parse --show-toplevel)" || exit 1
+[ -f "$home/agent.toml" ] || exit 0
+if [ -x {program} ]; then
+    exec {program} guard staged --home "$home"
+elif command -v memory >/dev/null 2>&1; then
+    exec memory guard staged --home "$home"
+fi
+echo "memory: the command was not found, so nothing was screened and nothing is committed;" \\
+    "put \\`memory\\` on PATH, or go around with: git commit --no-verify" >&2
+exit 1
+"""
+#: Set by git for its hooks: they would lead to another repository than the home's.
+_REDIRECTS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookState:
+    """How the hook is: *state* and the *path* where it is or would be; *advice* says what to do, empty when nothing.
+
+    ``outdated`` is ours, but of another installation; ``foreign`` is somebody else's, and ``calls-us`` one that runs
+    ours; ``shared`` is a folder of hooks that serves other repositories too.
+    """
+
+    state: Literal["installed", "outdated", "absent", "foreign", "calls-us", "shared", "no-git"]
+    path: str
+    advice: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether a commit by hand is screened."""
+        return self.state in {"installed", "outdated", "calls-us"}
+
+
+def hook_state(home: Home) -> HookState:
+    """How things stand; changes nothing."""
+    path, shared = _place(home)
+    if path is None:
+        return HookState(state="no-git", path="", advice=f"git finds no repository in {home.root}; run `memory init`")
+    if path.exists():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if _MARK in text:
+            same = text == _script()
+            advice = "" if same else "written by another installation; `memory guard install` renews it"
+            return HookState(state="installed" if same else "outdated", path=str(path), advice=advice)
+        if "guard staged" in text:
+            return HookState(state="calls-us", path=str(path))
+        return HookState(state="foreign", path=str(path), advice=f"it is not ours; add this line to it: {LINE}")
+    if shared:
+        advice = (
+            f"core.hooksPath leads there for other repositories too; write a pre-commit there yourself with: {LINE}"
+        )
+        return HookState(state="shared", path=str(path), advice=advice)
+    return HookState(state="absent", path=str(path), advice="run `memory guard install`")
+
+
+def install_hook(home: Home) -> HookState:
+    """Write the hook where git looks for it, unless somebody else's is there or the folder is not this home's alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    state = hook_state(home)
+    if state.state not in {"absent", "outdated"}:
+        return state
+    path = Path(state.path)
+    staged = path.with_name(f".{path.name}.tmp")
+    storage.stage(staged, _script().encode())
+    path.unlink(missing_ok=True)  # its mode must not be taken over: it may not be executable
+    staged.chmod(0o755)
+    storage.replace(staged, path)
+    return hook_state(home)
+
+
+def _place(home: Home) -> tuple[Path | None, bool]:
+    """Where git looks for the hook, and whether other repositories have theirs there too."""
+    folder = _ask(home.root, "rev-parse", "--git-path", "hooks")
+    if not folder:
+        return None, False
+    configured = _ask(home.root, "config", "--get", "core.hooksPath")
+    own = _ask(home.root, "config", "--local", "--get", "core.hooksPath")
+    return (home.root / folder).absolute() / "pre-commit", bool(configured) and not own
+
+
+def _script() -> str:
+    """The hook of this installation: it calls the program that stands beside this interpreter, else the one on PATH."""
+    program = Path(sys.executable).with_name("memory")
+    return _SCRIPT.format(mark=_MARK, program=shlex.quote(str(program)))
+
+
+def _ask(root: Path, *arguments: str) -> str:
+    """What git answers, or nothing where it does not."""
+    try:
+        environment = {name: value for name, value in os.environ.items() if name not in _REDIRECTS}
+        done = subprocess.run(
+            ["git", *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

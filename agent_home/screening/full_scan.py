@@ -1,0 +1,241 @@
+"""What the guard would say of everything that is there already: every file of a home, and all of git's history.
+
+Nothing is changed, and no finding holds the text that it is of. A passage is screened once however many versions of a
+file repeat it, which is what makes a history of thousands of commits a matter of seconds. In files every place is
+named; in history the oldest commit and path in which a finding stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from guard import Action, Destination, GuardSettings, Source, screen
+
+from ..forgetting.erasure import home_files
+from ..git.objects import GitObject, Origin, kinds, objects, origins
+from ..home import Home
+from ..settings import MANIFEST
+from .binary import is_binary, readable
+from .write_screening import destination_of, guard_settings
+
+__all__ = ["Sighting", "Survey", "survey_history", "survey_home", "survey_of", "survey_paths"]
+
+#: ``progress(what, done, total)``.
+Progress = Callable[[str, int, int], None]
+#: What must be seen whole, and is not cut into passages.
+_WHOLE = re.compile(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
+_HEADING = re.compile(r"#{1,6}[ \t]+")
+_MAX_CHARS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``; line 0 is the file's name.
+
+    *digest* is salted and tells equal texts.
+    """
+
+    layer: str
+    rule: str
+    kind: str
+    place: str
+    digest: str
+
+
+@dataclass(slots=True)
+class Survey:
+    """One look at a home. *texts* and *size* count what was read, in texts and in bytes."""
+
+    settings: GuardSettings
+    texts: int = 0
+    size: int = 0
+    _known: dict[tuple[str, str, str], tuple[tuple[int, Sighting], ...]] = field(default_factory=dict)
+
+    def sightings(self, path: str, data: bytes) -> Iterator[tuple[int, Sighting]]:
+        """``(line, finding)`` of a file's content; the finding has no place yet."""
+        self.texts += 1
+        self.size += len(data)
+        destination = destination_of(path)
+        binary = is_binary(data)
+        text = readable(data) if binary else data.decode("utf-8", "replace")
+        for line, passage, source in _passages("binary" if binary else path, text):
+            for within, found in self._judged(passage, source, destination):
+                if not binary:
+                    yield line + within, found
+                elif found.layer == "secret":  # of what happens to be readable in a file, nothing else says anything
+                    yield 1, found
+
+    def named(self, path: str) -> tuple[str, list[Sighting]]:
+        """*path* as it may be printed, a note in place of each name in it that is a secret; and those secrets."""
+        parts: list[str] = []
+        found: list[Sighting] = []
+        for part in path.split("/"):
+            judged = self._judged(part, Source.AGENT, Destination.MEMORY)
+            secrets = [sighting for _, sighting in judged if sighting.layer == "secret"]
+            found += secrets
+            parts.append(f"[REDACTED:{secrets[0].kind}]" if secrets else part)
+        return "/".join(parts), found
+
+    def _judged(self, passage: str, source: str, destination: str) -> tuple[tuple[int, Sighting], ...]:
+        key = (passage, source, destination)
+        if key not in self._known:
+            verdict = screen(passage, source, destination, settings=self.settings)
+            self._known[key] = tuple(
+                (
+                    passage.count("\n", 0, item.start),
+                    Sighting(layer=item.layer, rule=item.rule, kind=item.kind, place="", digest=item.digest),
+                )
+                for item in verdict.findings
+                if item.action > Action.ALLOW
+            )
+        return self._known[key]
+
+
+def survey_home(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
+    """Every finding in the home's files, by path and line."""
+    files = list(home_files(home))
+    for done, relative in enumerate(files, 1):
+        if progress:
+            progress("files", done, len(files))
+        yield from _of_file(look, relative, relative, (home.root / relative).read_bytes())
+
+
+def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
+    """Every finding in the files named, and in all files below the folders named; hidden folders are passed over.
+
+    A file of a home is judged as what it is there: a transcript is no memory.
+    """
+    for path in paths:
+        below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
+        for file in below if path.is_dir() else [path]:
+            yield from _of_file(look, str(file), _name_in_home(file), file.read_bytes())
+
+
+def survey_history(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
+    """Every finding in git's objects, each where it stands first; what no ref reaches comes last.
+
+    Raises:
+        HistoryError: the history cannot be read.
+    """
+    first, all_kinds = origins(home.root), kinds(home.root)
+    order = [oid for oid in first if oid in all_kinds]
+    order += [oid for oid, kind in all_kinds.items() if oid not in first and kind != "tree"]
+    seen: set[tuple[str, str]] = set()
+    for done, item in enumerate(objects(home.root, order), 1):
+        if progress and (done % 50 == 0 or done == len(order)):
+            progress("objects", done, len(order))
+        for where, path, data in _texts(item, first.get(item.id)):
+            for found in _of_file(look, where, path, data):
+                if (found.rule, found.digest) not in seen:
+                    seen.add((found.rule, found.digest))
+                    yield found
+
+
+def survey_of(home: Home) -> Survey:
+    """A survey with the home's own guard settings.
+
+    Raises:
+        GuardError, SettingsInvalid: see :func:`agent_home.screening.write_screening.guard_settings`.
+    """
+    return Survey(guard_settings(home))
+
+
+def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, bytes]]:
+    """``(place, path, content)`` of what an object says."""
+    if item.kind == "blob":
+        where = f"{origin.commit[:12]}:{origin.path}" if origin else f"unreachable {item.id[:12]}"
+        yield where, origin.path if origin else "", item.data
+    else:
+        yield f"{item.id[:12]}:message", "MEMORY.md", item.data.partition(b"\n\n")[2]
+
+
+def _of_file(look: Survey, where: str, path: str, data: bytes) -> Iterator[Sighting]:
+    """Every finding in the name and the content of the file *path*, which is at the place *where*."""
+    shown, in_name = look.named(path)
+    if in_name:
+        where = where.removesuffix(path) + shown if where.endswith(path) else shown
+    yield from _placed(where, [(0, sighting) for sighting in in_name])
+    yield from _placed(where, look.sightings(path, data))
+
+
+def _placed(where: str, found: Iterable[tuple[int, Sighting]]) -> Iterator[Sighting]:
+    for line, sighting in found:
+        yield Sighting(
+            layer=sighting.layer, rule=sighting.rule, kind=sighting.kind, place=f"{where}:{line}",
+            digest=sighting.digest,
+        )  # fmt: skip
+
+
+def _passages(path: str, text: str) -> Iterator[tuple[int, str, str]]:
+    """``(line, passage, source)``: what is judged alone, with the line on which it begins and who said it."""
+    if path.endswith(".jsonl"):
+        for number, line in enumerate(text.split("\n"), 1):
+            yield from ((number, said, source) for said, source in _said(line))
+        return
+    whole = path.endswith(".json") or _WHOLE.search(text)
+    source = Source.TOOL if path.startswith("outputs/") else Source.AGENT
+    at = 1
+    for passage in _short([text] if whole else _cut(text)):
+        words = _HEADING.sub("", passage, count=1) if passage.startswith("#") else passage
+        if words.strip():
+            yield at, words, source
+        at += passage.count("\n")
+
+
+def _cut(text: str) -> list[str]:
+    """List items, headings and paragraphs, near enough; a regular expression would take half of all the time."""
+    return text.replace("\n- ", "\n\0- ").replace("\n#", "\n\0#").replace("\n\n", "\n\n\0").split("\0")
+
+
+def _short(passages: Iterable[str]) -> Iterator[str]:
+    """*passages*, cut between lines where they are longer than the guard reads at once."""
+    for passage in passages:
+        if len(passage) <= _MAX_CHARS:
+            yield passage
+            continue
+        held: list[str] = []
+        size = 0
+        for line in passage.splitlines(keepends=True):
+            if size + len(line) > _MAX_CHARS and held:
+                yield "".join(held)
+                held, size = [], 0
+            held.append(line)
+            size += len(line)
+        yield "".join(held)
+
+
+@lru_cache(maxsize=50_000)
+def _said(line: str) -> tuple[tuple[str, str], ...]:
+    """The texts in a JSON line, each once, and who said them."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return ((line, Source.USER),) if line.strip() else ()
+    source = row.get("source") if isinstance(row, dict) else None
+    said_by = source if source in set(Source) else Source.USER
+    return tuple((text, said_by) for text in dict.fromkeys(_strings(row)) if text.strip())
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def _name_in_home(file: Path) -> str:
+    """The file's path in the home around it; its own name where there is none."""
+    whole = file.absolute()
+    home = next((folder for folder in whole.parents if (folder / MANIFEST).is_file()), whole.parent)
+    return whole.relative_to(home).as_posix()
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

@@ -1,0 +1,102 @@
+"""Texts that the guard held back, waiting for a person. Nothing that it stops is lost.
+
+One JSON file for each text, named by its content, so that holding the same text back twice keeps one. Secrets are
+redacted before a text comes here. The folder is machine state and never in git. Whoever changes it holds the home's
+lock; what a person decided about a text is kept by ``agent_home.screening.review_ledger``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import storage
+from ..errors import DocumentInvalid
+
+if TYPE_CHECKING:
+    from ..home import Home
+
+__all__ = ["Quarantined", "discard", "hold_back", "holds", "id_of", "unreadable", "waiting"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A text held back. *findings* never hold the text of a secret; *text* is redacted.
+
+    *source* is who said it (user, agent, tool, web), *actor* who tried to write it, *path* and *section* (the title of
+    a heading of level 2, or empty) where it was meant to stand.
+    """
+
+    id: str
+    path: str
+    reason: str
+    source: str
+    session: str
+    ts: str
+    text: str
+    findings: tuple[dict[str, Any], ...] = ()
+    section: str = ""
+    actor: str = ""
+
+
+def id_of(path: str, text: str) -> str:
+    """The name under which *text*, meant for *path*, waits."""
+    key = f"{path}\0{text}".encode("utf-8", "surrogatepass")
+    return f"q-{hashlib.blake2b(key, digest_size=5).hexdigest()}"
+
+
+def hold_back(
+    home: Home, text: str, *, path: str, reason: str, source: str, session: str, ts: str,
+    findings: Sequence[dict[str, Any]], section: str = "", actor: str = "",
+) -> Quarantined:  # fmt: skip
+    """Keep *text* for a person to look at; idempotent for the same text and destination."""
+    item = Quarantined(
+        id=id_of(path, text), path=path, reason=reason, source=source, session=session, ts=ts, text=text,
+        findings=tuple(findings), section=section, actor=actor,
+    )  # fmt: skip
+    target = home.quarantine / f"{item.id}.json"
+    if not target.exists():
+        staged = home.quarantine / f".{item.id}.tmp"
+        storage.stage(staged, json.dumps(asdict(item), ensure_ascii=True, indent=1).encode())
+        storage.replace(staged, target)
+    return item
+
+
+def waiting(home: Home) -> Iterator[Quarantined]:
+    """The texts that wait, in the order of their ids, without what :func:`unreadable` names."""
+    for path in sorted(home.quarantine.glob("q-*.json")):
+        with suppress(DocumentInvalid):
+            yield _read(path)
+
+
+def unreadable(home: Home) -> Iterator[DocumentInvalid]:
+    """What is wrong with the files there that :func:`hold_back` did not write so; one must not hide the others."""
+    for path in sorted(home.quarantine.glob("q-*.json")):
+        try:
+            _read(path)
+        except DocumentInvalid as error:
+            yield error
+
+
+def holds(home: Home, item_id: str) -> bool:
+    """Whether a text of that id waits."""
+    return (home.quarantine / f"{item_id}.json").is_file()
+
+
+def discard(home: Home, item_id: str) -> None:
+    """Take the text off the disk; one that is not there is no error."""
+    storage.remove(home.quarantine / f"{item_id}.json")
+
+
+def _read(path: Path) -> Quarantined:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return Quarantined(**{**data, "findings": tuple(data["findings"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = f"is no quarantined text ({type(error).__name__}); move it out of the folder"
+        raise DocumentInvalid(path, 0, "bad-quarantine", problem) from error

@@ -1,0 +1,120 @@
+"""What a person is about to commit in a home, and what the guard makes of it.
+
+Git is asked directly and in the environment of whoever asks: inside a hook that environment says which staging area
+is meant (``git commit FILE`` has one of its own). Nothing is changed. Reading is in few calls and without GitPython,
+because a person waits for it at every commit.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..errors import HistoryError
+from ..home import Home
+from .binary import readable
+from .inspector import Inspector, Remark
+
+__all__ = ["StagedFile", "staged_files", "staged_remarks"]
+
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+_REPOSITORY = "160000"
+#: What stands for a file whose own name the guard would not have.
+_NAMELESS = "(a file's name)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedFile:
+    """A file whose staged text differs from the last commit's; *before* is empty for a new one.
+
+    Of a file that is no text, what can be read in it; a link's text is where it leads.
+    """
+
+    path: str
+    before: str
+    after: str
+    is_new: bool = False
+    is_text: bool = True
+
+
+def staged_remarks(home: Home) -> list[Remark]:
+    """What the guard sees in what the staging area adds, file by file, in order of the line: names of new files too.
+
+    In names, and in files that are no text, only secrets count.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    inspector = Inspector(home)
+    return [remark for file in staged_files(home.root) for remark in _remarks(inspector, file)]
+
+
+def staged_files(root: Path) -> list[StagedFile]:
+    """What the next commit would add or change, in order of the path.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    base = "HEAD" if _answers(root, "rev-parse", "--verify", "--quiet", "HEAD") else _EMPTY_TREE
+    options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--diff-filter=AMT", "--ignore-submodules")
+    fields = _git(root, "diff-index", *options, base).decode("utf-8", "surrogateescape").split("\0")
+    changed = [
+        (path, row.split(" "))
+        for row, path in zip(fields[0::2], fields[1::2], strict=False)
+        if row.split(" ")[1] != _REPOSITORY
+    ]
+    bodies = iter(_bodies(root, [name for _, row in changed for name in row[2:4]]))
+    return [_file(path, row[4], next(bodies), next(bodies)) for path, row in changed]
+
+
+def _file(path: str, status: str, before: bytes, after: bytes) -> StagedFile:
+    is_text = b"\0" not in after
+
+    def text(body: bytes) -> str:
+        return body.decode("utf-8", "replace") if is_text else readable(body)
+
+    return StagedFile(path=path, before=text(before), after=text(after), is_new=status == "A", is_text=is_text)
+
+
+def _remarks(inspector: Inspector, file: StagedFile) -> Iterator[Remark]:
+    named = inspector.remarks("name", "", file.path) if file.is_new else []
+    in_name = [remark for remark in named if remark.layer == "secret"]
+    path = _NAMELESS if in_name else file.path
+    yield from (replace(remark, path=path) for remark in in_name)
+    if file.is_text:
+        yield from (replace(remark, path=path) for remark in inspector.remarks(file.path, file.before, file.after))
+        return
+    found = (replace(remark, path=path, line=1) for remark in inspector.remarks("binary", file.before, file.after))
+    yield from dict.fromkeys(remark for remark in found if remark.layer == "secret")
+
+
+def _bodies(root: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """The content of each object; empty for the null name."""
+    wanted = "".join(f"{name}\n" for name in names if name.strip("0"))
+    data = _git(root, "cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
+    at = 0
+    for name in names:
+        if not name.strip("0"):
+            yield b""
+            continue
+        head_end = data.index(b"\n", at)
+        size = int(data[at:head_end].rsplit(b" ", 1)[1])
+        yield data[head_end + 1 : head_end + 1 + size]
+        at = head_end + 1 + size + 1
+
+
+def _answers(root: Path, *arguments: str) -> bool:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False).returncode == 0
+
+
+def _git(root: Path, *arguments: str, stdin: bytes = b"") -> bytes:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, input=stdin, capture_output=True, check=True)
+    except FileNotFoundError as error:
+        raise HistoryError("git was not found; install it (`apt install git`) and try again") from error
+    except subprocess.CalledProcessError as error:
+        reason = " ".join(error.stderr.decode("utf-8", "replace").split())
+        raise HistoryError(f"git {arguments[0]} failed: {reason}") from error
+    return done.stdout

@@ -1,0 +1,1 @@
+"""Write and read memory: the gateway, transcripts, closings, references and proposals."""

@@ -1,0 +1,64 @@
+"""The two generated context files: what lies in ``Knowledge/`` and in ``Projects/``, a line for each.
+
+They are functions of those folders, so they are rewritten whole; what a person wants to keep belongs elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from importlib import resources
+from pathlib import Path
+
+from .. import storage
+from ..documents.document import parse
+from ..errors import DocumentInvalid
+from ..home import Home
+from .gateway import Transaction
+
+__all__ = ["refresh", "render"]
+
+_FILES = {"KNOWLEDGE.md": "Knowledge", "PROJECTS.md": "Projects"}
+#: A catalogue is an overview; past this many lines the rest is counted.
+MAX_LINES = 200
+_TITLE_CHARS = 100
+
+
+def refresh(edits: Transaction) -> None:
+    """Bring both files up to the folders, as part of a transaction; a file that is right stays untouched."""
+    for file in _FILES:
+        if (edits.home.root / file).exists():
+            edits.write(file, render(edits.home, file))
+
+
+def render(home: Home, file: str) -> str:
+    """The text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are.
+
+    A document is named only when everybody who may see this file may see the document as well.
+    """
+    folder = _FILES[file]
+    readers = home.manifest.audiences.get(file, frozenset())
+    lines = list(_lines(home, folder, readers))
+    shown = lines[:MAX_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"- and {len(lines) - len(shown)} more; `memory search --in {folder.lower()}` finds them")
+    head = resources.files("agent_home.template").joinpath(file).read_text(encoding="utf-8")
+    return head.rstrip() + "\n" + ("\n" + "\n".join(shown) + "\n" if shown else "")
+
+
+def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:
+    for path in sorted((home.root / folder).glob("**/*.md")):
+        relative = home.relative(path)
+        hidden = any(part.startswith(".") for part in Path(relative).parts) or not relative.isprintable()
+        if not hidden and all(home.may_read(relative, audience) for audience in readers):
+            yield f"- `{relative}` {_title(path)}".rstrip()
+
+
+def _title(path: Path) -> str:
+    """The first heading of the file, or its first line."""
+    try:
+        blocks = parse(storage.read_text(path)).blocks
+    except DocumentInvalid:
+        return "(not UTF-8)"
+    heading = next((block.title for block in blocks if block.kind == "heading"), "")
+    first = next((block.raw for block in blocks if block.kind not in {"blank", "front"}), "")
+    return " ".join((heading or first.strip().splitlines()[0] if first else "").split())[:_TITLE_CHARS]

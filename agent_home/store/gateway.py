@@ -1,0 +1,500 @@
+"""The one way to change a home.
+
+lock -> re-read under the lock -> edit the parsed document -> screen the new text -> validate the document -> temp
+file, fsync, rename, fsync the folder -> audit line -> git commit. Several edits share one transaction and one
+commit. A transaction happens whole or not at all, also when its process is killed: what is about to be renamed is
+first written down in a redo record, and whoever takes the lock next finishes it.
+
+Transcripts, ledgers and other JSON lines are appended through :func:`append_rows`, which screens and locks alike
+and does not commit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from guard import Action
+
+from .. import clock, storage
+from ..documents.check import RULES, SWALLOWING, is_object, text_problems
+from ..documents.document import Document, parse
+from ..documents.entry import new_id
+from ..documents.placement import placed
+from ..documents.provenance import written_by
+from ..errors import Changed, DocumentInvalid, HistoryError
+from ..git import history
+from ..git.entry_diff import entries_touched
+from ..home import Home
+from ..lock import DEFAULT_TIMEOUT_S, hold
+from ..salt import ensure_salt
+from ..screening.quarantine import Quarantined, id_of
+from ..screening.review_ledger import APPROVED, REJECTED, Decisions, decisions, decisions_in
+from ..screening.write_screening import Screening, dropped_note, held_back, moved_to, note, reason_of, screened_text
+from . import proposals
+from .proposals import Draft
+from .uncommitted_edits import failing_paths, refuse_failing
+
+__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
+
+#: Folders that are not memory; nobody writes them through the gateway.
+_FORBIDDEN = frozenset({".git", ".memory"})
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a transaction did. *commit* is ``None`` when no file differs.
+
+    *dropped* counts the texts that the guard holds back and that a person had rejected already; *proposed* are the ids
+    of the proposals that wait now.
+    """
+
+    commit: str | None = None
+    paths: tuple[str, ...] = ()
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
+    proposed: tuple[str, ...] = ()
+    findings: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What :func:`append_rows` did: where the first new row begins, and what the guard made of the rows."""
+
+    start: int
+    rows: int
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
+
+
+@dataclass(slots=True)
+class Transaction:
+    """Edits that will be written together. Made by :func:`transaction`; valid inside its block only.
+
+    *together*: what a person changed in these files by hand is no commit of its own. A file in which such a change
+    fails the guard is written and not committed, neither with ours nor apart.
+    """
+
+    home: Home
+    actor: str
+    message: str
+    session: str
+    source: str
+    now: datetime
+    outcome: Outcome = field(default_factory=Outcome)
+    before: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str] = field(default_factory=dict)
+    trailers: dict[str, list[str]] = field(default_factory=dict)
+    drafts: list[Draft] = field(default_factory=list)
+    together: bool = False
+    _ids: set[str] | None = None
+
+    def text(self, path: str) -> str:
+        """The file's text with this transaction's edits; empty when there is no such file.
+
+        Raises:
+            ValueError: *path* is spelled in another way than the one that names it, or is no memory.
+            DocumentInvalid: the file is not UTF-8, or leads out of the home.
+        """
+        if path not in self.before:
+            self.before[path] = storage.read_text(_memory_path(self.home, path))
+        return self.after.get(path, self.before[path])
+
+    def read(self, path: str) -> Document:
+        """The file as a document, with this transaction's edits."""
+        return parse(self.text(path))
+
+    def write(self, path: str, content: Document | str) -> None:
+        """Give *path* this content at the end of the block. An empty text removes the file."""
+        if path.startswith("sessions/"):
+            raise ValueError(f"{path} is a transcript; a transcript is only appended to")
+        self.text(path)
+        self.after[path] = _SURROGATE.sub("\ufffd", content if isinstance(content, str) else content.render())
+
+    def append(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add *rows* as JSON lines at the end of the ledger *path*, in the same commit as everything else.
+
+        A half-written last line gives way: nobody was ever told that it had been stored.
+        """
+        text = self.text(path)
+        whole, _, last = text.rpartition("\n")
+        if last:
+            text = f"{text}\n" if is_object(last) else f"{whole}\n" if whole else ""
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        self.write(path, text + "".join(lines))
+
+    def propose(self, draft: Draft) -> None:
+        """Let *draft* wait for a person on a branch of its own, made when the transaction is committed."""
+        self.drafts.append(draft)
+
+    def new_id(self, prefix: str, seed: str) -> str:
+        """An entry id that no entry, live, archived or proposed, has; the same for the same seed."""
+        if self._ids is None:
+            self._ids = proposals.taken_ids(self.home)
+        found = new_id(prefix, seed, self._ids)
+        self._ids.add(found)
+        return found
+
+    def trailer(self, name: str, value: str) -> None:
+        """Add *value* to the commit's trailer *name*: ``Evidence``, ``Guard``, or one that the gateway does not make.
+
+        Session, Entries and Actor are known without being told.
+        """
+        values = self.trailers.setdefault(name, [])
+        if value not in values:
+            values.append(value)
+
+
+@contextmanager
+def transaction(
+    home: Home,
+    *,
+    actor: str,
+    message: str,
+    session: str = "",
+    source: str = "agent",
+    now: datetime | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Iterator[Transaction]:
+    """Edit files of *home* under its lock; they are written and committed when the block ends without an error.
+
+    *actor* is who writes (``close``, ``import``, a person's name), *source* who said what is written (user, agent,
+    tool or web), *message* the commit's subject. After the block ``outcome`` tells what happened.
+
+    Raises:
+        Locked: the lock was not free within *timeout_s*.
+        GuardRefused: the guard could not run, or a text may not be stored in any form.
+        DocumentInvalid: an edit would make a file break its rules.
+        Changed: somebody changed a file outside the gateway meanwhile.
+        HistoryError: git is absent or refused.
+    """
+    with hold(home.lock, timeout_s):
+        recover(home)
+        ensure_salt(home)
+        edits = Transaction(
+            home=home, actor=actor, message=message, session=session, source=source, now=now or clock.now()
+        )
+        yield edits
+        edits.outcome = _finish(edits)
+
+
+def recover(home: Home) -> bool:
+    """Finish the transaction of a writer that died, if there is one. Call with the lock held.
+
+    A file that somebody changed after the crash is left as it is; our text for it goes to ``.memory/recovered/``.
+    """
+    record_path = _redo_path(home)
+    if not record_path.exists():
+        return False
+    try:
+        record = json.loads(record_path.read_text(encoding="utf-8"))
+        changed_since = _apply(home, record)
+    except (ValueError, KeyError) as error:
+        problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
+        raise DocumentInvalid(record_path, 0, "bad-redo-record", problem) from error
+    paths = [path for path in _to_commit(record) if path not in changed_since]
+    commit = _commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))
+    _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
+    record_path.unlink()
+    storage.sync_folder(record_path.parent)
+    return True
+
+
+def append_rows(
+    home: Home,
+    place: str | Callable[[], str],
+    rows: Callable[[], Sequence[Mapping[str, Any]]],
+    *,
+    screened: Sequence[str],
+    source: str,
+    session: str = "",
+    actor: str,
+    now: datetime | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Appended:
+    """Append JSON lines to the file *place*, the texts under the keys *screened* passed through the guard first.
+
+    *place*, where it is a function, and *rows* are called under the lock, in this order: two writers then agree on
+    where the rows go, and what *rows* leaves out because it is there already stays left out.
+    A row's own ``source`` key, where it has one, tells the guard who said it. A text that is quarantined is replaced
+    by a note that names the quarantined item, so that the row keeps its place and id.
+
+    Raises:
+        Locked, GuardRefused: see :func:`transaction`.
+    """
+    moment = (now or clock.now()).isoformat()
+    with hold(home.lock, timeout_s):
+        ensure_salt(home)
+        path = place if isinstance(place, str) else place()
+        target = _memory_path(home, path)
+        decided = decisions(home)
+        done = [_screened_row(home, path, row, screened, source, session, moment, actor, decided) for row in rows()]
+        lines = [json.dumps(row.values, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in done]
+        start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
+        redacted = sum(row.redacted for row in done)
+        held = tuple(item for row in done for item in row.held)
+        if held or redacted:
+            _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
+                          "quarantined": [item.id for item in held]})  # fmt: skip
+    dropped = sum(row.dropped for row in done)
+    return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held, dropped=dropped)
+
+
+@dataclass(slots=True)
+class _Row:
+    """A row as it may be stored, and what the guard made of it."""
+
+    values: dict[str, Any]
+    redacted: bool = False
+    held: list[Quarantined] = field(default_factory=list)
+    dropped: int = 0
+
+
+def _screened_row(
+    home: Home, path: str, row: Mapping[str, Any], screened: Sequence[str], source: str, session: str, moment: str,
+    actor: str, decided: Decisions,
+) -> _Row:  # fmt: skip
+    said_by = str(row.get("source", source))
+    done = _Row(dict(row))
+    for key in screened:
+        verdict = screened_text(home, path, str(row[key]), said_by)
+        if verdict.stored:
+            done.values[key] = verdict.text
+            done.redacted |= verdict.action is Action.REDACT
+        elif decided.approves(verdict.text):
+            done.values[key] = verdict.text
+        elif decided.rejects(verdict.text):
+            done.values[key] = dropped_note(id_of(path, verdict.text), reason_of(verdict))
+            done.dropped += 1
+        else:
+            item = held_back(home, verdict, path, said_by, session, moment, actor=actor)
+            done.values[key] = note(item)
+            done.held.append(item)
+    return done
+
+
+def _finish(edits: Transaction) -> Outcome:
+    """Screen, validate, write, audit and commit what differs."""
+    home = edits.home
+    decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
+    screening = Screening(
+        home, source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
+    )
+    changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
+    for path, text in changed.items():
+        _validate(path, edits.before[path], text, SWALLOWING)  # or the guard would judge what is no longer a block
+    moved = {path: moved_to(path, changed, edits.before) for path in changed}
+    after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
+    after = {path: text for path, text in after.items() if text != edits.before[path]}
+    for path, text in after.items():
+        _validate(path, edits.before[path], text, RULES)
+    drafts = _screened_drafts(edits, screening)
+    outcome = _outcome(screening, after, drafts)
+    if not after and not drafts:
+        return outcome
+    history.refuse_unfinished(home.root)
+    record = {**_record(edits, after, outcome), "proposals": drafts, "left": _keep_edits_by_hand(edits, after)}
+    _stage(home, record, after)
+    _refuse_changed(home, record)
+    _apply(home, record)
+    try:
+        commit = _commit(home, _to_commit(record), record["message"], record["trailers"], drafts)
+    except HistoryError as error:
+        raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
+    _audit(home, {**record["audit"], "commit": commit})
+    _redo_path(home).unlink()
+    return replace(outcome, commit=commit if after else None)
+
+
+def _outcome(screening: Screening, after: Mapping[str, str], drafts: Sequence[Mapping[str, Any]]) -> Outcome:
+    return Outcome(
+        paths=tuple(sorted(after)),
+        redacted=screening.redacted,
+        quarantined=tuple(screening.held),
+        dropped=screening.dropped,
+        proposed=tuple(draft["id"] for draft in drafts),
+        findings=tuple(screening.findings),
+    )
+
+
+def _screened_drafts(edits: Transaction, screening: Screening) -> list[dict[str, Any]]:
+    """The proposals as they may be made, without those whose text is held back."""
+    rows = []
+    for draft in edits.drafts:
+        text = screening.text(draft.path, draft.text, draft.section)
+        if text is not None:
+            alone = placed(parse(""), text, section=draft.section)  # the whole file is validated when it is accepted
+            _validate(draft.path, "", alone.render(), RULES)
+            rows.append({**asdict(draft), "text": text})
+    return rows
+
+
+def _validate(path: str, before: str, after: str, rules: Collection[str]) -> None:
+    """Refuse an edit that breaks one of *rules*. What was broken before does not stop an unrelated edit."""
+    if not path.endswith(".md"):
+        return
+    old = Counter((problem.rule, problem.message) for problem in text_problems(path, before))
+    for problem in text_problems(path, after):
+        key = (problem.rule, problem.message)
+        if old[key] <= 0 and problem.rule in rules:
+            raise DocumentInvalid(path, problem.line, problem.rule, problem.message)
+        old[key] -= 1
+
+
+def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[str]:
+    """Commit what a person changed in these files apart from ours, so that each diff says one thing.
+
+    Returns the files that must not be committed: what the person changed there fails the guard.
+
+    Raises:
+        GuardRefused: it does, and this transaction commits such changes apart.
+    """
+    home = edits.home
+    by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
+    if not by_hand:
+        return []
+    head = history.head(home.root)
+    committed = {path: history.text_at(home.root, "HEAD", path) if head else "" for path in by_hand}
+    present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
+    if edits.together:
+        return failing_paths(home, committed, present)
+    refuse_failing(home, committed, present)
+    if head:
+        trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
+        trailers |= {"Actor": "by hand", "Source": "user"}
+        _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+    return []
+
+
+def _commit(
+    home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str],
+    drafts: Sequence[Mapping[str, Any]] = (),
+) -> str:  # fmt: skip
+    """Commit *paths*, and each of *drafts* on a branch of its own.
+
+    Under a mark that stays behind when this process is killed, so that git's locks can be told for ours.
+    """
+    mark = home.machine / "committing"
+    died_at = mark.stat().st_mtime if mark.exists() else None
+    storage.stage(mark, b"")
+    commit = history.commit_files(home.root, paths, message, trailers, died_at=died_at)
+    proposals.make(home, drafts, died_at=died_at)
+    mark.unlink()
+    return commit
+
+
+def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
+    trailers = {"Session": edits.session}
+    trailers["Entries"] = ", ".join(entries_touched(edits.before, after))
+    trailers["Evidence"] = ", ".join(edits.trailers.get("Evidence", []))
+    guard = [f"{outcome.redacted} redacted"] if outcome.redacted else []
+    guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
+    guard += edits.trailers.get("Guard", [])
+    trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
+    trailers["Source"] = written_by(edits.before, after, edits.source)
+    trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
+    # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
+    order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))
+    files = [
+        {"path": path, "before": _digest(edits.before[path]), "after": _digest(text), "staged": f"{number}.tmp"}
+        for number, (path, text) in enumerate(order)
+    ]
+    audit = {
+        "ts": edits.now.isoformat(),
+        "actor": edits.actor,
+        "session": edits.session,
+        "message": edits.message,
+        "files": [{key: item[key] for key in ("path", "before", "after")} for item in files],
+        "findings": list(outcome.findings),
+        "quarantined": [item.id for item in outcome.quarantined],
+    }
+    return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
+
+
+def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> None:
+    """Write the new texts beside the home, then the redo record: from there on the transaction will happen."""
+    folder = _staging(home)
+    for item in record["files"]:
+        storage.stage(folder / item["staged"], after[item["path"]].encode("utf-8"))
+    staged = folder / "record.tmp"
+    storage.stage(staged, json.dumps(record).encode())
+    storage.sync_folder(folder)
+    storage.replace(staged, _redo_path(home))
+
+
+def _refuse_changed(home: Home, record: Mapping[str, Any]) -> None:
+    """Take the transaction back, before its first rename, when somebody changed one of its files meanwhile."""
+    for item in record["files"]:
+        if _digest_of(home.path(item["path"])) != item["before"]:
+            _redo_path(home).unlink()
+            raise Changed(item["path"])
+
+
+def _apply(home: Home, record: Mapping[str, Any]) -> list[str]:
+    """Rename the staged files into place; the paths left alone, because somebody changed them after a crash.
+
+    Doing it again, wholly or after a part, gives the same.
+    """
+    left_alone = []
+    for number, item in enumerate(record["files"]):
+        staged, target = _staging(home) / item["staged"], home.path(item["path"])
+        kept = home.machine / "recovered" / f"{record['at']:.0f}-{number}-{target.name}"
+        if staged.exists():
+            if _digest_of(target) not in {item["before"], item["after"]}:
+                storage.replace(staged, kept)
+            elif staged.stat().st_size == 0:
+                storage.remove(target)
+                staged.unlink()
+            else:
+                storage.replace(staged, target)
+        if kept.exists():
+            left_alone.append(item["path"])
+    return left_alone
+
+
+def _to_commit(record: Mapping[str, Any]) -> list[str]:
+    return sorted({item["path"] for item in record["files"]} - set(record.get("left", ())))
+
+
+def _audit(home: Home, row: Mapping[str, Any]) -> None:
+    """One line in the audit. It stands outside git, so that reverting a commit does not revert who made it."""
+    storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def _memory_path(home: Home, path: str) -> Path:
+    """Where *path* lies, spelled in the one way that names it: two spellings would be two texts of one file."""
+    parts = PurePosixPath(path).parts
+    if PurePosixPath(path).as_posix() != path or ".." in parts or "\0" in path or path in {"", "."}:
+        raise ValueError(f"{path!r} is not how a file of the home is named; write it as Knowledge/note.md")
+    if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
+        raise ValueError(f"{path} is not memory; the gateway does not touch it")
+    return home.path(path)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    """The digest of what the file holds, be it text or not; an absent file holds nothing."""
+    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
+
+
+def _redo_path(home: Home) -> Path:
+    return home.machine / "redo.json"
+
+
+def _staging(home: Home) -> Path:
+    return home.machine / "staging"

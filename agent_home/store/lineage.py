@@ -1,0 +1,106 @@
+"""From an entry to where it comes from: its commits, the sessions they name, and the turns that it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from .. import storage
+from ..documents.check import entry_files
+from ..documents.document import parse
+from ..documents.entry import Entry, meant_id
+from ..documents.placement import as_entry
+from ..errors import NoSuchEntry
+from ..git import history
+from ..git.history import Event
+from ..home import Home
+from . import proposals, transcript
+
+__all__ = ["CitedTurn", "Lineage", "lineage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedTurn:
+    """A turn that an entry names as its source. One that is not on this machine is not *found*, and its rest empty."""
+
+    source: str
+    found: bool
+    ts: str = ""
+    role: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lineage:
+    """Where an entry stands and how it came there. *entry* is its text now, or its last one when it was removed."""
+
+    id: str
+    state: Literal["live", "archived", "proposed", "removed"]
+    path: str
+    entry: Entry | None
+    events: tuple[Event, ...]
+    turns: tuple[CitedTurn, ...]
+
+
+def lineage(home: Home, spelled: str) -> Lineage:
+    """The lineage of the entry with that id, be it live, archived, proposed or removed; events oldest first.
+
+    Raises:
+        NoSuchEntry: git knows no such entry, and none is there or proposed.
+    """
+    entry_id = meant_id(spelled)
+    events = history.entry_history(home.root, entry_id)
+    found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
+    if found is None:
+        raise NoSuchEntry(entry_id)
+    turns = tuple(_turns(home, found.entry)) if found.entry else ()
+    return replace(found, events=(*events, *found.events), turns=turns)
+
+
+def _present(home: Home, entry_id: str) -> Lineage | None:
+    for path in entry_files(home):
+        entry = parse(storage.read_text(home.path(path))).entry(entry_id)
+        if entry is not None:
+            state: Literal["live", "archived"] = "archived" if path.startswith("Archive/") else "live"
+            return Lineage(id=entry_id, state=state, path=path, entry=entry, events=(), turns=())
+    return None
+
+
+def _proposed(home: Home, entry_id: str) -> Lineage | None:
+    proposal = next((proposal for proposal in proposals.waiting(home) if proposal.id == entry_id), None)
+    if proposal is None:
+        return None
+    said = proposal.trailers
+    event = Event(
+        ts=proposal.ts, action="proposed", commit=proposal.commit, session=said.get("Session", ""),
+        evidence=said.get("Evidence", ""), actor=said.get("Actor", ""), subject=proposal.subject, file=proposal.path,
+    )  # fmt: skip
+    entry = as_entry(proposal.text)
+    return Lineage(id=entry_id, state="proposed", path=proposal.path, entry=entry, events=(event,), turns=())
+
+
+def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
+    """The entry as it was before the last commit that names it."""
+    if not events:
+        return None
+    last = events[-1]
+    texts = history.texts_at(home.root, [(f"{last.commit}^", last.file), (last.commit, last.file)])
+    entry = next((entry for text in texts if (entry := parse(text).entry(entry_id)) is not None), None)
+    return Lineage(id=entry_id, state="removed", path=last.file, entry=entry, events=(), turns=())
+
+
+def _turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
+    """The turns of the entry's ``Sources``, in their order."""
+    read: dict[str, dict[str, transcript.Message]] = {}
+    for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
+        session = source.rpartition("#")[0]
+        if session and session not in read:
+            path = transcript.session_path(home, session)
+            turns = transcript.read(path) if path is not None else []
+            read[session] = {turn.message.source: turn.message for turn in turns}
+        message = read.get(session, {}).get(source)
+        if message is None:
+            yield CitedTurn(source=source, found=False)
+        else:
+            yield CitedTurn(source=source, found=True, ts=message.ts, role=message.role, text=message.content)

@@ -1,0 +1,223 @@
+"""Proposed memory: texts that wait as commits on branches of the home, one for each, until a person decides.
+
+The branch ``proposals/KD-7F3A`` is one commit on top of what was checked out when it was made: the file with the one
+text in it, and in the trailers where it comes from. Nothing here touches the work tree or the staging area, so a
+person's work is not disturbed, and a branch can be looked at, pushed or deleted like any other.
+
+A proposal is part of the transaction that makes it (:meth:`agent_home.store.gateway.Transaction.propose`): screened and
+validated like a write, written down in the redo record, and made after that transaction's commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import storage
+from ..documents.check import entry_files
+from ..documents.document import Document, parse
+from ..documents.entry import ENTRY_ID
+from ..documents.placement import as_entry, placed
+from ..git import history
+from ..git.history import Apart
+from ..home import Home
+from ..screening.review_ledger import statement_digest
+
+__all__ = [
+    "FOLDER",
+    "Draft",
+    "Proposal",
+    "branch_of",
+    "find",
+    "make",
+    "pending_ids",
+    "pending_statements",
+    "rewrite",
+    "taken_ids",
+    "waiting",
+    "withdraw",
+]
+
+FOLDER = "proposals/"
+_SOURCES = frozenset({"user", "agent", "tool", "web"})
+_TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
+_FORMAT = "%(refname:lstrip=2)%1f%(objectname)%1f%(parent)%1f%(committerdate:iso-strict)%1f%(contents)%1e"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A proposal in the making: *text* for *section* of *path*. The id is an entry's own where the text is an entry.
+
+    *trailers* say who proposes it and on what grounds: Session, Evidence, Actor, Source, Risk.
+    """
+
+    id: str
+    path: str
+    section: str
+    text: str
+    message: str
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A proposal as it stands on its branch. *parent* is the commit that it was made on."""
+
+    id: str
+    path: str
+    section: str
+    text: str
+    commit: str
+    parent: str
+    ts: str
+    subject: str
+    trailers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def source(self) -> str:
+        """Who said it: user, agent, tool or web; web when the trailer says none of these."""
+        said = self.trailers.get("Source", "agent")
+        return said if said in _SOURCES else "web"
+
+
+def branch_of(proposal_id: str) -> str:
+    return FOLDER + proposal_id
+
+
+def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None = None) -> None:
+    """Commit the drafts that *rows* spell, each on its branch on top of HEAD; one that has its branch is left alone.
+
+    Call with the lock held.
+    """
+    there = pending_ids(home)
+    drafts = [draft for draft in (Draft(**row) for row in rows) if draft.id not in there]
+    if drafts:
+        parent = history.head(home.root)
+        bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
+                         strict=True))  # fmt: skip
+        commits = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
+        history.commit_apart(home.root, commits, died_at=died_at)
+
+
+def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
+    """Put *text* in the place of what *proposal* proposes, with these further trailers. Call with the lock held."""
+    (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
+    kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries", "States"}}
+    draft = Draft(
+        id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
+        trailers={**kept, **trailers},
+    )  # fmt: skip
+    history.commit_apart(home.root, [_apart(draft, proposal.parent, parse(base))])
+
+
+def withdraw(home: Home, proposal_id: str) -> None:
+    """Take the proposal's branch away; one that is not there is no error. Call with the lock held."""
+    history.drop_branch(home.root, branch_of(proposal_id))
+
+
+def pending_ids(home: Home) -> set[str]:
+    """The ids of all proposals, decided about or not."""
+    output = history.ask(home.root, "for-each-ref", "--format=%(refname:lstrip=3)", f"refs/heads/{FOLDER}")
+    return set(output.split())
+
+
+def taken_ids(home: Home) -> set[str]:
+    """The ids of all entries: live, archived and proposed."""
+    documents = (parse(storage.read_text(home.root / file)) for file in entry_files(home))
+    return {entry.id for document in documents for entry in document.entries()} | pending_ids(home)
+
+
+def find(home: Home, proposal_id: str) -> Proposal | None:
+    """The proposal of exactly that id; ``None`` when there is none."""
+    found = _read(home, f"refs/heads/{branch_of(proposal_id)}")
+    return next((proposal for proposal in found if proposal.id == proposal_id), None)
+
+
+def waiting(home: Home) -> list[Proposal]:
+    """The proposals, by the time they were made. A branch of another kind under that name is passed over."""
+    return _read(home, f"refs/heads/{FOLDER}")
+
+
+def pending_statements(home: Home) -> set[str]:
+    """Return digests of what the waiting entries state, and stated before they were edited.
+
+    The digests are those of :mod:`agent_home.screening.review_ledger`.
+
+    From the trailers alone: a closing asks this, and need not read a file for each proposal.
+    """
+    listed = _listed(home, f"refs/heads/{FOLDER}")
+    return {digest for _, said in listed for name in ("States", "Was") for digest in said.get(name, "").split()}
+
+
+def _listed(home: Home, refs: str) -> list[tuple[list[str], dict[str, str]]]:
+    """Branch, commit, parent, time and message of every proposal, with its trailers."""
+    output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
+    rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
+    read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
+    return [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
+
+
+def _read(home: Home, refs: str) -> list[Proposal]:
+    read = _listed(home, refs)
+    names = [(row[place], _place(trailers)[0]) for row, trailers in read for place in (1, 2)]
+    texts = history.texts_at(home.root, names)
+    found = []
+    for number, (row, trailers) in enumerate(read):
+        path, section = _place(trailers)
+        proposal_id = row[0].removeprefix(FOLDER)
+        text = _proposed(proposal_id, texts[2 * number], texts[2 * number + 1])
+        found.append(
+            Proposal(
+                id=proposal_id, path=path, section=section, text=text, commit=row[1], parent=row[2], ts=row[3],
+                subject=row[4].split("\n", 1)[0], trailers=trailers,
+            )
+        )  # fmt: skip
+    return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))
+
+
+def _apart(draft: Draft, parent: str, base: Document) -> Apart:
+    entry = as_entry(draft.text)
+    trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
+    trailers["States"] = statement_digest(entry) if entry else ""
+    text = placed(base, draft.text, section=draft.section).render()
+    return Apart(
+        branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
+    )
+
+
+def _proposed(proposal_id: str, text: str, base: str) -> str:
+    """What the branch adds: the entry of that id, else the lines that *base* does not have."""
+    added = _added(text, base)
+    if not ENTRY_ID.fullmatch(proposal_id):
+        return added
+    entry = parse(added).entry(proposal_id) or parse(text).entry(proposal_id)
+    return entry.render() if entry is not None else added
+
+
+def _added(text: str, base: str) -> str:
+    """The lines of *text* between those with which it begins and ends like *base*. Quicker than to parse both."""
+    lines, old = text.splitlines(keepends=True), base.splitlines(keepends=True)
+    shorter = min(len(lines), len(old))
+    start = next((at for at in range(shorter) if lines[at] != old[at]), shorter)
+    same = next((at for at in range(shorter - start) if lines[-1 - at] != old[-1 - at]), shorter - start)
+    return "".join(lines[start : len(lines) - same]).strip("\r\n") + "\n"
+
+
+def _trailers(message: str) -> dict[str, str]:
+    """The trailers of a commit message: the lines of its last paragraph, unless that is its first."""
+    paragraphs = message.strip().split("\n\n")
+    lines = paragraphs[-1].splitlines() if len(paragraphs) > 1 else []
+    return {match["name"]: match["value"] for line in lines if (match := _TRAILER.fullmatch(line))}
+
+
+def _is_memory(path: str) -> bool:
+    """Whether a branch, which anybody can make, names a Markdown file of the home."""
+    parts = path.split("/")
+    return path.endswith(".md") and parts[0] != "sessions" and not any(p in {"", "~"} or p[0] == "." for p in parts)
+
+
+def _place(trailers: Mapping[str, str]) -> tuple[str, str]:
+    path, _, section = trailers["Place"].partition("#")
+    return path, section

@@ -1,0 +1,147 @@
+"""Who referred to which entry, and when: ``ledger/references-2026-11.jsonl``, one JSON line for each reference.
+
+A reference is somebody naming an entry: a citation by a person or the agent, an id that the agent quoted in a
+conversation, or a session that said the same again. That an entry was shown in a prompt is none. The ledger is
+appended to in the commit of what else happened, is merged by union, and so survives a clone. What an unused entry
+comes to is ``distill.entries.decay``'s business.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from .. import storage
+from ..clock import parse_time
+from ..documents.check import entry_files
+from ..documents.document import parse
+from ..documents.entry import ENTRY_ID, Entry, meant_id
+from ..errors import NoSuchEntry
+from ..home import Home
+from ..screening.injected_context import strip_injected
+from ..screening.write_screening import screened_text
+from .gateway import Transaction
+
+__all__ = ["KINDS", "Reference", "entry_places", "last_references", "meant", "note", "quoted_ids", "read"]
+
+#: What stands between the tags of an injected block once the guard has taken the tags away.
+_INJECTED = re.compile(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
+Kind = Literal["cite", "transcript", "pipeline"]
+#: Somebody cited it; the agent quoted it in a conversation; a closing heard the same again.
+KINDS: tuple[Kind, ...] = ("cite", "transcript", "pipeline")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """One line of the ledger. *ts* is ISO 8601 with a zone, *session* empty where there was none."""
+
+    ts: str
+    id: str
+    by: Kind
+    session: str = ""
+
+
+def note(edits: Transaction, references: Iterable[Reference]) -> tuple[Reference, ...]:
+    """Append *references* to the ledger of their months, as part of a transaction.
+
+    Returns those that were not there yet, in order: noting one twice adds nothing. A session whose name the guard
+    would not pass is left out of its line.
+    """
+    noted: list[Reference] = []
+    months: dict[str, list[Reference]] = {}
+    for reference in references:
+        months.setdefault(_ledger(reference.ts), []).append(_passable(edits.home, reference))
+    for path, rows in months.items():
+        known = set(_parsed(edits.text(path)))
+        fresh = [row for row in dict.fromkeys(rows) if row not in known]
+        if fresh:
+            edits.append(path, [asdict(row) for row in fresh])
+            noted += fresh
+    return tuple(noted)
+
+
+def read(home: Home) -> Iterator[Reference]:
+    """Every reference, oldest month first. Lines that are none are passed over, a half-written last one too."""
+    for path in sorted((home.root / "ledger").glob("references-*.jsonl")):
+        yield from _parsed(path.read_text(encoding="utf-8", errors="replace"))
+
+
+def last_references(home: Home) -> dict[str, datetime]:
+    """When each entry was last referred to, by id; an entry that never was is absent."""
+    last: dict[str, datetime] = {}
+    for reference in read(home):
+        moment = parse_time(reference.ts)
+        if reference.id not in last or moment > last[reference.id]:
+            last[reference.id] = moment
+    return last
+
+
+def quoted_ids(text: str) -> list[str]:
+    """The ids that *text* names, in order and once each; what this system had put into the text does not count."""
+    if not ENTRY_ID.search(text):
+        return []
+    return list(dict.fromkeys(ENTRY_ID.findall(_INJECTED.sub(" ", strip_injected(text)[0]))))
+
+
+def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list[tuple[str, Entry]]]:
+    """Where every entry stands, by id: ``(file, entry)``, live before archived; as *edits* has it, where given.
+
+    Raises:
+        DocumentInvalid: a file is not UTF-8.
+    """
+    places: dict[str, list[tuple[str, Entry]]] = {}
+    for path in entry_files(home):
+        document = edits.read(path) if edits else parse(storage.read_text(home.root / path))
+        for entry in document.entries():
+            places.setdefault(entry.id, []).append((path, entry))
+    return places
+
+
+def meant(spelled: Sequence[str], known: Collection[str]) -> list[str]:
+    """The *known* ids that are meant, in order and once each.
+
+    Raises:
+        NoSuchEntry: one is not known; those that are spelled much like it are named.
+    """
+    wanted = list(dict.fromkeys(meant_id(one) for one in spelled))
+    for one in wanted:
+        if one not in known:
+            raise NoSuchEntry(one, difflib.get_close_matches(one, sorted(known), n=3, cutoff=0.75))
+    return wanted
+
+
+def _parsed(text: str) -> Iterator[Reference]:
+    for line in text.split("\n"):
+        reference = _reference(line)
+        if reference is not None:
+            yield reference
+
+
+def _reference(line: str) -> Reference | None:
+    """The reference that a line spells; ``None`` when it spells none."""
+    try:
+        row = json.loads(line)
+        found = Reference(ts=row["ts"], id=row["id"], by=row["by"], session=row.get("session") or "")
+        parse_time(found.ts)
+        return found if ENTRY_ID.fullmatch(found.id) and found.by in KINDS and isinstance(found.session, str) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _passable(home: Home, reference: Reference) -> Reference:
+    """*reference*, without its session where the guard would touch it."""
+    if not reference.session:
+        return reference
+    verdict = screened_text(home, _ledger(reference.ts), reference.session, "agent")
+    if verdict.stored and verdict.text == reference.session:
+        return reference
+    return replace(reference, session="")
+
+
+def _ledger(ts: str) -> str:
+    return f"ledger/references-{parse_time(ts):%Y-%m}.jsonl"

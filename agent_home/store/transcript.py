@@ -1,0 +1,315 @@
+"""Conversations, message by message, as append-only JSON lines: ``sessions/2026/11/<session>.jsonl``.
+
+A transcript is never rewritten. A message is written once; writing one whose id is there already adds nothing. What
+a killed writer left half-written at the end is no message, and the next append cuts it off.
+
+The names of sessions and messages stand in file names, addresses, prompts and commits, where nothing screens them
+later: one that the guard would not pass as it is, or that is no short single line, is replaced before it is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from .. import clock
+from ..errors import DocumentInvalid, GuardRefused
+from ..home import Home
+from ..screening.quarantine import Quarantined
+
+__all__ = [
+    "Appended",
+    "Message",
+    "SessionFile",
+    "Turn",
+    "append",
+    "read",
+    "read_lines",
+    "session_name",
+    "session_path",
+    "sessions",
+]
+
+#: A file name may hold 255 bytes; longer session ids are cut and told apart by a hash.
+MAX_NAME = 180
+#: A longer session or message id is no name: it stands in every source, prompt and commit that it is part of.
+MAX_ID_CHARS = 200
+_MAX_CWD_CHARS = 4096
+#: Control characters and all that some reader takes for the end of a line.
+_NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
+_SAFE = "-_. "
+_MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. *ts* is ISO 8601 or empty; *role* is user, assistant, tool or system; *cwd* the git repository
+    that the session worked in, or empty; *origin* who wrote the words: user, agent, tool or web.
+    """
+
+    session: str
+    id: str
+    ts: str = ""
+    role: str = "user"
+    name: str = ""
+    content: str
+    cwd: str = ""
+
+    @property
+    def source(self) -> str:
+        """The address of the message: ``SESSION#MESSAGE-ID``."""
+        return f"{self.session}#{self.id}"
+
+    @property
+    def origin(self) -> str:
+        """Who answers for the words, as the guard counts it."""
+        return {"user": "user", "tool": "tool"}.get(self.role, "agent")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A stored message and the byte range of its line, newline included."""
+
+    message: Message
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFile:
+    """A session's transcript: *path* on disk, *size* in bytes."""
+
+    session: str
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
+    """What :func:`append` did. *session* is the name that it is stored under, see :func:`session_name`.
+
+    *dropped* counts the texts that the guard holds back and that a person had rejected already.
+    """
+
+    session: str
+    path: Path
+    added: int
+    duplicates: int
+    redacted: int = 0
+    quarantined: tuple[Quarantined, ...] = ()
+    dropped: int = 0
+
+
+def append(
+    home: Home, session: str, messages: Sequence[Message], *, actor: str, now: datetime | None = None
+) -> Appended:
+    """Append those *messages* whose ids the transcript does not have yet, in the order given.
+
+    The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
+    messages are stored under safe names (:func:`session_name`); a *ts* that is no time and a *cwd* that the guard
+    would not pass become empty.
+
+    Raises:
+        Locked, GuardRefused: see :func:`agent_home.store.gateway.append_rows`; nothing was written.
+        DocumentInvalid: *session* is blank.
+    """
+    if not session.strip():
+        raise DocumentInvalid("sessions/", 0, "no-session", "a session needs a name that is not blank")
+    session = session_name(home, session)
+    messages = _safe(home, messages)
+    fallback = _new_path(home, session, messages, now or clock.now())
+    from .gateway import append_rows  # a third of the time of a prompt, which only reads, would go into loading it
+
+    written = append_rows(
+        home,
+        lambda: home.relative(_path_of(home, session) or fallback),
+        lambda: [_row(message) for message in _fresh(_path_of(home, session), messages)],
+        screened=("content", "name"),
+        source="user",
+        session=session,
+        actor=actor,
+        now=now,
+    )
+    return Appended(
+        session=session,
+        path=_path_of(home, session) or fallback,
+        added=written.rows,
+        duplicates=len(messages) - written.rows,
+        redacted=written.redacted,
+        quarantined=written.quarantined,
+        dropped=written.dropped,
+    )
+
+
+def read(path: Path, start: int = 0) -> list[Turn]:
+    """The messages from byte *start* on, in order. Lines that are no message are passed over."""
+    return [Turn(message=m, start=a, end=b) for m, a, b in read_lines(path, start) if m is not None]
+
+
+def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int, int]]:
+    """Every whole line from byte *start* on: its message or ``None``, and its byte range.
+
+    *start* must be where a line begins. The last line is left out while it has no newline.
+    """
+    with path.open("rb") as file:
+        file.seek(start)
+        at = start
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            yield _message(line), at, at + len(line)
+            at += len(line)
+
+
+def session_name(home: Home, session: str) -> str:
+    """The name under which *session* is stored: itself, or a stable ``s-`` and twelve hexadecimal digits.
+
+    Raises:
+        GuardRefused: the guard cannot run.
+    """
+    return _name(home, session, "s")
+
+
+def session_path(home: Home, session: str) -> Path | None:
+    """Where the session's transcript lies, given its own name or the stored one; ``None`` when there is none.
+
+    Raises:
+        GuardRefused: the guard cannot run, so that the stored name is not known.
+    """
+    return _path_of(home, session_name(home, session))
+
+
+def _path_of(home: Home, name: str) -> Path | None:
+    name = _file_name(name)
+    for year in sorted(_folders(home.sessions), reverse=True):
+        for month in sorted(_folders(year), reverse=True):
+            if (month / name).is_file():
+                return month / name
+    return None
+
+
+def sessions(home: Home) -> list[SessionFile]:
+    """Every session, ordered by month and then by name."""
+    paths = sorted(home.sessions.glob("*/*/*.jsonl"))
+    return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
+
+
+def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
+    """Those of *messages* whose ids neither the transcript nor an earlier one of them has."""
+    known = {turn.message.id for turn in read(path)} if path else set()
+    fresh = []
+    for message in messages:
+        if message.id not in known:
+            known.add(message.id)
+            fresh.append(message)
+    return fresh
+
+
+def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
+    """*messages* with nothing in their names, times and folders that may not be stored."""
+    sessions = {name: session_name(home, name) for name in dict.fromkeys(message.session for message in messages)}
+    folders = {name: _folder(home, name) for name in dict.fromkeys(message.cwd for message in messages)}
+    return [
+        replace(
+            message, session=sessions[message.session], id=_name(home, message.id, "m"),
+            ts=message.ts if _is_time(message.ts) else "", cwd=folders[message.cwd],
+        )
+        for message in messages
+    ]  # fmt: skip
+
+
+def _name(home: Home, name: str, prefix: str) -> str:
+    """*name*, or what stands for it: the same each time, and left alone when it is named again."""
+    if len(name) <= MAX_ID_CHARS and _passes(home, name):
+        return name
+    number, stand_in = 0, ""
+    while not stand_in or not _passes(home, stand_in):  # twelve digits may look like a telephone number
+        seed = f"{number}\0{name}" if number else name
+        digest = hashlib.blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+        number, stand_in = number + 1, f"{prefix}-{digest}"
+        if number > _MAX_STAND_INS:
+            raise GuardRefused("sessions/", "its rules pass no name at all; mend `rules` in [guard]")
+    return stand_in
+
+
+def _folder(home: Home, cwd: str) -> str:
+    return cwd if len(cwd) <= _MAX_CWD_CHARS and _passes(home, cwd) else ""
+
+
+def _passes(home: Home, text: str) -> bool:
+    """Whether *text* is one line that the guard lets into a transcript as it is."""
+    if not text:
+        return True
+    if _NOT_ONE_LINE.search(text):
+        return False
+    from guard import Action  # loading the guard would take a good part of the time of a prompt, which only reads
+
+    from ..screening.write_screening import screened_text
+
+    verdict = screened_text(home, "sessions/name.jsonl", text, "user")
+    return verdict.action is Action.ALLOW and verdict.text == text
+
+
+def _is_time(ts: str) -> bool:
+    try:
+        clock.parse_time(ts)
+    except ValueError:
+        return False
+    return True
+
+
+def _row(message: Message) -> dict[str, Any]:
+    row = {
+        "session": message.session, "id": message.id, "ts": message.ts, "role": message.role, "name": message.name,
+        "content": message.content, "source": message.origin,
+    }  # fmt: skip
+    return {**row, "cwd": message.cwd} if message.cwd else row
+
+
+def _message(line: bytes) -> Message | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or not isinstance(row.get("content"), str):
+        return None
+    texts = {key: str(row.get(key) or "") for key in ("session", "id", "ts", "role", "name", "content", "cwd")}
+    return Message(**texts) if texts["session"] and texts["id"] else None
+
+
+def _new_path(home: Home, session: str, messages: Sequence[Message], now: datetime) -> Path:
+    dated = next((match for message in messages if (match := _MONTH.match(message.ts))), None)
+    year, month = (dated["year"], dated["month"]) if dated else (f"{now:%Y}", f"{now:%m}")
+    return home.sessions / year / month / _file_name(session)
+
+
+def _file_name(session: str) -> str:
+    """A file name for any session id; only ids over the length limit cannot be read back from it."""
+    name = quote(session, safe=_SAFE, errors="surrogatepass")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if len(name) > MAX_NAME:
+        digest = hashlib.blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        name = f"{name[:MAX_NAME]}~{digest}"
+    return f"{name}.jsonl"
+
+
+def _session_of(path: Path) -> str:
+    """The session id: from the file's name, or from its first message where the name had to be cut."""
+    stem = path.name.removesuffix(".jsonl")
+    if "~" in stem:
+        first = next((m for m, _, _ in read_lines(path) if m is not None), None)
+        return first.session if first else stem
+    return unquote(stem, errors="surrogatepass")
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []

@@ -1,0 +1,68 @@
+"""Edits that people made by hand in files of the home and did not commit.
+
+The gateway commits them before its own, so that each diff says one thing. One that fails the guard it neither commits
+nor hides: committed, a secret would be in history for good. The write that would have to carry it is refused, and says
+where to look; writes to other files go on, and ``memory doctor`` names what waits. Forgetting alone writes such a
+file all the same, and leaves it uncommitted: one secret must not keep another one on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import storage
+from ..documents.check import markdown_files
+from ..errors import DocumentInvalid, GuardRefused
+from ..git import history
+from ..home import Home
+from ..screening.inspector import Inspector, Remark
+from ..settings import MANIFEST
+
+__all__ = ["failing_edits", "failing_paths", "refuse_failing"]
+
+
+def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> None:
+    """Stop a write to files that hold an edit by hand which fails the guard; the texts are by path.
+
+    Raises:
+        GuardRefused: one does; the first one is named.
+    """
+    inspector = Inspector(home)
+    for path, text in sorted(present.items()):
+        failing = [remark for remark in inspector.remarks(path, committed[path], text) if remark.fails]
+        if failing:
+            first, more = failing[0], f" and {len(failing) - 1} more places" if len(failing) > 1 else ""
+            raise GuardRefused(
+                path,
+                f"an edit made there by hand and not committed yet has {first.what} in line {first.line}{more};"
+                " take it out, or commit it yourself",
+            )
+
+
+def failing_paths(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
+    """The files that hold an edit by hand which fails the guard, in order; the texts are by path."""
+    inspector = Inspector(home)
+    return [
+        path
+        for path, text in sorted(present.items())
+        if any(remark.fails for remark in inspector.remarks(path, committed[path], text))
+    ]
+
+
+def failing_edits(home: Home) -> list[Remark]:
+    """What in the edits made by hand and not committed yet fails the guard, in order of the file and line.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    paths = sorted({*markdown_files(home), MANIFEST})
+    inspector = Inspector(home)
+    found: list[Remark] = []
+    for path in sorted(history.dirty(home.root, paths)):
+        try:
+            text = storage.read_text(home.path(path))
+        except (DocumentInvalid, OSError):  # `memory check` names a file that is no text
+            continue
+        committed = history.text_at(home.root, "HEAD", path) if history.head(home.root) else ""
+        found += [remark for remark in inspector.remarks(path, committed, text) if remark.fails]
+    return found

@@ -1,0 +1,1 @@
+"""Share what measurements need: baselines, confidence intervals, datasets and pages."""

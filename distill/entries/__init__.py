@@ -1,0 +1,1 @@
+"""Own the life of an entry: promotion, consolidation, citation, eviction and decay."""

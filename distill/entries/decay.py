@@ -1,0 +1,291 @@
+"""What nobody refers to leaves memory for the archive, where it stays searchable and can come back.
+
+Owns which entries and daily logs are old, and moves them. An entry leaves when its section lets it (lessons and recent
+context; threads that are resolved; decisions that another one superseded), when nobody referred to it for long enough,
+counted from its date or its last reference, and when no person protected it; or when there is no room for it
+(``distill.entries.eviction``). A daily log leaves when it is as old and
+all that was said in its sessions is distilled. Nothing is ever lost: one transaction, one commit, and the text is in
+the archive before it leaves its place. Coming back is ``distill.entries.citation``'s business.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Literal
+
+from agent_home import storage
+from agent_home.documents import daily_log
+from agent_home.documents.check import entry_files
+from agent_home.documents.document import Document, parse
+from agent_home.documents.entry import Entry, section_of, superseded_by
+from agent_home.home import MEMORY, Home
+from agent_home.store import closings
+from agent_home.store.gateway import Transaction, transaction
+from agent_home.store.references import entry_places, last_references
+from agent_home.store.references import read as read_references
+from agent_home.tokens import count_tokens
+
+from ..settings import DistillSettings
+from .eviction import Use, leaving
+from .regret import Regret, regret
+
+__all__ = ["Candidate", "Decay", "archive", "archive_path"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An entry that nobody referred to for *age_days*. *last_reference* is ISO 8601, empty when there never was one.
+
+    *rule*: it is old, or there is no room for it.
+    """
+
+    id: str
+    section: str
+    date: str
+    title: str
+    last_reference: str
+    age_days: int
+    reason: str
+    rule: Literal["age", "room"] = "age"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """What leaves, or left where *commit* is given: *candidates* in file order, *daily* logs by their paths.
+
+    *settled* are entries that stood in ``MEMORY.md`` and in the archive, to the letter, and stand in one of them after
+    this; *crowded* says what holds more than it should of what may not leave; *examined* counts the live entries.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    daily: tuple[str, ...] = ()
+    settled: tuple[str, ...] = ()
+    crowded: tuple[str, ...] = ()
+    examined: int = 0
+    regret: Regret
+    commit: str | None = None
+
+
+def archive(
+    home: Home,
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    apply: bool = False,
+    with_regret: bool = True,
+) -> Decay:
+    """Find what is old and, where *apply* says so, move it to the archive. Doing it again moves nothing more.
+
+    The regret is read from all of git's history; without *with_regret* it is left empty.
+
+    Raises:
+        DocumentInvalid: a file of entries or a daily log is not UTF-8.
+        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was moved.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    if not apply:
+        found = _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
+        return replace(found, regret=regret(home.root)) if with_regret else found
+    with transaction(home, actor="archive", message="Archive", now=now) as edits:
+        found = _survey(home, edits.read, now, settings)
+        edits.message = _subject(found, settings.archive_after_days)
+        _move_entries(edits, found, archive_path(now))
+        for path in found.daily:
+            _move_day(edits, path)
+    return Decay(
+        candidates=found.candidates, daily=found.daily, settled=found.settled, crowded=found.crowded,
+        examined=found.examined, regret=regret(home.root) if with_regret else Regret(), commit=edits.outcome.commit,
+    )  # fmt: skip
+
+
+def archive_path(now: datetime) -> str:
+    """Where what is archived *now* goes."""
+    return f"Archive/MEMORY-{now:%Y-%m}.md"
+
+
+def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings: DistillSettings) -> Decay:
+    days = settings.archive_after_days
+    memory = read(MEMORY)
+    entries = list(memory.entries())
+    places = entry_places(home)
+    twice = {entry.id for entry in entries if len(places.get(entry.id, ())) > 1}
+    settled = tuple(entry.id for entry in entries if entry.id in twice and _is_copy(places[entry.id]))
+    fit = [entry for entry in entries if entry.id not in twice or entry.id in settled]
+    superseded, last = superseded_by(entries), last_references(home)
+    old = tuple(_candidates(fit, superseded, last, now, days))
+    leaves = {candidate.id for candidate in old}
+    use = _use(fit, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
+    room = leaving(
+        [entry for entry in fit if entry.id not in leaves], use, sizes=settings.section_sizes,
+        memory_tokens=settings.memory_tokens,
+        frame_tokens=sum(count_tokens(block.raw) for block in memory.blocks if block.entry is None),
+    )  # fmt: skip
+    crowded = {entry.id: _crowded_out(entry, reason, use[entry.id], last, now) for entry, reason in room.entries}
+    found = {candidate.id: candidate for candidate in old} | crowded
+    return Decay(
+        candidates=tuple(found[entry.id] for entry in fit if entry.id in found),
+        daily=tuple(_old_days(home, now, days)),
+        settled=settled,
+        crowded=room.crowded,
+        examined=len(entries),
+        regret=Regret(),
+    )
+
+
+def _use(
+    entries: Sequence[Entry],
+    superseded: Mapping[str, str],
+    last: Mapping[str, datetime],
+    references: Mapping[str, int],
+    now: datetime,
+    days: int,
+) -> dict[str, Use]:
+    """How each entry is used; a reference is recent as long as it keeps an entry from growing old."""
+    return {
+        entry.id: Use(
+            since=_since(entry, last.get(entry.id), now),
+            references=references.get(entry.id, 0),
+            recent=entry.id in last and (now - last[entry.id]).days < days,
+            settled=entry.resolved or entry.id in superseded,
+        )
+        for entry in entries
+    }
+
+
+def _crowded_out(entry: Entry, reason: str, use: Use, last: Mapping[str, datetime], now: datetime) -> Candidate:
+    rule = section_of(entry.prefix)
+    return Candidate(
+        id=entry.id, section=rule.title if rule else "", date=entry.date, title=entry.title or entry.body,
+        last_reference=last[entry.id].isoformat() if entry.id in last else "",
+        age_days=(now.date() - use.since).days if use.since else 0, reason=reason, rule="room",
+    )  # fmt: skip
+
+
+def _is_copy(places: Sequence[tuple[str, Entry]]) -> bool:
+    """Whether an entry stands once in memory and to the letter the same in the archive, and nowhere else.
+
+    Two different texts under one id are for a person to mend; `memory check` names them.
+    """
+    texts = {entry.raw.strip() for _, entry in places}
+    return len(texts) == 1 and Counter(path.startswith("Archive/") for path, _ in places) == {False: 1, True: 1}
+
+
+def _candidates(
+    entries: Sequence[Entry],
+    superseded: Mapping[str, str],
+    last: Mapping[str, datetime],
+    now: datetime,
+    days: int,
+) -> Iterator[Candidate]:
+    for entry in entries:
+        rule = section_of(entry.prefix)
+        since = _since(entry, last.get(entry.id), now)
+        if rule is None or entry.protected or since is None or (now.date() - since).days < days:
+            continue
+        states = {
+            "any": "",
+            "resolved": "resolved" if entry.resolved else None,
+            "superseded": f"superseded by {superseded[entry.id]}" if entry.id in superseded else None,
+            "never": None,
+        }
+        state = states[rule.leaves]
+        if state is None:
+            continue
+        age = (now.date() - since).days
+        when = f"last referred to {age} days ago" if entry.id in last else f"never referred to in {age} days"
+        yield Candidate(
+            id=entry.id, section=rule.title, date=entry.date, title=entry.title or entry.body,
+            last_reference=last[entry.id].isoformat() if entry.id in last else "", age_days=age,
+            reason="; ".join(part for part in (state, when) if part),
+        )  # fmt: skip
+
+
+def _since(entry: Entry, last: datetime | None, now: datetime) -> date | None:
+    """The day from which *entry* is unused; ``None`` where no date tells: what has no age does not grow old."""
+    days = [last.astimezone(now.tzinfo).date()] if last else []
+    with suppress(ValueError):
+        days.append(date.fromisoformat(entry.date))
+    return max(days, default=None)
+
+
+def _old_days(home: Home, now: datetime, days: int) -> Iterator[str]:
+    """The daily logs that are old and distilled: each section says what it covers, and nothing of it is unsaid."""
+    waiting, busy = _unclosed(home)
+    for path in daily_log.daily_files(home):
+        if path.parent != home.daily or not _is_old(path.stem, now, days) or path.stem in busy:
+            continue
+        text = storage.read_text(path)
+        covered = daily_log.parse_closings(text, path.stem)
+        complete = covered and len(covered) == len(parse(text).sections(level=2))
+        if complete and not any(daily_log.is_of(closing, session) for closing in covered for session in waiting):
+            yield home.relative(path)
+
+
+def _unclosed(home: Home) -> tuple[set[str], set[str]]:
+    """The sessions with turns that no closing covers, and the days of these turns."""
+    found = closings.open_sessions(home)
+    return {session for session, _ in found}, {turn.message.ts[:10] for _, turns in found for turn in turns}
+
+
+def _is_old(day: str, now: datetime, days: int) -> bool:
+    try:
+        return (now.date() - date.fromisoformat(day)).days >= days
+    except ValueError:
+        return False
+
+
+def _move_entries(edits: Transaction, found: Decay, target: str) -> None:
+    """The candidates from ``MEMORY.md`` to *target*, and of what stands in both places one copy away."""
+    leaving = {candidate.id for candidate in found.candidates}
+    memory = edits.read(MEMORY)
+    entries = {entry.id: entry for entry in memory.entries()}
+    added: dict[str, list[tuple[str, Entry]]] = {}
+    for c in found.candidates:
+        if c.id not in found.settled:
+            added.setdefault(c.section, []).insert(0, (c.section, entries[c.id]))  # the last one put in stands on top
+    if added:
+        text = edits.text(target) or _head(target)
+        edits.write(target, parse(text).with_entries([pair for pairs in added.values() for pair in pairs]))
+    edits.write(MEMORY, memory.without_entries(leaving))
+    staying = set(found.settled) - leaving
+    for path in entry_files(edits.home) if staying else ():
+        copies = staying & {entry.id for entry in edits.read(path).entries()}
+        if path.startswith("Archive/") and copies:
+            edits.write(path, edits.read(path).without_entries(copies))
+
+
+def _move_day(edits: Transaction, path: str) -> None:
+    """A daily log to the archive; below what is there where another part of that day was moved before."""
+    target, text = f"Archive/{path}", edits.text(path)
+    there = edits.text(target)
+    if not there:
+        edits.write(target, text)
+    elif text not in there:
+        first, _, rest = text.partition("\n")
+        edits.write(target, f"{there.rstrip()}\n\n{(rest if first.startswith('# ') else text).strip()}\n")
+    edits.write(path, "")
+
+
+def _head(target: str) -> str:
+    month = target.removesuffix(".md")[-7:]
+    return f"# Memory archived in {month}\n\nEntries that nobody referred to. `memory restore ID` brings one back.\n"
+
+
+def _subject(found: Decay, days: int) -> str:
+    parts = []
+    old = sum(candidate.rule == "age" for candidate in found.candidates)
+    if old:
+        parts.append(f"{_counted(old, 'entry', 'entries')} unreferenced for {days} days")
+    if old < len(found.candidates):
+        parts.append(f"{_counted(len(found.candidates) - old, 'entry', 'entries')} without room")
+    if found.daily:
+        parts.append(_counted(len(found.daily), "daily log", "daily logs"))
+    return f"Archive {' and '.join(parts)}" if parts else "Settle what stands in memory and in the archive"
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,1 @@
+"""Check claims about work against git and keep the results up to date."""

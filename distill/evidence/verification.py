@@ -1,0 +1,277 @@
+"""Ask git again about what entries claim, when the code they speak of has moved on.
+
+An entry that git once confirmed and confirms no longer is marked ``stale``, with what became of it, and so is one that
+tells of work on a symbol that is gone from the code since; one that git now confirms is marked ``verified``. Only what
+git says counts: no answer, no repository and no transcript on this machine change nothing, and a repository whose HEAD
+lies on another line than the entry's commit denies nothing. Entries whose repositories did not move since they were
+last checked cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from agent_home import storage
+from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry
+from agent_home.errors import NoSuchEntry
+from agent_home.home import MEMORY, Home
+from agent_home.lock import hold
+from agent_home.store import transcript
+from agent_home.store.gateway import transaction
+
+from ..settings import DistillSettings
+from . import verification_cache
+from .checking import check_text, lost_symbol
+from .repository import GitRefused, Repository, TimeLimit, TimeOver
+from .session_repositories import Workplace, workplace
+from .status import Evidence, Window
+
+__all__ = ["Rechecked", "Verification", "verify"]
+
+_NO_CLAIM = "claims nothing that git could confirm"
+#: Of what several sessions' repositories say, the first of these that is there; none may be left out of account.
+_BEST_FIRST = ("verified", "unchecked", "stale", "contradicted", "unverified")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rechecked:
+    """One entry: what its evidence line said (*was*), what git says of it (*now*), and the line it gets (*line*).
+
+    *line* is empty where nothing changes, and *now* then is ``unchecked`` where git was not able to say.
+    """
+
+    id: str
+    title: str
+    was: str
+    now: str
+    commit: str = ""
+    detail: str = ""
+    line: str = ""
+
+    @property
+    def fell(self) -> bool:
+        """Whether it holds no longer, or git now denies it."""
+        return bool(self.line) and self.now in {"stale", "contradicted"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What :func:`verify` found, in file order. *unmoved* entries were not asked about; *commit* is what it wrote."""
+
+    entries: tuple[Rechecked, ...] = ()
+    unmoved: int = 0
+    commit: str | None = None
+
+    @property
+    def changed(self) -> tuple[Rechecked, ...]:
+        """The entries whose line changes."""
+        return tuple(entry for entry in self.entries if entry.line)
+
+
+@dataclass(slots=True)
+class _Session:
+    """A transcript's workplace, and who said each turn."""
+
+    place: Workplace
+    roles: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of :func:`verify`: what its entries share."""
+
+    home: Home
+    now: datetime
+    settings: DistillSettings
+    states: verification_cache.Folders
+    sessions: dict[str, _Session | None] = field(default_factory=dict)
+
+    def session(self, name: str) -> _Session | None:
+        """The session of that name, read once; ``None`` when its transcript is not on this machine."""
+        if name not in self.sessions:
+            path = transcript.session_path(self.home, name)
+            messages = [turn.message for turn in transcript.read(path)] if path else []
+            roles = {message.source: message.role for message in messages}
+            place = workplace(messages, self.now, self.settings.window_slack_s)
+            self.sessions[name] = _Session(place=place, roles=roles) if path else None
+        return self.sessions[name]
+
+
+def verify(
+    home: Home,
+    ids: Sequence[str] = (),
+    *,
+    now: datetime,
+    everything: bool = False,
+    apply: bool = False,
+    settings: DistillSettings | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Verification:
+    """Check the evidence of entries of ``MEMORY.md`` again and, with *apply*, write what changed in one commit.
+
+    Without *ids* and *everything*, only entries are asked about whose repositories moved since they were last checked.
+    An entry that another one superseded speaks no longer and is asked about only by its id. *progress* is called
+    before each entry with its id, its number from 1, and how many there are.
+
+    Raises:
+        NoSuchEntry: one of *ids* is not in ``MEMORY.md``.
+        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    run = _Run(home=home, now=now, settings=settings, states=verification_cache.Folders(settings.claim_timeout_s))
+    wanted = _wanted(home, ids)
+    known = {} if everything or ids else verification_cache.read(home)
+    moved = [entry for entry in wanted if not _unmoved(entry, known.get(entry.id), run)]
+    found: list[tuple[Entry, Rechecked]] = []
+    for number, entry in enumerate(moved, 1):
+        if progress:
+            progress(entry.id, number, len(moved))
+        found.append((entry, _recheck(entry, run)))
+    commit = _write(run, found, known_ids=[entry.id for entry in wanted]) if apply else None
+    entries = tuple(result for _, result in found)
+    return Verification(entries=entries, unmoved=len(wanted) - len(moved), commit=commit)
+
+
+def _wanted(home: Home, ids: Sequence[str]) -> list[Entry]:
+    """The entries that make a claim about work, or those of *ids*, in file order."""
+    entries = list(parse(storage.read_text(home.root / MEMORY)).entries())
+    if not ids:
+        return [entry for entry in entries if _evidence(entry) and not entry.fields.get("Superseded-By")]
+    there = {entry.id for entry in entries}
+    for missing in ids:
+        if missing not in there:
+            raise NoSuchEntry(missing)
+    return [entry for entry in entries if entry.id in set(ids)]
+
+
+def _evidence(entry: Entry) -> tuple[Evidence, str] | None:
+    return Evidence.parse(entry.fields.get("Evidence", ""))
+
+
+def _unmoved(entry: Entry, last: verification_cache.Seen | None, run: _Run) -> bool:
+    return last is not None and verification_cache.seen_now(entry, last.folders, run.states) == last
+
+
+def _recheck(entry: Entry, run: _Run) -> Rechecked:
+    """What git says of *entry* now, and what becomes of its line."""
+    said = _evidence(entry)
+    was, address = said or (Evidence(state="unchecked"), "")
+    answer = _ask(entry, run)
+    new = _verdict(was, answer, entry, run) if answer.state != "unchecked" else None
+    told = new or (was if answer.state != "unchecked" else answer)
+    line = new.render(address) if new and new != was else ""
+    return Rechecked(
+        id=entry.id, title=entry.title or entry.body, was=was.state, now=told.state, commit=told.commit,
+        detail=told.detail, line=line,
+    )  # fmt: skip
+
+
+def _ask(entry: Entry, run: _Run) -> Evidence:
+    """The best of what the repositories of the entry's sessions say; ``unchecked`` where nobody can."""
+    text, sources = entry.changed(detail="").text, _sources(entry)
+    answers = []
+    for name in dict.fromkeys(source.rpartition("#")[0] for source in sources):
+        session = run.session(name)
+        if session is None:
+            answers.append(Evidence(state="unchecked", detail=f"no transcript of {name} on this machine"))
+            continue
+        role = next((session.roles[source] for source in sources if source in session.roles), "assistant")
+        answers.append(_said(text, role, session.place.repositories(sources), session.place.window, run))
+    return min(answers, key=lambda answer: _BEST_FIRST.index(answer.state), default=Evidence(state="unchecked"))
+
+
+def _said(text: str, role: str, repositories: Sequence[Path], window: Window, run: _Run) -> Evidence:
+    """What *repositories* say of *text*; ``stale`` where it is confirmed and a symbol that it worked on is gone."""
+    timeout_s = run.settings.claim_timeout_s
+    said = check_text(text, role, repositories, window, timeout_s=timeout_s)
+    if said is None:
+        return Evidence(state="unchecked", detail=_NO_CLAIM)
+    if said.state != "verified" or not said.commit:
+        return said
+    lost = lost_symbol(text, role, repositories, said.commit, timeout_s=timeout_s)
+    return Evidence(state="stale", commit=said.commit, detail=f"{lost} is gone at HEAD") if lost else said
+
+
+def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _Run) -> Evidence | None:
+    """The evidence that takes the place of *was*, given git's *answer*; ``None`` when nothing does."""
+    if was.state not in {"verified", "stale"}:
+        return answer if answer.state != was.state else None
+    found = _whereabouts(was.commit, entry, run) if was.commit else "gone"
+    if answer.state == "verified":
+        return answer if was.state == "stale" or found == "gone" else None
+    if was.state == "stale" or found == "elsewhere":
+        return None
+    lost = f"commit {was.commit} is on no branch"
+    return Evidence(state="stale", commit=was.commit, detail=answer.detail if found == "head" else lost)
+
+
+def _whereabouts(commit: str, entry: Entry, run: _Run) -> str:
+    """Whether *commit* is at ``head``, ``elsewhere`` (on another branch, or nobody can say), or ``gone``."""
+    found = "gone"
+    for name in dict.fromkeys(source.rpartition("#")[0] for source in _sources(entry)):
+        session = run.session(name)
+        for root in session.place.repositories(_sources(entry)) if session else ():
+            repository = Repository(root, TimeLimit(run.settings.claim_timeout_s))
+            try:
+                hashes = [one for one in repository.commits_named(commit) if repository.reachable(one)]
+                if any(repository.in_head(one) for one in hashes):
+                    return "head"
+            except (GitRefused, TimeOver):
+                return "elsewhere"
+            if hashes:
+                found = "elsewhere"
+    return found
+
+
+def _sources(entry: Entry) -> list[str]:
+    return [source.strip() for source in entry.fields.get("Sources", "").split(",") if "#" in source]
+
+
+def _write(run: _Run, found: Sequence[tuple[Entry, Rechecked]], known_ids: Iterable[str]) -> str | None:
+    """Change the lines in one commit, and note what was checked at which state of its repositories."""
+    changed = [(entry, result) for entry, result in found if result.line]
+    after = {entry.id: entry for entry, _ in found}
+    commit = None
+    if changed:
+        counts = [
+            f"{sum(r.now == state for _, r in changed)} {state}" for state in dict.fromkeys(r.now for _, r in changed)
+        ]
+        message = f"Check evidence again: {', '.join(counts)}"
+        with transaction(run.home, actor="verify", message=message, now=run.now) as edits:
+            document = edits.read(MEMORY)
+            for entry, result in changed:
+                present = document.entry(entry.id)
+                if present is None or present.render() != entry.render():
+                    after.pop(entry.id)  # somebody changed it meanwhile: the next run asks again
+                    continue
+                after[entry.id] = present.changed(fields={**present.fields, "Evidence": result.line})
+                document = document.with_entry_changed(after[entry.id])
+                edits.trailer("Evidence", f"{result.now} {result.commit}".strip())
+            edits.write(MEMORY, document)
+        commit = edits.outcome.commit
+    _note(run, after.values(), _unanswered(found), set(known_ids))
+    return commit
+
+
+def _unanswered(found: Iterable[tuple[Entry, Rechecked]]) -> set[str]:
+    return {result.id for _, result in found if result.now == "unchecked" and result.detail != _NO_CLAIM}
+
+
+def _note(run: _Run, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
+    """Note what was asked about; what git could not say because of time is asked again."""
+    fresh: dict[str, verification_cache.Seen] = {}
+    for entry in entries:
+        sessions = [run.session(source.rpartition("#")[0]) for source in _sources(entry)]
+        folders = dict.fromkeys(folder for session in sessions if session for folder in session.place.folders)
+        complete = all(sessions) and not (entry.id in unanswered and any(map(run.states.state, folders)))
+        now = verification_cache.seen_now(entry, list(folders), run.states) if complete else None
+        if now is not None:
+            fresh[entry.id] = now
+    with hold(run.home.lock):
+        kept = {key: one for key, one in verification_cache.read(run.home).items() if key in known_ids}
+        if {**kept, **fresh} != kept:
+            verification_cache.write(run.home, {**kept, **fresh})

@@ -1,0 +1,1 @@
+"""Ask a configured language model, within a daily token budget. By default none is configured."""

@@ -1,0 +1,1 @@
+"""Own what waits for a person: proposals, quarantined texts and reverts."""

@@ -1,0 +1,1 @@
+"""Read single statements: sentences, names, topics, contradiction and grounding."""

@@ -1,0 +1,378 @@
+"""What a newer statement is to an older one: the same in other words, its replacement, or something else.
+
+Conservative in both directions. *Same* is only what differs in no number, date, name, negation or opposite word, and
+has no word of its own where the other has another one. *Replaced* is only what speaks of the same thing and either says
+outright what it takes the place of ("X instead of Y", "no longer", 从 X 改为 Y) or changes exactly one value of a
+statement that holds until further notice, be it one that took another one's place itself. What adds a condition, speaks
+of another day's event or of another thing is *different*: both stand. Which entries are compared, and what becomes of
+them, is said by ``distill.entries.consolidation``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from .statement_parser import Statement, Token, opposites, statement
+
+__all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
+
+#: Least cosine of two statements in other words; chosen on observations and pairs made by hand (``bench.promotion``).
+SAME_COSINE = 0.85
+#: The same of the words that both have among all words of both: statements about one person or project are near each
+#: other whatever they say.
+SAME_WORDS = 0.5
+#: Least share of the lighter statement's words that both must have before a changed value means anything.
+_FRAME = 0.75
+#: The same where the newer one names what it replaces.
+_NAMED_FRAME = 0.5
+#: Words that only one of both has, in relation to those they share, that may be a matter of style.
+_STYLE = 0.17
+#: Statements of fewer words say much with those that are left out here ("Yeah, I agree").
+_LEAST_SAID = 3
+#: Points somewhere, or begins an infinitive.
+_INFINITIVE = frozenset({"to"})
+#: Fewer words in another order may be another statement.
+_LEAST_BAG = 4
+
+_LEAD = re.compile(
+    r"^(?:(?:no|nope|wrong|sorry|wait|actually|correction|in fact)\b[,.:;—–-]*\s*|"
+    r"that(?:'s| is) (?:wrong|not right)[,.:;]*\s*|"
+    r"(?:不对|错了|更正|纠正一下|更正一下|数字不对)[,:。;]*\s*)+",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"[,;]?\s*(?:\b(?:because|since|so that|due to|as a result of|given that|otherwise)\b|[,;]\s*as\b|"
+    r"[,;]\s*(?:which|so)\b|因为|由于|以便|否则|这样)[^.。]*",
+    re.IGNORECASE,
+)
+_CLAUSE = r"[^,;.。]+?(?:\.\d[^,;.。]*)?"
+_CHANGED = (
+    r"(?:switch|chang|mov|migrat|shift|went|go|rais|lower|cut|increas|decreas|reduc|drop|postpon|delay|push|extend|"
+    r"shorten|renam|bump|slipp?|convert)\w*"
+)
+#: Where the clause behind *to* or *with* ends.
+_STOP = r"(?=[,;.。]|\s+(?:for|in|as|because)\b|$)"
+#: A clause that says what no longer holds (*gone*), and where it can be told what holds instead (*new*).
+_GONE: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_CHANGED}\b(?P<frame>[^,;.。]*?)\bfrom (?P<gone>{_CLAUSE}) to (?P<new>{_CLAUSE}){_STOP}",
+        rf"\breplac\w+ (?P<gone>{_CLAUSE}) (?:with|by) (?P<new>{_CLAUSE}){_STOP}",
+        rf"\b(?:drop|abandon|retire|leav|ditch)\w* (?P<gone>{_CLAUSE}) (?:in favou?r of|for) (?P<new>{_CLAUSE}){_STOP}",
+        rf"(?P<new>{_CLAUSE}) (?:replaces|supersedes|takes over from) (?P<gone>{_CLAUSE}){_STOP}",
+        rf",?\s*\b(?:instead of|rather than|in place of|and not|and no longer) (?P<gone>{_CLAUSE})(?=[,;.。]|$)",
+        rf"(?:,\s*(?:but )?|(?<=[\d%])\s)not (?!only|just|yet|until|before|because)(?P<gone>{_CLAUSE})(?=[,;.。]|$)",
+        rf"\(?\b(?:previously|formerly|it was|used to be|before it was) (?P<gone>{_CLAUSE})(?=[,;.。)]|$)",
+        r"(?:从|由)(?P<gone>[^,;。]+?)(?:改|换|变|迁移|迁|调整|推迟|提前|延|升|降|挪|转)(?:为|成|到|用|至)(?P<new>[^,;。]+)",
+        r"把(?P<gone>[^,;。]+?)(?:换成|改成|改为|替换为|替换成|迁到|迁移到)(?P<new>[^,;。]+)",
+        r"不是(?P<gone>[^,;。]+?)[,;]?\s*(?:而是|应该是|而|是)(?P<new>[^,;。]+)",
+        r"[,;]?\s*(?:而不是|而非|取代|替代|代替)(?P<gone>[^,;。]+)",
+        r"[,;]\s*(?:不是|不再用|不再是)(?P<gone>[^,;。]+)[。.]?$",
+    )
+)
+#: Words that say that something holds from now on.
+_CUE = re.compile(
+    r"\b(?:now|from now on|no longer|any ?more|instead|any longer|switch\w*|chang(?:e|ed|ing) (?:to|the|our)|moved? to|"
+    r"postponed|pushed (?:back )?to|raised to|lowered to|reduced to|increased to|renamed|revised|updated?|after all|"
+    r"stop\w* using|back to)\b|改为|改成|改用|改到|换成|换用|换到|不再|调整为|调整到|推迟到|提前到|延到|现在|"
+    r"从现在|更新为|升到|降到",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(
+    r"\b(?:no longer|any ?more|any longer|stop(?:ped)? us\w+|don't .{1,60} any)|不再|停用|弃用", re.IGNORECASE
+)
+#: Something that happened, at a time that the sentence counts from its own day.
+_DEICTIC = re.compile(
+    r"\b(?:today|yesterday|tonight|this (?:week|morning|month|time|sprint)|last (?:week|month|night|sprint)|just|"
+    r"again)\b"
+    r"|今天|昨天|本周|上周|这周|本月|上个?月|这次|刚刚|刚才",
+    re.IGNORECASE,
+)
+_COPULA = re.compile(
+    r"\b(?:is|are|was|were|has|have|be|will|should|must|can|stays?|remains?|equals?|costs?|takes?|lives?|runs?|expires?|"
+    r"means?|owns?|needs?|starts?|ends?|at)\b|是|为|在|有|等于|定在|设为",
+    re.IGNORECASE,
+)
+#: Something that happened; what was decided to do, or agreed that it is so, holds.
+_PAST = re.compile(
+    r"^(?:we|i|the team|they|she|he|\w+)\s+(?:\w+ly\s+)?"
+    r"(?!need|embed|exceed|(?:decid|agre|resolv|conclud|settl)ed\s+(?:to|that|on)\b)(?:\w{2,}ed|won|lost|sold|bought|ran|"
+    r"went|met|saw|made|had|did|got|found|took|wrote|fixed)\b|[了过]\s*[\d两二三四五六七八九十]",
+    re.IGNORECASE,
+)
+#: What a value can stand behind: a place where another value would contradict it.
+_BEHIND = re.compile(
+    r"(?:\b(?:in|by|to|until|till|on|at|from|with|as|use|using|is|are|be|was|stays?|after|before|every|into|via)|"
+    r"到|在|于|是|为|用|至|按|前|从|每)\s*(?:now |currently |the |a |an |v)*$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """*kind*, and *reason* in a few words for a report: a rule's name, never the text itself."""
+
+    kind: Literal["same", "replaced", "different"]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Newer:
+    """A newer statement without its reasons and without what it says was before (*gone*)."""
+
+    said: Statement
+    gone: Statement | None
+    new: Statement | None
+    cue: bool
+    ends: bool  # says of something that it holds no longer
+
+
+def relation(
+    older: str, newer: str, *, cosine: float | None = None, lasting: bool = True, apart: bool = True
+) -> Relation:
+    """What the text *newer* is to *older*.
+
+    Args:
+        cosine: of the vectors of both texts, where there is a model; without, *same* means the same words.
+        lasting: both are of a kind that holds until further notice, such as a decision; if not, a changed value counts
+            only with words that say so, or where one says what something *is*.
+        apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
+    """
+    was, now = statement(_bare(older)), _newer(newer)
+    a, b = statement(older), statement(newer)
+    gone = _named(was, now) if a.keys != b.keys else None
+    if gone is not None:
+        return gone
+    if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
+        same = _same(a, b, cosine)
+        if same is not None:
+            return same
+    for held in (was, _newer(older).said) if apart or now.cue else ():
+        changed = _changed(held, now, lasting=lasting)
+        if changed is not None:
+            return changed
+    return Relation(kind="different", reason="no rule says more")
+
+
+def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
+    """Whether both say the same."""
+    if not a.tokens or not b.tokens or not _alike(a, b):
+        return None
+    if a.keys == b.keys:
+        least = 2 if any(token.kind == "han" for token in a.tokens) else _LEAST_SAID
+        told = a.weight >= least or _letters(a.text) == _letters(b.text)
+        return Relation(kind="same", reason="the same words") if told else None
+    mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
+    if not mine and not other:
+        ordered = a.directions != b.directions or a.chinese or len(a.tokens) < _LEAST_BAG
+        return None if ordered else Relation(kind="same", reason="the same words")
+    if a.chinese or b.chinese:
+        return None
+    if cosine is None or cosine < SAME_COSINE or _opposed(mine, other) or a.opener != b.opener != "" != a.opener:
+        return None
+    shared = a.weight - _weight(mine)
+    if shared < SAME_WORDS * (shared + _weight(mine) + _weight(other)):
+        return None
+    if _is_slot(mine, other, shared) or _adds(mine, other, shared):
+        return None
+    return Relation(kind="same", reason="the same in other words")
+
+
+def _alike(a: Statement, b: Statement) -> bool:
+    """Whether no number, day, name, negation or direction tells them apart."""
+    named = a.names(b.names()) == b.names(a.names())
+    named &= not any(_points_elsewhere(word, a, b) for word in {word for word, _ in a.directions} - _INFINITIVE)
+    return named and a.negations % 2 == b.negations % 2 and a.particulars == b.particulars
+
+
+def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
+    """Whether *word* stands in both and never before the same word."""
+    mine, other = ({target for at, target in said.directions if at == word} for said in (a, b))
+    return bool(other) and not mine & other
+
+
+def _named(was: Statement, now: _Newer) -> Relation | None:
+    """Whether the newer one says what it takes the place of, and the older one says just that."""
+    if now.gone is None or not now.gone.tokens:
+        return None
+    if not _covers(was.tokens, now.gone.tokens):
+        return None
+    rest = _without(was.tokens, now.gone.tokens)
+    fresh = now.new.tokens if now.new else _last(now.said.tokens, now.gone.tokens)
+    frame = _without(now.said.tokens, fresh)
+    if not frame:
+        # "switch from A to B" without saying for what: only a statement that is about little else.
+        return Relation(kind="replaced", reason="names what it replaces") if _weight(rest) <= 1 else None
+    shared = _weight(frame) - _weight(_without(frame, rest))
+    other = _without(frame, rest)
+    if shared < 1 or shared < _NAMED_FRAME * _weight(frame):
+        return None
+    if min(_weight(other), _weight(_without(rest, frame))) >= 1:
+        return None  # each speaks of something that the other does not
+    return Relation(kind="replaced", reason="names what it replaces")
+
+
+def _changed(was: Statement, now: _Newer, *, lasting: bool) -> Relation | None:
+    """Whether the newer one changes one value, or turns the older one round."""
+    if now.gone is not None:
+        return None
+    mine, other = _without(was.tokens, now.said.tokens), _without(now.said.tokens, was.tokens)
+    shared = was.weight - _weight(mine)
+    least = min(was.weight, now.said.weight)
+    if now.ends and shared >= 1 and not other:
+        return Relation(kind="replaced", reason="says that it holds no longer")
+    slot = len(mine) == len(other) == 1 and (mine[0].particular or _opposed(mine, other))
+    if shared < 1 or (shared < 2 and not now.cue and not slot and not _names(_without(was.tokens, mine))):
+        return None
+    if was.negations % 2 != now.said.negations % 2:
+        turned = not other and (not mine or now.cue) and (lasting or now.cue)
+        return Relation(kind="replaced", reason="denies it") if turned else None
+    if not mine or not other or shared < _FRAME * (least - min(_weight(mine), _weight(other))):
+        return None
+    if not now.cue and (_DEICTIC.search(was.text) or _DEICTIC.search(now.said.text)):
+        return None
+    if not now.cue and (_PAST.search(was.text) or _PAST.search(now.said.text)):
+        return None
+    return _one_value(was, now, mine, other, lasting=lasting)
+
+
+def _one_value(
+    was: Statement, now: _Newer, mine: Sequence[Token], other: Sequence[Token], *, lasting: bool
+) -> Relation | None:
+    """Whether just one value stands where another one stood."""
+    holds = lasting or (_COPULA.search(was.text) is not None and _COPULA.search(now.said.text) is not None)
+    if not (holds or now.cue):
+        return None
+    if _opposed(mine, other) and len(mine) == len(other) == 1:
+        return Relation(kind="replaced", reason="says the opposite")
+    kinds = {token.kind for token in (*mine, *other)}
+    if len(mine) == len(other) == 1 and len(kinds) == 1 and mine[0].particular:
+        unit = _unit(mine[0]) == _unit(other[0])
+        if unit and _is_value(was, mine[0]) and _is_value(now.said, other[0]):
+            return Relation(kind="replaced", reason=f"another {mine[0].kind}")
+        return None
+    slot = _weight(mine) <= 2 and _weight(other) <= 2 and not (_names(mine) or _names(other))
+    if now.cue and slot and _in_one_place(mine) and _in_one_place(other) and _same_place(was, mine, now.said, other):
+        return Relation(kind="replaced", reason="another value, with words that say so")
+    return None
+
+
+def _newer(text: str) -> _Newer:
+    bare = _bare(text)
+    cue, ends = _CUE.search(bare) is not None, _NO_LONGER.search(bare) is not None
+    for pattern in _GONE:
+        match = pattern.search(bare)
+        if match is None:
+            continue
+        groups = match.groupdict()
+        new = groups.get("new") or ""
+        frame = groups.get("frame") or ""
+        rest = f"{bare[: match.start()]} {frame} {new} {bare[match.end() :]}"
+        return _Newer(
+            said=statement(rest),
+            gone=statement(groups["gone"]),
+            new=statement(new) if new else None,
+            cue=True,
+            ends=ends,
+        )
+    return _Newer(said=statement(bare), gone=None, new=None, cue=cue, ends=ends)
+
+
+@lru_cache(maxsize=4096)
+def _bare(text: str) -> str:
+    """*text*, narrow, without an opening "no" and without its reasons."""
+    return _REASON.sub("", _LEAD.sub("", statement(text).text))
+
+
+def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]:
+    """*tokens* without as many of each key as *others* have."""
+    left = Counter(token.key for token in others)
+    kept = []
+    for token in tokens:
+        if left[token.key] > 0:
+            left[token.key] -= 1
+        else:
+            kept.append(token)
+    return tuple(kept)
+
+
+def _covers(tokens: Sequence[Token], wanted: Sequence[Token]) -> bool:
+    """Whether *tokens* hold all particulars of *wanted*, and most of its weight."""
+    missing = _without(wanted, tokens)
+    return not any(token.particular for token in missing) and _weight(missing) <= 0.34 * _weight(wanted)
+
+
+def _last(tokens: Sequence[Token], gone: Sequence[Token]) -> tuple[Token, ...]:
+    """The tokens that stand for what *gone* was: of its kind the last ones, else as many from the end."""
+    kinds = {token.kind for token in gone if token.particular}
+    alike = [token for token in tokens if token.kind in kinds]
+    return tuple(alike[-len(gone) :]) if alike else tuple(tokens[-len(gone) :])
+
+
+def _weight(tokens: Iterable[Token]) -> float:
+    return sum(token.weight for token in tokens)
+
+
+def _names(tokens: Iterable[Token]) -> bool:
+    return any(token.kind == "name" for token in tokens)
+
+
+def _letters(text: str) -> str:
+    return "".join(char for char in text.casefold() if char.isalnum())
+
+
+def _opposed(mine: Sequence[Token], other: Sequence[Token]) -> bool:
+    return any(opposites(a.key, b.key) for a in mine for b in other) or opposites(_joined(mine), _joined(other))
+
+
+def _joined(tokens: Sequence[Token]) -> str:
+    return "".join(token.key for token in tokens if token.kind == "han")
+
+
+def _is_slot(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
+    """Whether both are one sentence with another word in one place: until proven otherwise another statement."""
+    return 0 < _weight(mine) <= 1 and 0 < _weight(other) <= 1 and shared >= 1
+
+
+def _adds(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
+    """Whether one says all that the other says and more: a word or two in a long sentence may be style."""
+    extra = _weight((*mine, *other))
+    return (not mine or not other) and extra > _STYLE * shared
+
+
+def _unit(token: Token) -> str:
+    """What a number counts; the kind for other values."""
+    return re.sub(r"[-+]?[\d.,]+", "#", token.key) if token.kind == "number" else token.kind
+
+
+def _is_value(said: Statement, token: Token) -> bool:
+    """Whether the token stands where something is said of the statement's subject, and is not part of the subject."""
+    before, after = said.text[: token.start], said.text[token.end :]
+    if token.kind == "label":
+        return False
+    if said.tokens and said.tokens[0] is token and token.kind in {"name", "period"}:
+        return False
+    if token.kind in {"name", "period", "date"}:
+        verb = _COPULA.search(after)
+        return _BEHIND.search(before) is not None and verb is None
+    return True
+
+
+def _in_one_place(tokens: Sequence[Token]) -> bool:
+    return all(b.start - a.end <= 1 for a, b in pairwise(tokens))
+
+
+def _same_place(was: Statement, mine: Sequence[Token], now: Statement, other: Sequence[Token]) -> bool:
+    """Whether both slots follow the same word."""
+    return _before(was, mine[0]) == _before(now, other[0])
+
+
+def _before(said: Statement, token: Token) -> str:
+    at = said.tokens.index(token)
+    return said.tokens[at - 1].key if at else ""

@@ -1,0 +1,171 @@
+"""The text of a message as plain sentences: prose without code, quotations and list marks.
+
+Splitting loses only what is not prose. A sentence is a run of the source's own characters, so that a number, an
+amount of money or a name in it is spelled as it was written. What a sentence means is the business of
+``distill.summary.cues``.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["Line", "folded", "headed", "is_question", "lines", "pieces", "shortened", "split"]
+
+#: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
+_NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
+
+#: Where a text can be cut in two such that ``Entry.text`` joins it again.
+_JOINT = re.compile(r"(?<=\S) (?=\S)|(?<=[\uff0c\uff1b\uff1a\u3002\u3001])(?=\S)")
+#: Where a text may be shortened: not inside an amount.
+_BREAK = re.compile(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
+#: What words, numbers and paths consist of.
+_RUN = f"{string.ascii_letters}{string.digits}_.,:/-"
+_CLAUSE_ENDS = (",", ";", ":", ".", "\uff0c", "\uff1b", "\uff1a", "\u3002")
+_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
+_QUOTED = re.compile(r"^\s*>")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
+_BULLET = re.compile(
+    r"^[ \t]*(?:[-*+•·‣▪]|\(?\d{1,2}[.)、]|\(?[①-⑩一二三四五六七八九十]{1,2}[、)])(?:[ \t]+|(?<=[、)•]))"
+)
+_CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
+_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
+#: A code span, which stays, or words between stars, which lose them.
+_EMPHASIS = re.compile(
+    r"(?P<code>`+[^`\n]*`+)|(?<![A-Za-z0-9_*])(?P<mark>\*{1,3})(?=\S)(?P<words>(?:`[^`\n]*`|[^*`])+?)(?<=\S)(?P=mark)"
+    r"(?![A-Za-z0-9_*])"
+)
+_CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
+#: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
+_END = re.compile(r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]\uff09》]*\s*")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
+)
+_QUESTION = re.compile(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of prose without its marks. *kind* is ``text``, ``bullet`` or ``heading``."""
+
+    kind: str
+    text: str
+    gap: bool = False  # a blank line, a table or code stands before it
+
+
+def lines(content: str) -> Iterator[Line]:
+    """The lines of prose in *content*; fenced code, quoted lines (``>``) and tables are left out."""
+    fence, gap = "", False
+    for raw in content.splitlines():
+        mark = _FENCE.match(raw)
+        if fence:
+            fence = "" if mark and mark["mark"].startswith(fence) else fence
+            gap = True
+            continue
+        if mark:
+            fence = mark["mark"]
+            continue
+        if not raw.strip() or _QUOTED.match(raw) or _TABLE_ROW.match(raw):
+            gap = True
+            continue
+        yield _line(raw, gap=gap)
+        gap = False
+
+
+def split(text: str) -> list[str]:
+    """The sentences of one line, in order. Ends at 。!? and at . ! ? before a space; never inside a code span.
+
+    >>> split("MEAGS is at -12.5 %, see e.g. page 3. 三个 deal 滑单。Done")
+    ['MEAGS is at -12.5 %, see e.g. page 3.', '三个 deal 滑单。', 'Done']
+    """
+    return [text[start:end] for start, end in _spans(text)]
+
+
+def pieces(text: str, limit: int) -> list[str]:
+    """*text* in runs of whole sentences of at most *limit* characters; a longer sentence is shortened."""
+    runs: list[tuple[int, int]] = []
+    for start, end in _spans(text):
+        if runs and end - runs[-1][0] <= limit:
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return [shortened(text[start:end], limit) for start, end in runs]
+
+
+def shortened(text: str, limit: int) -> str:
+    """*text* if it fits in *limit* characters, else its beginning up to a boundary and an ellipsis.
+
+    >>> shortened("three deals slipped, one of them is large", 25)
+    'three deals slipped, one…'
+    """
+    if len(text) <= limit:
+        return text
+    head = text[:limit]  # a boundary right behind the last character that fits counts
+    cut = max((at for match in _BREAK.finditer(text, 0, limit + 1) if (at := match.start()) < limit), default=0)
+    if cut < limit // 2:
+        cut = len(text[: limit - 1].rstrip(_RUN))
+        cut = cut if cut >= limit // 2 else limit - 1
+    return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
+
+
+def headed(text: str, limit: int) -> tuple[str, str]:
+    """*text* as a title of at most *limit* characters and what follows it; joined again they are *text*.
+
+    Cut where a clause ends, else at a space. Where there is no such place, the title is shortened and the second part
+    is the whole text.
+
+    >>> headed("three deals slipped, one of them is large", 25)
+    ('three deals slipped,', 'one of them is large')
+    """
+    if len(text) <= limit:
+        return text, ""
+    cuts = [match.end() for match in _JOINT.finditer(text, 0, limit + 1) if match.end() >= limit // 3]
+    clauses = [cut for cut in cuts if text[:cut].rstrip().endswith(_CLAUSE_ENDS)]
+    if cuts:
+        cut = (clauses or cuts)[-1]
+        return text[:cut].rstrip(), text[cut:]
+    return shortened(text, limit), text
+
+
+def folded(text: str) -> str:
+    """*text* with narrow punctuation, of the same length: patterns look here, quotations come from the original."""
+    return text.translate(_NARROW)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether the sentence asks, by its mark or by its last Chinese particle."""
+    return _QUESTION.search(folded(sentence).strip()) is not None
+
+
+def _line(raw: str, *, gap: bool) -> Line:
+    heading = _HEADING.match(raw)
+    if heading:
+        return Line(kind="heading", text=_plain(heading["text"]), gap=gap)
+    bullet = _BULLET.match(folded(raw))
+    text = raw[bullet.end() :] if bullet else raw
+    if bullet:
+        text = _CHECKBOX.sub("", text)
+    return Line(kind="bullet" if bullet else "text", text=_plain(text), gap=gap)
+
+
+def _plain(text: str) -> str:
+    """Without marks of emphasis, runs of space made one. Code spans stay as they are."""
+    plain = _EMPHASIS.sub(lambda match: match["code"] or match["words"], text)
+    return " ".join(plain.split())
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of *text* begin and end, the space between them left out."""
+    code = [match.span() for match in _CODE_SPAN.finditer(text)]
+    cuts, start = [], 0
+    for match in _END.finditer(text):
+        inside = any(a < match.start() < b for a, b in code)
+        if not inside and not _ABBREVIATION.search(text[start : match.start() + 1]):
+            cuts.append((start, match.end()))
+            start = match.end()
+    cuts.append((start, len(text)))
+    trimmed = ((a + len(text[a:b]) - len(text[a:b].lstrip()), a + len(text[a:b].rstrip())) for a, b in cuts)
+    return [(a, b) for a, b in trimmed if a < b]

@@ -1,0 +1,1 @@
+"""Find instructions in text that is only data: explicit attacks, and requests from strangers."""

@@ -1,0 +1,1 @@
+"""Find credentials: published formats, assignments to telling names, and passwords in prose."""

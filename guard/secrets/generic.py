@@ -1,0 +1,275 @@
+"""Secrets without a format of their own: what is assigned to a telling name, stands in an address, or is spoken of.
+
+Here a pattern only proposes, and ``accept`` judges the value: what stands for a secret without being one
+(``${VAR}``, ``os.environ[...]``, ``YOUR_API_KEY_HERE``, ``xxxx``, ``changeme``), a word, a path or a name in code
+passes. Looking random is never enough: a telling name has to stand beside it.
+"""
+
+from guard.secrets.rule import RuleSet, SecretRule
+from guard.secrets.value import (
+    basic_credentials,
+    bracketed_password,
+    encoded_value,
+    environment_password,
+    key_value,
+    mentioned_token,
+    password_value,
+    quoted_password,
+    spoken_password,
+    strange,
+    token_value,
+    url_password,
+    varied,
+)
+
+_B = r"(?<![A-Za-z0-9])"
+
+_KEY_LIKE = (
+    r"token|secret|cred(?:ential)?s?(?![a-z])|auth(?![a-z])"
+    r"|(?:api|app|access|auth|private|encryption|signing|client|service|account|master|webhook|session|shared|storage"
+    r"|subscription|license|deploy|admin|bot|refresh|bearer|id|csrf|consumer|publishable|server|site|user)[_\-. ]?key"
+)
+_WORD_LIKE = r"passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|(?<=db)pass|(?<=user)pass|(?<=[_-])pw(?![a-z])"
+_OTHER_KEYS = (
+    "cache|primary|foreign|partition|sort|public|idempotency|i18n|object|lookup|hash|group|dedup|row|index|registry"
+    "|translation|message|composite|unique|hot|short|dictionary|config|feature|label|map|state|query|routing|event"
+    "|issue|jira|project|mon|don|tur|hoc|joc"
+)
+_KEYS = (
+    r"(?<=[A-Za-z_.-])(?i:"
+    + "".join(rf"(?<!{name}{sign})" for name in _OTHER_KEYS.split("|") for sign in ("", "_", "-", "[.]"))
+    + "key)"
+)
+"""The end of a name in *key* that is none of those which hold no secret."""
+
+_ASSIGNS = (
+    r"""["'`\]]{0,2}\s{0,4}(?:(?:string|String|str)\s{0,2})?"""
+    r"""(?:[:?.+!]{0,3}={1,3}|=>|->|:{1,3}|>|(?<=["']),(?=\s{0,2}["'])|\((?=["'])"
+    r"|(?:["'\s]{1,3}value["']?\s{0,2}[:=]))"""
+    r"""[\s(]{0,6}"""
+)
+_BARE = r"""[^\s"'`,;<>(){}\[\]|\\]"""
+
+
+def _assignment(names: str, shortest: int) -> str:
+    """A name, up to 24 more name characters, an assignment sign, and a bare or quoted value."""
+    quoted = "|".join(rf"[@\\]?{mark}([^{mark}\s]{{{shortest},400}}?)\\?{mark}" for mark in ('"', "'", "`"))
+    return rf"(?i:{names})[\w\-]{{0,24}}{_ASSIGNS}(?:{quoted}|({_BARE}{{{shortest},400}})(?![\w(\[{{]))"
+
+
+GENERIC = RuleSet(
+    (
+        SecretRule(
+            name="jwt",
+            kind="jwt",
+            pattern=(
+                r"(?<![A-Za-z0-9_-])ey[A-Za-z0-9_-]{10,2000}\.ey[A-Za-z0-9_-]{10,6000}(?:\.[A-Za-z0-9_-]{0,2000})?"
+            ),
+            keywords=(".ey",),
+            accept=varied,
+        ),
+        SecretRule(
+            name="url-credentials",
+            kind="url_password",
+            pattern=r"""(?<=://)[^\s/:@"'`<>]{0,80}:([^\s/"'`<>]{1,160})@""",
+            keywords=("://",),
+            accept=url_password,
+        ),
+        SecretRule(
+            name="basic-authorization",
+            kind="basic_credentials",
+            pattern=rf"(?i:{_B}basic)\s{{1,4}}([A-Za-z0-9+/]{{8,400}}={{0,2}})",
+            keywords=("basic",),
+            accept=basic_credentials,
+        ),
+        SecretRule(
+            name="authorization",
+            kind="bearer_token",
+            pattern=(
+                rf"(?i:{_B}(?:bearer|basic|authorization[\"']?\s{{0,3}}[:=]\s{{0,3}}[\"']?(?:token|key|apikey"
+                rf"|digest)?))\s{{1,4}}([A-Za-z0-9._~+/=-]{{16,2000}})"
+            ),
+            keywords=("bearer", "basic", "authorization"),
+            accept=strange,
+        ),
+        SecretRule(
+            name="command-credentials",
+            kind="password",
+            pattern=(
+                r"(?:\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}|\b(?:wget|http)\b[^\n|;]{0,300}?\s(?:-a"
+                r"|--auth)\s)"
+                r"""["']?[^\s:"']{1,80}:([^\s"']{3,120})"""
+            ),
+            keywords=("curl", "wget", "http"),
+            accept=spoken_password,
+        ),
+        SecretRule(
+            name="command-key",
+            kind="secret",
+            pattern=r"""\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}["']?([^\s:"']{8,200}):(?=["'\s])""",
+            keywords=("curl",),
+            accept=strange,
+        ),
+        SecretRule(
+            name="option-password",
+            kind="password",
+            pattern=r"""(?<=\s)--?(?:password|passwd|pass|pw)[\s=]["']?([^\s"']{5,120})""",
+            keywords=("-p",),
+            accept=password_value,
+        ),
+        SecretRule(
+            name="option-token",
+            kind="secret",
+            pattern=r"""(?<=\s)--?[\w-]{0,30}(?:token|secret|api-?key|access-?key|auth)[\s=]["']?([^\s"']{12,400})""",
+            keywords=("-",),
+            accept=token_value,
+        ),
+        SecretRule(
+            name="netrc",
+            kind="password",
+            pattern=r"(?i:\b(?:login|user)\s{1,4}\S{1,80}\s{1,8}password)\s{1,4}(\S{4,120})",
+            keywords=("login", "user"),
+            accept=spoken_password,
+        ),
+        SecretRule(
+            name="element-secret",
+            kind="secret",
+            pattern=(
+                r"(?i)<[\w.:-]{0,40}(?:secret|passw(?:or)?d|passphrase|token|api-?_?key|private-?_?key|access-?_?key)"
+                r"[\w.-]{0,20}(?:\s[^<>]{0,80})?>\s{0,8}\{?(?:[A-Z]{9}\s)?([^\s<>{}]{6,2000})\}?\s{0,8}</"
+            ),
+            keywords=("</",),
+            accept=quoted_password,
+        ),
+        SecretRule(
+            name="kubernetes-secret",
+            kind="secret",
+            pattern=(
+                r"(?m)^[ \t]{1,8}[\w.-]{1,60}:[ \t]{0,4}(?:[|>]-?[ \t]{0,4}\n[ \t]{1,12})?"
+                r"""["']?([A-Za-z0-9+/]{10,4000}={0,2})["']?[ \t]{0,4}$"""
+            ),
+            keywords=("kind: secret", 'kind: "secret', "kind: 'secret"),
+            accept=encoded_value,
+        ),
+        SecretRule(
+            name="password-assignment",
+            kind="password",
+            pattern=_assignment(_WORD_LIKE, 5),
+            keywords=("pass", "pwd", "_pw", "-pw"),
+            anchor=_WORD_LIKE,
+            accept=password_value,
+        ),
+        SecretRule(
+            name="quoted-password",
+            kind="password",
+            pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})')",
+            keywords=("pass", "pwd", "_pw", "-pw"),
+            anchor=_WORD_LIKE,
+            accept=quoted_password,
+        ),
+        SecretRule(
+            name="environment-password",
+            kind="password",
+            pattern=(
+                r"(?:\b(?:[A-Z0-9]{1,30}_){0,5}(?:PASSWORD|PASSWD|PWD|PASS|PASSPHRASE)|[;&?](?i:password|pwd))"
+                r"=([^\s\"'`;&,<>(){}$]{6,100})(?=[\s;&]|$)"
+            ),
+            keywords=("pass", "pwd"),
+            accept=environment_password,
+        ),
+        SecretRule(
+            name="bracketed-password",
+            kind="password",
+            pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
+            keywords=("pass", "pwd"),
+            anchor=_WORD_LIKE,
+            accept=bracketed_password,
+        ),
+        SecretRule(
+            name="bracketed-secret",
+            kind="secret",
+            pattern=rf"(?i:{_KEY_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
+            keywords=("secret", "key", "token"),
+            anchor=_KEY_LIKE,
+            accept=bracketed_password,
+        ),
+        SecretRule(
+            name="compared-secret",
+            kind="secret",
+            pattern=rf"[\"']([^\"'\s]{{6,200}})[\"']\s{{0,3}}[!=]={{1,2}}\s{{0,3}}[\w.]{{0,30}}(?i:{_WORD_LIKE}|{_KEY_LIKE})",
+            keywords=("==", "!="),
+            accept=quoted_password,
+        ),
+        SecretRule(
+            name="token-assignment",
+            kind="secret",
+            pattern=_assignment(_KEY_LIKE, 10),
+            keywords=("key", "token", "secret", "cred", "auth"),
+            anchor=_KEY_LIKE,
+            accept=token_value,
+        ),
+        SecretRule(
+            name="key-assignment",
+            kind="secret",
+            pattern=_assignment(_KEYS, 16),
+            keywords=("key",),
+            anchor="key",
+            accept=key_value,
+        ),
+        SecretRule(
+            name="mentioned-token",
+            kind="secret",
+            pattern=(
+                r"(?i:\b(?:(?:api|access|secret|auth|license|master|private)[ _-]?(?:key|token)s?"
+                r"|token|secret|credentials?)\b)"
+                r"[^\n]{0,40}?[\s:=\"'`(]([A-Za-z0-9_+-]{20,200}={0,2})(?![\w./@-])"
+            ),
+            keywords=("key", "token", "secret", "credential"),
+            anchor=r"(?:api|access|secret|auth|license|master|private)[ _-]?(?:key|token)|token|secret|credential",
+            accept=mentioned_token,
+        ),
+        SecretRule(
+            name="spoken-password",
+            kind="password",
+            pattern=(
+                r"(?i:\b(?:password|passphrase|passcode|passwd|pwd|pin(?: code)?)\b(?: (?:for|to|of"
+                r"|on) [\w .@/'-]{1,40}?)?)"
+                r"\s{0,3}(?i:is now|is|was|has been set to|set to|changed to|will be|are|->"
+                r"""|:)\s{1,3}["'`“]?([^\s"'`”,;，。；、<>]{4,64})"""
+            ),
+            keywords=("pass", "pwd", "pin"),
+            accept=password_value,
+        ),
+        SecretRule(
+            name="spoken-password-zh",
+            kind="password",
+            pattern=(
+                r"(?:密码|密碼|口令|暗号)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|设置为|改成|改为"
+                r"""|换成)\s{0,3}["'`“”「『]?([\x21-\x7e]{4,64})"""
+            ),
+            keywords=("密码", "密碼", "口令", "暗号"),
+            accept=spoken_password,
+        ),
+        SecretRule(
+            name="spoken-key-zh",
+            kind="secret",
+            pattern=(
+                r"(?:密钥|密鑰|秘钥|私钥|令牌|凭证)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|改成|改为|换成)"
+                r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
+            ),
+            keywords=("密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证"),
+            accept=strange,
+        ),
+        SecretRule(
+            name="spoken-token-zh",
+            kind="secret",
+            pattern=(
+                r"(?i:api ?key|token)[^\n,，。;；:：]{0,12}?(?:是|为|為|设为|改成|改为|换成)"
+                r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
+            ),
+            keywords=("是", "为", "為", "改成", "换成"),
+            accept=strange,
+        ),
+    )
+)
+"""In order: what a specific rule has found, a general one does not report again."""

@@ -1,0 +1,178 @@
+"""``memory close``."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..frame import FINDINGS, Frame, home_command
+from ..models import opened_models
+from .sync import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from distill import Closed, Failure
+
+__all__ = ["close"]
+
+#: Keys whose lists are joined for several sessions.
+_LISTS = ("entries", "merged", "superseded", "claims", "proposed", "restored", "learned", "projects", "quarantine")
+
+
+@home_command("close")
+@click.argument("session", required=False)
+@click.option("--all", "every", is_flag=True, help="Close every session that has something new, oldest first.")
+@click.option("--again", is_flag=True, help="Close once more what a closing covered that was taken back in git.")
+@click.pass_context
+def close(context: click.Context, frame: Frame, session: str | None, every: bool, again: bool) -> None:
+    """Turn what was said in SESSION into memory: a section of the daily log, entries of MEMORY.md, one commit.
+
+    Claims about commits, files and symbols are checked against the git repositories that the session worked in. What
+    git contradicts stays in the daily log, marked. Closing again adds only what was said since. A closing that was
+    taken back with `git revert` stays taken back on this machine: --again ignores what the machine remembers. Exit
+    code 1 when the guard held something back, or when a session of --all could not be closed.
+    """
+    from distill import close as close_one
+    from distill import close_all
+
+    if every == (session is not None):
+        raise click.UsageError("name one SESSION, or give --all for every session that has something new")
+    if every and again:
+        raise click.UsageError("--again is for one SESSION: name it")
+    home = frame.home
+    failed: Sequence[Failure] = ()
+    if every:
+        done = close_all(home, now=frame.moment, models=opened_models(home, frame), progress=_progress(frame))
+        closed, failed = done.closed, done.failed
+    else:
+        closed = (close_one(home, session or "", now=frame.moment, models=opened_models(home, frame), again=again),)
+    problems: Sequence[str] = follow(home, frame) if any(one.commit for one in closed) else ()
+    problems = [*problems, *dict.fromkeys(problem for one in closed for problem in one.degraded)]
+    for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
+        frame.warn(problem)
+    data = _all_data(closed, failed) if every else _data(closed[0])
+    frame.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
+    held_back = any(one.quarantined for one in closed)
+    context.exit(FINDINGS if failed or held_back else 0)
+
+
+def _progress(frame: Frame) -> Any:
+    def show(session: str, number: int, total: int) -> None:
+        if total > 1 and sys.stderr.isatty():
+            frame.warn(f"closing {number} of {total}: {session}")
+
+    return show
+
+
+def _data(closed: Closed) -> dict[str, Any]:
+    return {
+        "session": closed.session,
+        "daily": closed.daily,
+        "section": f"{closed.daily}#{closed.anchor}" if closed.anchor else "",
+        "title": closed.title,
+        "entries": [_entry(entry) for entry in closed.entries],
+        "merged": [_entry(entry) for entry in closed.merged],
+        "superseded": [dataclasses.asdict(link) for link in closed.superseded],
+        "claims": [
+            {
+                "text": claim.text,
+                "sources": list(claim.sources),
+                "evidence": claim.evidence.state,
+                "commit": claim.evidence.commit,
+                "detail": claim.evidence.detail,
+            }
+            for claim in closed.claims
+        ],
+        "proposed": [dataclasses.asdict(item) for item in closed.proposed],
+        "dropped": closed.dropped,
+        "redacted": closed.redacted,
+        "quarantined": len(closed.quarantined),
+        "quarantine": [{"id": item.id, "path": item.path, "reason": item.reason} for item in closed.quarantined],
+        "left_in_log": closed.left_in_log,
+        "taken_back": closed.taken_back,
+        "restored": list(closed.restored),
+        "learned": list(closed.learned),
+        "projects": list(closed.projects),
+        "reworded": closed.reworded,
+        "commit": closed.commit,
+    }
+
+
+def _entry(entry: Any) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "section": entry.section,
+        "text": entry.text,
+        "sources": list(entry.sources),
+        "evidence": entry.evidence,
+        "commit": entry.commit,
+        "origin": entry.origin,
+    }
+
+
+def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, Any]:
+    """The same keys for all sessions together, and each of them under ``sessions``."""
+    rows = [_data(one) for one in closed]
+    last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
+    together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
+    return {
+        "session": last["session"],
+        "daily": last["daily"],
+        **together,
+        "redacted": sum(row["redacted"] for row in rows),
+        "quarantined": sum(row["quarantined"] for row in rows),
+        "dropped": sum(row["dropped"] for row in rows),
+        "left_in_log": sum(row["left_in_log"] for row in rows),
+        "reworded": sum(row["reworded"] for row in rows),
+        "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
+        "sessions": rows,
+        "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
+    }
+
+
+def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) -> Iterator[str]:
+    if every and not closed:
+        yield f"nothing closed: {len(failed)} failed" if failed else "nothing new: every session is closed"
+    for one in closed:
+        if one.commit is None:
+            why = "; its closing was taken back in git, --again repeats it" if one.taken_back else ""
+            yield f"{one.session}: nothing new since it was closed{why}"
+            continue
+        yield f"{one.session}: {one.daily}#{one.anchor}, commit {one.commit[:7]}"
+        yield from _written(one)
+        yield from _not_written(one)
+
+
+def _written(one: Closed) -> Iterator[str]:
+    for entry in one.entries:
+        yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
+    for entry in one.merged:
+        yield f"  [{entry.id}] was known; it gained a source"
+    for link in one.superseded:
+        yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
+    if one.learned:
+        yield f"  learned, in EVOLUTION.md: {', '.join(one.learned)}"
+    for path in one.projects:
+        yield f"  what worked and failed: {path}"
+    if one.restored:
+        yield f"  back from the archive: {', '.join(one.restored)}"
+
+
+def _not_written(one: Closed) -> Iterator[str]:
+    for claim in one.claims:
+        if claim.evidence.state == "contradicted":
+            yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
+    for proposal in one.proposed:
+        yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
+    if one.proposed:
+        yield "  `memory review list` names what waits"
+    if one.dropped:
+        yield f"  {one.dropped} not written: a person rejected it, or has it to review already"
+    if one.left_in_log:
+        yield f"  {one.left_in_log} more stay in the daily log: one closing adds no more to a section"
+    if one.redacted or one.quarantined:
+        yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"

@@ -1,0 +1,1 @@
+"""Turn text into vectors: the embedding model, its files and its download."""

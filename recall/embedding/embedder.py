@@ -1,0 +1,223 @@
+"""Texts in, unit vectors out.
+
+Promises that a text's vector depends on the text and the model alone: every text runs by itself, unpadded, in a
+session of one thread, and several texts run side by side. Quantised models scale their activations over a whole
+batch, so in a batch a text's neighbours would change its vector, and a rebuilt index would differ from a synced one.
+One text a run is also the quickest way on CPUs: nothing is padded, and no thread waits for another inside a product.
+Where the model lies is :mod:`recall.embedding.model`; which vectors are stored is the index's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelError
+from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
+
+__all__ = ["Embedder", "NoEmbedder", "Vector", "open_embedder", "understands"]
+
+Vector = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """A loaded model. Safe to use from several threads."""
+
+    @property
+    def name(self) -> str:
+        """The model's name in the settings."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the model and its arithmetic: vectors of equal fingerprints can be compared, others cannot."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        """Return one unit vector a text, in order: (len(texts), dimension). Equal texts give equal vectors.
+
+        A text longer than the model's limit (256 tokens for the default model) is read to that limit.
+
+        Raises:
+            ModelError: the runtime failed on a text.
+        """
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a question: (dimension,). Some models mark questions in their own way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoEmbedder:
+    """There is no model to use now. *reason* is one line for the receipt and for ``memory doctor``."""
+
+    reason: str
+    location: ModelLocation
+
+
+def open_embedder(
+    settings: EmbeddingSettings,
+    *,
+    build_missing: bool,
+    cache: Path | None = None,
+    progress: Progress = lambda _line: None,
+) -> Embedder | NoEmbedder:
+    """Load the model that the settings name, or say why there is none. Never raises for a missing model.
+
+    Args:
+        settings: the ``[embedding]`` table.
+        build_missing: whether a model whose weights are installed may be written into the cache first (some
+            seconds). A search passes False: it must not wait. Nothing is ever downloaded here: that is what
+            `memory model build` is for.
+        cache: instead of the user's cache folder.
+        progress: called with a line now and then while the model is made.
+    """
+    location = locate(settings, cache=cache)
+    if not location.ready and build_missing and location.origin == "package":
+        try:
+            location = build(settings, cache=cache, progress=progress)
+        except (ModelError, OSError) as error:
+            return NoEmbedder(reason=str(error), location=location)
+    if not location.ready:
+        return NoEmbedder(reason=location.detail, location=location)
+    try:
+        return _load(settings, location)
+    except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
+        where = location.folder or settings.model
+        reason = f"{where} cannot be loaded: {_one_line(error)}; run `memory model build --verify`"
+        return NoEmbedder(reason=reason, location=location)
+
+
+def understands(embedder: Embedder) -> bool:
+    """Whether the model, run here and now, finds two sentences about one thing nearer than a third about another."""
+    dog, puppy, tax = embedder.embed(
+        ["A dog plays in the garden.", "A puppy runs on the lawn.", "The tax office closes."]
+    )
+    return bool(dog @ puppy > max(dog @ tax, puppy @ tax) and abs(float(dog @ dog) - 1) < 1e-3)
+
+
+def _load(settings: EmbeddingSettings, location: ModelLocation) -> Embedder:
+    threads = settings.threads or _cores()
+    if location.name == DEFAULT_MODEL and location.onnx is not None and location.folder is not None:
+        encode = _sentence_encoder(location.folder, location.onnx)
+        fingerprint = location.recipe or f"{location.name}:{digest(location)[:16]}"
+        return _Parallel(
+            name=location.name, fingerprint=fingerprint, threads=threads, encode=encode, encode_query=encode
+        )
+    return _with_fastembed(location, threads)
+
+
+class _Parallel:
+    """An embedder from functions that encode one text, run on several threads."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        fingerprint: str,
+        threads: int,
+        encode: Callable[[str], Vector],
+        encode_query: Callable[[str], Vector],
+    ) -> None:
+        self.name, self.fingerprint = name, fingerprint
+        self._threads, self._encode, self._encode_query = threads, encode, encode_query
+        self.dimension = len(encode("dimension"))
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        # Longest first: the threads then end together. Equal texts are encoded once.
+        distinct = sorted(set(texts), key=lambda text: (-len(text), text))
+        pool = ThreadPoolExecutor(max_workers=self._threads, thread_name_prefix="embed")
+        try:
+            vectors = dict(zip(distinct, pool.map(self._passage, distinct), strict=True))
+        finally:
+            pool.shutdown(cancel_futures=True)
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return np.stack([vectors[text] for text in texts])
+
+    def embed_query(self, text: str) -> Vector:
+        return self._run(self._encode_query, text)
+
+    def _passage(self, text: str) -> Vector:
+        return self._run(self._encode, text)
+
+    def _run(self, encode: Callable[[str], Vector], text: str) -> Vector:
+        try:
+            vector = encode(text)
+        except Exception as error:  # what the libraries raise has no common root but this
+            message = f"{self.name} failed on a text of {len(text)} characters: {_one_line(error)}"
+            raise ModelError(f"{message}; run `memory model --verify`") from error
+        return _unit(vector)
+
+
+def _one_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+def _unit(vector: Vector) -> Vector:
+    length = float(np.linalg.norm(vector))
+    return (vector / np.float32(length)).astype(np.float32) if length > 0 else vector.astype(np.float32)
+
+
+def _sentence_encoder(folder: Path, onnx: Path) -> Callable[[str], Vector]:
+    """Mean of the token vectors, as all-MiniLM-L6-v2 is pooled. fastembed's import alone takes 1.4 s, this .3 s."""
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(onnx), options, providers=["CPUExecutionProvider"])
+    names = [item.name for item in session.get_inputs()]
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(_longest(folder))
+
+    def encode(text: str) -> Vector:
+        ids = np.array([tokenizer.encode(text).ids], np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        tokens: NDArray[np.float32] = session.run(None, {name: feed[name] for name in names})[0]
+        mean: Vector = tokens[0].mean(axis=0, dtype=np.float64).astype(np.float32)
+        return mean
+
+    return encode
+
+
+def _longest(folder: Path) -> int:
+    """Tokens that the model reads: what its tokenizer says, never more than it was trained on."""
+    stated = json.loads((folder / "tokenizer_config.json").read_bytes()).get("model_max_length")
+    return min(stated, MAX_TOKENS) if isinstance(stated, int) and stated > 0 else MAX_TOKENS
+
+
+def _cores() -> int:
+    """Cores that this process may use: in a container or a job often fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _with_fastembed(location: ModelLocation, threads: int) -> Embedder:
+    """Any other model, from its folder or from what was downloaded; fastembed knows its pooling and its prefixes."""
+    from fastembed import TextEmbedding
+    from loguru import logger
+
+    logger.disable("fastembed")  # it reports what it then raises
+    place: dict[str, Any] = {"cache_dir": str(location.folder), "local_files_only": True}
+    if location.origin == "folder":
+        place = {"specific_model_path": str(location.folder)}
+    model = TextEmbedding(location.name, threads=1, **place)
+    return _Parallel(
+        name=location.name,
+        fingerprint=f"{location.name}:{digest(location)[:16]}",
+        threads=threads,
+        encode=lambda text: np.asarray(next(iter(model.embed([text]))), np.float32),
+        encode_query=lambda text: np.asarray(next(iter(model.query_embed(text))), np.float32),
+    )

@@ -1,0 +1,1 @@
+"""Measure recall against questions with known answers."""

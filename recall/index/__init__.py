@@ -1,0 +1,1 @@
+"""Own the SQLite index: schema, passages, vectors, synchronisation and verification."""

@@ -1,0 +1,140 @@
+"""Sheets: 32 successive passages of a file side by side, as numbers, for ranking.
+
+FTS5 finds passages by their words but cannot say how often a word stands in a passage's neighbours, nor who speaks or
+when. A sheet holds that for a passage and for those around it, so that one row read answers for all of them. Sheets
+are a function of the passages: `memory index verify` makes them anew and compares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Protocol
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from ..text.dates import day_number
+from ..text.stems import Codes, Stemmer
+from . import schema
+
+__all__ = ["Leaf", "Rows", "Sheets", "drawn", "open_sheets", "store_sheets"]
+
+#: Passages on a sheet.
+_SIZE = 32
+_IS_USER, _ASKS = 1, 2
+#: One passage: its row number, words of its text and of its heading, day, and what is true of it.
+_LEAF = np.dtype([("id", "<i8"), ("words", "<u4"), ("heads", "<u4"), ("day", "<u4"), ("flags", "<u4")])
+_CLOSING = "\"'”’)]}»」』 \t\r\n"
+
+#: Number of the sheet in its file, its leaves, the words of their texts, the words of their headings.
+Rows = tuple[int, bytes, bytes, bytes]
+Floats = npt.NDArray[np.float64]
+
+
+class Leaf(Protocol):
+    """What is needed of a passage."""
+
+    @property
+    def ordinal(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def heading(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def ts(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheets:
+    """Passages in order of file and place. All arrays but the last four have one item for each passage.
+
+    *words* has the codes of all texts one after the other, *owners* the passage of each word; *heads* and
+    *head_owners* the same of headings.
+    """
+
+    ids: npt.NDArray[np.int64]
+    files: npt.NDArray[np.int64]
+    ordinals: npt.NDArray[np.int64]
+    layers: npt.NDArray[np.str_]
+    lengths: Floats
+    days: npt.NDArray[np.int64]
+    users: npt.NDArray[np.bool_]
+    asks: npt.NDArray[np.bool_]
+    words: Codes
+    owners: npt.NDArray[np.int64]
+    heads: Codes
+    head_owners: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def drawn(passages: Iterable[tuple[int, Leaf]], stemmer: Stemmer) -> Iterator[Rows]:
+    """The sheets of one file from its passages with their row numbers, in order of their ordinals."""
+    for number, group in groupby(passages, key=lambda row: row[1].ordinal // _SIZE):
+        leaves, words, heads = [], [], []
+        for ident, leaf in group:
+            said, head = stemmer.codes(leaf.text), stemmer.codes(leaf.heading)
+            flags = _IS_USER * (leaf.role == "user") | _ASKS * leaf.text.rstrip(_CLOSING).endswith(("?", "？"))
+            leaves.append((ident, len(said), len(head), day_number(leaf.ts), flags))
+            words.append(said)
+            heads.append(head)
+        yield number, np.array(leaves, _LEAF).tobytes(), _joined(words), _joined(heads)
+
+
+def store_sheets(conn: apsw.Connection, file: int, rows: Iterable[Rows]) -> None:
+    """Make the sheets of *file* exactly *rows*; those that are the same already are not written."""
+    old = {
+        row[0]: row for row in conn.execute("SELECT number, leaves, words, heads FROM sheets WHERE file = ?", (file,))
+    }
+    new = {row[0]: row for row in rows}
+    gone = [(file, number) for number in old if old[number] != new.get(number)]
+    conn.executemany("DELETE FROM sheets WHERE file = ? AND number = ?", gone)
+    conn.executemany(
+        "INSERT INTO sheets(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
+        ((file, *row) for number, row in new.items() if old.get(number) != row),
+    )
+
+
+_SELECT = """
+SELECT s.file, s.number, f.layer, s.leaves, s.words, s.heads
+FROM (SELECT DISTINCT p.file AS file, p.ordinal / ? AS number
+      FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value) o
+JOIN sheets s ON s.file = o.file AND s.number = o.number
+JOIN files f ON f.id = s.file
+ORDER BY s.file, s.number
+"""
+
+
+def open_sheets(conn: apsw.Connection, passages: Sequence[int]) -> Sheets:
+    """The sheets on which *passages* stand."""
+    rows = schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages)))
+    leaves = np.frombuffer(b"".join(row[3] for row in rows), _LEAF)
+    sizes = np.array([len(row[3]) // _LEAF.itemsize for row in rows], np.int64)
+    starts = np.cumsum(sizes) - sizes
+    place = np.arange(len(leaves))
+    within = place - np.repeat(starts, sizes)
+    return Sheets(
+        ids=leaves["id"].astype(np.int64),
+        files=np.repeat(np.array([row[0] for row in rows], np.int64), sizes),
+        ordinals=np.repeat(np.array([row[1] * _SIZE for row in rows], np.int64), sizes) + within,
+        layers=np.repeat(np.array([row[2] for row in rows], np.str_), sizes),
+        lengths=leaves["words"].astype(np.float64),
+        days=leaves["day"].astype(np.int64),
+        users=(leaves["flags"] & _IS_USER).astype(np.bool_),
+        asks=(leaves["flags"] & _ASKS).astype(np.bool_),
+        words=np.frombuffer(b"".join(row[4] for row in rows), np.dtype("<u4")),
+        owners=np.repeat(place, leaves["words"]),
+        heads=np.frombuffer(b"".join(row[5] for row in rows), np.dtype("<u4")),
+        head_owners=np.repeat(place, leaves["heads"]),
+    )
+
+
+def _joined(codes: Sequence[Codes]) -> bytes:
+    return np.concatenate(codes).astype("<u4").tobytes() if codes else b""

@@ -1,0 +1,92 @@
+"""Vectors that are still to be made: the slow half of a sync, which can stop anywhere and go on from there.
+
+Texts are embedded outside any transaction. A passage without a vector is pending, whatever the reason; nothing else
+records what is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import apsw
+import numpy as np
+
+from ..embedding.embedder import Embedder
+from ..errors import IndexStale
+from . import passage_store, schema
+from .ingest import Work
+from .vectors import Vectors, centre, refresh_windows, store_vectors
+
+__all__ = ["embed_pending", "make_windows", "require_model", "staleness"]
+
+
+def embed_pending(conn: apsw.Connection, work: Work, embedder: Embedder, limit: int | None) -> None:
+    """Embed what is pending. A text that fails stays pending; when a whole batch fails, no more are tried."""
+    require_model(conn, embedder)
+    ids = passage_store.pending_ids(conn)[:limit]
+    step = work.settings.embedding_batch
+    for at in range(0, len(ids), step):
+        rows = passage_store.pending_meanings(conn, ids[at : at + step])
+        good, vectors, problem = _vectors(embedder, rows)
+        if good:
+            with schema.transaction(conn):
+                store_vectors(conn, good, vectors, work.settings.neighbours)
+        work.embedded += len(good)
+        work.progress("vectors", min(at + step, len(ids)), len(ids))
+        if problem:
+            work.degraded.append(f"{len(rows) - len(good)} passages could not be embedded: {problem}")
+        if rows and not good:
+            return
+
+
+def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
+    """Record that the vectors are *embedder*'s model's, or see that they are.
+
+    Raises:
+        IndexStale: they are another model's.
+    """
+    recorded = schema.meta(conn)
+    if "model" not in recorded:
+        with schema.transaction(conn):
+            schema.describe_vectors(conn, embedder.name, embedder.fingerprint, embedder.dimension)
+    elif error := staleness(recorded, embedder):
+        raise error
+
+
+def staleness(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | None:
+    """The error to raise or to report when the *recorded* vectors cannot be compared with *embedder*'s."""
+    found = (recorded["fingerprint"], recorded["dimension"], recorded["metric"])
+    wanted = (embedder.fingerprint, str(embedder.dimension), schema.METRIC)
+    if found == wanted:
+        return None
+    return IndexStale(*(f"{name} ({size} dimensions, {metric})" for name, size, metric in (found, wanted)))
+
+
+def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], Vectors, str]:
+    """The ``(id, layer)`` that could be embedded, their vectors, and what was wrong with the others.
+
+    After a failure each text is tried alone, so that one bad text does not hold up its batch.
+    """
+    try:
+        vectors = embedder.embed([text for _, _, text in rows])
+    except Exception as error:  # noqa: BLE001 - any model may fail on any text in its own way; the report says which
+        if len(rows) <= 1:
+            return [], np.empty((0, embedder.dimension), np.float32), str(error)
+        singles = [_vectors(embedder, [row]) for row in rows]
+        good = [ident for idents, _, _ in singles for ident in idents]
+        return good, np.concatenate([single for _, single, _ in singles]), str(error)
+    sound = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).max(axis=1, initial=0.0) > 0)
+    good = [(ident, layer) for (ident, layer, _), fine in zip(rows, sound, strict=True) if fine]
+    return good, vectors[sound], "" if sound.all() else "the model gave no finite vector"
+
+
+def make_windows(conn: apsw.Connection, work: Work) -> None:
+    """Make the windows that are due, and the codes anew when there are many more vectors than when they were made."""
+    if "model" not in schema.meta(conn):
+        return
+    made = 1
+    while made:
+        with schema.transaction(conn):
+            made = refresh_windows(conn, work.settings.neighbours)
+    with schema.transaction(conn):
+        centre(conn)

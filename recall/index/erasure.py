@@ -1,0 +1,91 @@
+"""Taking out of the index what was forgotten, and proving that it is not there.
+
+After the files were changed the index is built anew from them and copied over the old one page by page, the log beside
+it is emptied, and what was set aside as damaged is removed: no free page is left that could say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent_home.forgetting.redaction_target import Wanted
+from agent_home.home import Home
+
+from ..settings import RecallSettings
+from . import schema
+from .sync import reindex, sync_lock, waiting
+
+__all__ = ["erase", "places"]
+
+_ROWS = "SELECT source, session, message, name, heading, text, meaning FROM passages"
+_FILES = "SELECT path, session, skipped FROM files"
+_CHUNK = 4 << 20
+#: Bytes that two chunks share, more than any text that somebody types to be forgotten.
+_SHARED = 1 << 16
+
+
+def places(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    """``(file, what in it)`` of everything in the index, and in what was set aside of it, that says it.
+
+    Rows are read as rows, and every file byte by byte: a freed page is no row.
+    """
+    relative = home.relative(home.index)
+    conn = schema.open_reader_or_none(home.index)
+    if conn is not None:
+        try:
+            for statement in (_ROWS, _FILES):
+                for row in conn.execute(statement):
+                    if any(wanted.stands_in(str(value)) for value in row):
+                        yield relative, str(row[0]) if not wanted.stands_in(str(row[0])) else "a row"
+        except schema.DAMAGE:
+            yield relative, "cannot be read; `memory reindex` builds it anew"
+        finally:
+            conn.close()
+    for path in _files(home):
+        if _says(path, wanted):
+            yield home.relative(path), "its bytes"
+
+
+def erase(home: Home, settings: RecallSettings) -> list[str]:
+    """Make the index what the files say now, and nothing besides; what could not be done, in lines.
+
+    Raises:
+        Locked, IndexUnusable: as for :func:`recall.index.sync.reindex`.
+    """
+    notes: list[str] = []
+    if home.index.exists():
+        report = reindex(home, settings, None)
+        notes += (note for note in report.degraded if note not in waiting(report.pending))
+    with sync_lock(home, settings.sync_timeout_s):
+        for path in _files(home):
+            if ".corrupt-" in path.name or ".building" in path.name:
+                path.unlink(missing_ok=True)
+        if home.index.exists():
+            conn, _ = schema.open_writer(home.index)
+            try:
+                busy, _, _ = conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (0, 0, 0)
+            finally:
+                conn.close()
+            if busy:
+                notes.append("the index is being read, so its log is not emptied yet; run it again when that is done")
+    return notes
+
+
+def _files(home: Home) -> list[Path]:
+    """The index and everything beside it that was made of it."""
+    return sorted(path for path in home.machine.glob(f"{home.index.name}*") if path.is_file())
+
+
+def _says(path: Path, wanted: Wanted) -> bool:
+    shared = b""
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                data = shared + chunk
+                if wanted.may_stand_in(data) and wanted.stands_in(data.decode("utf-8", "replace")):
+                    return True
+                shared = data[-_SHARED:]
+    except FileNotFoundError:
+        pass
+    return False

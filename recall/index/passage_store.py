@@ -1,0 +1,240 @@
+"""The rows of the index: passages with their postings, sheets and groups, written and read as one.
+
+Owns the statements that keep the tables in step with each other. Every function that writes runs inside the caller's
+transaction. Which files are read, and when, is ``recall.index.sync``'s business; asking questions is
+``recall.search.hybrid``'s.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from ..text.stems import Stemmer
+from ..text.terms import index_text
+from . import schema
+from .context_window import drawn, store_sheets
+from .passage import LAYERS, Cut, Passage
+from .vectors import flag_windows, remove_vectors
+
+__all__ = [
+    "LAYER_CODES",
+    "Changes",
+    "Stamp",
+    "count_pending",
+    "group_text",
+    "pending_ids",
+    "pending_meanings",
+    "put_file",
+    "remove_file",
+    "stamps",
+]
+
+LAYER_CODES = {layer: code for code, layer in enumerate(LAYERS)}
+_SESSIONS = LAYER_CODES["sessions"]
+_COLUMNS = (
+    "ordinal", "part", "source", "session", "message", "role", "name", "ts",
+    "heading", "text", "meaning", "content_digest", "meaning_digest",
+)  # fmt: skip
+_INSERT = (
+    f"INSERT INTO passages(id, file, layer, windowed, {', '.join(_COLUMNS)}) VALUES(?, ?, ?, ?{', ?' * len(_COLUMNS)})"
+)
+_UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
+_INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading) VALUES(?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What the index knows of a file: enough to see that it did not change."""
+
+    id: int
+    sha256: bytes
+    mtime_ns: int
+    size: int
+    skipped: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """Passages that came, that have another text under the same address, and that went."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+
+    def __add__(self, other: Changes) -> Changes:
+        return Changes(
+            added=self.added + other.added,
+            changed=self.changed + other.changed,
+            removed=self.removed + other.removed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An indexed passage, as far as telling it from a new one needs."""
+
+    id: int
+    values: tuple[Any, ...]  # of _COLUMNS
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.values[2], self.values[1]
+
+
+def stamps(conn: apsw.Connection) -> dict[str, Stamp]:
+    """Every indexed file by its path."""
+    rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
+    return {r[0]: Stamp(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
+
+
+def put_file(
+    conn: apsw.Connection, path: str, layer: str, cut: Cut, *, sha256: bytes, mtime_ns: int, size: int, reach: int
+) -> Changes:
+    """Make the index hold exactly *cut* for the file *path*.
+
+    Unchanged passages keep their rows and vectors wherever they moved to. *reach* is how many turns on each side make
+    up a window.
+    """
+    file = schema.value(
+        conn,
+        "INSERT INTO files(path, layer, session, sha256, mtime_ns, size, skipped) VALUES(?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT(path) DO UPDATE SET session = excluded.session, sha256 = excluded.sha256, "
+        "mtime_ns = excluded.mtime_ns, size = excluded.size, skipped = excluded.skipped RETURNING id",
+        (path, layer, cut.session, sha256, mtime_ns, size, "\n".join(cut.skipped)),
+    )
+    old = [_Row(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
+    kept, fresh, gone = _matched(old, cut.passages)
+    _delete(conn, [row.id for row in gone])
+    _update(conn, kept)
+    _insert(conn, fresh, file, LAYER_CODES[layer])
+    if fresh or gone or any(row.values[:-2] != _values(new)[:-2] for row, new in kept):
+        if old:
+            conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+        if cut.passages:
+            body = index_text(group_text(cut.passages))
+            conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
+    if layer == "sessions":
+        moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
+        flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
+    _put_sheets(conn, file, cut.passages)
+    before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
+    both = len(before & after)
+    return Changes(added=len(fresh) - both, changed=both, removed=len(gone) - both)
+
+
+def _put_sheets(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
+    idents = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))]
+    sheets = list(drawn(zip(idents, passages, strict=True), Stemmer(conn)))
+    store_sheets(conn, file, sheets)
+    words = sum(len(sheet[2]) for sheet in sheets) // 4
+    conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))
+
+
+_SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608 - constants
+
+
+def remove_file(conn: apsw.Connection, file: int) -> int:
+    """Take the file and all its passages out; the number of passages that went."""
+    ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
+    _delete(conn, ids)
+    conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+    conn.execute("DELETE FROM sheets WHERE file = ?", (file,))
+    conn.execute("DELETE FROM files WHERE id = ?", (file,))
+    return len(ids)
+
+
+def group_text(passages: Iterable[Passage]) -> str:
+    """The words of a whole file: every passage with its heading or speaker."""
+    return "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
+
+
+def count_pending(conn: apsw.Connection) -> int:
+    """Passages that have no vector yet."""
+    return int(schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 0"))
+
+
+def pending_ids(conn: apsw.Connection) -> list[int]:
+    """Passages without a vector in the order in which they are wanted: memory first, then newest sessions."""
+    rows = conn.execute(
+        "SELECT p.id FROM passages p JOIN files f ON f.id = p.file WHERE p.embedded = 0 "
+        "ORDER BY p.layer, f.path DESC, p.ordinal"
+    )
+    return [row[0] for row in rows]
+
+
+def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[int, int, str]]:
+    """``(id, layer, text to embed)`` of those of *ids* that still wait for a vector."""
+    return list(
+        conn.execute(
+            "SELECT id, layer, meaning FROM passages WHERE embedded = 0 AND id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+    )
+
+
+def _matched(
+    old: Sequence[_Row], new: Sequence[Passage]
+) -> tuple[list[tuple[_Row, Passage]], list[Passage], list[_Row]]:
+    """Old rows paired with the passages that they stand for, passages without a row, rows without a passage.
+
+    First what is equal in everything that is searched, then what has the same vector.
+    """
+    kept: list[tuple[_Row, Passage]] = []
+    for column, digest in ((-2, "content_digest"), (-1, "meaning_digest")):
+        by_digest: dict[bytes, list[_Row]] = defaultdict(list)
+        for row in reversed(old):
+            by_digest[row.values[column]].append(row)
+        rest = []
+        for passage in new:
+            rows = by_digest.get(getattr(passage, digest))
+            if rows:
+                kept.append((rows.pop(), passage))
+            else:
+                rest.append(passage)
+        taken = {row.id for row, _ in kept}
+        old, new = [row for row in old if row.id not in taken], rest
+    return kept, list(new), list(old)
+
+
+def _values(passage: Passage) -> tuple[Any, ...]:
+    return (
+        passage.ordinal, passage.part, passage.source, passage.session, passage.message, passage.role, passage.name,
+        passage.ts, passage.heading, passage.text, passage.meaning,
+        passage.content_digest, passage.meaning_digest,
+    )  # fmt: skip
+
+
+def _page(ident: int, passage: Passage) -> tuple[int, str, str]:
+    return ident, index_text(passage.text), index_text(passage.heading)
+
+
+def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer: int) -> None:
+    last = schema.value(conn, "SELECT coalesce(max(id), 0) FROM passages")
+    rows = list(enumerate(passages, last + 1))
+    windowed = int(layer != _SESSIONS)  # only turns have neighbours
+    conn.executemany(_INSERT, ((ident, file, layer, windowed, *_values(passage)) for ident, passage in rows))
+    conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
+
+
+def _update(conn: apsw.Connection, kept: Iterable[tuple[_Row, Passage]]) -> None:
+    for row, passage in kept:
+        values = _values(passage)
+        if values == row.values:
+            continue
+        conn.execute(_UPDATE, (*values, row.id))
+        if values[-2] != row.values[-2]:
+            conn.execute(_INSERT_PAGE, _page(row.id, passage))
+
+
+def _delete(conn: apsw.Connection, ids: Sequence[int]) -> None:
+    rows = [(ident,) for ident in ids]
+    tables = ["pages", "passages"]
+    for statement in (f"DELETE FROM {table} WHERE {'rowid' if table == 'pages' else 'id'} = ?" for table in tables):  # noqa: S608
+        conn.executemany(statement, rows)
+    remove_vectors(conn, ids)

@@ -1,0 +1,87 @@
+"""A new index beside the old one, put in its place in one step.
+
+The new one is filled from the files alone, and with the old one's vectors where text and model are the same. It is
+copied over the old one in a single SQLite transaction rather than renamed: a rename would leave the old file's
+write-ahead log beside the new file. Whoever reads meanwhile goes on reading the old rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import apsw
+
+from agent_home.home import Home
+
+from ..embedding.embedder import Embedder
+from . import schema
+from .embedding_queue import staleness
+from .ingest import Work, index_words
+from .vectors import put_vectors
+
+__all__ = ["rebuild"]
+
+
+def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mapping[str, str]) -> None:
+    """Replace the index by one built from the files. The caller holds the sync lock.
+
+    Raises:
+        IndexUnusable: no new file can be written.
+    """
+    building = home.index.with_name(f"{home.index.name}.building")
+    _remove(building)
+    conn, _ = schema.open_writer(building)
+    try:
+        with schema.transaction(conn):
+            schema.set_meta(conn, signature)
+        index_words(conn, home, work)
+        _take_vectors(conn, home.index, embedder, work)
+        live, note = schema.open_writer(home.index)
+        try:
+            with live.backup("main", conn, "main") as copy:
+                copy.step(-1)
+        finally:
+            live.close()
+        if note:
+            work.degraded.append(note)
+    finally:
+        conn.close()
+        _remove(building)
+
+
+def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None, work: Work) -> None:
+    """Take over what the old index has embedded with the same model; without a model at hand, with any.
+
+    A damaged index gives nothing: its vectors can be made again.
+    """
+    source = schema.open_reader_or_none(old)
+    if source is None:
+        return
+    try:
+        recorded = schema.meta(source)
+        if "model" not in recorded or (embedder is not None and staleness(recorded, embedder)):
+            return
+        rows, vectors = _reusable(conn, source)
+    except schema.DAMAGE:
+        return
+    finally:
+        source.close()
+    with schema.transaction(conn):
+        schema.describe_vectors(conn, recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
+        put_vectors(conn, rows, vectors, work.settings.neighbours)
+
+
+def _reusable(conn: apsw.Connection, source: apsw.Connection) -> tuple[list[tuple[int, int]], list[bytes]]:
+    """``(id, layer)`` of passages of *conn* and what *source* has stored for the same texts."""
+    digests = dict(source.execute("SELECT id, meaning_digest FROM passages WHERE embedded = 1"))
+    stored = source.execute("SELECT passage, vector FROM embeddings")
+    blobs = {digests[passage]: blob for passage, blob in stored if passage in digests}
+    wanted = conn.execute("SELECT id, layer, meaning_digest FROM passages")
+    found = [((passage, layer), blobs[digest]) for passage, layer, digest in wanted if digest in blobs]
+    return [row for row, _ in found], [blob for _, blob in found]
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)

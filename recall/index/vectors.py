@@ -1,0 +1,225 @@
+"""Stored vectors: of each passage, and of each turn together with its neighbours.
+
+A coordinate is kept in eight bits: a cosine moves by less than a thousandth, and a page of the index holds four times
+as many. Beside each vector stands its code (``recall.index.binary_quantization``), by which a search finds what is
+worth comparing; sqlite-vec compares, and is told the metric. Functions that write run inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from . import schema
+from .binary_quantization import CHUNK, Kind, remove_codes, store_codes
+from .passage import LAYERS
+
+__all__ = [
+    "Vectors",
+    "centre",
+    "dequantised",
+    "flag_windows",
+    "nearest",
+    "put_vectors",
+    "quantised",
+    "refresh_windows",
+    "remove_vectors",
+    "store_vectors",
+    "window",
+]
+
+Vectors = npt.NDArray[np.float32]
+_SESSIONS = LAYERS.index("sessions")
+#: Turns whose windows are made in one go: bounds memory and the time a write lock is held.
+_WINDOW_BATCH = 1000
+#: Vectors in the index at which the middle of all is measured anew; before the first of these it is zero.
+_CENTRED_AT = (4_096, 65_536)
+#: Vectors that the middle is the mean of: more would hardly move it.
+_SAMPLE = 4_096
+_LARGEST = 127
+#: Of a cosine.
+_DECIMALS = 9
+
+
+def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
+    """*vectors* in eight bits a coordinate, each stretched so that its largest has all of them."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
+    largest[largest == 0] = 1.0
+    return np.asarray(np.rint(vectors * (_LARGEST / largest)), np.int8)
+
+
+def dequantised(blobs: Sequence[bytes], dimension: int) -> Vectors:
+    """Unit vectors from what is stored: (blobs, dimension)."""
+    vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, dimension).astype(np.float32)
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0))
+
+
+def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
+    """Give the passages ``(id, layer)`` their *vectors*, row by row; the windows that they are in become due."""
+    blobs = [row.tobytes() for row in quantised(vectors)]
+    put_vectors(conn, rows, blobs, reach)
+
+
+def put_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
+    """The same with vectors as they are stored."""
+    if not rows:
+        return
+    conn.executemany(
+        "INSERT INTO embeddings(passage, vector) VALUES(?, ?)",
+        ((ident, blob) for (ident, _), blob in zip(rows, blobs, strict=True)),
+    )
+    conn.executemany("UPDATE passages SET embedded = 1 WHERE id = ?", ((ident,) for ident, _ in rows))
+    wanted = json.dumps([ident for ident, _ in rows])
+    select = "SELECT id, file, ordinal FROM passages WHERE id IN (SELECT value FROM json_each(?))"
+    places = {ident: (file, ordinal) for ident, file, ordinal in schema.rows(conn, select, (wanted,))}
+    coded = [(ident, places[ident][0], layer) for ident, layer in rows]
+    store_codes(conn, "vector", coded, dequantised(blobs, len(blobs[0])))
+    turns: dict[int, list[int]] = defaultdict(list)
+    for ident, layer in rows:
+        if layer == _SESSIONS:
+            turns[places[ident][0]].append(places[ident][1])
+    for file, ordinals in turns.items():
+        flag_windows(conn, file, ordinals, reach)
+
+
+def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
+    """Take the vectors, windows and codes of the passages *ids* out."""
+    recorded = schema.meta(conn)
+    if ids and "dimension" in recorded:
+        conn.executemany("DELETE FROM embeddings WHERE passage = ?", ((ident,) for ident in ids))
+        remove_codes(conn, ids, int(recorded["dimension"]))
+
+
+def nearest(
+    conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
+) -> tuple[dict[int, float], dict[int, float]]:
+    """The *limit* of *ids* whose vectors, and those whose windows, have the largest cosine with *vector*, best first.
+
+    sqlite-vec compares all of them where they lie, with the question rounded as they are. Among a million that is not
+    fine enough to tell the tenth from the eleventh: the best are compared once more, with the question as it is.
+    """
+    rounded = quantised(vector[None, :])[0].tobytes()
+    rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
+    best = [
+        heapq.nlargest(limit, ((row[column], row[0]) for row in rows if row[column] is not None)) for column in (1, 2)
+    ]
+    return _compared(conn, "vector", vector, best[0]), _compared(conn, "window", vector, best[1])
+
+
+_SELECT_COSINES = """
+SELECT passage, 1.0 - vec_distance_cosine(vec_int8(vector), vec_int8(?)),
+       CASE WHEN window IS NOT NULL THEN 1.0 - vec_distance_cosine(vec_int8(window), vec_int8(?)) END
+FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
+"""
+
+
+def _compared(conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]) -> dict[int, float]:
+    if not best:
+        return {}
+    select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
+    rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
+    stored = np.frombuffer(b"".join(blob for _, blob in rows), np.int8).reshape(len(rows), -1).astype(np.float64)
+    scores = (stored @ vector.astype(np.float64)) / np.maximum(np.linalg.norm(stored, axis=1), 1.0)
+    # Sums in another order differ in the last digits: an index built anew must give the same order.
+    found = zip((ident for ident, _ in rows), np.round(scores, _DECIMALS).tolist(), strict=True)
+    return dict(sorted(found, key=lambda item: (-item[1], item[0])))
+
+
+def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
+    """Make at most *limit* of the windows that are due; the number made."""
+    due: dict[int, list[int]] = defaultdict(list)
+    waiting = "SELECT file, ordinal FROM passages WHERE windowed = 0 AND embedded = 1 ORDER BY file, ordinal LIMIT ?"
+    for file, ordinal in schema.rows(conn, waiting, (limit,)):
+        due[file].append(ordinal)
+    places, made = [], []
+    for file, ordinals in due.items():
+        vectors = _file_vectors(conn, file, min(ordinals) - reach, max(ordinals) + reach)
+        for ordinal in ordinals:
+            near = {at - ordinal: vectors[at][1] for at in range(ordinal - reach, ordinal + reach + 1) if at in vectors}
+            places.append((vectors[ordinal][0], file, _SESSIONS))
+            made.append(window(near))
+    if made:
+        stored = quantised(np.array(made))
+        rows = ((blob.tobytes(), ident) for (ident, _, _), blob in zip(places, stored, strict=True))
+        conn.executemany("UPDATE embeddings SET window = ? WHERE passage = ?", rows)
+        store_codes(conn, "window", places, dequantised([blob.tobytes() for blob in stored], stored.shape[1]))
+        conn.executemany("UPDATE passages SET windowed = 1 WHERE id = ?", ((ident,) for ident, _, _ in places))
+    return len(made)
+
+
+def window(near: dict[int, Vectors]) -> Vectors:
+    """The vector of a turn with its neighbours, by distance from it: each step away halves the weight."""
+    total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
+    for distance in sorted(near):
+        total += near[distance] * 0.5 ** abs(distance)
+    length = float(np.linalg.norm(total))
+    return (total / length if length else total).astype(np.float32)
+
+
+def flag_windows(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
+    """The windows around *ordinals* are due again; ``None`` means all of the file."""
+    if ordinals is None:
+        conn.execute("UPDATE passages SET windowed = 0 WHERE file = ?", (file,))
+        return
+    conn.executemany(
+        "UPDATE passages SET windowed = 0 WHERE file = ? AND ordinal BETWEEN ? AND ?",
+        ((file, first - reach, last + reach) for first, last in _runs(ordinals)),
+    )
+
+
+def centre(conn: apsw.Connection) -> bool:
+    """Take all codes around the middle of the vectors that there are now, if these have become many; whether it did.
+
+    Vectors of one model lie in a narrow cone: around zero most bits are the same for all of them and tell nothing.
+    """
+    recorded = schema.meta(conn)
+    embedded = schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 1")
+    many = max((number for number in _CENTRED_AT if number <= embedded), default=0)
+    if many <= int(recorded.get("centred", 0)):
+        return False
+    dimension = int(recorded["dimension"])
+    sample = "SELECT vector FROM embeddings WHERE passage % ? = 0 ORDER BY passage LIMIT ?"
+    blobs = [row[0] for row in schema.rows(conn, sample, (max(1, embedded // _SAMPLE), _SAMPLE))]
+    around = dequantised(blobs, dimension).mean(axis=0)
+    schema.set_meta(conn, {"centred": many, "middle": around.tobytes().hex()})
+    for (chunk,) in schema.rows(conn, "SELECT chunk FROM codes ORDER BY chunk"):
+        kinds: tuple[Kind, ...] = ("vector", "window")
+        for kind in kinds:
+            select = f"""SELECT e.passage, p.file, p.layer, e.{kind}
+            FROM embeddings e JOIN passages p ON p.id = e.passage
+            WHERE e.passage BETWEEN ? AND ? AND e.{kind} IS NOT NULL"""  # noqa: S608 - constants
+            rows = schema.rows(conn, select, (chunk * CHUNK, (chunk + 1) * CHUNK - 1))
+            if rows:
+                vectors = dequantised([row[3] for row in rows], dimension)
+                store_codes(conn, kind, [row[:3] for row in rows], vectors)
+    return True
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of successive numbers."""
+    ordered = sorted(numbers)
+    start = 0
+    for at in range(1, len(ordered) + 1):
+        if at == len(ordered) or ordered[at] > ordered[at - 1] + 1:
+            yield ordered[start], ordered[at - 1]
+            start = at
+
+
+def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> dict[int, tuple[int, Vectors]]:
+    """``ordinal -> (id, vector)`` of the embedded passages of a file between two ordinals."""
+    rows = schema.rows(
+        conn,
+        "SELECT p.ordinal, p.id, e.vector FROM passages p JOIN embeddings e ON e.passage = p.id "
+        "WHERE p.file = ? AND p.ordinal BETWEEN ? AND ?",
+        (file, first, last),
+    )
+    if not rows:
+        return {}
+    vectors = dequantised([row[2] for row in rows], len(rows[0][2]))
+    return {ordinal: (ident, vector) for (ordinal, ident, _), vector in zip(rows, vectors, strict=True)}

@@ -1,0 +1,245 @@
+"""Prove that the index is a function of the files: cut every file anew and compare everything that is stored.
+
+Postings are compared with those of a scratch index that holds the same texts under the same row numbers, occurrence
+by occurrence, so that a stale or a missing posting shows wherever it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+import numpy as np
+
+from agent_home.home import Home
+from agent_home.screening.ruleset import guard_signature
+
+from ..settings import RecallSettings
+from ..text.stems import Stemmer
+from ..text.terms import TOKENIZER, VERSION, index_text
+from . import passage_store, schema
+from .binary_quantization import CHUNK, code_of, middle, slots_of
+from .context_window import drawn
+from .file_scan import scan
+from .indexable import Screen
+from .passage import Passage, cut, cut_signature, layer_of
+from .vectors import Vectors, dequantised, quantised, window
+
+__all__ = ["Verification", "verify"]
+
+#: More differences than that say nothing new.
+_MOST = 50
+#: Largest difference of a window's coordinates of 127: another machine may add and round otherwise.
+_TOLERANCE = 1
+_COLUMNS = (
+    "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "meaning",
+    "content_digest", "meaning_digest",
+)  # fmt: skip
+#: File id to path and passages.
+_Cuts = dict[int, tuple[str, tuple[Passage, ...]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """*ok* when there are no differences. *pending* passages have no vector yet, which is no difference."""
+
+    ok: bool
+    differences: tuple[str, ...]
+    passages: int = 0
+    pending: int = 0
+
+
+def verify(home: Home, settings: RecallSettings) -> Verification:
+    """Compare the index with the files. Reads one consistent state; waits for nobody."""
+    try:
+        conn = schema.open_reader(home.index)
+    except schema.Damaged as error:
+        return Verification(ok=False, differences=(f"the index cannot be used: {error}; run `memory reindex`",))
+    if conn is None:
+        return Verification(ok=False, differences=("there is no index; run `memory sync`",))
+    try:
+        conn.pragma("query_only", False)  # lets temporary tables be made; nothing else is
+        conn.execute("BEGIN")
+        found = list(itertools.islice(_differences(conn, home, settings), _MOST))
+        pending = passage_store.count_pending(conn)
+        passages = schema.value(conn, "SELECT count(*) FROM passages")
+    except schema.DAMAGE as error:
+        problem = f"the index is damaged: {error}; run `memory reindex`"
+        return Verification(ok=False, differences=(problem,))
+    finally:
+        conn.close()
+    return Verification(ok=not found, differences=tuple(found), passages=passages, pending=pending)
+
+
+def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Iterator[str]:
+    for (line,) in schema.rows(conn, "PRAGMA integrity_check"):
+        if line != "ok":
+            yield f"SQLite finds: {line}"
+    recorded = schema.meta(conn)
+    for key, wanted in (("terms", VERSION), ("cut", cut_signature(settings)), ("guard", guard_signature(home))):
+        if recorded.get(key) != wanted:
+            yield f"{key} is {recorded.get(key)!r} in the index, wanted {wanted!r}; run `memory sync`"
+    cuts = yield from _files_differ(conn, home, settings)
+    yield from _passages_differ(conn, cuts)
+    yield from _sheets_differ(conn, cuts)
+    yield from _postings_differ(conn)
+    if "model" in recorded:
+        yield from _vectors_differ(conn, int(recorded["dimension"]), settings.neighbours)
+    elif passage_store.count_pending(conn) != schema.value(conn, "SELECT count(*) FROM passages"):
+        yield "passages count as embedded, but there are no vectors; run `memory reindex`"
+
+
+def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Generator[str, None, _Cuts]:
+    """Yields differences; returns the passages of every file that the index has as it is on the disk."""
+    known, found = passage_store.stamps(conn), scan(home)
+    for path in sorted(known.keys() - found.keys()):
+        yield f"{path} is in the index but not in the home; run `memory sync`"
+    for path in sorted(found.keys() - known.keys()):
+        yield f"{path} is not in the index; run `memory sync`"
+    screen = Screen(home)
+    cuts: _Cuts = {}
+    for path in sorted(found.keys() & known.keys()):
+        stamp = known[path]
+        if hashlib.sha256((home.root / path).read_bytes()).digest() != stamp.sha256:
+            yield f"{path} changed since it was indexed; run `memory sync`"
+        else:
+            cuts[stamp.id] = (path, cut(home.root, path, settings, screen).passages)
+    return cuts
+
+
+def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+    orphans = schema.value(conn, "SELECT count(*) FROM passages WHERE file NOT IN (SELECT id FROM files)")
+    if orphans:
+        yield f"{orphans} passages belong to no file; run `memory reindex`"
+    select = f"SELECT layer, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608
+    for file, (path, passages) in cuts.items():
+        layer = passage_store.LAYER_CODES[layer_of(path) or ""]
+        wanted = [(layer, *(getattr(p, column) for column in _COLUMNS)) for p in passages]
+        stored = schema.rows(conn, select, (file,))
+        if stored != wanted:
+            at = next((i for i, (a, b) in enumerate(zip(stored, wanted, strict=False)) if a != b), None)
+            where = f"passage {at + 1}" if at is not None else f"{len(stored)} passages, wanted {len(wanted)}"
+            yield f"{path} is cut otherwise in the index ({where}); run `memory reindex`"
+
+
+def _sheets_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+    stemmer = Stemmer(conn)
+    for file, (path, passages) in cuts.items():
+        idents = [
+            row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))
+        ]
+        wanted = list(drawn(zip(idents, passages, strict=False), stemmer))
+        select = "SELECT number, leaves, words, heads FROM sheets WHERE file = ? ORDER BY number"
+        counted = schema.rows(conn, "SELECT passages, words FROM files WHERE id = ?", (file,))
+        words = sum(len(sheet[2]) for sheet in wanted) // 4
+        if schema.rows(conn, select, (file,)) != wanted or counted != [(len(passages), words)]:
+            yield f"the sheets of {path} do not say what its passages say; run `memory reindex`"
+
+
+def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
+    """Compare both full-text tables with scratch ones made from the stored passages."""
+    scratch = schema.connect(":memory:")
+    try:
+        scratch.execute(
+            f"CREATE VIRTUAL TABLE pages USING fts5(body, heading, content='', tokenize='{TOKENIZER}');"
+            f"CREATE VIRTUAL TABLE groups USING fts5(body, content='', tokenize='{TOKENIZER}')"
+        )
+        with schema.transaction(scratch):
+            rows = conn.execute("SELECT id, text, heading FROM passages")
+            scratch.executemany(
+                "INSERT INTO pages(rowid, body, heading) VALUES(?, ?, ?)",
+                ((row[0], *(index_text(str(text)) for text in row[1:])) for row in rows),
+            )
+            scratch.executemany("INSERT INTO groups(rowid, body) VALUES(?, ?)", _group_rows(conn))
+        for table in ("pages", "groups"):
+            with closing(_postings(conn, table)) as stored, closing(_postings(scratch, table)) as wanted:
+                differ = ((a, b) for a, b in itertools.zip_longest(stored, wanted) if a != b)
+                first = next(differ, None)
+            if first is not None:
+                yield f"the postings of {table} differ: {first[0]}, wanted {first[1]}; run `memory reindex`"
+    finally:
+        scratch.close()
+
+
+def _group_rows(conn: apsw.Connection) -> Iterator[tuple[int, str]]:
+    rows = conn.execute("SELECT file, heading, text FROM passages ORDER BY file, ordinal")
+    for file, group in itertools.groupby(rows, key=lambda row: int(str(row[0]))):
+        yield file, index_text("\n".join(f"{heading}\n{text}" for _, heading, text in group))
+
+
+def _postings(conn: apsw.Connection, table: str) -> Generator[tuple[Any, ...], None, None]:
+    """Every occurrence of every term in order: term, row, column, place."""
+    name = f"{table}_occurrences"
+    conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, {table}, instance)")
+    with closing(conn.cursor()) as cursor:
+        yield from cursor.execute(f"SELECT term, doc, col, offset FROM temp.{name}")  # noqa: S608 - constants
+
+
+def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterator[str]:
+    embedded = {row[0] for row in conn.execute("SELECT id FROM passages WHERE embedded = 1")}
+    stored = dict(schema.rows(conn, "SELECT passage, vector FROM embeddings"))
+    if stored.keys() != embedded:
+        lost, extra = len(embedded - stored.keys()), len(stored.keys() - embedded)
+        yield f"{lost} passages lack their vector and {extra} vectors lack their passage; run `memory reindex`"
+    for passage, blob in list(stored.items()):
+        if len(blob) != dimension:
+            yield f"the vector of passage {passage} has {len(blob)} dimensions, wanted {dimension}"
+            return
+    vectors = dict(zip(stored, dequantised(list(stored.values()), dimension), strict=True))
+    yield from _windows_differ(conn, vectors, reach)
+    yield from _codes_differ(conn, dimension)
+
+
+def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: int) -> Iterator[str]:
+    windows = dict(schema.rows(conn, "SELECT passage, window FROM embeddings WHERE window IS NOT NULL"))
+    select = "SELECT file, ordinal, id, windowed FROM passages WHERE layer = ? ORDER BY file, ordinal"
+    turns = schema.rows(conn, select, (passage_store.LAYER_CODES["sessions"],))
+    strays = windows.keys() - {turn[2] for turn in turns}
+    if strays:
+        yield f"{len(strays)} windows belong to no turn; run `memory reindex`"
+    for file, group in itertools.groupby(turns, key=lambda turn: turn[0]):
+        places = {ordinal: (passage, windowed) for _, ordinal, passage, windowed in group}
+        for ordinal, (passage, windowed) in places.items():
+            if not windowed or passage not in vectors:
+                continue
+            near = {
+                at - ordinal: vectors[places[at][0]]
+                for at in range(ordinal - reach, ordinal + reach + 1)
+                if at in places and places[at][0] in vectors
+            }
+            wanted = quantised(window(near)[None, :])[0].astype(np.int64)
+            stored = np.frombuffer(windows.get(passage, b""), np.int8)
+            if stored.shape != wanted.shape or int(np.abs(stored - wanted).max()) > _TOLERANCE:
+                yield f"the window of passage {passage} of file {file} is not made of its turns; run `memory reindex`"
+                return
+
+
+def _codes_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
+    """Compare the stored codes with codes made anew from the stored vectors."""
+    around = middle(schema.meta(conn))
+    chunks = {chunk: slots_of(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")}
+    select = """SELECT e.passage, p.file, p.layer, e.vector, e.window FROM embeddings e
+    JOIN passages p ON p.id = e.passage ORDER BY e.passage"""
+    rows = schema.rows(conn, select)
+    held = sum(int(np.count_nonzero(slots["has"])) for slots in chunks.values())
+    if held != len(rows):
+        yield f"there are {held} codes for {len(rows)} vectors; run `memory reindex`"
+    for chunk, group in itertools.groupby(rows, key=lambda row: row[0] // CHUNK):
+        found = list(group)
+        wanted = np.zeros(CHUNK, slots_of(b"", dimension).dtype)
+        which = np.array([row[0] % CHUNK for row in found])
+        wanted["file"][which] = [row[1] for row in found]
+        wanted["layer"][which] = [row[2] for row in found]
+        wanted["has"][which] = [1 + 2 * (row[4] is not None) for row in found]
+        wanted["vector"][which] = code_of(dequantised([row[3] for row in found], dimension), around)
+        windowed = [row for row in found if row[4] is not None]
+        if windowed:
+            codes = code_of(dequantised([row[4] for row in windowed], dimension), around)
+            wanted["window"][[row[0] % CHUNK for row in windowed]] = codes
+        if chunk not in chunks or not np.array_equal(chunks[chunk], wanted):
+            yield f"the codes of passages {chunk * CHUNK} and up are not those of their vectors; run `memory reindex`"

@@ -1,0 +1,1 @@
+"""Answer questions from the index: retrievers, reranking, duplicates and supersession."""

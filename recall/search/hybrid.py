@@ -1,0 +1,278 @@
+"""Answer a question from the index: the passages that fit best, with their addresses.
+
+Two legs look at the same time, the words and the vectors, each with its own deadline (``recall.search.retrievers``).
+What they find is opened together with what stands around it, and ranked in one sum (``recall.search.reranking``). What
+a leg did not have in time is named in ``degraded``. No question makes a search fail.
+
+An entry that another one supersedes follows just below it (``recall.search.supersession``); hits that say the same can
+be made one (``recall.search.duplicates``).
+
+Promises: no passage that the audience may not read, at most ``MAX_HITS`` hits, one hit for each address, and the same
+order every time (equal scores are ordered by address).
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import apsw
+import numpy as np
+
+from agent_home.audience import Audience
+from agent_home.home import Home
+
+from ..embedding.embedder import Embedder, NoEmbedder
+from ..index import schema
+from ..index.context_window import Sheets, open_sheets
+from ..index.passage import LAYERS, session_of
+from ..index.passage_store import LAYER_CODES
+from ..settings import RecallSettings
+from ..text.dates import periods
+from ..text.terms import QUESTION_CHARS, Question, question
+from .duplicates import chosen, grouped
+from .reranking import Asked, Ranking, rank
+from .retrievers import Scope, Vectors, Words, begin_vectors, look_for_words, since
+from .supersession import settled
+
+__all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "Result", "candidates", "search"]
+
+Mode = Literal["hybrid", "lexical", "vector"]
+MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
+Duplicates = Literal["show", "collapse"]
+DUPLICATES: tuple[Duplicates, ...] = ("show", "collapse")
+MAX_HITS = 1000
+#: Passages that one leg opens at most, however many hits are wanted: a turn may have several parts.
+_MAX_CANDIDATES = 3000
+#: Passages read at once when hits are gathered: enough for the ten that most questions want.
+_PAGE = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A passage that was found. *source* is its address; *parts* what spoke for it, unweighted, mostly from 0 to 1.
+
+    *also* has the addresses of further hits that say the same, when those are collapsed: *score* is then the best of
+    them all, *parts* are the passage's own.
+    """
+
+    source: str
+    score: float
+    text: str
+    layer: str
+    ts: str
+    path: str
+    session: str = ""
+    name: str = ""
+    role: str = ""
+    heading: str = ""
+    parts: dict[str, float] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Hits, best first. *legs* has the milliseconds of each leg that ran; *degraded* what is missing, and why."""
+
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+    ms: float = 0.0
+    legs: dict[str, float] = field(default_factory=dict)
+
+
+def search(
+    home: Home,
+    query: str,
+    *,
+    settings: RecallSettings,
+    embedder: Embedder | NoEmbedder | None = None,
+    k: int = 10,
+    layers: Sequence[str] | None = None,
+    mode: Mode = "hybrid",
+    audience: str = "owner",
+    exclude: Collection[str] = (),
+    deadline_ms: float | None = None,
+    now: datetime | None = None,
+    duplicates: Duplicates = "show",
+) -> Result:
+    """The *k* best passages for *query* among those that *audience* may read.
+
+    *layers* narrows to some of :data:`recall.index.passage.LAYERS`; ``None`` means all. *exclude* names addresses,
+    sessions or files to leave out. *deadline_ms* takes the place of both legs' own deadlines. *now* is what
+    "yesterday" in the question is seen from; without it such words are not understood. With *duplicates* ``collapse``
+    one hit stands for all that say the same; the *k* best statements are returned then.
+
+    Raises:
+        ValueError: an unknown mode, layer or way with duplicates, or a negative *k*.
+    """
+    start = time.perf_counter()
+    _require_known(k, mode, layers, duplicates)
+    degraded: list[str] = []
+    conn = _open(home.index, degraded)
+    if conn is None:
+        return Result(hits=(), degraded=tuple(degraded), ms=since(start))
+    words, vectors = Words(), Vectors()
+    hits: list[Hit] = []
+    wanted = min(k, MAX_HITS)
+    limit = min(max(settings.candidates, 3 * wanted), _MAX_CANDIDATES)
+    own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
+    words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
+    try:
+        scope = _scope(conn, home, layers, audience)
+        asked = question(query, limit=settings.question_terms)
+        late = None
+        if mode != "lexical":
+            late = begin_vectors(home.index, query, embedder, scope, settings, max(limit, settings.nearest))
+        if mode != "vector":
+            words = look_for_words(conn, asked, scope, limit, settings, words_ms)
+        if late is not None:
+            vectors = late.result(vectors_ms - since(start), vectors_ms)
+        sheets = open_sheets(conn, candidates(words, vectors, limit))
+        ranking = rank(sheets, _asked(query, asked, words, mode, now), words.groups, vectors.nearest, settings)
+        found = _hits(conn, home, sheets, settled(conn, sheets, ranking), wanted, audience, exclude)
+        hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
+    except schema.DAMAGE as error:
+        degraded.append(f"the index is damaged ({error}); run `memory reindex`")
+    except schema.HINDRANCES as error:
+        degraded.append(f"the index cannot be read now ({error}); nothing was searched")
+    finally:
+        conn.close()
+    degraded += [leg.problem for leg in (words, vectors) if leg.problem]
+    times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
+    return Result(hits=tuple(hits), degraded=tuple(degraded), ms=since(start), legs=times)
+
+
+def candidates(words: Words, vectors: Vectors, limit: int) -> list[int]:
+    """The passages whose surroundings are looked at: the best *limit* of each list."""
+    found = dict.fromkeys(words.passages)
+    if vectors.nearest is not None:
+        for scores in (vectors.nearest.windows, vectors.nearest.passages):
+            found |= dict.fromkeys(heapq.nlargest(limit, scores, key=lambda ident: scores[ident]))
+    return list(found)
+
+
+def _asked(query: str, asked: Question, words: Words, mode: Mode, now: datetime | None) -> Asked:
+    """The question as ranking sees it. Vectors alone are to show what they can do, whatever the script."""
+    if mode == "vector":
+        return Asked()
+    return Asked(
+        terms=words.terms,
+        mean_words=words.mean_words,
+        first_person=asked.first_person,
+        cjk=asked.cjk,
+        periods=periods(query[:QUESTION_CHARS], now.date() if now else None),
+    )
+
+
+def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str) -> None:
+    if k < 0:
+        raise ValueError(f"k is {k}, wanted 0 to {MAX_HITS}")
+    if mode not in MODES:
+        raise ValueError(f"mode is {mode!r}, wanted one of {', '.join(MODES)}")
+    if duplicates not in DUPLICATES:
+        raise ValueError(f"duplicates is {duplicates!r}, wanted one of {', '.join(DUPLICATES)}")
+    unknown = [layer for layer in layers or () if layer not in LAYERS]
+    if unknown:
+        raise ValueError(f"unknown layer {unknown[0]!r}, wanted some of {', '.join(LAYERS)}")
+
+
+def _open(path: Path, degraded: list[str]) -> apsw.Connection | None:
+    try:
+        conn = schema.open_reader(path)
+    except schema.Damaged as error:
+        degraded.append(f"the index cannot be used: {error}; run `memory sync`")
+        return None
+    if conn is None:
+        degraded.append("there is no index yet; run `memory sync`")
+    return conn
+
+
+def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audience: str) -> Scope:
+    codes = None if layers is None else tuple(sorted({LAYER_CODES[layer] for layer in layers}))
+    if audience == Audience.owner:
+        return Scope(codes)
+    readable = []
+    folders: dict[str, bool] = {}
+    for file, path in conn.execute("SELECT id, path FROM files"):
+        folder, _, _ = path.rpartition("/")
+        if not folder or path in home.manifest.audiences:
+            allowed = home.may_read(path, audience)
+        else:  # one question for each folder: no rule names this file itself
+            if folder not in folders:
+                folders[folder] = home.may_read(path, audience)
+            allowed = folders[folder]
+        if allowed:
+            readable.append(file)
+    return Scope(codes, json.dumps(readable))
+
+
+_SELECT_PLACES = """
+SELECT p.id, p.source, f.path FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value
+JOIN files f ON f.id = p.file
+"""
+_SELECT_TEXT = """
+SELECT p.text, p.ts, p.session, p.name, p.role, p.heading, f.layer FROM passages p JOIN files f ON f.id = p.file
+WHERE p.id = ?
+"""
+
+
+def _hits(
+    conn: apsw.Connection,
+    home: Home,
+    sheets: Sheets,
+    ranking: Ranking,
+    wanted: int,
+    audience: str,
+    exclude: Collection[str],
+) -> Iterator[Hit]:
+    """What was found, best first, one hit for each address: its best part. About *wanted* will be asked for."""
+    seen: set[str] = set()
+    hidden: dict[str, bool] = {}
+    for place, ident, source, path in _in_order(conn, sheets, ranking, wanted):
+        if path not in hidden:
+            hidden[path] = path in exclude or not home.may_read(path, audience)
+        if source in seen or hidden[path] or source in exclude or session_of(source) in exclude:
+            continue
+        seen.add(source)
+        ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
+        yield Hit(
+            source=source, score=float(ranking.total[place]), text=text, layer=layer, ts=ts, path=path,
+            session=session, name=name, role=role, heading=heading,
+            parts={part: round(float(values[place]), 6) for part, values in ranking.parts.items()},
+        )  # fmt: skip
+
+
+def _collapsed(found: Iterator[Hit], wanted: int) -> list[Hit]:
+    """One hit for each statement, in the place of the best that makes it."""
+    return [_standing_for(group) if len(group) > 1 else group[0] for group in grouped(found, wanted)]
+
+
+def _standing_for(group: Sequence[Hit]) -> Hit:
+    best = chosen(group)
+    return replace(best, score=group[0].score, also=tuple(hit.source for hit in group if hit is not best))
+
+
+def _in_order(
+    conn: apsw.Connection, sheets: Sheets, ranking: Ranking, wanted: int
+) -> Iterator[tuple[int, int, str, str]]:
+    """Place on the sheets, row, address and path of what was found, best first, equals by address."""
+    places = np.flatnonzero(ranking.found)
+    places = places[np.argsort(-ranking.total[places], kind="stable")]
+    at = 0
+    while at < len(places):
+        end = min(at + max(_PAGE, 2 * wanted), len(places))
+        while end < len(places) and ranking.total[places[end]] == ranking.total[places[end - 1]]:
+            end += 1  # equals must be seen together to be put in order
+        page = places[at:end]
+        rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(sheets.ids[page].tolist()),))
+        known = {ident: (source, path) for ident, source, path in rows}
+        found = [(place, int(sheets.ids[place]), *known[int(sheets.ids[place])]) for place in page.tolist()]
+        yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[2], row[0]))
+        at = end

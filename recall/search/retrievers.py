@@ -1,0 +1,291 @@
+"""The two legs of a search: what the words find, and what the vectors find.
+
+Each has its own deadline and its own connection; what is not done by then is named and left out. Neither ranks: they
+say which passages are worth looking at, and hand over the numbers that ranking needs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from ..embedding.embedder import Embedder, NoEmbedder
+from ..index import schema
+from ..index.binary_quantization import Kind, code_of, loaded, middle
+from ..index.embedding_queue import staleness
+from ..index.vectors import nearest
+from ..settings import RecallSettings
+from ..text.stems import Stemmer, code
+from ..text.terms import Question
+from .reranking import Nearest, Term
+
+__all__ = ["Late", "Scope", "Vectors", "Words", "begin_vectors", "look_for_words", "since"]
+
+#: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
+_ONE_MORE_COMPARED = 500
+#: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
+_EMBEDDED_CHARS = 8_000
+#: Words of the index that one prefix stands for; a single character can begin thousands.
+_MOST_BEGUN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which passages may be found: *layers* by code, *files* as a JSON list of ids; ``None`` means all."""
+
+    layers: tuple[int, ...] | None = None
+    files: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Words:
+    """Passages by BM25, files by BM25, and the question's terms with their rarity."""
+
+    passages: dict[int, float] = field(default_factory=dict)
+    groups: dict[int, float] = field(default_factory=dict)
+    terms: tuple[Term, ...] = ()
+    mean_words: float = 1.0
+    problem: str = ""
+    ms: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Vectors:
+    """What is nearest; ``None`` when nothing was looked for."""
+
+    nearest: Nearest | None = None
+    problem: str = ""
+    ms: float = 0.0
+
+
+def look_for_words(
+    conn: apsw.Connection, asked: Question, scope: Scope, limit: int, settings: RecallSettings, deadline_ms: float
+) -> Words:
+    """Passages, and whole files, that have words of the question."""
+    start = time.perf_counter()
+    leg = Words()
+    if not asked.match:
+        return leg
+    if deadline_ms <= 0:
+        return Words(problem=_late("lexical", deadline_ms))
+    conn.set_progress_handler(lambda: since(start) > deadline_ms, 1000)
+    try:
+        terms, leg.mean_words = _weighed(conn, asked)
+        leg.terms = tuple(found.term for found in terms)
+        match = _telling(terms, settings.postings) or asked.match
+        passages = _best_passages(conn, match, scope, limit)
+        groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
+        leg.groups = dict(conn.execute(groups, (match, settings.groups)))
+        leg.passages = passages
+    except apsw.InterruptError:
+        leg = Words(problem=_late("lexical", deadline_ms))
+    finally:
+        conn.set_progress_handler(None)
+    leg.ms = since(start)
+    return leg
+
+
+def _telling(terms: Sequence[_Found], postings: int) -> str:
+    """The rarest of the question's *terms*, as many as *postings* rows have together, but one at least.
+
+    Ranking counts all of them; only where to look is decided by those that tell passages apart. A word that every
+    tenth of a million passages has would be read a hundred thousand times to say next to nothing.
+    """
+    chosen: list[str] = []
+    for found in sorted(terms, key=lambda found: found.rows):
+        postings -= found.rows
+        if chosen and postings < 0:
+            break
+        chosen.append(found.expression)
+    return " OR ".join(chosen)
+
+
+_SELECT_PASSAGES = "SELECT rowid, -bm25(pages) AS score FROM pages WHERE pages MATCH ? ORDER BY score DESC LIMIT ?"
+
+
+def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) -> dict[int, float]:
+    """The *limit* passages with the best BM25 that may be found, and their scores."""
+    where, values = _passage_filter(scope)
+    if not where:
+        return dict(conn.execute(_SELECT_PASSAGES, (match, limit)))
+    # Mostly what may be found is most of the index: looking at the best alone spares a join with every match.
+    best = dict(conn.execute(_SELECT_PASSAGES, (match, 2 * limit)))
+    some = f"SELECT p.id FROM passages p WHERE p.id IN (SELECT value FROM json_each(?)) {where}"  # noqa: S608 - constants
+    allowed = {row[0] for row in conn.execute(some, (json.dumps(list(best)), *values))}
+    found = [(ident, score) for ident, score in best.items() if ident in allowed]
+    if len(found) >= limit or len(best) < 2 * limit:
+        return dict(found[:limit])
+    every = (
+        "SELECT pages.rowid, -bm25(pages) AS score FROM pages JOIN passages p ON p.id = pages.rowid "  # noqa: S608 - constants
+        f"WHERE pages MATCH ? {where} ORDER BY score DESC LIMIT ?"
+    )
+    return dict(conn.execute(every, (match, *values, limit)))
+
+
+def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
+    where, values = "", []
+    if scope.layers is not None:
+        where += f" AND p.layer IN ({', '.join(map(str, scope.layers))})"
+    if scope.files is not None:
+        where += " AND p.file IN (SELECT value FROM json_each(?))"
+        values.append(scope.files)
+    return where, tuple(values)
+
+
+def _weighed(conn: apsw.Connection, asked: Question) -> tuple[list[_Found], float]:
+    """The terms with the codes of their spellings and how rare they are; the mean length of a passage."""
+    ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
+    stemmer = Stemmer(conn)
+    terms = []
+    for spellings in asked.spellings:
+        entries = {entry.codes: entry for spelling in spellings for entry in _entries(conn, stemmer, spelling)}
+        if not entries:
+            continue
+        having = min(sum(entry.having for entry in entries.values()), passages)
+        rarity = math.log(1 + (passages - having + 0.5) / (having + 0.5))
+        rows = sum(entry.having + entry.headed for entry in entries.values())
+        term = Term(spellings=tuple(entries), passages=having, rarity=rarity)
+        terms.append(_Found(" OR ".join(spellings), term, rows))
+    return terms, words / max(passages, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A term of the question: as FTS5 reads it, as ranking does, and how many rows it makes FTS5 read."""
+
+    expression: str
+    term: Term
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An expression's words in order, and how many passages have them in their text and in their heading."""
+
+    codes: tuple[int, ...]
+    having: int
+    headed: int
+
+
+def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[_Entry]:
+    """What the index has of an expression; a prefix gives several entries."""
+    counts: dict[str, dict[str, int]] = defaultdict(dict)
+    if expression.endswith("*"):
+        begun = "".join(stemmer.stems(expression[1:-2]))
+        sql = "SELECT term, col, doc FROM pages_words WHERE term >= ? AND term < ? LIMIT ?"
+        for term, column, having in conn.execute(sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else ():
+            counts[term][column] = having
+        return [
+            _Entry((code(term),), having["body"], having.get("heading", 0))
+            for term, having in counts.items()
+            if "body" in having
+        ]
+    stems = stemmer.stems(expression[1:-1])
+    for stem in stems:
+        sql = "SELECT col, doc FROM pages_words WHERE term = ?"
+        counts[stem] = dict(conn.execute(sql, (stem,)))
+    if not stems:
+        return []
+    body, heading = (min(counts[stem].get(column, 0) for stem in stems) for column in ("body", "heading"))
+    return [_Entry(tuple(code(stem) for stem in stems), body, heading)]
+
+
+class Late:
+    """The vector leg, looking in a thread of its own; it is asked for its result once, and not waited for longer."""
+
+    def __init__(self, look: Callable[[], Vectors]) -> None:
+        self._look = look
+        self._done = threading.Event()
+        self._leg = Vectors()
+        threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
+
+    def result(self, wait_ms: float, limit_ms: float) -> Vectors:
+        """What was found, at most *wait_ms* from now; *limit_ms* is what the message names."""
+        if self._done.wait(max(wait_ms, 0.0) / 1000):
+            return self._leg
+        return Vectors(problem=_late("vector", limit_ms), ms=limit_ms)
+
+    def _run(self) -> None:
+        start = time.perf_counter()
+        try:
+            self._leg = self._look()
+        except Exception as error:  # noqa: BLE001 - a thread has no caller; the result says what happened
+            self._leg = Vectors(problem=f"the vector leg failed: {error}; its hits are missing")
+        self._leg.ms = since(start)
+        self._done.set()
+
+
+def begin_vectors(
+    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, settings: RecallSettings, limit: int
+) -> Late:
+    """Look for the *limit* nearest vectors in the background."""
+
+    def look() -> Vectors:
+        if embedder is None:
+            return Vectors(problem="no embedding model, words only; see `memory model`")
+        if isinstance(embedder, NoEmbedder):
+            return Vectors(problem=f"words only: {embedder.reason}")
+        if not query.strip():
+            return Vectors()
+        conn = schema.open_reader(path)
+        if conn is None:
+            return Vectors()
+        try:
+            conn.execute("BEGIN")  # codes and vectors of one state
+            return _near(conn, path, query, embedder, scope, settings, limit)
+        finally:
+            conn.close()
+
+    return Late(look)
+
+
+def _near(
+    conn: apsw.Connection,
+    path: Path,
+    query: str,
+    embedder: Embedder,
+    scope: Scope,
+    settings: RecallSettings,
+    limit: int,
+) -> Vectors:
+    """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine.
+
+    A first look at the codes says which are worth comparing; those are compared exactly.
+    """
+    recorded = schema.meta(conn)
+    if "model" not in recorded:
+        return Vectors(problem="no passage has a vector yet, words only; run `memory sync`")
+    if (problem := staleness(recorded, embedder)) is not None:
+        return Vectors(problem=f"{problem}; words only until then")
+    vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
+    codes = loaded(conn, path, embedder.dimension)
+    (code,) = code_of(vector[None, :], middle(recorded))
+    among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
+    compared = max(limit, settings.compared + len(codes.ids) // _ONE_MORE_COMPARED)
+    kinds: tuple[Kind, ...] = ("vector", "window")
+    looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
+    places = np.union1d(looked["vector"], looked["window"])
+    passages, windows = nearest(conn, vector, codes.ids[places].tolist(), limit)
+    file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))
+    files: dict[int, float] = {}
+    for ident, cosine in passages.items():
+        files[file_of[ident]] = max(files.get(file_of[ident], -1.0), cosine)
+    return Vectors(nearest=Nearest(passages=passages, windows=windows, files=files))
+
+
+def _late(name: str, deadline_ms: float) -> str:
+    return f"the {name} leg was not done within {deadline_ms:g} ms; its hits are missing"
+
+
+def since(start: float) -> float:
+    """Milliseconds since *start*, a reading of ``time.perf_counter``."""
+    return (time.perf_counter() - start) * 1000

@@ -1,0 +1,113 @@
+"""Entries that another entry has replaced stand below it.
+
+An entry says ``Supersedes: KD-2M0Q``, or the older one says ``Superseded-By: KD-7F3A``; either is enough. The newer one
+takes the best place that any entry it supersedes would have had, and these follow just below it: whoever asks by the
+old words finds the correction first. Nothing is hidden. Entries that supersede each other in a circle say nothing about
+their order.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from graphlib import TopologicalSorter
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from agent_home.documents.entry import ENTRY_ID, parse_entry
+
+from ..index import schema
+from ..index.context_window import Sheets
+from .reranking import DECIMALS, Ranking
+
+__all__ = ["links", "ordered", "settled"]
+
+#: How far below: more than a score's rounding where it is shown.
+STEP = 0.001
+_ENTRIES = ("memory", "archive")
+
+_SELECT_LINKS = """
+SELECT p.text FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value WHERE instr(p.text, 'Supersede')
+"""
+_SELECT_NAMED = """
+SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) wanted
+JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_each(?))
+"""
+
+
+def settled(conn: apsw.Connection, sheets: Sheets, ranking: Ranking) -> Ranking:
+    """*ranking* with every superseded entry below those that supersede it, where both were found."""
+    places = np.flatnonzero(ranking.found & np.isin(sheets.layers, _ENTRIES))
+    if not len(places):
+        return ranking
+    found = json.dumps(sheets.ids[places].tolist())
+    newer = links(text for (text,) in schema.rows(conn, _SELECT_LINKS, (found,)))
+    if not newer:
+        return ranking
+    names = sorted({*newer, *(name for over in newer.values() for name in over)})
+    place_of = dict(zip(sheets.ids[places].tolist(), places.tolist(), strict=True))
+    named: dict[str, list[int]] = {}
+    for ident, name in schema.rows(conn, _SELECT_NAMED, (found, json.dumps(names))):
+        named.setdefault(name, []).append(place_of[ident])
+    scores = {name: max(float(ranking.total[place]) for place in named[name]) for name in named}
+    moved: npt.NDArray[np.float64] = np.zeros(len(sheets))
+    for name, score in ordered(scores, newer).items():
+        for place in named[name]:
+            moved[place] = score - ranking.total[place]
+    parts = {**ranking.parts, "supersession": moved} if moved.any() else ranking.parts
+    return Ranking(total=np.round(ranking.total + moved, DECIMALS), found=ranking.found, parts=parts)
+
+
+def links(texts: Iterable[str]) -> dict[str, set[str]]:
+    """For each superseded id the ids that supersede it, as the entries in *texts* say; circles are left out."""
+    newer: dict[str, set[str]] = {}
+    for text in texts:
+        entry = parse_entry(text if text.endswith("\n") else text + "\n")
+        if entry is None:
+            continue
+        for older in ENTRY_ID.findall(entry.fields.get("Supersedes", "")):
+            newer.setdefault(older, set()).add(entry.id)
+        for over in ENTRY_ID.findall(entry.fields.get("Superseded-By", "")):
+            newer.setdefault(entry.id, set()).add(over)
+    kept = {older: {name for name in over if not _reaches(newer, name, older)} for older, over in newer.items()}
+    return {older: over for older, over in kept.items() if over}
+
+
+def ordered(scores: Mapping[str, float], newer: Mapping[str, set[str]]) -> dict[str, float]:
+    """*scores* by id, moved so that each is below those that supersede it. *newer* has no circles.
+
+    An entry in between that was not found still hands its place on. Only ids of *scores* are returned.
+
+    >>> ordered({"KD-0001": 0.9, "KD-0002": 0.2}, {"KD-0001": {"KD-0002"}})
+    {'KD-0001': 0.899, 'KD-0002': 0.9}
+    """
+    newest_first = list(TopologicalSorter({older: sorted(over) for older, over in newer.items()}).static_order())
+    best = {name: scores.get(name, -np.inf) for name in newest_first}
+    for older in reversed(newest_first):
+        for over in newer.get(older, ()):
+            best[over] = max(best[over], best[older])
+    ceiling = dict.fromkeys(newest_first, np.inf)
+    for name in newest_first:
+        best[name] = min(best[name], min((ceiling[over] for over in newer.get(name, ())), default=np.inf))
+        ceiling[name] = best[name] - STEP if name in scores else _lowest(name, newer, ceiling)
+    return {name: round(float(best.get(name, score)), DECIMALS) for name, score in scores.items()}
+
+
+def _lowest(name: str, newer: Mapping[str, set[str]], ceiling: Mapping[str, float]) -> float:
+    """What was not found takes no place of its own; what it supersedes stands below what supersedes it."""
+    return min((ceiling[over] for over in newer.get(name, ())), default=np.inf)
+
+
+def _reaches(newer: Mapping[str, set[str]], start: str, goal: str) -> bool:
+    """Whether *start* is superseded by *goal*, directly or through others."""
+    seen, left = {start}, [start]
+    while left:
+        name = left.pop()
+        if name == goal:
+            return True
+        fresh = newer.get(name, set()) - seen
+        seen |= fresh
+        left += fresh
+    return False

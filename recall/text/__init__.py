@@ -1,0 +1,1 @@
+"""Turn text into terms: words, stems, irregular forms and dates, for documents and questions alike."""

@@ -1,0 +1,226 @@
+"""What counts as a word: text to indexable text, and a question to an FTS5 expression.
+
+FTS5 cuts and stems the Latin words itself (``porter unicode61``). This module adds what that tokenizer cannot do:
+
+- Chinese, Japanese and Korean runs become overlapping pairs of characters, the last character standing alone as well.
+  So every character of the text begins exactly one token: a pair finds a two-character word, a prefix a single one.
+- ``camelCase`` names get their parts appended; ``snake_case``, paths, versions and entry ids fall into parts by
+  themselves and are found whole as a phrase.
+
+Promises: any text gives an expression that FTS5 accepts, or none; at most *limit* terms; no operator of FTS5 in the
+user's words is ever obeyed. ``VERSION`` changes whenever the same text would be indexed otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .irregular_forms import forms_of
+
+__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Question", "index_text", "question"]
+
+VERSION = "1"
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+#: Characters of a question that are looked at; a pasted log file has no more to say in its second half.
+QUESTION_CHARS = 20_000
+
+_CJK = (
+    "\u3005\u3007\u3040-\u309f\u30a0-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U000323af"
+)
+_RUN = re.compile(f"[{_CJK}]+")
+#: Format characters (zero width, direction marks), which would cut a word in two, and halves of surrogate pairs.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff]")
+_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CAMEL = re.compile(rf"\b\w*(?:{_HUMP.pattern})\w*")
+_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_COMPOUND = re.compile(r"\w+(?:[-_./:@#+\\]+\w+)*")
+_WORD = re.compile(r"[^\W_]+")
+_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|「([^」]{2,200})」')
+_HASH = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
+#: Lengths to which git and people shorten a commit's hash.
+_SHORT_HASHES = (7, 8, 10, 12)
+
+_LETTER = re.compile(r"[^\W\d_]")
+#: Who asks about "my" plan asks about what the user said, not about the answer.
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
+#: ... unless it is the answer that is asked for.
+_SECOND_PERSON = re.compile(
+    r"\b(?:did|have|had) you\b|(?<!would )(?<!could )(?<!can )\byou(?:'ve| have| had)? "
+    r"(?:said|told|gave|explain|mention|recommend|suggest|advise|propose)"
+    r"|\byour (?:advice|answer|explanation|proposal|recommendation|reply|suggestion)"
+    "|[你您](?:说|讲|建议|推荐|告诉|提到|回答|解释)",
+    re.IGNORECASE,
+)
+
+_STOP_WORDS = frozenset(
+    """a about after again against all am an and any are as at be because been before being between both but by can
+    could d did do does doing don down during each few for from further had has have having he her here hers him his
+    how i if in into is it its just ll m may me might more most must my no nor not now o of off on once only or other
+    our out over own re s same shall she should so some such t than that the their them then there these they this
+    those through to too under until up us ve very was we were what when where which while who whom whose why will
+    with would you your""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
+)
+_STOP_RUN = re.compile(
+    "为什么|是不是|有没有|哪几个|什么样|什么|怎么样|怎么|怎样|如何|哪些|哪个|哪里|哪儿|哪位|哪年|多少|几个|是否|可以|"
+    "一下|我们|你们|他们|她们|它们|这个|那个|这些|那些|请问|告诉|以及|或者|但是|因为|所以|关于|"
+    "ですか|ますか|でした|ました|です|ます|とは|から|まで|"
+    "[的了是在和与及或吗呢吧啊呀么哪谁我你他她它这那也都就被把由于对从到之其]|[はがをにでとものへや]"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question as FTS5 reads it. *match* is empty when there is nothing to look for.
+
+    *spellings* has for each of *terms* the expressions that count as the same word, itself first.
+    """
+
+    match: str
+    terms: tuple[str, ...] = ()
+    first_person: bool = False
+    #: Share of its letters that belong to Chinese, Japanese or Korean.
+    cjk: float = 0.0
+
+    @property
+    def spellings(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(_spellings(term) for term in self.terms)
+
+
+def index_text(text: str) -> str:
+    """*text* as it is handed to FTS5.
+
+    >>> index_text("数据库 fooBar")
+    ' 数据 据库 库  fooBar foo Bar'
+    """
+    plain = _plain(text)
+    paired = plain if plain.isascii() else _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], tail=True))} ", plain)
+    if not _HUMP.search(paired):  # most texts have no such name, and looking for a hump is quick
+        return paired
+    parts = [part for name in _CAMEL.findall(paired) for part in _CAMEL_PART.findall(name)]
+    return f"{paired} {' '.join(parts)}"
+
+
+def question(text: str, *, limit: int = 64) -> Question:
+    """The FTS5 expression for *text*: any of its terms, at most *limit* of them.
+
+    Stop words are left out unless nothing else is there. Terms that are said more often come first when there are
+    too many, then those that come earlier. The irregular forms of a word are looked for beside it.
+
+    >>> question('who fixed "the index" in KD-7F3A?').match
+    '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
+    """
+    plain = _plain(text[:QUESTION_CHARS])
+    found = [*_phrases(plain), *_terms(plain, stop=True)] or list(_terms(plain, stop=False))
+    counts: dict[str, int] = {}
+    spelling: dict[str, str] = {}
+    for term in found:
+        key = term.casefold()
+        counts[key] = counts.get(key, 0) + 1
+        spelling.setdefault(key, term)
+    kept = list(counts)
+    if len(kept) > limit:
+        often = sorted(kept, key=lambda key: -counts[key])[:limit]
+        kept = [key for key in kept if key in set(often)]
+    terms = tuple(spelling[key] for key in kept)
+    match = " OR ".join(dict.fromkeys(form for term in terms for form in _spellings(term)))
+    first_person = _FIRST_PERSON.search(plain) is not None and _SECOND_PERSON.search(plain) is None
+    return Question(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
+
+
+def _spellings(term: str) -> tuple[str, ...]:
+    return (term, *(f'"{form}"' for form in forms_of(term[1:-1])))
+
+
+def _cjk_share(text: str) -> float:
+    if text.isascii():
+        return 0.0
+    letters = len(_LETTER.findall(text))
+    return sum(len(run) for run in _RUN.findall(text)) / letters if letters else 0.0
+
+
+def _plain(text: str) -> str:
+    """*text* in one spelling: full-width letters narrowed, marks that nobody sees taken out."""
+    if "\x00" in text:
+        text = text.replace("\x00", " ")
+    return text if text.isascii() else _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
+
+
+def _pairs(run: str, *, tail: bool) -> list[str]:
+    if len(run) == 1:
+        return [run]
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)]
+    return [*pairs, run[-1]] if tail else pairs
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """What stands in quotation marks, as phrases; a single word is no phrase."""
+    for match in _QUOTED.finditer(text):
+        quoted = next(group for group in match.groups() if group)
+        words = [word for piece in _pieces(quoted) for word in _words_of(piece)]
+        if len(words) > 1:
+            yield _phrase(words)
+
+
+def _terms(text: str, *, stop: bool) -> Iterator[str]:
+    for piece in _pieces(text):
+        if _RUN.match(piece):
+            yield from _run_terms(piece, stop=stop)
+        else:
+            yield from _compound_terms(piece, stop=stop)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Runs of CJK characters, and Latin words with what hangs on them (``a/b.py``, ``KD-7F3A``), in order."""
+    at = 0
+    for run in _RUN.finditer(text):
+        yield from _COMPOUND.findall(text, at, run.start())
+        yield run[0]
+        at = run.end()
+    yield from _COMPOUND.findall(text, at)
+
+
+def _words_of(piece: str) -> list[str]:
+    return _pairs(piece, tail=False) if _RUN.match(piece) else _WORD.findall(piece)
+
+
+def _run_terms(run: str, *, stop: bool) -> Iterator[str]:
+    covered = [False] * len(run)
+    if stop:
+        for match in _STOP_RUN.finditer(run):
+            covered[match.start() : match.end()] = [True] * len(match[0])
+    for i in range(len(run)):
+        alone = (i == 0 or covered[i - 1]) and (i + 1 == len(run) or covered[i + 1])
+        if alone and not covered[i]:
+            yield f'"{run[i]}"*'
+        if i + 1 < len(run) and not (covered[i] and covered[i + 1]):
+            yield f'"{run[i : i + 2]}"'
+
+
+def _compound_terms(piece: str, *, stop: bool) -> Iterator[str]:
+    words = _WORD.findall(piece)
+    if len(words) > 1:
+        yield _phrase(words)
+        words = [word for word in words if len(word) > 2 or (len(word) > 1 and word.isalpha())]
+    for word in words:
+        if stop and word.casefold() in _STOP_WORDS:
+            continue
+        yield f'"{word}"'
+        yield from _name_parts(word, stop=stop)
+
+
+def _name_parts(word: str, *, stop: bool) -> Iterator[str]:
+    """The parts of a camelCase name; the spellings under which a commit's hash is quoted."""
+    if _CAMEL.fullmatch(word):
+        parts = [part for part in _CAMEL_PART.findall(word) if len(part) > 1]
+        yield from (f'"{part}"' for part in parts if not stop or part.casefold() not in _STOP_WORDS)
+    elif _HASH.fullmatch(word):
+        yield f'"{word}"*'
+        yield from (f'"{word[:size]}"' for size in _SHORT_HASHES if size < len(word))
+
+
+def _phrase(words: list[str]) -> str:
+    return f'"{" ".join(words)}"'

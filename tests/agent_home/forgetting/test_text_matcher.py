@@ -1,0 +1,94 @@
+"""A text is found in every spelling, replaced whole, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home.forgetting.text_matcher import Phrase, fold, readings
+
+SPELLINGS = [
+    "the Blue Heron flies",
+    "the BLUE   heron flies",
+    "the blue\n  heron flies",
+    "the Blue\u00a0Heron flies",
+    "the \uff22\uff4c\uff55\uff45 Heron flies",
+    "the Bl\u200bue He\u00adron flies",
+    json.dumps("the Blue\nHeron flies"),
+    json.dumps(json.dumps({"text": "the Blue\tHeron flies"})),
+    "the \\u0042lue\\u0020Heron flies",
+    quote("the Blue Heron flies"),
+]
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_every_spelling_is_found_and_replaced_whole(text: str) -> None:
+    phrase = Phrase("blue heron")
+    assert phrase.stands_in(text)
+    done = phrase.replaced(text, "[X]")
+    assert "[X]" in done
+    assert not phrase.stands_in(done)
+    assert all(word not in fold(done) for word in ("blue", "heron"))
+    assert done.startswith(text[:3])
+    assert "flies" in done
+
+
+@pytest.mark.parametrize("text", ["한글은 어렵다", "Ünïcödé naïve", "热鱼是密码", "ﬁne ﬂow", "Σίσυφος", "ｶﾞｷﾞ half"])
+def test_other_scripts_are_found_however_they_are_composed(text: str) -> None:
+    import unicodedata
+
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        said = f"before {unicodedata.normalize(form, text)} after"
+        assert Phrase(text).replaced(said, "[X]") == "before [X] after"
+
+
+def test_json_stays_json_and_keeps_the_rest() -> None:
+    line = json.dumps({"content": 'He said: "the code is Blue Heron", twice', "n": 1})
+    done = json.loads(Phrase('code is "blue" heron').replaced(line, "[X]"))
+    assert done == json.loads(line)
+    done = json.loads(Phrase('"the code is blue heron"').replaced(line, "[X]"))
+    assert done == {"content": "He said: [X], twice", "n": 1}
+
+
+def test_what_is_left_before_an_ellipsis_is_found() -> None:
+    phrase = Phrase("the launch code word is Blue Heron")
+    assert phrase.replaced("Close: The launch code word… and more", "[X]") == "Close: [X]… and more"
+    assert phrase.replaced("the launch code wo... and", "[X]") == "[X]... and"
+    assert not phrase.stands_in("the lau… is another thing")
+
+
+def test_an_identifier_is_found_alone_and_as_spelled() -> None:
+    phrase = Phrase("X9", exact=True)
+    assert phrase.replaced("X9, [X9] x9 X9b AX9 X9-2", "_") == "_, [_] x9 X9b AX9 X9-2"
+
+
+def test_a_blank_phrase_stands_nowhere() -> None:
+    assert not Phrase("").stands_in("anything")
+    assert not Phrase(" \n").stands_in("any thing")
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_what_was_put_in_is_found_and_is_gone_after_replacing(before: str, said: str, after: str) -> None:
+    phrase = Phrase(said)
+    if not phrase.folded or "…" in said or phrase.stands_in("[X]"):
+        return
+    text = f"{before} {said} {after}"
+    assert phrase.stands_in(text)
+    done = phrase.replaced(text, "[X]")
+    assert "[X]" in done
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8")), st.text(min_size=4, alphabet="abc de"))
+def test_the_quick_look_never_denies_what_is_there(text: str, said: str) -> None:
+    phrase = Phrase(said)
+    if phrase.stands_in(text):
+        assert phrase.may_stand_in(text.encode())
+
+
+def test_readings_end() -> None:
+    assert list(readings("plain")) == ["plain"]
+    assert list(readings("a\\\\\\\\n")) == ["a\\\\\\\\n", "a\\\\n", "a\\n", "a\n"]

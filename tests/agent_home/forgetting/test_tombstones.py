@@ -1,0 +1,98 @@
+"""Tombstones recognise what was forgotten, and tell nobody else what it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home.forgetting import tombstones as module
+from agent_home.forgetting.text_matcher import Phrase, fold
+from agent_home.forgetting.tombstones import LEDGER, name_of, scrubbed, tombstone, tombstones
+from agent_home.home import Home
+from agent_home.salt import salt_of
+from agent_home.screening.write_screening import screened_text
+from agent_home.store.gateway import append_rows, transaction
+from guard import Action
+
+SAID = Phrase("Blue Heron")
+
+
+@pytest.fixture
+def buried(home: Home, now: datetime) -> Home:
+    """A home that has forgotten the blue heron."""
+    salt = salt_of(home)
+    grave = tombstone(SAID, salt, ts="t", name=name_of(SAID, salt), entry_id="", places=1, actor="test")
+    with transaction(home, actor="test", message="Forget", now=now) as edits:
+        edits.append(LEDGER, [asdict(grave)])
+    return home
+
+
+@pytest.mark.parametrize(
+    "text", ["blue heron", "a BLUE\n heron.", "(\uff22lue Heron)", '{"a": "Blue\\u0020Heron"}', "是blue heron。"]
+)
+def test_it_is_recognised_in_every_spelling(buried: Home, text: str) -> None:
+    mark = f"[forgotten {tombstones(buried)[0].name}]"
+    assert mark in scrubbed(buried, text)
+    assert not SAID.stands_in(scrubbed(buried, text))
+
+
+def test_other_texts_are_left_as_they_are(buried: Home) -> None:
+    for text in ("", "blue her", "blueheron", "a grey heron", "x" * 10):
+        assert scrubbed(buried, text) is text
+
+
+def test_without_tombstones_nothing_is_looked_at(home: Home) -> None:
+    text = "blue heron"
+    assert scrubbed(home, text) is text
+
+
+def test_another_home_or_a_lost_salt_recognises_nothing(buried: Home) -> None:
+    (buried.machine / "salt").write_text("0" * 32)
+    assert scrubbed(buried, "blue heron") == "blue heron"
+    (buried.machine / "salt").unlink()
+    assert scrubbed(buried, "blue heron") == "blue heron"
+
+
+def test_lines_that_are_no_tombstones_are_passed_over(buried: Home) -> None:
+    path = buried.root / LEDGER
+    path.write_text("not json\n[]\n{}\n" + path.read_text() + json.dumps({"name": 1}) + "\n")
+    assert [grave.chars for grave in tombstones(buried)] == [10]
+
+
+def test_no_way_of_writing_brings_it_back(buried: Home, now: datetime) -> None:
+    with transaction(buried, actor="test", message="m", now=now) as edits:
+        edits.write("Knowledge/k.md", "# The Blue Heron\n\n- about the blue heron\n\nand the\nblue heron\n")
+        edits.write("Knowledge/notes.txt", "blue heron\n")
+    done = append_rows(
+        buried, "sessions/2026/11/s.jsonl", lambda: [{"id": "m", "content": "the blue heron"}],
+        screened=("content",), source="user", actor="test", now=now,
+    )  # fmt: skip
+    assert done.redacted == 1
+    for path in ("Knowledge/k.md", "Knowledge/notes.txt", "sessions/2026/11/s.jsonl"):
+        assert "heron" not in (buried.root / path).read_text().lower()
+
+
+def test_the_verdict_says_that_something_was_taken_out(buried: Home) -> None:
+    verdict = screened_text(buried, "MEMORY.md", "the blue heron", "user")
+    assert verdict.action is Action.REDACT
+    assert [finding.rule for finding in verdict.findings] == ["forgotten"]
+
+
+def test_digests_differ_from_home_to_home() -> None:
+    assert name_of(SAID, "a" * 32) != name_of(SAID, "b" * 32)
+    assert name_of(SAID, "a" * 32) == name_of(Phrase("blue   HERON"), "a" * 32)
+
+
+@given(st.text(min_size=4), st.text(), st.text())
+def test_whatever_was_forgotten_is_recognised_where_it_begins_a_word(said: str, before: str, after: str) -> None:
+    phrase, salt = Phrase(said), "0" * 32
+    grave = tombstone(phrase, salt, ts="t", name="f-00000000", entry_id="", places=1, actor="test")
+    text = f"{before} {said}{after}"
+    if grave.head and fold(text).startswith(phrase.folded, len(fold(before)) + bool(fold(before))):
+        found = list(module._recognised(text, module._by_head((grave,)), salt))
+        assert (phrase.folded, "f-00000000") in found

@@ -1,0 +1,310 @@
+"""Writers that are killed: what was acknowledged is there, the rest is whole or absent, and the next one goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from agent_home.documents.check import problems
+from agent_home.documents.document import parse
+from agent_home.home import Home
+from agent_home.store.gateway import transaction
+from recall.index.sync import sync
+from recall.index.verify import verify
+from recall.settings import RecallSettings
+
+from ..conftest import AddEntry, Git, titles
+
+WRITERS, ENTRIES = 8, 50
+
+#: Appends entries and says each one that is stored. Arguments: home, name, how many.
+WRITER = """
+import sys
+from pathlib import Path
+from agent_home.documents.entry import Entry
+from agent_home.store.gateway import transaction
+from agent_home.home import Home
+home, name, count = Home(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+for number in range(count):
+    title = f"{name}-{number}"
+    with transaction(home, actor=name, message=f"Add {title}", timeout_s=300) as edits:
+        entry = Entry(id=edits.new_id("KD", title), date="2026-11-21", title=title, body="正文 " * 20)
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    print(title, flush=True)
+"""
+
+#: Changes two files and removes a third in one transaction, and kills itself at a named step.
+DOOMED = """
+import os, signal, sys
+from pathlib import Path
+from agent_home.store import gateway
+from agent_home.git import history
+from agent_home import storage
+from agent_home.documents.entry import Entry
+from agent_home.home import Home
+home, step = Home(Path(sys.argv[1])), sys.argv[2]
+
+def die(*_, **__):
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+def dying(module, name, *, before=False, when=lambda *a: True, after=1):
+    real, seen = getattr(module, name), [0]
+    def wrapped(*arguments, **named):
+        seen[0] += when(*arguments)
+        hit = when(*arguments) and seen[0] == after
+        if hit and before:
+            die()
+        result = real(*arguments, **named)
+        if hit:
+            die()
+        return result
+    setattr(module, name, wrapped)
+
+def into(word):
+    return lambda *arguments: any(word in str(part) for part in arguments)
+
+def git_command(word):
+    return lambda git, *arguments: word in arguments[0] if isinstance(arguments[0], list) else word in arguments
+
+STEPS = {
+    "before staging": lambda: dying(storage, "stage", before=True),
+    "after staging one file": lambda: dying(storage, "stage", when=into("staging")),
+    "after staging two files": lambda: dying(storage, "stage", when=into("staging"), after=2),
+    "before the redo record": lambda: dying(storage, "replace", before=True, when=into("redo.json")),
+    "after the redo record": lambda: dying(storage, "replace", when=into("redo.json")),
+    "before the first rename": lambda: dying(gateway, "_apply", before=True),
+    "after the first rename": lambda: dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
+    "after the second rename": lambda: dying(
+        storage, "replace", when=lambda staged, target: "redo" not in str(target), after=2),
+    "before the removed file's staging goes": lambda: dying(storage, "remove"),
+    "before git add": lambda: dying(history, "_run", before=True, when=git_command("add")),
+    "after git add": lambda: dying(history, "_run", when=git_command("add")),
+    "before git commit": lambda: dying(history, "_run", before=True, when=git_command("commit")),
+    "after git commit": lambda: dying(history, "_run", when=git_command("commit")),
+    "before the audit line": lambda: dying(gateway, "_audit", before=True),
+    "before the redo record is removed": lambda: dying(gateway, "_audit"),
+}
+STEPS[step]()
+with gateway.transaction(home, actor="doomed", message="Doomed", session="s-1") as edits:
+    entry = Entry(id=edits.new_id("KD", "doomed"), date="2026-11-21", title="doomed")
+    edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    edits.write("Projects/p/PROJECT.md", "# Doomed\\n")
+    edits.write("BOOTSTRAP.md", "")
+print("acknowledged", flush=True)
+"""
+#: Steps after which the transaction will happen, however the writer ended.
+PROMISED = (
+    "after the redo record", "before the first rename", "after the first rename", "after the second rename",
+    "before the removed file's staging goes", "before git add", "after git add", "before git commit",
+    "after git commit",
+    "before the audit line", "before the redo record is removed",
+)  # fmt: skip
+LOST = ("before staging", "after staging one file", "after staging two files", "before the redo record")
+
+
+def start(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """A Python process in a group of its own, so that it can be killed with the git commands it runs."""
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def kill(process: subprocess.Popen[str]) -> str:
+    """Kill the group; what the process had acknowledged."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.communicate()[0]
+
+
+class Reader:
+    """Reads a file over and over while others write, and remembers the first reading that was not whole."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.readings, self.broken = path, 0, ""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._loop)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stop.wait(0.05):
+            data = self.path.read_bytes()
+            self.readings += 1
+            text = data.decode()
+            whole = text.endswith("\n") and text.startswith("# Memory\n") and "\n## Recent Context\n" in text
+            if not (whole and text.count("\n- **[KD-") == len(list(parse(text).entries()))) and not self.broken:
+                self.broken = text[-300:]
+
+
+def assert_sound(home: Home, git: Git) -> None:
+    """The repository is whole and agrees with the files, no entry is there twice, nothing is half done."""
+    assert "error" not in git("fsck", "--full", "--strict")
+    assert problems(home) == []
+    assert len(titles(home.root)) == len(set(titles(home.root)))
+    assert git("status", "--porcelain") == ""
+    assert not (home.machine / "redo.json").exists()
+    assert not (home.machine / "committing").exists()
+    committed = git("show", "HEAD:MEMORY.md")
+    assert committed == (home.root / "MEMORY.md").read_text()
+
+
+@pytest.mark.slow
+def test_eight_processes_at_once_lose_nothing(home: Home, git: Git) -> None:
+    with Reader(home.root / "MEMORY.md") as reader:
+        writers = [start(WRITER, str(home.root), f"w{number}", str(ENTRIES)) for number in range(WRITERS)]
+        said = [writer.communicate() for writer in writers]
+    assert [error for _, error in said if error] == []
+    acknowledged = {title for out, _ in said for title in out.split()}
+    assert acknowledged == {f"w{w}-{n}" for w in range(WRITERS) for n in range(ENTRIES)}
+    assert set(titles(home.root)) == acknowledged
+    assert int(git("rev-list", "--count", "HEAD")) == WRITERS * ENTRIES + 1
+    assert reader.readings > 10
+    assert reader.broken == ""
+    assert_sound(home, git)
+    sync(home, RecallSettings(), None)
+    assert verify(home, RecallSettings()).ok
+
+
+@pytest.mark.slow
+def test_eight_processes_killed_at_random_lose_nothing_that_was_acknowledged(
+    home: Home, git: Git, add_entry: AddEntry
+) -> None:
+    chance = random.Random(20261121)  # noqa: S311
+    acknowledged: set[str] = set()
+    started, kills = 0, 0
+    with Reader(home.root / "MEMORY.md") as reader:
+        running: list[tuple[subprocess.Popen[str], float]] = []
+        while started < 24 or running:
+            while len(running) < WRITERS and started < 24:
+                doomed = started % 4 != 3
+                ends = time.monotonic() + (0.6 + chance.random() * 2.5 if doomed else 1000)
+                running.append((start(WRITER, str(home.root), f"w{started}", "6"), ends))
+                started += 1
+            time.sleep(0.01)
+            for process, ends in list(running):
+                if process.poll() is not None or time.monotonic() > ends:
+                    kills += process.poll() is None
+                    acknowledged |= {line for line in kill(process).splitlines() if "-" in line}
+                    running.remove((process, ends))
+    add_entry("after all")  # finishes what the last one killed left
+    assert kills > 0
+    assert acknowledged | {"after all"} <= set(titles(home.root))
+    assert reader.broken == ""
+    assert_sound(home, git)
+    sync(home, RecallSettings(), None)
+    assert verify(home, RecallSettings()).ok
+    counted = int(git("rev-list", "--count", "HEAD"))
+    assert counted == len(titles(home.root)) + 1  # one commit for each entry, and the first
+
+
+@pytest.mark.parametrize("step", [*LOST, *PROMISED])
+def test_a_writer_killed_at_a_step_leaves_all_or_nothing(home: Home, git: Git, add_entry: AddEntry, step: str) -> None:
+    add_entry("before")
+    doomed = start(DOOMED, str(home.root), step)
+    out, error = doomed.communicate()
+    assert doomed.returncode == -signal.SIGKILL, error
+    assert out == ""
+    add_entry("next")
+    there = step in PROMISED
+    assert titles(home.root) == (["next", "doomed", "before"] if there else ["next", "before"])
+    assert (home.root / "Projects/p/PROJECT.md").exists() == there
+    assert (home.root / "BOOTSTRAP.md").exists() != there
+    subjects = git("log", "--format=%s|%(trailers:key=Session,valueonly,separator=)").splitlines()
+    assert subjects[:-1] == ["Add next|", *["Doomed|s-1"] * there, "Add before|"]
+    if there:
+        assert git("show", "--format=", "--name-only", "HEAD~1").split() == [
+            "BOOTSTRAP.md", "MEMORY.md", "Projects/p/PROJECT.md",
+        ]  # fmt: skip
+    assert_sound(home, git)
+
+
+@pytest.mark.parametrize("moment", ["pre-commit of ours", "index.lock", "HEAD.lock"])
+def test_a_writer_killed_inside_git_commit_is_recovered(
+    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path, moment: str
+) -> None:
+    add_entry("before")
+    doomed = _killed_inside_git(home, tmp_path, moment)
+    assert doomed == ""
+    add_entry("next")
+    assert titles(home.root) == ["next", "w-0", "before"]
+    assert git("log", "--format=%s").splitlines()[:2] == ["Add next", "Add w-0"]
+    assert_sound(home, git)
+
+
+def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
+    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path
+) -> None:
+    add_entry("before")
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("before**", "before** - by hand"))
+    assert _killed_inside_git(home, tmp_path, "index.lock", nth=1) == ""
+    assert (home.root / ".git" / "index.lock").exists()
+    add_entry("next")
+    assert titles(home.root) == ["next", "before"]
+    assert git("log", "--format=%s").splitlines()[:2] == ["Add next", "Record edits made by hand in MEMORY.md"]
+    assert_sound(home, git)
+
+
+def _killed_inside_git(home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
+    """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group; what it acknowledged."""
+    real = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
+    bin_ = tmp_path / "bin"
+    bin_.mkdir()
+    lock = "" if moment.startswith("pre-commit") else f'touch "{home.root}/.git/{moment}"'
+    (bin_ / "git").write_text(
+        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = commit ]; then {lock or ":"}; kill -9 0; fi; done\n'
+        f'exec "{real}" "$@"\n'
+    )
+    (bin_ / "git").chmod(0o755)
+    process = start(WRITER, str(home.root), "w", str(nth), PATH=f"{bin_}{os.pathsep}{os.environ['PATH']}")
+    out, error = process.communicate()
+    assert process.returncode == -signal.SIGKILL, error
+    return out
+
+
+def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kept(
+    home: Home, git: Git, add_entry: AddEntry
+) -> None:
+    doomed = start(DOOMED, str(home.root), "after the redo record")
+    doomed.communicate()
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("# Memory\n", "# Memory\n\nBy hand.\n"))
+    add_entry("next")
+    assert titles(home.root) == ["next"]
+    assert "By hand." in path.read_text()
+    (kept,) = (home.machine / "recovered").iterdir()
+    assert "doomed" in kept.read_text()
+    assert (home.root / "Projects/p/PROJECT.md").read_text() == "# Doomed\n"
+    assert git("log", "--format=%s").splitlines()[:3] == [
+        "Add next",
+        "Record edits made by hand in MEMORY.md",
+        "Doomed",
+    ]
+    assert "MEMORY.md" not in git("show", "--format=", "--name-only", "HEAD~2")
+
+
+def test_a_recovery_that_is_killed_is_recovered(home: Home, git: Git, add_entry: AddEntry) -> None:
+    for step in ("after the first rename", "before git commit", "before the redo record is removed"):
+        start(DOOMED, str(home.root), step).communicate()  # each but the first recovers the one before, or dies in it
+    with transaction(home, actor="test", message="m"):
+        pass
+    add_entry("next")
+    assert titles(home.root)[0] == "next"
+    assert_sound(home, git)

@@ -1,0 +1,221 @@
+"""Entries that agree with each other, and entries that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent_home.documents.check import text_problems
+from agent_home.documents.document import Document, parse
+from agent_home.documents.entry import SECTIONS, Entry, section_of, superseded_by
+from agent_home.home import MEMORY
+from bench.promotion_data import pairs
+from distill.entries.consolidation import Consolidated, consolidate
+from recall.embedding.embedder import Vector
+
+ARCHIVE = "Archive/MEMORY-2026-11.md"
+
+
+def memory(*entries: Entry) -> Document:
+    document = parse("# Memory\n\n" + "\n".join(f"## {rule.title}\n" for rule in SECTIONS))
+    for entry in entries:
+        rule = section_of(entry.prefix)
+        assert rule is not None
+        document = document.with_entry(rule.title, entry)
+    return parse(document.render())
+
+
+def entry(entry_id: str, text: str, day: str = "2026-11-01", **fields: str) -> Entry:
+    named = {name.replace("_", "-"): value for name, value in fields.items()}
+    return Entry(id=entry_id, date=day, title=text, fields={"Sources": f"{entry_id}-s#1", **named})
+
+
+def done(*entries: Entry, vectors: Mapping[str, Vector] | None = None, fresh: set[str] | None = None) -> Consolidated:
+    return consolidate({MEMORY: memory(*entries)}, archive=ARCHIVE, vectors=vectors, fresh=fresh)
+
+
+def live(result: Consolidated) -> dict[str, Entry]:
+    return {one.id: one for one in result.documents[MEMORY].entries()}
+
+
+MONDAY = entry("KD-0001", "Deploy billing on Monday")
+THURSDAY = entry("KD-0002", "Deploy billing on Thursday", "2026-11-08")
+
+
+def test_a_contradicted_entry_stays_linked_both_ways() -> None:
+    result = done(MONDAY, THURSDAY)
+    assert [(link.older, link.newer) for link in result.superseded] == [("KD-0001", "KD-0002")]
+    assert live(result)["KD-0001"].fields["Superseded-By"] == "KD-0002"
+    assert live(result)["KD-0002"].fields["Supersedes"] == "KD-0001"
+    assert superseded_by(live(result).values()) == {"KD-0001": "KD-0002"}
+    assert not text_problems(MEMORY, result.documents[MEMORY].render())
+
+
+def test_doing_it_again_changes_nothing() -> None:
+    once = done(MONDAY, THURSDAY, entry("KD-0003", "deploy billing on thursday.", "2026-11-09"))
+    again = consolidate(once.documents, archive=ARCHIVE)
+    assert again.unchanged
+    assert {path: document.render() for path, document in again.documents.items()} == {
+        path: document.render() for path, document in once.documents.items()
+    }
+
+
+def test_a_decision_that_is_taken_back_twice_leaves_one_that_stands() -> None:
+    friday = entry("KD-0003", "Deploy billing on Friday", "2026-11-15")
+    monday = entry("KD-0004", "Deploy billing on Monday", "2026-11-22")
+    result = done(MONDAY, THURSDAY, friday, monday)
+    assert set(live(result)) - set(superseded_by(live(result).values())) == {"KD-0004"}
+
+
+def test_the_same_words_become_the_older_entry_with_all_sources_and_the_newer_date() -> None:
+    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08", Origin="web"))
+    (kept,) = live(result).values()
+    assert (kept.id, kept.date, kept.title) == ("KD-0001", "2026-11-08", "Deploy billing on Monday")
+    assert kept.fields == {"Sources": "KD-0001-s#1, KD-0002-s#1", "Origin": "web"}
+
+
+def test_what_another_entry_takes_in_is_in_the_archive_with_a_link_to_it() -> None:
+    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"))
+    archived = result.documents[ARCHIVE].entry("KD-0002")
+    assert archived is not None
+    assert archived.fields["Superseded-By"] == "KD-0001"
+    assert not text_problems(ARCHIVE, result.documents[ARCHIVE].render())
+
+
+def test_an_entry_that_nobody_has_seen_yet_leaves_no_trace_but_its_sources() -> None:
+    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"), fresh={"KD-0002"})
+    assert ARCHIVE not in result.documents
+    assert live(result)["KD-0001"].fields["Sources"] == "KD-0001-s#1, KD-0002-s#1"
+
+
+def test_only_pairs_with_a_fresh_entry_are_looked_at() -> None:
+    assert done(MONDAY, THURSDAY, fresh={"KD-0003"}).unchanged
+    assert done(MONDAY, THURSDAY, fresh={"KD-0002"}).superseded
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (entry("KD-0001", "Deploy billing on Monday", Protected="yes"), THURSDAY),
+        (MONDAY, entry("KD-0002", "Deploy billing on Thursday", "2026-11-08", Origin="web")),
+        (entry("KD-0001", "Deploy billing on Monday", ""), THURSDAY),
+        (MONDAY, entry("RC-0002", "Deploy billing on Thursday instead of Monday", "2026-11-08")),
+        (MONDAY, entry("LL-0002", "Deploy billing on Thursday", "2026-11-08")),
+        (MONDAY, entry("KD-0002", "Deploy billing on Thursday", "2026-11-08", Sources="KD-0001-s#9")),
+    ],
+    ids=["protected", "less trusted", "undated", "a conclusion", "another section", "said in one session"],
+)
+def test_what_may_not_be_replaced_stands(older: Entry, newer: Entry) -> None:
+    assert done(older, newer).unchanged
+
+
+def test_an_agents_word_does_not_replace_the_users() -> None:
+    own = entry("KD-0002", "Deploy billing on Thursday", "2026-11-08", Origin="agent")
+    assert done(entry("KD-0001", "Deploy billing on Monday", Origin="user"), own).unchanged
+    assert done(entry("KD-0001", "Deploy billing on Monday", Origin="agent"), own).superseded
+
+
+def test_a_correction_replaces_the_sentence_that_it_names() -> None:
+    wrong = entry("RC-0001", "MEAGS is at -8 %")
+    right = Entry(
+        id="CO-0002", date="2026-11-01", title="MEAGS is at -12 %", detail="Instead of: MEAGS is at -8 %",
+        fields={"Sources": "RC-0001-s#4"},
+    )  # fmt: skip
+    assert [(link.older, link.newer) for link in done(wrong, right).superseded] == [("RC-0001", "CO-0002")]
+
+
+def test_a_correction_that_names_the_old_value_replaces_who_says_it() -> None:
+    wrong = entry("RC-0001", "MEAGS gap is -8 %, mainly from three slips")
+    right = entry("CO-0002", "No, MEAGS is -12 %, not -8 %.", "2026-11-02")
+    assert done(wrong, right).superseded
+
+
+def test_vectors_unite_other_words_but_never_another_number() -> None:
+    near: dict[str, Vector] = {
+        "LL-0001": np.array([1, 0], np.float32), "LL-0002": np.array([0.9, 0.4359], np.float32),
+        "LL-0003": np.array([0.9, 0.4359], np.float32),
+    }  # fmt: skip
+    first = entry("LL-0001", "Tests that wait for the real clock are flaky, inject a fake clock")
+    same = entry("LL-0002", "Inject a fake clock: tests relying on the real system clock are flaky", "2026-11-02")
+    other = entry("LL-0003", "Inject 2 fake clocks: tests relying on the real system clock are flaky", "2026-11-03")
+    assert done(first, same).unchanged
+    assert [link.older for link in done(first, same, other, vectors=near).merged] == ["LL-0002"]
+
+
+UNRELATED = (
+    (
+        "Ship the index with its own SQLite",
+        "Move Birch to best case",
+        "Hire a contractor for the port",
+        "Drop the export",
+    ),
+    ("索引自带数据库", "合同交给法务", "发布推迟到周一", "预算冻结到明年"),
+)
+
+
+@pytest.mark.parametrize("texts", UNRELATED, ids=["English", "Chinese"])
+@pytest.mark.parametrize("cosine", [None, 0.99])
+def test_four_unrelated_entries_with_the_same_provenance_are_four_entries(
+    texts: tuple[str, ...], cosine: float | None
+) -> None:
+    provenance = {"Evidence": "verified, commit 3f9c2e1; DailyActivity/2026-11-01.md#s-1a2b3c", "Sources": "s#1"}
+    entries = [
+        Entry(id=f"KD-000{n}", date="2026-11-01", title=text, detail="Detail: as agreed", fields=provenance)
+        for n, text in enumerate(texts)
+    ]
+    near = np.full(4, 0.5, np.float32) if cosine else None
+    vectors: dict[str, Vector] = {} if near is None else dict.fromkeys((one.id for one in entries), near)
+    assert done(*entries, vectors=vectors).unchanged
+
+
+def test_entries_that_have_nothing_to_do_with_it_keep_every_byte() -> None:
+    others = (
+        "- **[KD-0101] 2026-10-01 Deploy search on Monday** - as KD-0001\n  By hand,  two spaces\n  Evidence: none\n",
+        "- **[KD-0102] 2026-10-01 The text KD-0001 is quoted here**\n  Evidence: verified, commit 3f9c2e1\n",
+        "- no entry, but KD-0001 is named\n",
+    )
+    document = parse(
+        memory(MONDAY, THURSDAY).render().replace("## Key Decisions\n", "## Key Decisions\n\n" + "".join(others))
+    )
+    result = consolidate({MEMORY: document}, archive=ARCHIVE).documents[MEMORY].render()
+    assert all(text in result for text in others)
+    changed = {line for line in result.splitlines() if line not in document.render().splitlines()}
+    assert changed == {"  Superseded-By: KD-0002", "  Supersedes: KD-0001"}
+
+
+def test_links_hold_when_entries_are_put_on_top_and_archived() -> None:
+    linked = done(MONDAY, THURSDAY).documents[MEMORY]
+    grown = linked.with_entry("Key Decisions", entry("KD-0009", "Use the new parser")).without_entry("KD-0001")
+    assert superseded_by(grown.entries()) == {"KD-0001": "KD-0002"}
+
+
+def test_what_an_entry_that_is_taken_in_had_superseded_stays_superseded() -> None:
+    said_again = entry("KD-0003", "Deploy billing on Thursday instead of Monday", "2026-11-09", Supersedes="KD-0001")
+    monday = entry("KD-0001", "Deploy billing on Monday", Superseded_By="KD-0003")
+    earlier = entry("KD-0002", "deploy billing on Thursday instead of Monday", "2026-11-08")
+    result = done(monday, earlier, said_again)
+    assert [link.older for link in result.merged] == ["KD-0003"]
+    assert superseded_by(live(result).values()) == {"KD-0001": "KD-0002"}
+
+
+SAID = [(pair.older_prefix, pair.older) for pair in pairs("development")]
+SAID += [(pair.newer_prefix, pair.newer) for pair in pairs("development")]
+
+
+@given(st.lists(st.tuples(st.sampled_from(SAID), st.integers(1, 28)), max_size=14))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_nothing_is_lost_and_a_second_run_changes_nothing(drawn: list[tuple[tuple[str, str], int]]) -> None:
+    entries = [entry(f"{prefix}-{n:04d}", text, f"2026-11-{day:02d}") for n, ((prefix, text), day) in enumerate(drawn)]
+    result = done(*entries)
+    kept = {one.id: one for document in result.documents.values() for one in document.entries()}
+    assert set(kept) == {one.id for one in entries}
+    assert {one.title for one in kept.values()} == {one.title for one in entries}
+    sources = {source for one in live(result).values() for source in one.fields["Sources"].split(", ")}
+    assert sources == {f"{one.id}-s#1" for one in entries}
+    standing = set(live(result)) - set(superseded_by(live(result).values()))
+    assert standing or not entries
+    assert consolidate(result.documents, archive=ARCHIVE).unchanged

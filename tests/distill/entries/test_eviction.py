@@ -1,0 +1,121 @@
+"""What leaves ``MEMORY.md`` when it holds too much, and what never does."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home import storage
+from agent_home.documents.entry import SECTIONS, Entry
+from agent_home.home import Home
+from distill import DistillSettings, archive, cite
+from distill.entries.eviction import Leaving, Use, leaving
+
+from ..aged import archived_ids, keep, live_ids
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+TODAY = NOW.date()
+ROOMY = 10**9
+
+
+def lesson(number: int, prefix: str = "LL", **fields: str) -> Entry:
+    return Entry(id=f"{prefix}-{number:04d}", date="2026-11-01", title=f"lesson {number}", fields=fields)
+
+
+def used(entries: list[Entry], **uses: Use) -> dict[str, Use]:
+    """By id, as in ``LL_0001=...``; others were written on the day of their number."""
+    days = {entry.id: Use(since=date(2026, 1, 1) + timedelta(days=int(entry.id[3:]))) for entry in entries}
+    return days | {entry_id.replace("_", "-"): use for entry_id, use in uses.items()}
+
+
+def left(entries: list[Entry], size: int, uses: dict[str, Use] | None = None, tokens: int = ROOMY) -> Leaving:
+    sizes = {rule.prefix: size for rule in SECTIONS}
+    return leaving(entries, uses or used(entries), sizes=sizes, memory_tokens=tokens, frame_tokens=0)
+
+
+def ids(found: Leaving) -> list[str]:
+    return [entry.id for entry, _ in found.entries]
+
+
+def test_the_oldest_leave_first_until_the_section_has_its_size() -> None:
+    found = left([lesson(n) for n in (5, 1, 4, 2, 3)], 3)
+    assert ids(found) == ["LL-0001", "LL-0002"]
+    assert found.entries[0][1] == "its section holds 5 entries, wanted 3"
+    assert found.crowded == ()
+
+
+def test_of_equal_age_the_referenced_and_the_confirmed_stay_longer() -> None:
+    entries = [lesson(1), lesson(2, Evidence="verified, commit 3f9c2e1"), lesson(3)]
+    day = date(2026, 8, 1)
+    uses = {
+        "LL-0001": Use(since=day, references=2), "LL-0002": Use(since=day), "LL-0003": Use(since=day),
+    }  # fmt: skip
+    assert ids(left(entries, 1, uses)) == ["LL-0003", "LL-0002"]
+
+
+def test_what_is_settled_leaves_before_what_is_older() -> None:
+    entries = [lesson(1), lesson(2)]
+    assert ids(left(entries, 1, used(entries, LL_0002=Use(since=TODAY, settled=True)))) == ["LL-0002"]
+
+
+def test_what_a_person_protected_what_is_in_use_and_what_has_no_date_never_leaves() -> None:
+    entries = [lesson(1, Protected="yes"), lesson(2), lesson(3), lesson(4)]
+    uses = used(entries, LL_0002=Use(since=TODAY, recent=True), LL_0003=Use(since=None))
+    found = left(entries, 1, uses)
+    assert ids(found) == ["LL-0004"]
+    assert found.crowded == ("Lessons Learned holds 3 entries, wanted 1",)
+
+
+@pytest.mark.parametrize("prefix", ["SP", "CO", "KD", "OT"])
+def test_what_never_ages_is_not_crowded_out_but_named(prefix: str) -> None:
+    found = left([lesson(n, prefix) for n in range(4)], 2)
+    assert found.entries == ()
+    assert len(found.crowded) == 1
+
+
+def test_superseded_decisions_and_resolved_threads_make_room() -> None:
+    entries = [lesson(n, "KD") for n in range(3)] + [lesson(n, "OT") for n in range(3)]
+    settled = Use(since=date(2026, 10, 1), settled=True)
+    assert ids(left(entries, 2, used(entries, KD_0001=settled, OT_0002=settled))) == ["KD-0001", "OT-0002"]
+
+
+def test_memory_that_costs_too_much_gives_up_its_least_fit() -> None:
+    entries = [lesson(n) for n in range(10)]
+    found = left(entries, ROOMY, tokens=60)
+    assert ids(found) == [f"LL-{n:04d}" for n in range(len(found.entries))]
+    assert 0 < len(found.entries) < 10
+    assert found.entries[0][1].endswith("wanted 60")
+
+
+@given(st.lists(st.sampled_from(["LL", "RC", "KD", "SP"]), max_size=30), st.integers(1, 8), st.integers(1, 400))
+def test_no_more_leave_than_must(prefixes: list[str], size: int, tokens: int) -> None:
+    entries = [lesson(n, prefix) for n, prefix in enumerate(prefixes)]
+    found = left(entries, size, tokens=tokens)
+    gone = set(ids(found))
+    staying = [entry for entry in entries if entry.id not in gone]
+    assert left(staying, size, tokens=tokens).entries == ()
+    assert all(entry.prefix in {"LL", "RC"} for entry, _ in found.entries)
+    if found.entries:
+        last, _ = found.entries[-1]
+        assert ids(left([*staying, last], size, tokens=tokens)) == [last.id]
+
+
+def test_a_full_section_is_archived_whole_entries_with_all_their_lines_and_nothing_else(home: Home) -> None:
+    kept = [
+        keep(home, f"LL-{n:04d}", f"2026-11-{n + 1:02d}", body="why", fields={"Sources": f"s{n}#1"}) for n in range(6)
+    ]
+    cite(home, ["LL-0000"], now=NOW)
+    settings = DistillSettings(room={"Lessons Learned": 3})
+    shown = archive(home, now=NOW, settings=settings)
+    assert {c.id: c.rule for c in shown.candidates} == dict.fromkeys(["LL-0001", "LL-0002", "LL-0003"], "room")
+    assert live_ids(home) == [entry.id for entry in reversed(kept)]
+    done = archive(home, now=NOW, settings=settings, apply=True)
+    assert done.candidates == shown.candidates
+    assert live_ids(home) == ["LL-0005", "LL-0004", "LL-0000"]
+    assert sorted(archived_ids(home)) == ["LL-0001", "LL-0002", "LL-0003"]
+    archived = storage.read_text(home.root / "Archive/MEMORY-2026-11.md")
+    assert all(kept[n].render() in archived for n in (1, 2, 3))
+    assert archive(home, now=NOW, settings=settings, apply=True).commit is None

@@ -1,0 +1,214 @@
+"""What no cue marks: the log of an ordinary chat holds its facts, in its own words, in its share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_home import storage
+from agent_home.documents import check, daily_log
+from agent_home.home import Home
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
+from agent_home.tokens import count_tokens
+from distill import DistillSettings, Models, Summary, close, summarise
+from distill.statements.grounding import ungrounded
+from distill.statements.sentences import shortened
+from distill.summary.daily_section import render_body
+from distill.summary.selection import with_facts
+from recall.embedding.embedder import Embedder, Vector
+from recall.errors import ModelError
+
+if TYPE_CHECKING:
+    from ..conftest import Talk
+
+CHAT = (
+    ("user", "Hey! How was your weekend?"),
+    ("assistant", "Lovely, thanks! We drove to the lake on Saturday and my sister taught me to sail."),
+    ("user", "Oh nice!"),
+    ("assistant", "What about you?"),
+    ("user", "I signed the lease for a bakery on Harbour Street yesterday. We open in March with two ovens."),
+    ("assistant", "Wow, that is great! So cool."),
+    ("user", "Thanks! It means a lot."),
+    ("assistant", "Take care, talk soon!"),
+    ("user", "See you, bye!"),
+)
+ZH = (
+    ("user", "早上好!周末过得怎么样?"),
+    ("assistant", "挺好的,谢谢!"),
+    ("user", "我昨天在杭州签了面包店的租约,三月开业,先装两台烤箱。"),
+    ("assistant", "哇,太棒了!恭喜恭喜!"),
+    ("user", "哈哈,谢谢你!"),
+    ("assistant", "保重,回头再聊!"),
+)
+
+
+class Bags:
+    """An embedder of words: texts with the same words have the same vector. *asked* counts the texts."""
+
+    name = fingerprint = "bags"
+    dimension = 64
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        self.asked += texts
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in text.casefold().split():
+                row[sum(map(ord, word)) % self.dimension] += 1
+        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6)
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self.embed([text])[0]
+        return vector
+
+
+class Broken(Bags):
+    """An embedder whose runtime fails."""
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        raise ModelError("no memory for this test")
+
+
+def filled(
+    messages: Sequence[Message], *, share: float = 0.5, max_items: int = 36, embedder: Embedder | None = None
+) -> Summary:
+    return with_facts(summarise(messages), messages, share=share, max_items=max_items, embedder=embedder)
+
+
+def facts(summary: Summary) -> list[str]:
+    return [item.text for item in summary.items if item.kind == "fact"]
+
+
+@pytest.mark.parametrize("embedder", [None, Bags()])
+def test_the_log_of_a_chat_holds_what_was_told_and_not_the_pleasantries(talk: Talk, embedder: Embedder | None) -> None:
+    summary = filled(talk(*CHAT), share=0.25, embedder=embedder)
+    found = facts(summary)
+    assert [item.sources for item in summary.items] == [("fc-1#m2",), ("fc-1#m5",)]
+    assert "Lovely, thanks!" not in found
+    assert not any("Take care" in text or "See you" in text or "How was" in text for text in found)
+
+
+def test_a_chinese_chat_does_as_well(talk: Talk, wide: object) -> None:
+    assert facts(filled(talk(*ZH), share=0.6))[:1] == ["我昨天在杭州签了面包店的租约,三月开业,先装两台烤箱。"]
+
+
+def test_facts_stand_in_the_order_of_the_conversation_and_point_at_their_turns(talk: Talk) -> None:
+    messages = talk(*CHAT)
+    summary = filled(messages, share=1.0)
+    said = {message.source: message.content for message in messages}
+    assert len(summary.items) > 2
+    assert [item.sources for item in summary.items] == sorted(item.sources for item in summary.items)
+    for item in summary.items:
+        assert item.text in said[item.sources[0]]
+
+
+def test_what_cues_mark_stays_whatever_the_share_and_is_not_said_twice(
+    talk: Talk, review: tuple[tuple[str, str], ...]
+) -> None:
+    messages = talk(*review)
+    marked = summarise(messages)
+    assert filled(messages, share=0.0) == marked
+    full = filled(messages, share=1.0)
+    assert [item for item in full.items if item in marked.items] == list(marked.items)
+    texts = [text for item in full.items for text in (item.text, item.replaces) if text]
+    assert len(texts) == len(set(texts))
+
+
+def test_what_a_label_marked_is_not_said_again_with_its_label(talk: Talk) -> None:
+    rows = (
+        ("assistant", "Noted, the parser returns a float now. Next step: write the retry logic for the importer."),
+        ("assistant", "明白了,解析器现在返回浮点数。待办:确认报警的负责人。"),
+        ("user", "Correction: the provider limit is 500 calls a day, not 250."),
+    )
+    summary = filled(talk(*rows), share=1.0)
+    assert {"next_step", "open_thread", "correction"} <= {item.kind for item in summary.items}
+    assert not [text for text in facts(summary) if "Next step" in text or "待办" in text or "Correction" in text]
+
+
+def test_the_same_words_of_two_turns_are_one_line(talk: Talk) -> None:
+    said = "I moved to the harbour office in March with two ovens."
+    assert facts(filled(talk(*[("user", said)] * 6), share=1.0)) == [said]
+
+
+def test_a_failing_model_leaves_the_words_to_decide(talk: Talk) -> None:
+    messages = talk(*CHAT)
+    assert filled(messages, embedder=Broken()) == filled(messages)
+
+
+def test_of_a_very_long_session_only_a_shortlist_is_embedded(talk: Talk) -> None:
+    bags = Bags()
+    rows = [("user", " ".join(f"I bought lamp {n}{k} at market {k}." for k in range(20))) for n in range(40)]
+    summary = filled(talk(*rows), embedder=bags)
+    assert len(facts(summary)) == 36
+    assert len(bags.asked) <= 240
+
+
+def test_tools_and_what_the_guard_held_back_are_never_quoted(talk: Talk) -> None:
+    held = "[quarantined q-0a1b: injection, 40 characters]"
+    messages = talk(("tool", "I bought a lamp at the market in March."), ("user", held), ("user", "ok"))
+    assert facts(filled(messages, share=1.0)) == []
+
+
+WORDS = st.sampled_from(
+    [
+        "I moved to Lisbon in May with 3 cats.", "We signed at ¥2.1M, −12 % under plan.", "Wow!", "What now?",
+        "我昨天去了上海,见了两个客户。", "Decision: ship it.", "`src/a.py` has 1,200 lines.", "The gap is -8 %.",
+        "Sorry, the gap is -12 %, not -8 %.", "**Maya** called it “fine”.", "- bought a lamp\n- sold a chair",
+    ]
+) | st.text(max_size=60)  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=12), st.floats(0, 1), st.integers(3, 40))
+def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_turns_do_not(
+    texts: list[str], share: float, max_items: int
+) -> None:
+    rows = [Message(session="s", id=f"m{n}", role=("user", "assistant")[n % 2], content=t) for n, t in enumerate(texts)]
+    said = {row.source: row.content for row in rows}
+    marked = summarise(rows)
+    summary = with_facts(marked, rows, share=share, max_items=max_items)
+    for item in summary.items:
+        assert item.sources
+        turns = [said[source] for source in item.sources]
+        assert ungrounded(f"{item.text} {item.replaces}", turns) == ()
+    body = render_body(summary, {}, max_items)
+    tokens = sum(count_tokens(row.content) for row in rows)
+    floor = count_tokens(render_body(marked, {}, max_items)) + min(64, tokens // 2 + 4)
+    assert count_tokens(body) <= max(share * tokens, floor)
+    assert with_facts(marked, rows, share=share, max_items=max_items) == summary
+
+
+def test_an_amount_is_never_cut_in_two() -> None:
+    text = "x" * 30 + " worth 1,200,300 euros"
+    assert [shortened(text, limit)[31:] for limit in (38, 40, 42)] == ["worth…"] * 3
+
+
+def test_closing_writes_the_facts_of_a_chat_to_the_daily_log_and_not_to_memory(
+    home: Home, talk: Talk, now: datetime
+) -> None:
+    transcript.append(home, "fc-1", talk(*CHAT), actor="test", now=now)
+    before = storage.read_text(home.root / "MEMORY.md")
+    settings = DistillSettings(log_share=0.5)
+    bags = Bags()
+    closed = close(home, "fc-1", now=now, settings=settings, models=Models(embedder=lambda: bags))
+    log = storage.read_text(home.root / daily_log.daily_path("2026-11-20"))
+    assert "### Facts" in log
+    assert "We open in March with two ovens. (fc-1#m5)" in log
+    assert bags.asked
+    assert closed.entries == ()
+    assert storage.read_text(home.root / "MEMORY.md") == before
+    assert check.problems(home) == []
+
+
+def test_the_share_is_a_setting_between_0_and_1() -> None:
+    with pytest.raises(ValueError, match="log-share"):
+        DistillSettings(log_share=1.5)

@@ -1,0 +1,67 @@
+"""Readings fold what looks alike and lead back to the text they were read from."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guard.match import Match, Strength, apply
+from guard.text.canonical import readings
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("ｆｕｌｌ　ｗｉｄｔｈ", "full width"),
+        ("ﬁne", "fine"),
+        ("ig\u200bno\u00adre", "ignore"),
+        ("précédent", "precedent"),
+        ("密码：甲", "密码:甲"),
+        ("e\u0301", "e"),
+        ("a\x00b", "ab"),
+        ("a\U000e0041b", "ab"),
+        ("a\u2028b", "a\nb"),
+        ("が한", "が한"),
+    ],
+)
+def test_folding(text: str, folded: str) -> None:
+    assert folded in [reading.text for reading in readings(text)]
+
+
+def test_lookalikes_are_read_as_latin_only_in_the_skeleton() -> None:
+    raw, skeleton = readings("іgnоrе")
+    assert (raw.text, skeleton.text) == ("іgnоrе", "ignore")
+
+
+def test_plain_ascii_has_one_reading() -> None:
+    assert len(readings("plain text\n")) == 1
+
+
+@given(st.text(max_size=40))
+def test_every_span_leads_back_into_the_source(text: str) -> None:
+    for reading in readings(text):
+        assert len(reading.lowered) == len(reading.text)
+        for start in range(len(reading.text)):
+            first, last = reading.span(start, start + 1)
+            assert 0 <= first < last <= len(text)
+
+
+@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=5))
+def test_replaced_spans_lead_back_to_where_they_were(text: str, cuts: list[tuple[int, int]]) -> None:
+    matches = [
+        Match(
+            layer="secret",
+            rule="cut",
+            kind="cut",
+            start=min(pair),
+            end=min(max(pair), len(text)),
+            strength=Strength.CLEAN,
+            replacement="#",
+        )
+        for pair in cuts
+        if min(pair) < min(max(pair), len(text))
+    ]
+    edited = apply(text, matches, ("secret",))
+    for position, character in enumerate(edited.text):
+        start, end = edited.origin(position, position + 1)
+        assert 0 <= start < end <= len(text)
+        assert character == "#" or text[start:end] == character

@@ -1,0 +1,56 @@
+"""A secret or an attack that stands encoded in a text is found, and the whole run of code goes."""
+
+import base64
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from guard import Action, screen
+from guard.text.canonical import readings
+from guard.text.encoded import decoded
+
+KEY = "ghp_" + "a1B2c3D4e5" * 4
+
+ENCODED = {
+    "base64": base64.b64encode(f"the deploy uses {KEY}".encode()).decode(),
+    "base64 for addresses": base64.urlsafe_b64encode(f"??>> deploy {KEY}".encode()).decode().rstrip("="),
+    "hex": f"token {KEY}".encode().hex(),
+    "percent": quote(f"token = {KEY}; next", safe="").replace("_", "%5F"),
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_an_encoded_secret_goes_with_its_run_of_code(name: str) -> None:
+    verdict = screen(f"fixture {ENCODED[name]} end", "user", "memory")
+    assert verdict.action is Action.REDACT
+    assert verdict.text == "fixture [REDACTED:github_token] end"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "integrity sha512-" + base64.b64encode(bytes(range(64))).decode(),
+        "commit ac3478d69a3c81fa62e60f5c3696165a4e5e6ac4",
+        "sha256:5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9",
+        "payload " + base64.b64encode(b"hello world, nothing to see here").decode(),
+        "https://example.org/a%20page%20with%20spaces%20in%20its%20name",
+    ],
+)
+def test_code_that_holds_no_secret_passes(text: str) -> None:
+    assert screen(text, "user", "memory").action is Action.ALLOW
+
+
+def test_only_one_layer_is_taken_off() -> None:
+    twice = base64.b64encode(ENCODED["base64"].encode()).decode()
+    assert screen(twice, "user", "memory").action is Action.ALLOW
+
+
+@given(st.text(min_size=8, max_size=60), st.text(alphabet="ab ", max_size=10))
+def test_a_decoded_place_leads_back_to_its_run(text: str, before: str) -> None:
+    code = base64.b64encode(f"known {text} known".encode("utf-8", "replace")).decode()
+    whole = f"{before} {code} after"
+    inner = decoded(readings(whole)[0])
+    if inner is not None:
+        assert whole[slice(*inner.span(0, len(inner.text)))].rstrip("=") == code.rstrip("=")

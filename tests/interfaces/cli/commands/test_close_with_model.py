@@ -1,0 +1,65 @@
+"""``memory close`` with the embedding model's and a language model's help, as ``agent.toml`` says."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home import storage
+from agent_home.home import Home
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
+from interfaces.cli import cli
+from tests.distill.model_server import rewording, send, serving
+
+KEY = "not-a-" + "real-key"
+
+
+def closed(home: Home, *arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["close", "--home", str(home.root), "--now", "2026-11-21T09:00:00", *arguments])
+
+
+@pytest.fixture
+def told(home: Home, now: datetime) -> Home:
+    """A home with one session that holds a decision."""
+    message = Message(session="a", id="m1", ts="2026-11-20T10:00:00", content="Decision: the index uses apsw.")
+    transcript.append(home, "a", [message], actor="test", now=now)
+    return home
+
+
+def configure(home: Home, url: str) -> None:
+    path = home.root / "agent.toml"
+    table = f'\n[distill.endpoint]\nurl = "{url}"\nmodel = "m"\nkey-env = "TEST_MODEL_KEY"\ntimeout-s = 5\n'
+    path.write_text(storage.read_text(path) + table, encoding="utf-8")
+
+
+def test_the_key_comes_from_the_variable_that_the_settings_name(told: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_MODEL_KEY", KEY)
+    with serving(rewording(l1="The index uses apsw.")) as server:
+        configure(told, server.url)
+        data = json.loads(closed(told, "a", "--json").stdout)
+    assert server.asked[0][1]["Authorization"] == f"Bearer {KEY}"
+    assert (data["reworded"], data["degraded"]) == (1, [])
+    assert data["entries"][0]["text"] == "The index uses apsw."
+
+
+def test_a_failing_endpoint_is_named_and_the_session_is_closed(told: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TEST_MODEL_KEY", raising=False)
+    with serving(lambda handler, _: send(handler, b"{}", status=401)) as server:
+        configure(told, server.url)
+        done = closed(told, "--all", "--json")
+    assert done.exit_code == 0
+    data = json.loads(done.stdout)
+    assert data["entries"][0]["text"] == "the index uses apsw."
+    assert "status 401" in data["degraded"][0]
+    assert "status 401" in done.stderr
+
+
+def test_an_endpoint_that_cannot_work_is_one_line_and_nothing_is_closed(told: Home) -> None:
+    configure(told, "http://models.example/v1")
+    done = closed(told, "a")
+    assert done.exit_code == 7
+    assert "unencrypted" in done.stderr

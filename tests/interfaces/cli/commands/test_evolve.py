@@ -1,0 +1,69 @@
+"""`memory evolve`: what the agent was corrected for, and what a person should be asked."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home.creation import create
+from agent_home.home import Home
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
+from interfaces.cli import cli
+
+SAID = "No, sort the report by risk, not by date."
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = create(tmp_path / "home", name="Test", now=datetime(2026, 1, 1, tzinfo=UTC)).home
+    for day in ("2026-11-01", "2026-11-02"):
+        message = Message(session=f"s-{day}", id="m1", ts=f"{day}T10:00:00", content=SAID)
+        transcript.append(made, message.session, [message], actor="import", now=datetime(2026, 11, 2, tzinfo=UTC))
+    return made
+
+
+def run(home: Home, *arguments: str) -> Result:
+    result = CliRunner().invoke(cli, [*arguments, "--home", str(home.root), "--now", "2026-11-03T18:00:00+00:00"])
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def test_closing_names_what_was_learned(home: Home) -> None:
+    closed = json.loads(run(home, "close", "--all", "--json").stdout)
+    assert [len(session["learned"]) for session in closed["sessions"]] == [1, 1]
+    assert closed["learned"][0].startswith("CR-")
+    assert closed["projects"] == []
+
+
+def test_without_propose_nothing_waits_and_with_it_everything_does_once(home: Home) -> None:
+    run(home, "close", "--all")
+    shown = json.loads(run(home, "evolve", "--json").stdout)
+    (correction,), (suggestion,) = shown["corrections"], shown["suggestions"]
+    assert (correction["right"], correction["wrong"], correction["occurrences"]) == (
+        "sort the report by risk", "by date", 2,
+    )  # fmt: skip
+    assert (suggestion["layer"], suggestion["path"], shown["proposed"]) == ("rule", "STEERING.md", [])
+    assert json.loads(run(home, "review", "list", "--json").stdout)["proposals"] == []
+    done = json.loads(run(home, "evolve", "--propose", "--json").stdout)
+    assert done["proposed"] == [suggestion["id"]]
+    assert [row["id"] for row in json.loads(run(home, "review", "list", "--json").stdout)["proposals"]] == [
+        suggestion["id"]
+    ]
+    assert json.loads(run(home, "evolve", "--propose", "--json").stdout)["suggestions"] == []
+
+
+def test_for_a_person_it_says_how_often_and_what_to_do_next(home: Home) -> None:
+    assert run(home, "evolve").stdout == (
+        "0 corrections, 0 of them made more than once\nnothing to ask a person\n"
+    )  # fmt: skip
+    run(home, "close", "--all")
+    text = run(home, "evolve").stdout
+    assert "2 x sort the report by risk" in text
+    assert "rule for STEERING.md, corrected in 2 sessions: - **[RU-" in text
+    assert text.endswith("nothing was changed; `memory evolve --propose` lets them wait for a person\n")
+    assert run(home, "evolve", "--propose").stdout.endswith("1 wait for a person; `memory review list` names them\n")

@@ -1,0 +1,167 @@
+"""The commands of recall as a user runs them: output, JSON keys, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agent_home.home import Home
+from interfaces.cli import cli
+from interfaces.cli.commands.search import DUPLICATES, MAX_HITS, MODES
+from recall.embedding.embedder import NoEmbedder
+from recall.embedding.model import ModelLocation
+from recall.search import hybrid as recall_search
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(home: Home, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``run("search", "words")`` in the home, without a model: words alone."""
+    location = ModelLocation(name="none", origin="none", ready=False, detail="no model here")
+    none = NoEmbedder(reason="no model here", location=location)
+    monkeypatch.setattr("recall.embedding.embedder.open_embedder", lambda *_args, **_options: none)
+    note = home.root / "Knowledge/falcon.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("# Falcon\n\nIt nests in the old tower.\n", "utf-8")
+    return lambda *arguments: CliRunner().invoke(cli, [*map(str, arguments), "--home", str(home.root)])
+
+
+def data(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_sync_reports_what_it_did(run: Run) -> None:
+    found = data(run("sync", "--json"))
+    assert (found["added"], found["changed"], found["removed"], found["embedded"]) == (1, 0, 0, 0)
+    assert found["seconds"] >= 0
+    assert "no model here" in found["degraded"][0]
+    assert data(run("sync", "--json"))["added"] == 0
+
+
+def test_search_finds_a_file_that_was_never_synced(run: Run) -> None:
+    found = data(run("search", "where does it nest?", "--json"))
+    assert found["hits"][0]["source"] == "Knowledge/falcon.md#L3"
+    assert {"source", "score", "text", "layer", "ts"} <= set(found["hits"][0])
+    assert found["ms"] > 0
+    assert any("words only: no model here" in line for line in found["degraded"])
+
+
+def test_search_prints_lines_for_a_person(run: Run) -> None:
+    result = run("search", "tower", "--mode", "lexical", "--explain")
+    assert "Knowledge/falcon.md#L3" in result.stdout
+    assert "It nests in the old tower." in result.stdout
+    assert result.stderr == ""
+    assert run("search", "zyzzyva", "--mode", "lexical").stdout == "nothing found\n"
+
+
+def test_search_takes_layers_a_number_and_an_audience(run: Run) -> None:
+    assert data(run("search", "tower", "--in", "daily,sessions", "--json"))["hits"] == []
+    assert data(run("search", "tower", "-k", "0", "--json"))["hits"] == []
+    assert len(data(run("search", "tower", "--audience", "group", "--json"))["hits"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("x", "--in", "mail"), ("x", "-k", "-1"), ("x", "-k", "1001"), ("x", "--mode", "fuzzy"), ()]
+)
+def test_wrong_usage_of_search_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run("search", *arguments).exit_code == 2
+
+
+def test_the_modes_of_the_command_are_those_of_recall() -> None:
+    assert MODES == recall_search.MODES
+    assert DUPLICATES == recall_search.DUPLICATES
+    assert MAX_HITS == recall_search.MAX_HITS
+
+
+def test_search_names_what_says_the_same_or_shows_it(run: Run, home: Home) -> None:
+    said = (home.root / "Knowledge/falcon.md").read_text("utf-8")
+    (home.root / "Knowledge/twin.md").write_text(said, "utf-8")
+    hits = data(run("search", "tower", "--json"))["hits"]
+    assert len(hits) == 1
+    assert [source.partition("#")[0] for source in (hits[0]["source"], *hits[0]["also"])] == [
+        "Knowledge/falcon.md", "Knowledge/twin.md",
+    ]  # fmt: skip
+    assert "the same: Knowledge/twin.md#" in run("search", "tower").stdout
+    shown = data(run("search", "tower", "--duplicates", "show", "--json"))["hits"]
+    assert [hit["also"] for hit in shown] == [[], []]
+
+
+def test_reindex_and_verify(run: Run, home: Home) -> None:
+    result = run("index", "verify", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["differences"] == ["there is no index; run `memory sync`"]
+    found = data(run("reindex", "--json"))
+    assert found["passages"] == 1
+    assert found["seconds"] >= 0
+    assert data(run("index", "verify", "--json"))["ok"] is True
+    (home.root / "Knowledge/falcon.md").write_text("changed\n", "utf-8")
+    result = run("index", "verify")
+    assert result.exit_code == 1
+    assert "Knowledge/falcon.md changed since it was indexed; run `memory sync`" in result.stdout
+
+
+def test_eval_prints_the_measures_by_mode_and_category(run: Run, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    rows = [
+        {"query": "where does the falcon nest", "expect": ["Knowledge/falcon.md"], "category": "birds"},
+        {"query": "nobody knows", "expect": [], "category": "none"},
+    ]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found = data(run("eval", questions, "-k", "1,3", "--grain", "file", "--json"))
+    scores = found["modes"]["lexical"]
+    assert (scores["n"], scores["frac@1"], scores["any@3"], scores["all@3"]) == (1, 1.0, 1.0, 1.0)
+    assert (scores["mrr@10"], scores["ndcg@10"]) == (1.0, 1.0)
+    assert set(scores["latency_ms"]) == {"p50", "p95"}
+    assert set(found["modes"]) == {"lexical", "vector", "hybrid"}
+    assert set(found["categories"]) == {"birds"}
+    table = run("eval", questions, "--grain", "file").stdout
+    assert "frac@5" in table
+    assert "birds" in table
+
+
+@pytest.mark.parametrize("depths", ["0", "five", "5,1001"])
+def test_eval_refuses_other_depths(run: Run, tmp_path: Path, depths: str) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("", "utf-8")
+    assert run("eval", questions, "-k", depths).exit_code == 2
+
+
+def test_a_bad_line_of_questions_is_exit_code_7(run: Run, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text("nonsense\n", "utf-8")
+    result = run("eval", questions)
+    assert result.exit_code == 7
+    assert "questions.jsonl:1: is no JSON" in result.stderr
+
+
+def test_a_busy_index_is_exit_code_5(run: Run, home: Home) -> None:
+    from recall.index.sync import sync_lock
+
+    manifest = home.root / "agent.toml"
+    manifest.write_text(manifest.read_text("utf-8") + "\n[recall]\nsync_timeout_s = 0.05\n", "utf-8")
+    with sync_lock(home, 1.0):
+        result = run("sync")
+    assert result.exit_code == 5
+    assert "sync.lock" in result.stderr
+
+
+def test_an_unusable_index_is_exit_code_6(run: Run, home: Home) -> None:
+    home.index.parent.mkdir(exist_ok=True)
+    home.index.mkdir()
+    (home.index / "in-the-way").touch()
+    result = run("sync")
+    assert result.exit_code == 6, result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_folder_without_a_home_is_exit_code_3(tmp_path: Path) -> None:
+    for command in (["sync"], ["search", "x"], ["reindex"], ["index", "verify"]):
+        assert CliRunner().invoke(cli, [*command, "--home", str(tmp_path)]).exit_code == 3

@@ -1,0 +1,59 @@
+"""``memory --help`` is quick: it loads none of the slow libraries, nor does importing the packages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SLOW = {
+    "onnxruntime",
+    "fastembed",
+    "numpy",
+    "git",
+    "apsw",
+    "sqlite_vec",
+    "onnx",
+    "tokenizers",
+    "watchdog",
+    "markdown_it",
+}
+HELP = """
+import json, sys
+from interfaces.cli import main
+sys.argv = ["memory", "--help"]
+try:
+    main()
+except SystemExit as stopped:
+    code = stopped.code
+print(json.dumps({"code": code, "modules": sorted({name.split(".")[0] for name in sys.modules})}), file=sys.stderr)
+"""
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+
+def test_help_loads_no_slow_library_and_lists_the_commands() -> None:
+    done = run(HELP)
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert told["code"] in {0, None}
+    assert SLOW & set(told["modules"]) == set()
+    assert {"init", "import", "close", "prompt", "search", "check", "history"} <= set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "guard",
+        "agent_home.store.gateway",
+        "agent_home.store.transcript",
+        "agent_home.documents.document",
+        "interfaces.cli.frame",
+    ],
+)
+def test_importing_runs_no_git_and_loads_no_model(module: str) -> None:
+    done = run(f"import json, sys, {module}\nprint(json.dumps(sorted(name.split('.')[0] for name in sys.modules)))")
+    assert SLOW & set(json.loads(done.stdout)) == set()

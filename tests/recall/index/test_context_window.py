@@ -1,0 +1,82 @@
+"""Sheets say what the passages say, and only what changed is written anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent_home.home import Home
+from recall.index import schema
+from recall.index.context_window import drawn, open_sheets, store_sheets
+from recall.index.passage import Passage
+from recall.index.sync import SyncReport
+from recall.text.stems import Stemmer, code
+
+Say = Callable[..., Path]
+Update = Callable[[], SyncReport]
+
+
+def ident(home: Home, source: str) -> int:
+    conn = schema.connect(home.index)
+    value: int = schema.value(conn, "SELECT id FROM passages WHERE source = ?", (source,))
+    conn.close()
+    return value
+
+
+def test_a_word_has_the_code_of_its_stem_as_the_index_stores_it() -> None:
+    stemmer = Stemmer(schema.connect(":memory:"))
+    assert stemmer.codes("Painted paintings").tolist() == [code("paint"), code("paint")]
+    assert stemmer.codes("数据库").tolist() == [code("数据"), code("据库"), code("库")]
+    assert stemmer.codes("").tolist() == []
+
+
+def test_a_sheet_tells_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
+    say("s1", "Where do falcons nest?", "In the tower.", "“Really?”")
+    update()
+    sheets = open_sheets(schema.connect(home.index), [ident(home, "s1#m2")])
+    assert sheets.ordinals.tolist() == [0, 1, 2]
+    assert sheets.layers.tolist() == ["sessions"] * 3
+    assert sheets.asks.tolist() == [True, False, True]
+    assert sheets.users.tolist() == [True, False, True]
+    assert sheets.lengths.tolist() == [4.0, 3.0, 1.0]
+    assert set(sheets.days.tolist()) == {np.datetime64("2026-11-20").astype(int) + 719163}
+    assert sheets.words[sheets.owners == 0].tolist() == [code(stem) for stem in ("where", "do", "falcon", "nest")]
+    assert sheets.heads[sheets.head_owners == 1].tolist() == [code("agent")]
+
+
+def test_only_the_surroundings_are_opened(home: Home, say: Say, update: Update) -> None:
+    say("long", *(f"turn {n}" for n in range(100)))
+    say("other", "turn")
+    update()
+    sheets = open_sheets(schema.connect(home.index), [ident(home, "long#m40")])
+    assert sheets.ordinals.tolist() == list(range(32, 64))
+    assert len(open_sheets(schema.connect(home.index), [])) == 0
+
+
+def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
+    conn, _ = schema.open_writer(tmp_path / "index.db")
+    conn.execute("INSERT INTO files VALUES(1, 'a', 'sessions', 'a', x'', 0, 0, '', 0, 0)")
+    turns = [
+        (n + 1, Passage(source=f"a#{n}", path="a", layer="sessions", ordinal=n, text=f"turn {n}")) for n in range(41)
+    ]
+
+    def written(count: int) -> int:
+        before = conn.total_changes()
+        store_sheets(conn, 1, drawn(turns[:count], Stemmer(conn)))
+        return conn.total_changes() - before
+
+    assert written(40) == 2  # two sheets came
+    assert written(40) == 0
+    assert written(41) == 2  # the second went and came
+    assert written(32) == 1  # the second went
+    assert schema.value(conn, "SELECT count(*) FROM sheets") == 1
+
+
+@pytest.mark.parametrize("name", ["user", "assistant", "User"])
+def test_a_name_that_is_only_the_role_is_no_name(home: Home, say: Say, update: Update, name: str) -> None:
+    say("s1", "the user is authenticated", names=(name, "agent"))
+    update()
+    assert len(open_sheets(schema.connect(home.index), [ident(home, "s1#m1")]).heads) == 0

@@ -1,0 +1,78 @@
+"""What the files do not say any more, no row, page or log of the index says."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_home.forgetting.redaction_target import Wanted
+from agent_home.forgetting.text_matcher import Phrase
+from agent_home.home import Home
+from recall.index import schema
+from recall.index.erasure import erase, places
+from recall.index.sync import sync
+from recall.index.verify import verify
+from recall.settings import RecallSettings
+
+HERON = Wanted((Phrase("blue heron"),))
+
+
+def write(home: Home, text: str) -> None:
+    (home.root / "Knowledge").mkdir(exist_ok=True)
+    (home.root / "Knowledge/k.md").write_text(text)
+
+
+@pytest.fixture
+def indexed(home: Home) -> Home:
+    """A home whose index says it."""
+    body = "".join(f"\n\nParagraph {number} on budgets, {'words ' * 60}" for number in range(60))
+    write(home, f"# Birds\n\nThe Blue Heron is the word.{body}\n")
+    sync(home, RecallSettings(), None)
+    return home
+
+
+def test_rows_and_bytes_that_say_it_are_named(indexed: Home) -> None:
+    found = list(places(indexed, HERON))
+    assert {file for file, _ in found} >= {".memory/index.db"}
+    assert [what for _, what in found if what.startswith("Knowledge/k.md")] != []
+    assert "its bytes" in {what for _, what in found}
+    assert list(places(indexed, Wanted((Phrase("grey goose"),)))) == []
+
+
+def test_after_erasing_no_row_page_or_log_says_it(indexed: Home) -> None:
+    write(indexed, "# Birds\n")
+    assert [what for _, what in places(indexed, HERON)] != []
+    assert erase(indexed, RecallSettings()) == []
+    assert list(places(indexed, HERON)) == []
+    assert [path for path in indexed.machine.glob("index.db*") if b"heron" in path.read_bytes().lower()] == []
+    assert verify(indexed, RecallSettings()).ok
+
+
+def test_what_was_set_aside_goes(indexed: Home) -> None:
+    aside = indexed.index.with_name("index.db.corrupt-1")
+    aside.write_bytes(b"\0Blue Heron\0")
+    building = indexed.index.with_name("index.db.building")
+    building.write_bytes(b"\0Blue Heron\0")
+    erase(indexed, RecallSettings())
+    assert not aside.exists()
+    assert not building.exists()
+
+
+def test_a_home_without_an_index_gets_none(home: Home) -> None:
+    assert erase(home, RecallSettings()) == []
+    assert not home.index.exists()
+    assert list(places(home, HERON)) == []
+
+
+def test_a_reader_that_keeps_the_log_is_told_of(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 50)
+    write(indexed, "# Birds\n")
+    reader = schema.open_reader(indexed.index)
+    assert reader is not None
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM passages").fetchall()
+    (note,) = erase(indexed, RecallSettings())
+    assert "is being read" in note
+    assert [what for _, what in places(indexed, HERON)] != []
+    reader.close()
+    assert erase(indexed, RecallSettings()) == []
+    assert list(places(indexed, HERON)) == []

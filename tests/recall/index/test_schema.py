@@ -1,0 +1,112 @@
+"""Opening the index: what is ours, what is damaged, and what becomes of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recall.errors import IndexUnusable
+from recall.index import schema
+
+
+def aside(path: Path) -> list[str]:
+    return sorted(p.name for p in path.parent.glob("*corrupt*"))
+
+
+def test_a_new_index_says_its_version_and_waits_for_locks(tmp_path: Path) -> None:
+    conn, note = schema.open_writer(tmp_path / "index.db")
+    assert note == ""
+    assert conn.pragma("user_version") == len(schema.MIGRATIONS)
+    assert conn.pragma("journal_mode") == "wal"
+    assert conn.pragma("busy_timeout") == schema.BUSY_TIMEOUT_MS
+    assert conn.pragma("foreign_keys") == 1
+
+
+def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    conn, _ = schema.open_writer(path)
+    schema.set_meta(conn, {"terms": "1"})
+    conn.close()
+    conn, note = schema.open_writer(path)
+    assert (schema.meta(conn), note, aside(path)) == ({"terms": "1"}, "", [])
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is no database at all, only words " * 99, b"SQLite format 3\x00" + b"\xff" * 4080]
+)
+def test_a_damaged_file_is_set_aside_and_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "index.db"
+    path.write_bytes(content)
+    conn, note = schema.open_writer(path)
+    assert schema.meta(conn) == {}
+    assert "index.db.corrupt-1" in note
+    assert (tmp_path / "index.db.corrupt-1").read_bytes() == content
+
+
+def test_another_programs_database_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE theirs(x)")
+    other.commit()
+    other.close()
+    _, note = schema.open_writer(path)
+    assert "another program's database" in note
+    assert aside(path) == ["index.db.corrupt-1"]
+
+
+def test_the_index_of_a_newer_program_is_set_aside(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    conn, _ = schema.open_writer(path)
+    conn.execute("PRAGMA user_version = 99")
+    conn.close()
+    with pytest.raises(schema.Damaged, match="99"):
+        schema.open_reader(path)
+    _, note = schema.open_writer(path)
+    assert "schema version 99" in note
+
+
+def test_files_set_aside_keep_each_other(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    for _ in range(3):
+        path.write_bytes(b"damage" * 999)
+        schema.open_writer(path)[0].close()
+    assert aside(path) == ["index.db.corrupt-1", "index.db.corrupt-2", "index.db.corrupt-3"]
+
+
+def test_an_index_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(IndexUnusable, match="unusable and could not be rebuilt"):
+        schema.open_writer(tmp_path / "file" / "index.db")
+
+
+def test_a_reader_finds_nothing_where_nothing_is_and_cannot_write(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    assert schema.open_reader(path) is None
+    assert not path.exists()
+    schema.open_writer(path)[0].close()
+    reader = schema.open_reader(path)
+    assert reader is not None
+    with pytest.raises(apsw.ReadOnlyError):
+        reader.execute("DELETE FROM files")
+
+
+def test_a_failing_migration_leaves_the_old_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "index.db"
+    schema.open_writer(path)[0].close()
+    broken = (*schema.MIGRATIONS, "CREATE TABLE extra(x); CREATE TABLE extra(x);")
+    conn = schema.connect(path)
+    monkeypatch.setattr(schema, "MIGRATIONS", broken)
+    with pytest.raises(apsw.SQLError):
+        schema.migrate(conn)
+    assert conn.pragma("user_version") == len(broken) - 1
+    assert schema.value(conn, "SELECT count(*) FROM sqlite_schema WHERE name = 'extra'") == 0
+
+
+def test_the_index_says_whose_vectors_it_holds_and_how_they_are_compared(tmp_path: Path) -> None:
+    conn, _ = schema.open_writer(tmp_path / "index.db")
+    with schema.transaction(conn):
+        schema.describe_vectors(conn, "model", "model:1", 2)
+    assert schema.meta(conn) == {"model": "model", "fingerprint": "model:1", "dimension": "2", "metric": "cosine"}

@@ -1,0 +1,144 @@
+"""Verification finds every way in which an index can differ from the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from agent_home.home import Home
+from recall.index import schema
+from recall.index.sync import SyncReport, sync
+from recall.index.verify import verify
+from recall.settings import RecallSettings
+from recall.text.terms import index_text
+
+Update = Callable[[], SyncReport]
+Say = Callable[..., Path]
+
+
+@pytest.fixture
+def indexed(home: Home, say: Say, write: Callable[[str, str], Path], update: Update) -> Home:
+    say("s1", "the falcon nests", "the otter swims", "the badger digs")
+    write("Knowledge/a.md", "# Note\n\nabout the heron\n")
+    update()
+    return home
+
+
+def test_an_index_that_was_synced_has_no_differences(indexed: Home, settings: RecallSettings) -> None:
+    found = verify(indexed, settings)
+    assert (found.ok, found.differences, found.passages, found.pending) == (True, (), 4, 0)
+
+
+def test_pending_vectors_are_counted_and_no_difference(home: Home, say: Say, settings: RecallSettings) -> None:
+    say("s1", "one", "two")
+    sync(home, settings, None)
+    found = verify(home, settings)
+    assert (found.ok, found.pending) == (True, 2)
+
+
+def test_no_index_is_a_difference(home: Home, settings: RecallSettings) -> None:
+    assert verify(home, settings).differences == ("there is no index; run `memory sync`",)
+
+
+def test_files_that_changed_since_are_named(
+    indexed: Home, write: Callable[[str, str], Path], settings: RecallSettings
+) -> None:
+    write("Knowledge/new.md", "new\n")
+    write("Knowledge/a.md", "changed\n")
+    (indexed.root / "sessions/2026/11/s1.jsonl").unlink()
+    assert verify(indexed, settings).differences == (
+        "sessions/2026/11/s1.jsonl is in the index but not in the home; run `memory sync`",
+        "Knowledge/new.md is not in the index; run `memory sync`",
+        "Knowledge/a.md changed since it was indexed; run `memory sync`",
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "difference"),
+    [
+        ("UPDATE passages SET text = 'forged' WHERE source = 's1#m2'", "is cut otherwise in the index (passage 2)"),
+        ("UPDATE passages SET source = 's1#m9' WHERE source = 's1#m2'", "is cut otherwise in the index (passage 2)"),
+        ("DELETE FROM passages WHERE source = 's1#m3'", "(2 passages, wanted 3)"),
+        ("DELETE FROM pages WHERE rowid = 1", "the postings of pages differ"),
+        ("INSERT INTO pages(rowid, body) VALUES(99, 'stray')", "the postings of pages differ"),
+        ("INSERT OR REPLACE INTO pages(rowid, body) VALUES(1, 'other words')", "the postings of pages differ"),
+        (
+            "DELETE FROM groups WHERE rowid = (SELECT id FROM files WHERE session = 's1')",
+            "the postings of groups differ",
+        ),
+        ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the sheets of sessions/"),
+        ("UPDATE sheets SET words = x'00000000'", "do not say what its passages say"),
+        ("UPDATE files SET words = words + 1 WHERE session = 's1'", "do not say what its passages say"),
+        ("DELETE FROM embeddings WHERE passage = 1", "1 passages lack their vector"),
+        ("UPDATE passages SET embedded = 0 WHERE id = 1", "1 vectors lack their passage"),
+        (
+            "UPDATE embeddings SET window = NULL WHERE passage = (SELECT id FROM passages WHERE source = 's1#m1')",
+            "is not made of its turns",
+        ),
+        (
+            "UPDATE embeddings SET window = vector WHERE passage = (SELECT id FROM passages WHERE session = '')",
+            "1 windows belong to no turn",
+        ),
+        ("UPDATE codes SET slots = zeroblob(length(slots))", "codes for"),
+        ("UPDATE passages SET file = file + 1 WHERE id = 1", "are not those of their vectors"),
+        ("UPDATE meta SET value = '0' WHERE key = 'terms'", "terms is '0' in the index"),
+    ],
+)
+def test_each_kind_of_damage_is_found(indexed: Home, settings: RecallSettings, damage: str, difference: str) -> None:
+    conn = schema.connect(indexed.index)
+    conn.execute(damage)
+    conn.close()
+    found = verify(indexed, settings)
+    assert not found.ok
+    assert any(difference in line for line in found.differences), found.differences
+
+
+def test_codes_around_another_point_are_found(indexed: Home, settings: RecallSettings) -> None:
+    conn = schema.connect(indexed.index)
+    dimension = int(schema.meta(conn)["dimension"])
+    schema.set_meta(conn, {"middle": np.full(dimension, 0.5, np.float32).tobytes().hex()})
+    conn.close()
+    assert "are not those of their vectors" in verify(indexed, settings).differences[0]
+
+
+def test_a_window_of_other_turns_is_found(indexed: Home, settings: RecallSettings) -> None:
+    conn = schema.connect(indexed.index)
+    ((passage, blob),) = schema.rows(
+        conn,
+        "SELECT p.id, e.vector FROM passages p JOIN embeddings e ON e.passage = p.id WHERE p.source = 's1#m1'",
+    )
+    conn.execute("UPDATE embeddings SET window = ? WHERE passage = ?", (blob, passage))
+    conn.close()
+    assert "is not made of its turns" in verify(indexed, settings).differences[0]
+
+
+def test_a_damaged_file_is_said_and_not_raised(indexed: Home, settings: RecallSettings) -> None:
+    indexed.index.write_bytes(b"no database " * 1000)
+    found = verify(indexed, settings)
+    assert not found.ok
+    assert "memory reindex" in found.differences[0]
+
+
+def test_verifying_writes_nothing(indexed: Home, settings: RecallSettings) -> None:
+    before = indexed.index.read_bytes()
+    verify(indexed, settings)
+    assert indexed.index.read_bytes() == before
+
+
+def test_scores_after_many_changes_are_those_of_a_fresh_index(tmp_path: Path) -> None:
+    """A contentless table must forget the lengths and counts of what was replaced, or BM25 would drift."""
+
+    def scores(changes: int) -> list[tuple[int, float]]:
+        conn, _ = schema.open_writer(tmp_path / f"{changes}.db")
+        for turn in range(changes + 1):
+            for row in range(1, 6):
+                text = f"falcon {'tower ' * row}" if turn == changes else f"old {'words ' * (turn + row)} falcon"
+                conn.execute("INSERT OR REPLACE INTO pages(rowid, body) VALUES(?, ?)", (row, index_text(text)))
+            conn.execute("INSERT OR REPLACE INTO pages(rowid, body) VALUES(77, 'gone')")
+            conn.execute("DELETE FROM pages WHERE rowid = 77")
+        return schema.rows(conn, "SELECT rowid, bm25(pages) FROM pages WHERE pages MATCH 'falcon OR tower' ORDER BY 1")
+
+    assert scores(40) == scores(0)

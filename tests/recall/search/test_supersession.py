@@ -1,0 +1,115 @@
+"""Entries stand below what supersedes them, whatever their words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recall.index.sync import SyncReport
+from recall.search.hybrid import MODES, Result
+from recall.search.supersession import STEP, links, ordered
+
+Write = Callable[[str, str], Path]
+Update = Callable[[], SyncReport]
+Sources = Callable[..., list[str]]
+
+OLD = "- **[KD-2M0Q] 2026-03-01 The ledger export runs on Postgres** - the ledger export needs Postgres.\n"
+NEW = "- **[KD-7F3A] 2026-11-20 SQLite replaced the old database** - one file is enough for every export we have.\n"
+OTHER = "- **[LL-0001] 2026-05-05 Ledger export** - check the ledger export by hand.\n"
+
+
+def entry(name: str, **fields: str) -> str:
+    return f"- **[{name}] Title** - body\n" + "".join(
+        f"  {key.replace('_', '-')}: {value}\n" for key, value in fields.items()
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(OLD, NEW + "  Supersedes: KD-2M0Q\n"), (OLD + "  Superseded-By: KD-7F3A\n", NEW)],
+    ids=["newer", "older"],
+)
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_superseded_entry_follows_what_supersedes_it(
+    write: Write, update: Update, sources: Sources, old: str, new: str, archived: bool, mode: str
+) -> None:
+    """The question has the words of the old decision, and the new one has few of them."""
+    write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{new}{'' if archived else old}\n## Lessons Learned\n\n{OTHER}")
+    if archived:
+        write("Archive/MEMORY-2026-11.md", f"# Archive\n\n## Key Decisions\n\n{old}")
+    update()
+    older = "Archive/MEMORY-2026-11.md#KD-2M0Q" if archived else "MEMORY.md#KD-2M0Q"
+    found = sources("ledger export Postgres", mode=mode)
+    assert found.index(older) == found.index("MEMORY.md#KD-7F3A") + 1
+    if mode == "lexical":
+        assert found[0] == "MEMORY.md#KD-7F3A"
+
+
+def test_unrelated_entries_keep_their_order(
+    write: Write, update: Update, sources: Sources, ask: Callable[..., Result]
+) -> None:
+    write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{NEW}{OLD}\n## Lessons Learned\n\n{OTHER}")
+    update()
+    assert sources("ledger export Postgres", mode="lexical")[0] == "MEMORY.md#KD-2M0Q"
+    assert "supersession" not in ask("ledger export Postgres").hits[0].parts
+
+
+def test_a_superseded_entry_is_found_when_what_supersedes_it_is_not(
+    write: Write, update: Update, sources: Sources
+) -> None:
+    filler = "".join(f"- **[LL-{number:04}] Filler {number}** - nothing about it.\n" for number in range(40))
+    write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{OLD}\n## Lessons Learned\n\n{filler}")
+    new = "- **[KD-7F3A] 2026-11-20 Moved** - all of it.\n  Supersedes: KD-2M0Q\n"
+    write("EVOLUTION.md", f"# Evolution\n\n## Key Decisions\n\n{new}")
+    update()
+    found = sources("Postgres ledger", mode="lexical")
+    assert found[0] == "MEMORY.md#KD-2M0Q"
+    assert "EVOLUTION.md#KD-7F3A" not in found
+
+
+def test_either_entry_may_say_it_and_several_ids_may_be_named() -> None:
+    assert links([entry("KD-0002", Supersedes="KD-0001, LL-0009")]) == {"KD-0001": {"KD-0002"}, "LL-0009": {"KD-0002"}}
+    assert links([entry("KD-0001", Superseded_By="KD-0002")]) == {"KD-0001": {"KD-0002"}}
+    assert links(["- no entry\n  Supersedes: KD-0001\n"]) == {}
+
+
+def test_a_circle_says_nothing_and_what_hangs_on_it_still_counts() -> None:
+    circle = [entry("KD-0001", Supersedes="KD-0002"), entry("KD-0002", Supersedes="KD-0001, KD-0003")]
+    assert links(circle) == {"KD-0003": {"KD-0002"}}
+    assert links([entry("KD-0001", Supersedes="KD-0001")]) == {}
+
+
+def test_a_chain_stands_newest_first_even_over_an_entry_that_was_not_found() -> None:
+    newer = {"A": {"B"}, "B": {"C"}, "C": {"D"}}
+    scores = ordered({"A": 0.9, "B": 0.5, "D": 0.1}, newer)
+    assert scores["D"] == 0.9
+    assert scores["D"] > scores["B"] > scores["A"]
+
+
+names = st.sampled_from("ABCDEFG")
+
+
+@given(
+    scores=st.dictionaries(names, st.integers(0, 2000).map(lambda number: number / 1000), min_size=1),
+    pairs=st.lists(st.tuples(names, names).filter(lambda pair: pair[0] < pair[1]), max_size=12),
+)
+def test_none_stands_above_what_supersedes_it_and_the_best_place_is_kept(
+    scores: dict[str, float], pairs: list[tuple[str, str]]
+) -> None:
+    newer: dict[str, set[str]] = {}
+    for older, over in pairs:
+        newer.setdefault(older, set()).add(over)
+    moved = ordered(scores, newer)
+    assert moved.keys() == scores.keys()
+    assert max(moved.values()) == pytest.approx(max(scores.values()))
+    for older, over in pairs:
+        if older in moved and over in moved:
+            assert moved[older] <= moved[over] - STEP + 1e-9
+    for name, score in scores.items():
+        if all(name not in pair for pair in pairs):
+            assert moved[name] == pytest.approx(score)
