@@ -13,7 +13,7 @@ from pathlib import Path
 
 __all__ = ["DOCS", "aligned", "machine", "markdown", "put", "stamp"]
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> str:
