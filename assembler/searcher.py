@@ -18,7 +18,7 @@ from recall.embedding.model import EmbeddingSettings
 from recall.errors import RecallError
 from recall.index.sync import ensure_fresh
 from recall.search.hybrid import search
-from recall.search.turns import Around, turns_around
+from recall.search.turns import SurroundingTurns, turns_around
 from recall.settings import RecallSettings
 
 from .layers import Findings
@@ -114,7 +114,7 @@ class HomeSearcher:
             duplicates="show" if tuple(layers) == ("memory",) else "collapse",  # each entry is shown, or not, by itself
         )
         turns = [hit.source for hit in found.hits if hit.layer == "sessions"]
-        around = turns_around(self._home, turns, audience=audience) if turns else Around()
+        around = turns_around(self._home, turns, audience=audience) if turns else SurroundingTurns()
         degraded = (*self._standing, *self._changing, *found.degraded, *filter(None, [around.problem]))
         return Findings(hits=found.hits, degraded=degraded, turns=around.turns)
 

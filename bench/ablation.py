@@ -25,17 +25,17 @@ from agent_home.creation import create
 from agent_home.home import Home
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
-from recall.evaluation.metrics import Question, measure
+from recall.evaluation.metrics import EvalCase, measure
 from recall.index import schema
 from recall.index.context_window import open_sheets
 from recall.index.passage import session_of
 from recall.index.sync import sync
 from recall.search.hybrid import candidates
-from recall.search.reranking import Asked, rank
-from recall.search.retrievers import Scope, begin_vectors, look_for_words
+from recall.search.reranking import QueryFeatures, rank
+from recall.search.retrievers import Scope, retrieve_by_words, start_vector_retrieval
 from recall.settings import RecallSettings
 from recall.text.dates import periods
-from recall.text.terms import question
+from recall.text.terms import parse_query
 
 from .measure.datasets import SETS, fill, split_questions
 from .measure.vector_cache import CachedEmbedder
@@ -138,17 +138,17 @@ def _measured(home: Home, name: str, folder: Path, embedder: Embedder, only: set
 def _answers(
     conn: apsw.Connection,
     home: Home,
-    asked: Question,
+    asked: EvalCase,
     embedder: Embedder,
     variants: Sequence[_Variant],
     sources: dict[int, str],
 ) -> list[tuple[str, dict[str, float]]]:
-    parsed = question(asked.query)
-    late = begin_vectors(home.index, asked.query, embedder, Scope(), _BASE, _BASE.nearest)
-    words = look_for_words(conn, parsed, Scope(), _BASE.candidates, _BASE, _PATIENCE_MS)
+    parsed = parse_query(asked.query)
+    late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), _BASE, _BASE.nearest)
+    words = retrieve_by_words(conn, parsed, Scope(), _BASE.candidates, _BASE, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
     sheets = open_sheets(conn, candidates(words, vectors, _BASE.candidates))
-    seen = Asked(
+    seen = QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
         first_person=parsed.first_person,

@@ -22,7 +22,7 @@ from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
 from recall.embedding.embedder import Embedder
-from recall.evaluation.metrics import Question
+from recall.evaluation.metrics import EvalCase
 
 from .measure.baselines import Find
 
@@ -60,7 +60,7 @@ class Packing:
 def packings(
     home: Home,
     turns: Mapping[str, Turn],
-    questions: Sequence[Question],
+    questions: Sequence[EvalCase],
     plain: Mapping[str, Find],
     embedder: Embedder | None,
     progress: Meter,
@@ -112,7 +112,7 @@ def _line(turn: Turn) -> Line:
 
 
 def _packed(
-    answers: Sequence[Sequence[Line]], turns: Mapping[str, Turn], questions: Sequence[Question], budget: int
+    answers: Sequence[Sequence[Line]], turns: Mapping[str, Turn], questions: Sequence[EvalCase], budget: int
 ) -> Packing:
     shares, spent = [], []
     for question, lines in zip(questions, answers, strict=True):
@@ -125,7 +125,7 @@ def _packed(
 def _assembled(
     home: Home,
     turns: Mapping[str, Turn],
-    questions: Sequence[Question],
+    questions: Sequence[EvalCase],
     budget: int,
     embedder: Embedder | None,
     now: datetime,
@@ -148,5 +148,5 @@ def _assembled(
     return Packing(shares=tuple(shares), tokens=sum(spent) / len(spent), degraded=tuple(degraded))
 
 
-def _gold(turns: Mapping[str, Turn], question: Question) -> list[Turn]:
+def _gold(turns: Mapping[str, Turn], question: EvalCase) -> list[Turn]:
     return [turns[source] for source in dict.fromkeys(question.expect)]

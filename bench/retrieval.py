@@ -33,7 +33,7 @@ from agent_home.creation import create
 from agent_home.home import Home
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
-from recall.evaluation.metrics import Grain, Question, Report, evaluate, measure, percentile
+from recall.evaluation.metrics import EvalCase, Grain, Report, evaluate, measure, percentile
 from recall.index.passage import session_of
 from recall.index.sync import sync
 from recall.settings import RecallSettings
@@ -154,7 +154,7 @@ def _flags(given: argparse.Namespace) -> list[str]:
 
 
 def _measure_set(
-    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, questions: Sequence[Question]
+    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, questions: Sequence[EvalCase]
 ) -> Result:
     grains = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
@@ -197,7 +197,7 @@ def _degraded(reports: Mapping[Grain, Report], packed: Mapping[int, Mapping[str,
     return tuple(dict.fromkeys(found))
 
 
-def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[Question]) -> dict[str, Outcome]:
+def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[EvalCase]) -> dict[str, Outcome]:
     """What each baseline finds; its time is that of the first grain."""
     found: dict[str, Outcome] = {}
     for grain, systems in baselines.items():

@@ -44,9 +44,9 @@ from recall.index import schema
 from recall.index.sync import sync
 from recall.index.vectors import dequantised
 from recall.search.hybrid import search
-from recall.search.retrievers import Scope, begin_vectors
+from recall.search.retrievers import Scope, start_vector_retrieval
 from recall.settings import RecallSettings
-from recall.text.terms import question
+from recall.text.terms import parse_query
 
 __all__ = ["Drawn", "make_home"]
 
@@ -175,7 +175,7 @@ def _ask(options: argparse.Namespace) -> dict[str, Any]:
     if conn is None:
         raise FileNotFoundError(home.index)
     for query in questions[_WARM_UP:]:
-        match = question(query).match
+        match = parse_query(query).match
         start = time.perf_counter()
         conn.execute("SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 100", (match,)).fetchall()
         found["FTS5 alone"].append(_since(start))
@@ -224,9 +224,9 @@ def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[floa
     start = time.perf_counter()
     result = search(home, query, settings=settings, embedder=embedder)
     yield _since(start), "hybrid"
-    yield result.legs["lexical"], "- its lexical leg"
-    yield result.legs["vector"], "- its vector leg"
-    yield _since(start) - max(result.legs.values()), "- the rest"
+    yield result.retriever_ms["lexical"], "- its lexical leg"
+    yield result.retriever_ms["vector"], "- its vector leg"
+    yield _since(start) - max(result.retriever_ms.values()), "- the rest"
     start = time.perf_counter()
     search(home, query, settings=settings, mode="lexical")
     yield _since(start), "lexical"
@@ -315,7 +315,9 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
     settings = RecallSettings()
     found = []
     for query in questions:
-        leg = begin_vectors(home.index, query, embedder, Scope(), settings, settings.nearest).result(60_000, 60_000)
+        leg = start_vector_retrieval(home.index, query, embedder, Scope(), settings, settings.nearest).result(
+            60_000, 60_000
+        )
         if leg.nearest is None:
             raise RuntimeError(leg.problem)
         found.append(leg.nearest)

@@ -33,8 +33,8 @@ from agent_home.tokens import count_tokens
 from bench.measure.page import DOCS, markdown, put, stamp
 from distill.settings import DistillSettings
 from distill.statements.grounding import ungrounded
-from distill.statements.sentences import lines, split
-from distill.statements.topics import terms
+from distill.statements.sentences import prose_lines, split_sentences
+from distill.statements.topics import content_terms
 from distill.summary.daily_section import line_tokens, render_body
 from distill.summary.extraction import Item, Summary, summarise
 from distill.summary.selection import with_facts
@@ -233,7 +233,7 @@ def _lines_of(summary: Summary) -> list[Line]:
 
 def _terms(text: str) -> set[str]:
     """Content words, cut to five letters so that forms of one word agree."""
-    return {term.casefold()[:5] for term in terms(text)}
+    return {term.casefold()[:5] for term in content_terms(text)}
 
 
 def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[Line]]]]:
@@ -255,7 +255,7 @@ def _line(message: Message, text: str) -> Line:
 
 
 def _sentences(message: Message) -> list[str]:
-    return [sentence for line in lines(message.content) for sentence in split(line.text)]
+    return [sentence for line in prose_lines(message.content) for sentence in split_sentences(line.text)]
 
 
 def _shuffled(units: Sequence[Line], seed: int) -> list[Line]:

@@ -32,7 +32,7 @@ from .learning.evolution import MASKED
 from .review.entry_proposals import unwanted
 from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
-from .statements.sentences import headed
+from .statements.sentences import split_title
 from .summary.cues import ItemKind
 from .summary.extraction import Item, normalised
 
@@ -276,7 +276,7 @@ def _drafts(
     for item, name in decisions:
         file, prefix = _file_of(item.text)
         path = f"{PROJECTS}/{name}/{file}"
-        title, body = headed(" ".join(item.text.split()), title_chars)
+        title, body = split_title(" ".join(item.text.split()), title_chars)
         fields = {"Sources": ", ".join(item.sources), "Origin": origins.get(item, "agent")}
         entry = Entry(id=f"{prefix}-0000", date=item.ts[:10] or date, title=title.rstrip("*"), body=body, fields=fields)
         known = normalised(item.text) in normalised(edits.text(path))

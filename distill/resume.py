@@ -26,7 +26,7 @@ from recall.index.indexable import Screen
 
 from .entries.recurrence import LogLine, every_line
 from .errors import EmptySession, NoSuchSession
-from .statements.sentences import folded, is_question, lines, shortened, split
+from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from .summary.cues import ItemKind, kind_of, label_of
 from .summary.extraction import Item, Summary, normalised, spoken, summarise
 from .summary.selection import with_facts
@@ -164,7 +164,12 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[Line]:
     for message in spoken(messages):
         if message.role != "user":
             continue
-        sentences = [part for line in lines(message.content) for part in split(line.text) if len(part) >= _LEAST_CHARS]
+        sentences = [
+            part
+            for line in prose_lines(message.content)
+            for part in split_sentences(line.text)
+            if len(part) >= _LEAST_CHARS
+        ]
         wanted = [part for part in sentences if normalised(part) not in said and _only_asks(part)]
         request = next((sentence for sentence in wanted if is_question(sentence)), wanted[0] if wanted else "")
         if request and not any(normalised(line.text) == normalised(request) for line in found):
@@ -174,7 +179,7 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[Line]:
 
 def _only_asks(sentence: str) -> bool:
     """Whether *sentence* is no exclamation, and nothing marks it as a decision, wish or correction, told as that."""
-    exclaims = folded(sentence).rstrip().endswith("!")
+    exclaims = narrowed(sentence).rstrip().endswith("!")
     return not exclaims and label_of(sentence) is None and kind_of(sentence, "user") is None
 
 
@@ -205,12 +210,12 @@ def _of(summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, 
 
 
 def _of_item(item: Item, *, contradicted: bool) -> Line:
-    text = shortened(" ".join(item.text.split()), _LINE_CHARS)
+    text = shorten(" ".join(item.text.split()), _LINE_CHARS)
     return Line(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
 
 
 def _line(message: Message, text: str, limit: int) -> Line:
-    return Line(text=shortened(" ".join(text.split()), limit), source=message.source, role=message.role)
+    return Line(text=shorten(" ".join(text.split()), limit), source=message.source, role=message.role)
 
 
 def _queue(found: Resume) -> Iterator[tuple[str, Any]]:

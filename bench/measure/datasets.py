@@ -14,7 +14,7 @@ from typing import Literal
 from agent_home.clock import now
 from agent_home.home import Home
 from agent_home.imports import import_chat
-from recall.evaluation.metrics import Grain, Question, read_questions
+from recall.evaluation.metrics import EvalCase, Grain, read_cases
 
 __all__ = ["SETS", "Half", "fill", "split_questions"]
 
@@ -50,9 +50,9 @@ def fill(home: Home, folder: Path, *, say: Callable[[str], None] = lambda _line:
     return texts
 
 
-def split_questions(folder: Path) -> dict[Half, list[Question]]:
+def split_questions(folder: Path) -> dict[Half, list[EvalCase]]:
     """The set's questions in two halves: three conversations of five and the rest, or every other question."""
-    files = [[q for q in read_questions(path) if q.expect] for path in sorted(folder.glob("*queries.jsonl"))]
+    files = [[q for q in read_cases(path) if q.expect] for path in sorted(folder.glob("*queries.jsonl"))]
     if len(files) == 1:
         return {"choose": files[0][::2], "confirm": files[0][1::2]}
     chosen = -(-len(files) * 3 // 5)

@@ -18,7 +18,7 @@ from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
 from ..statements.contradiction import SAME_COSINE, Relation, relation
-from ..statements.statement_parser import statement
+from ..statements.statement_parser import parse_statement
 
 __all__ = ["Consolidated", "Link", "consolidate", "judged", "united", "vectors_of"]
 
@@ -173,7 +173,7 @@ class _Shelf:
         self.order = {one: place for place, one in enumerate(self.live)}
         self.changed: dict[str, Entry] = {}
         self._vectors = vectors
-        self._keys = {one: frozenset(statement(_said(entry)).keys) for one, entry in self.live.items()}
+        self._keys = {one: frozenset(parse_statement(_said(entry)).keys) for one, entry in self.live.items()}
         self._holding: dict[str, list[str]] = {}
         for one, keys in self._keys.items():
             for key in (*keys, self._whole(one)):

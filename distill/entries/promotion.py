@@ -19,8 +19,8 @@ from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
 
 from ..evidence.status import UNCHECKED, Evidence
-from ..statements.sentences import headed
-from ..statements.statement_parser import statement as particulars
+from ..statements.sentences import split_title
+from ..statements.statement_parser import parse_statement as particulars
 from ..summary.cues import ItemKind
 from ..summary.extraction import Item, normalised
 from .consolidation import Link, consolidate, united
@@ -236,7 +236,7 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
 
 
 def _entry(candidate: Candidate, entry_id: str, address: str, title_chars: int) -> Entry:
-    title, body = headed(candidate.item.text, title_chars)
+    title, body = split_title(candidate.item.text, title_chars)
     fields = {
         "Evidence": candidate.evidence.render(address) if candidate.evidence != UNCHECKED else "",
         "Sources": ", ".join(candidate.item.sources),

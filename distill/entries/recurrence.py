@@ -22,7 +22,7 @@ from agent_home.documents.daily_log import daily_path
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
 
-from ..statements.statement_parser import statement
+from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 
 __all__ = ["LogLine", "Seen", "every_line", "log_lines", "recent_logs", "seen_before"]
@@ -105,7 +105,7 @@ def log_lines(text: str) -> tuple[LogLine, ...]:
 @lru_cache(maxsize=128)
 def _words_of(text: str) -> tuple[frozenset[str], ...]:
     """The words of each line of a log; kept, because of all the days that a closing looks at only one changes."""
-    return tuple(frozenset(statement(line.text).keys) for line in log_lines(text))
+    return tuple(frozenset(parse_statement(line.text).keys) for line in log_lines(text))
 
 
 def every_line(text: str) -> Iterator[LogLine]:
@@ -148,7 +148,7 @@ def _shares(
     item: Item, held: Sequence[frozenset[str]], spread: Mapping[str, int], holding: Mapping[str, Sequence[int]]
 ) -> dict[int, float]:
     """For each line with the item's topic, how much of the lighter of both it shares."""
-    words = {token.key: token.weight for token in statement(item.text).tokens}
+    words = {token.key: token.weight for token in parse_statement(item.text).tokens}
     if sum(words.values()) < _LEAST_SAID:
         return {}
     shared: dict[int, set[str]] = {}

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..statements.sentences import split
+from ..statements.sentences import split_sentences
 from .claims import Claim, lasting_symbols, parse_claim
 from .commit_match import agrees, agrees_in_all, done_by
 from .repository import CommitFound, GitRefused, Repository, TimeLimit, TimeOver
@@ -37,7 +37,7 @@ def check_text(
 
     *role* is who said it; *timeout_s* is for each sentence, *deadline* (of the monotonic clock) for all of it.
     """
-    claims = (parse_claim(sentence, role) for sentence in split(text))
+    claims = (parse_claim(sentence, role) for sentence in split_sentences(text))
     answers = []
     for claim in claims:
         if claim is not None:
@@ -52,7 +52,7 @@ def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str,
     A symbol that the text says goes away is none. One that another of the *repositories* has is not lost, and neither
     is one about which git does not answer within *timeout_s*.
     """
-    claims = [claim for sentence in split(text) if (claim := parse_claim(sentence, role)) is not None]
+    claims = [claim for sentence in split_sentences(text) if (claim := parse_claim(sentence, role)) is not None]
     limit = TimeLimit(timeout_s)
     places = [Repository(root, limit) for root in repositories]
     try:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..statements.names import Kind, Name, commits_in, names_in, prose_of
-from ..statements.sentences import folded, is_question
+from ..statements.names import Name, NameKind, commits_in, names_in, prose_of
+from ..statements.sentences import is_question, narrowed
 
 __all__ = [
     "Action",
@@ -167,7 +167,7 @@ class Assertion:
     *aside*: something was added to the thing, or removed from it, and not the thing itself.
     """
 
-    kind: Kind
+    kind: NameKind
     subject: str
     action: Action
     negated: bool = False
@@ -240,7 +240,7 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     """Whether the sentence reports finished work: a verb of doing, and something that work is done on."""
     if is_question(sentence):
         return False
-    sentence = folded(sentence)
+    sentence = narrowed(sentence)
     verbs = [verb for verb in _verbs(sentence, role) if not verb.negated]
     if not verbs:
         return False

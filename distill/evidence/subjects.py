@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from ..statements.names import Kind, is_file_name
+from ..statements.names import NameKind, is_file_name
 from .claims import Assertion, Claim
 from .commit_match import agrees, done_by, mentions, numbers_agree
 from .repository import Change, CommitFound, Repository
@@ -49,7 +49,7 @@ def judge(item: Assertion, case: Case) -> Finding:
     """What git says about *item*."""
     if item.negated:
         return unsure("a denial; git records what was done")
-    rules: Mapping[Kind, Callable[[Assertion, Case], Finding]] = {
+    rules: Mapping[NameKind, Callable[[Assertion, Case], Finding]] = {
         "path": _path, "symbol": _symbol, "tag": _tag, "branch": _branch,
     }  # fmt: skip
     return rules[item.kind](item, case)

@@ -31,8 +31,8 @@ from agent_home.store.transcript import Turn
 from guard import Action
 
 from ..statements.contradiction import relation
-from ..statements.sentences import folded, headed, lines, split
-from ..statements.statement_parser import Statement, Token, opposites, statement, stem
+from ..statements.sentences import narrowed, prose_lines, split_sentences, split_title
+from ..statements.statement_parser import Statement, Token, are_opposites, parse_statement, stem
 from ..summary.extraction import Item, normalised
 
 __all__ = [
@@ -204,10 +204,10 @@ def parted(text: str) -> tuple[str, str]:
     >>> parted("不对,不是按日期,而是按风险排序。")
     ('按风险排序', '按日期')
     """
-    lead = _LEAD.match(folded(text))
+    lead = _LEAD.match(narrowed(text))
     said = text[lead.end() :] if lead and lead.end() < len(text) else text
     for pattern in _CONTRASTS:
-        match = pattern.search(folded(said))
+        match = pattern.search(narrowed(said))
         if match:
             before = said[: match.start()] if match.re.pattern.startswith("不是") else ""
             right, wrong = said[slice(*match.span("right"))], said[slice(*match.span("wrong"))]
@@ -224,9 +224,9 @@ def same_lesson(one: str, other: str) -> bool:
     """
     right, wrong = parted(one)
     other_right, other_wrong = parted(other)
-    if not _alike(statement(right), statement(other_right)):
+    if not _alike(parse_statement(right), parse_statement(other_right)):
         return False
-    return not wrong or not other_wrong or not _swapped(statement(wrong), statement(other_right))
+    return not wrong or not other_wrong or not _swapped(parse_statement(wrong), parse_statement(other_right))
 
 
 def _kind_of(item: Item) -> Kind | None:
@@ -237,19 +237,19 @@ def _kind_of(item: Item) -> Kind | None:
 
 def _root_cause(correction: Item, items: Sequence[Item]) -> str:
     """The first root cause named after *correction* that shares a word with it or with what it corrects."""
-    about = _words(statement(f"{correction.text} {correction.replaces}").tokens)
+    about = _words(parse_statement(f"{correction.text} {correction.replaces}").tokens)
     after = items[items.index(correction) + 1 :]
     causes = (item.text for item in after if item.kind == "root_cause")
-    return next((text for text in causes if about & _words(statement(text).tokens)), "")
+    return next((text for text in causes if about & _words(parse_statement(text).tokens)), "")
 
 
 def _labelled(turn: Turn, date: str) -> Iterator[Learned]:
     message = turn.message
     if message.role not in {"user", "assistant"}:
         return
-    for sentence in (part for line in lines(message.content) for part in split(line.text)):
+    for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
         for kind, label in _LABELS.items():
-            match = label.match(folded(sentence))
+            match = label.match(narrowed(sentence))
             group = "rest" if match and match["rest"] else "zh"
             if match and len(sentence[slice(*match.span(group))].split()) + len(match[group]) // 4 >= 3:
                 yield Learned(
@@ -271,7 +271,7 @@ def _known(document: Document, section: str, learned: Learned) -> Entry | None:
 
 
 def _new(edits: Transaction, prefix: str, learned: Learned, title_chars: int) -> Entry:
-    title, body = headed(learned.text, title_chars)
+    title, body = split_title(learned.text, title_chars)
     detail = [f"Wrong: {learned.wrong}"] if learned.wrong else []
     detail += [f"Root cause: {learned.root_cause}"] if learned.root_cause else []
     detail += [f"Occurrences: 1 ({learned.date})"] if learned.kind == "correction" else []
@@ -354,9 +354,9 @@ def _turns_around(newer: Entry, older: Entry) -> bool:
     if newer.prefix != SECTIONS["correction"][1]:
         return False
     (right, wrong), (was_right, was_wrong) = parted(_said(newer)), parted(_said(older))
-    if not wrong or not was_wrong or not _swapped(statement(was_wrong), statement(right)):
+    if not wrong or not was_wrong or not _swapped(parse_statement(was_wrong), parse_statement(right)):
         return False
-    return _swapped(statement(wrong), statement(was_right))
+    return _swapped(parse_statement(wrong), parse_statement(was_right))
 
 
 def _counted(older: Entry, learned: Learned) -> Entry:
@@ -437,7 +437,7 @@ def _alike(one: Statement, other: Statement) -> bool:
 def _opposed(one: str, other: str) -> bool:
     """Whether one has a word and the other its opposite, be it a word that carries little elsewhere."""
     here, there = ({stem(word) for word in _WORD.findall(text)} for text in (one, other))
-    return any(opposites(a, b) or {a, b} == {"from", "to"} for a in here - there for b in there - here)
+    return any(are_opposites(a, b) or {a, b} == {"from", "to"} for a in here - there for b in there - here)
 
 
 def _shared_weight(one: Statement, other: Statement) -> float:

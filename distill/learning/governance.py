@@ -39,7 +39,7 @@ from guard import Action
 
 from ..settings import DistillSettings
 from ..statements.risk import risk_of
-from ..statements.sentences import headed
+from ..statements.sentences import split_title
 from .evolution import EVOLUTION, Correction, corrections, same_lesson
 
 __all__ = [
@@ -218,7 +218,7 @@ def _as_principle(lesson: Correction, gate: Entry) -> Suggestion:
 def _entry(layers: _Layers, prefix: str, lesson: Correction, now: datetime, detail: str) -> Entry:
     """A rule or gate as an entry. Its id follows from the correction's: proposed again, it is the same."""
     taken = {entry.id for entry in layers.steering.entries()}
-    title, body = headed(" ".join(lesson.right.split()), 80)
+    title, body = split_title(" ".join(lesson.right.split()), 80)
     fields = {"Sources": lesson.entry.id, "Origin": lesson.entry.fields.get("Origin", "user")}
     return Entry(
         id=new_id(prefix, lesson.entry.id, taken), date=f"{now:%Y-%m-%d}", title=title.rstrip("*"), body=body,

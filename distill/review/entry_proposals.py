@@ -40,7 +40,7 @@ from ..errors import NoSuchProposal
 from ..evidence.status import UNCHECKED
 from ..learning.governance import retire
 from ..statements.risk import risk_of
-from ..statements.sentences import headed
+from ..statements.sentences import split_title
 from .quarantine_review import Release
 
 __all__ = [
@@ -137,7 +137,7 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
     """
     entry = as_entry(proposal.text)
     if entry is not None:
-        title, body = headed(" ".join(text.split()), title_chars)
+        title, body = split_title(" ".join(text.split()), title_chars)
         fields = {name: value for name, value in entry.fields.items() if name != "Evidence"}
         text = entry.changed(title=title, body=body, detail="", fields=fields).render()
     verdict = screened_text(home, proposal.path, text, "user")

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
-from .statement_parser import Statement, Token, opposites, statement
+from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
 
@@ -123,7 +123,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Newer:
+class _NewerStatement:
     """A newer statement without its reasons and without what it says was before (*gone*)."""
 
     said: Statement
@@ -144,8 +144,8 @@ def relation(
             only with words that say so, or where one says what something *is*.
         apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
     """
-    was, now = statement(_bare(older)), _newer(newer)
-    a, b = statement(older), statement(newer)
+    was, now = parse_statement(_bare(older)), _newer_statement(newer)
+    a, b = parse_statement(older), parse_statement(newer)
     gone = _named(was, now) if a.keys != b.keys else None
     if gone is not None:
         return gone
@@ -153,7 +153,7 @@ def relation(
         same = _same(a, b, cosine)
         if same is not None:
             return same
-    for held in (was, _newer(older).said) if apart or now.cue else ():
+    for held in (was, _newer_statement(older).said) if apart or now.cue else ():
         changed = _changed(held, now, lasting=lasting)
         if changed is not None:
             return changed
@@ -197,7 +197,7 @@ def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
     return bool(other) and not mine & other
 
 
-def _named(was: Statement, now: _Newer) -> Relation | None:
+def _named(was: Statement, now: _NewerStatement) -> Relation | None:
     """Whether the newer one says what it takes the place of, and the older one says just that."""
     if now.gone is None or not now.gone.tokens:
         return None
@@ -218,7 +218,7 @@ def _named(was: Statement, now: _Newer) -> Relation | None:
     return Relation(kind="replaced", reason="names what it replaces")
 
 
-def _changed(was: Statement, now: _Newer, *, lasting: bool) -> Relation | None:
+def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation | None:
     """Whether the newer one changes one value, or turns the older one round."""
     if now.gone is not None:
         return None
@@ -243,7 +243,7 @@ def _changed(was: Statement, now: _Newer, *, lasting: bool) -> Relation | None:
 
 
 def _one_value(
-    was: Statement, now: _Newer, mine: Sequence[Token], other: Sequence[Token], *, lasting: bool
+    was: Statement, now: _NewerStatement, mine: Sequence[Token], other: Sequence[Token], *, lasting: bool
 ) -> Relation | None:
     """Whether just one value stands where another one stood."""
     holds = lasting or (_COPULA.search(was.text) is not None and _COPULA.search(now.said.text) is not None)
@@ -263,7 +263,7 @@ def _one_value(
     return None
 
 
-def _newer(text: str) -> _Newer:
+def _newer_statement(text: str) -> _NewerStatement:
     bare = _bare(text)
     cue, ends = _CUE.search(bare) is not None, _NO_LONGER.search(bare) is not None
     for pattern in _GONE:
@@ -274,20 +274,20 @@ def _newer(text: str) -> _Newer:
         new = groups.get("new") or ""
         frame = groups.get("frame") or ""
         rest = f"{bare[: match.start()]} {frame} {new} {bare[match.end() :]}"
-        return _Newer(
-            said=statement(rest),
-            gone=statement(groups["gone"]),
-            new=statement(new) if new else None,
+        return _NewerStatement(
+            said=parse_statement(rest),
+            gone=parse_statement(groups["gone"]),
+            new=parse_statement(new) if new else None,
             cue=True,
             ends=ends,
         )
-    return _Newer(said=statement(bare), gone=None, new=None, cue=cue, ends=ends)
+    return _NewerStatement(said=parse_statement(bare), gone=None, new=None, cue=cue, ends=ends)
 
 
 @lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
     """*text*, narrow, without an opening "no" and without its reasons."""
-    return _REASON.sub("", _LEAD.sub("", statement(text).text))
+    return _REASON.sub("", _LEAD.sub("", parse_statement(text).text))
 
 
 def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]:
@@ -328,7 +328,7 @@ def _letters(text: str) -> str:
 
 
 def _opposed(mine: Sequence[Token], other: Sequence[Token]) -> bool:
-    return any(opposites(a.key, b.key) for a in mine for b in other) or opposites(_joined(mine), _joined(other))
+    return any(are_opposites(a.key, b.key) for a in mine for b in other) or are_opposites(_joined(mine), _joined(other))
 
 
 def _joined(tokens: Sequence[Token]) -> str:

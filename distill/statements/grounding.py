@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
-from .sentences import lines
+from .sentences import prose_lines
 
 __all__ = ["keeps_denial", "ungrounded"]
 
@@ -65,7 +65,7 @@ def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) 
     >>> ungrounded("Maya moves the launch to 14 May.", ["we move the launch to 12 May"], ["Maya"])
     ('14',)
     """
-    known = "\n".join([*turns, *("\n".join(line.text for line in lines(turn)) for turn in turns), *speakers])
+    known = "\n".join([*turns, *("\n".join(line.text for line in prose_lines(turn)) for turn in turns), *speakers])
     said, line = _plain(known), _plain(text)
     amounts = set(_amounts(said))
     words = {part for word in _WORD.findall(said) for part in _forms(word)}

@@ -10,11 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from .sentences import folded
+from .sentences import narrowed
 
-__all__ = ["Kind", "Name", "commits_in", "is_file_name", "named_paths", "names_in", "prose_of"]
+__all__ = ["Name", "NameKind", "commits_in", "is_file_name", "named_paths", "names_in", "prose_of"]
 
-Kind = Literal["path", "symbol", "tag", "branch"]
+NameKind = Literal["path", "symbol", "tag", "branch"]
 
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
 _EXTENSIONS = (
@@ -75,7 +75,7 @@ _NAMES_COMMIT = re.compile(
 class Name:
     """A name and where it stands in the text, quotes and qualifiers included."""
 
-    kind: Kind
+    kind: NameKind
     name: str
     start: int
     end: int
@@ -83,7 +83,7 @@ class Name:
 
 def prose_of(text: str) -> str:
     """*text* with narrow punctuation and with blanks for addresses on the web, of the same length."""
-    return _URL.sub(lambda match: " " * len(match.group()), folded(text))
+    return _URL.sub(lambda match: " " * len(match.group()), narrowed(text))
 
 
 def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
@@ -104,7 +104,7 @@ def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
 def names_in(text: str) -> list[Name]:
     """The files, symbols and versions named, in the order of the text; what lies inside another is left out."""
     found: list[Name] = []
-    patterns: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    patterns: tuple[tuple[NameKind, re.Pattern[str]], ...] = (
         ("path", _QUOTED_PATH), ("path", _PATH), ("symbol", _QUOTED_CALL), ("symbol", _CALL), ("symbol", _CAMEL),
         ("symbol", _SNAKE), ("tag", _TAG), ("tag", _VERSION),
     )  # fmt: skip

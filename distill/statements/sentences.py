@@ -12,7 +12,16 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Line", "folded", "headed", "is_question", "lines", "pieces", "shortened", "split"]
+__all__ = [
+    "ProseLine",
+    "is_question",
+    "narrowed",
+    "prose_lines",
+    "sentence_chunks",
+    "shorten",
+    "split_sentences",
+    "split_title",
+]
 
 #: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
 _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
@@ -48,7 +57,7 @@ _ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ProseLine:
     """One line of prose without its marks. *kind* is ``text``, ``bullet`` or ``heading``."""
 
     kind: str
@@ -56,7 +65,7 @@ class Line:
     gap: bool = False  # a blank line, a table or code stands before it
 
 
-def lines(content: str) -> Iterator[Line]:
+def prose_lines(content: str) -> Iterator[ProseLine]:
     """The lines of prose in *content*; fenced code, quoted lines (``>``) and tables are left out."""
     fence, gap = "", False
     for raw in content.splitlines():
@@ -75,30 +84,30 @@ def lines(content: str) -> Iterator[Line]:
         gap = False
 
 
-def split(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of one line, in order. Ends at 。!? and at . ! ? before a space; never inside a code span.
 
-    >>> split("MEAGS is at -12.5 %, see e.g. page 3. 三个 deal 滑单。Done")
+    >>> split_sentences("MEAGS is at -12.5 %, see e.g. page 3. 三个 deal 滑单。Done")
     ['MEAGS is at -12.5 %, see e.g. page 3.', '三个 deal 滑单。', 'Done']
     """
-    return [text[start:end] for start, end in _spans(text)]
+    return [text[start:end] for start, end in _sentence_spans(text)]
 
 
-def pieces(text: str, limit: int) -> list[str]:
+def sentence_chunks(text: str, limit: int) -> list[str]:
     """*text* in runs of whole sentences of at most *limit* characters; a longer sentence is shortened."""
     runs: list[tuple[int, int]] = []
-    for start, end in _spans(text):
+    for start, end in _sentence_spans(text):
         if runs and end - runs[-1][0] <= limit:
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
-    return [shortened(text[start:end], limit) for start, end in runs]
+    return [shorten(text[start:end], limit) for start, end in runs]
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """*text* if it fits in *limit* characters, else its beginning up to a boundary and an ellipsis.
 
-    >>> shortened("three deals slipped, one of them is large", 25)
+    >>> shorten("three deals slipped, one of them is large", 25)
     'three deals slipped, one…'
     """
     if len(text) <= limit:
@@ -111,13 +120,13 @@ def shortened(text: str, limit: int) -> str:
     return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
 
 
-def headed(text: str, limit: int) -> tuple[str, str]:
+def split_title(text: str, limit: int) -> tuple[str, str]:
     """*text* as a title of at most *limit* characters and what follows it; joined again they are *text*.
 
     Cut where a clause ends, else at a space. Where there is no such place, the title is shortened and the second part
     is the whole text.
 
-    >>> headed("three deals slipped, one of them is large", 25)
+    >>> split_title("three deals slipped, one of them is large", 25)
     ('three deals slipped,', 'one of them is large')
     """
     if len(text) <= limit:
@@ -127,28 +136,28 @@ def headed(text: str, limit: int) -> tuple[str, str]:
     if cuts:
         cut = (clauses or cuts)[-1]
         return text[:cut].rstrip(), text[cut:]
-    return shortened(text, limit), text
+    return shorten(text, limit), text
 
 
-def folded(text: str) -> str:
+def narrowed(text: str) -> str:
     """*text* with narrow punctuation, of the same length: patterns look here, quotations come from the original."""
     return text.translate(_NARROW)
 
 
 def is_question(sentence: str) -> bool:
     """Whether the sentence asks, by its mark or by its last Chinese particle."""
-    return _QUESTION.search(folded(sentence).strip()) is not None
+    return _QUESTION.search(narrowed(sentence).strip()) is not None
 
 
-def _line(raw: str, *, gap: bool) -> Line:
+def _line(raw: str, *, gap: bool) -> ProseLine:
     heading = _HEADING.match(raw)
     if heading:
-        return Line(kind="heading", text=_plain(heading["text"]), gap=gap)
-    bullet = _BULLET.match(folded(raw))
+        return ProseLine(kind="heading", text=_plain(heading["text"]), gap=gap)
+    bullet = _BULLET.match(narrowed(raw))
     text = raw[bullet.end() :] if bullet else raw
     if bullet:
         text = _CHECKBOX.sub("", text)
-    return Line(kind="bullet" if bullet else "text", text=_plain(text), gap=gap)
+    return ProseLine(kind="bullet" if bullet else "text", text=_plain(text), gap=gap)
 
 
 def _plain(text: str) -> str:
@@ -157,7 +166,7 @@ def _plain(text: str) -> str:
     return " ".join(plain.split())
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+def _sentence_spans(text: str) -> list[tuple[int, int]]:
     """Where the sentences of *text* begin and end, the space between them left out."""
     code = [match.span() for match in _CODE_SPAN.finditer(text)]
     cuts, start = [], 0

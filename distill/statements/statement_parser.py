@@ -16,9 +16,9 @@ from typing import Literal
 
 from recall.text.irregular_forms import forms_of
 
-__all__ = ["Kind", "Statement", "Token", "opposites", "statement", "stem"]
+__all__ = ["Statement", "Token", "TokenKind", "are_opposites", "parse_statement", "stem"]
 
-Kind = Literal["word", "han", "name", "number", "label", "day", "date", "time", "period"]
+TokenKind = Literal["word", "han", "name", "number", "label", "day", "date", "time", "period"]
 
 _MONTHS = (
     "January|February|March|April|May|June|July|August|September|October|November|December|"
@@ -116,7 +116,7 @@ _IMPERATIVES = frozenset(
 class Token:
     """One thing said. *key* is what is compared; *start* and *end* are places in the statement's text."""
 
-    kind: Kind
+    kind: TokenKind
     key: str
     start: int
     end: int
@@ -174,13 +174,13 @@ class Statement:
 
 
 @lru_cache(maxsize=4096)
-def statement(text: str) -> Statement:
+def parse_statement(text: str) -> Statement:
     """Take *text* apart.
 
-    >>> statement("Deploy billing on Monday, not on Friday").keys
+    >>> parse_statement("Deploy billing on Monday, not on Friday").keys
     ('deploi', 'bill', 'day:monday', 'day:friday')
     """
-    plain = _folded(text)
+    plain = _normalise(text)
     light = [match.span() for match in _LIGHT_HAN.finditer(plain)]
     negative = [match.span() for match in _NEGATIVE_HAN.finditer(plain)]
     tokens: list[Token] = []
@@ -219,7 +219,7 @@ def stem(word: str) -> str:
     return _evened(plain)
 
 
-def opposites(one: str, other: str) -> bool:
+def are_opposites(one: str, other: str) -> bool:
     """Whether two keys are opposite words."""
     return frozenset((one, other)) in _pairs()
 
@@ -230,7 +230,7 @@ def _pairs() -> frozenset[frozenset[str]]:
     return frozenset(frozenset((stem(a) if a.isascii() else a, stem(b) if b.isascii() else b)) for a, b in both)
 
 
-def _folded(text: str) -> str:
+def _normalise(text: str) -> str:
     """Width and signs made one, emphasis and code fences gone; case stays."""
     plain = unicodedata.normalize("NFKC", text).replace("−", "-").replace("’", "'")
     return re.sub(r"\*{1,3}|\\", "", plain)
@@ -254,7 +254,7 @@ def _token(match: re.Match[str], text: str) -> Iterator[Token]:
         label = _LABELLED.search(text[:start]) is not None
         yield Token(kind="label" if label else "number", key=f"number:{_number(raw)}", start=start, end=end)
     else:
-        yield Token(kind=kind, key=f"{kind}:{_squeezed(raw)}", start=start, end=end)  # type: ignore[arg-type]
+        yield Token(kind=kind, key=f"{kind}:{_compact(raw)}", start=start, end=end)  # type: ignore[arg-type]
 
 
 def _latin(raw: str, start: int, text: str) -> Iterator[Token]:
@@ -294,11 +294,11 @@ def _language(text: str, match: re.Match[str]) -> re.Match[str] | None:
 
 
 def _number(raw: str) -> str:
-    plain = re.sub(r"(?<=\d),(?=\d{3})", "", _squeezed(raw)).replace("percent", "%")
+    plain = re.sub(r"(?<=\d),(?=\d{3})", "", _compact(raw)).replace("percent", "%")
     return re.sub(r"(?<=[a-z]{3})s$", "", plain.removeprefix("+"))
 
 
-def _squeezed(raw: str) -> str:
+def _compact(raw: str) -> str:
     plain = re.sub(r"\s+", "", raw).casefold().rstrip(".")
     plain = re.sub(r"^(?:星期|礼拜)", "周", plain).replace("周天", "周日")
     return re.sub(r"(?<=day)s$", "", plain)

@@ -11,9 +11,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
-from .sentences import lines
+from .sentences import prose_lines
 
-__all__ = ["terms", "topics"]
+__all__ = ["content_terms", "find_topics"]
 
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*", re.ASCII)
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
@@ -49,7 +49,7 @@ _STOP_WORDS = """
 _STOP = frozenset(_STOP_WORDS.split())
 
 
-def topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
+def find_topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
     """Up to *count* terms that at least two of *messages* share, the most shared first; in short talks single ones too.
 
     Ties go to longer terms, then to the one that comes first in the alphabet. *without* are terms, lower case, that say
@@ -59,7 +59,7 @@ def topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()
     shown: dict[str, Counter[str]] = defaultdict(Counter)
     for text in messages:
         seen = set()
-        for term in terms(text):
+        for term in content_terms(text):
             shown[term.casefold()][term] += 1
             seen.add(term.casefold())
         spread.update(seen)
@@ -75,9 +75,9 @@ def topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()
     return tuple(max(shown[term], key=lambda form: (shown[term][form], form)) for term in chosen)
 
 
-def terms(text: str) -> list[str]:
+def content_terms(text: str) -> list[str]:
     """The candidate terms of one message, repeated as often as they stand in it."""
-    prose = _URL.sub(" ", "\n".join(line.text for line in lines(text)))
+    prose = _URL.sub(" ", "\n".join(line.text for line in prose_lines(text)))
     found = [match.group() for match in _LATIN.finditer(prose) if _informative(match.group())]
     found += [name.strip() for name in _QUOTED.findall(prose) if 0 < len(name.split()) <= 4]
     for run in _HAN.findall(prose):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..evidence.claims import is_completed_work
-from ..statements.sentences import folded, is_question
+from ..statements.sentences import is_question, narrowed
 
 __all__ = ["KINDS", "ItemKind", "Label", "bare_cue", "contrasts", "kind_of", "label_of"]
 
@@ -250,7 +250,7 @@ def label_of(line: str) -> Label | None:
     >>> label_of("**结论**:MEAGS -12 %".replace("*", ""))
     Label(kind='conclusion', rest='MEAGS -12 %')
     """
-    match = _LABEL.match(folded(line))
+    match = _LABEL.match(narrowed(line))
     if match is None:
         return None
     kind = next(kind for kind, _ in _LABELS if match[kind] is not None)
@@ -261,7 +261,7 @@ def label_of(line: str) -> Label | None:
 
 def kind_of(sentence: str, role: str) -> ItemKind | None:
     """What a sentence without a label is, by its strongest cue; ``None`` for most sentences."""
-    narrow = folded(sentence)
+    narrow = narrowed(sentence)
     if is_question(narrow) or _CONDITION.match(narrow):
         return None
     for cue in _CUES:
@@ -274,7 +274,7 @@ def kind_of(sentence: str, role: str) -> ItemKind | None:
 
 def bare_cue(sentence: str, following: str) -> bool:
     """Whether *sentence* only announces a correction («不对。») which *following* then makes."""
-    if _BARE.match(folded(sentence)) is None or is_question(following):
+    if _BARE.match(narrowed(sentence)) is None or is_question(following):
         return False
     return re.search(r"[一-鿿]", following) is not None or _STATES.search(following) is not None
 

@@ -16,8 +16,16 @@ from agent_home.store.transcript import Message
 
 from ..evidence.claims import parse_claim
 from ..statements.names import named_paths
-from ..statements.sentences import Line, folded, is_question, lines, pieces, shortened, split
-from ..statements.topics import terms, topics
+from ..statements.sentences import (
+    ProseLine,
+    is_question,
+    narrowed,
+    prose_lines,
+    sentence_chunks,
+    shorten,
+    split_sentences,
+)
+from ..statements.topics import content_terms, find_topics
 from .cues import ItemKind, bare_cue, contrasts, kind_of, label_of
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken", "summarise"]
@@ -79,7 +87,7 @@ def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, ma
     found = [item for message in said for item in _items_of(message)]
     items = _with_corrections(_united(found), [*before, *messages])
     speakers = {word for message in said for word in message.name.casefold().split()}
-    found_topics = topics([message.content for message in said], max_topics, without=speakers)
+    found_topics = find_topics([message.content for message in said], max_topics, without=speakers)
     return Summary(
         title=_title(said, found_topics),
         topics=found_topics,
@@ -113,7 +121,7 @@ def _items_of(message: Message) -> Iterator[Item]:
     """The items of one turn, in order."""
     opened: ItemKind | None = None  # by a label whose list follows
     heading = False
-    for line in lines(message.content):
+    for line in prose_lines(message.content):
         label = None if line.kind == "heading" and not line.text else label_of(line.text)
         if label and not label.rest:
             opened, heading = label.kind, line.kind == "heading"
@@ -138,7 +146,7 @@ def _labelled(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
     if kind == "preference" and message.role != "user":
         return
     run: list[str] = []
-    for sentence in split(text):
+    for sentence in split_sentences(text):
         label = label_of(sentence)
         if label and label.rest:
             yield from _pieces(message, kind, text[: text.index(sentence)])
@@ -151,18 +159,18 @@ def _labelled(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
 
 
 def _pieces(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
-    for piece in pieces(text.strip(), MAX_ITEM_CHARS):
+    for piece in sentence_chunks(text.strip(), MAX_ITEM_CHARS):
         if _says_something(piece):
             yield _item(message, kind, piece)
 
 
 def _says_something(text: str) -> bool:
     """Whether *text* can stand alone: long enough, and not the opening of a list."""
-    return len(text) >= _MIN_ITEM_CHARS and not folded(text).endswith(":")
+    return len(text) >= _MIN_ITEM_CHARS and not narrowed(text).endswith(":")
 
 
-def _unlabelled(message: Message, line: Line) -> Iterator[Item]:
-    sentences = split(line.text)
+def _unlabelled(message: Message, line: ProseLine) -> Iterator[Item]:
+    sentences = split_sentences(line.text)
     skip = False
     for index, sentence in enumerate(sentences):
         if skip:
@@ -172,7 +180,7 @@ def _unlabelled(message: Message, line: Line) -> Iterator[Item]:
         if message.role == "user" and following and bare_cue(sentence, following):
             start = line.text.index(sentence)
             end = line.text.index(following, start + len(sentence)) + len(following)
-            yield _item(message, "correction", shortened(line.text[start:end], MAX_ITEM_CHARS))
+            yield _item(message, "correction", shorten(line.text[start:end], MAX_ITEM_CHARS))
             skip = True
             continue
         label = label_of(sentence)
@@ -181,7 +189,7 @@ def _unlabelled(message: Message, line: Line) -> Iterator[Item]:
             continue
         kind = kind_of(sentence, message.role)
         if kind and _says_something(sentence):
-            yield _item(message, kind, shortened(sentence, MAX_ITEM_CHARS))
+            yield _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
 
 
 def _item(message: Message, kind: ItemKind, text: str) -> Item:
@@ -219,7 +227,7 @@ def _with_corrections(items: Sequence[Item], messages: Sequence[Message]) -> lis
         wrong.add((source, normalised(sentence)))
         named = contrasts(item.text)
         sources = item.sources if named else (source, *item.sources)
-        result.append(replace(item, sources=sources, replaces="" if named else shortened(sentence, MAX_ITEM_CHARS)))
+        result.append(replace(item, sources=sources, replaces="" if named else shorten(sentence, MAX_ITEM_CHARS)))
     return [replace(item, corrected=True) if _is_wrong(item, wrong) else item for item in result]
 
 
@@ -236,13 +244,13 @@ def _corrected_sentence(correction: str, earlier: Sequence[Message]) -> tuple[st
     The same thing: the two share the most terms, at least one; another value: a number in the old sentence is not
     the new value, or, in a correction that names the old value, is that one.
     """
-    subject, numbers = {term.casefold() for term in terms(correction)}, _numbers(correction)
+    subject, numbers = {term.casefold() for term in content_terms(correction)}, _numbers(correction)
     best: tuple[int, int, str, str] | None = None
     for index, message in enumerate(earlier):
         if message.role not in _SPOKEN:
             continue
-        for sentence in (part for line in lines(message.content) for part in split(line.text)):
-            shared = len(subject & {term.casefold() for term in terms(sentence)})
+        for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
+            shared = len(subject & {term.casefold() for term in content_terms(sentence)})
             others = _numbers(sentence)
             differs = others - numbers if not contrasts(correction) else others & numbers
             if (
@@ -263,21 +271,21 @@ def _numbers(text: str) -> set[str]:
 def _title(said: Sequence[Message], found: Sequence[str]) -> str:
     """The first user sentence that says something, else the topics."""
     for message in (message for message in said if message.role == "user"):
-        for sentence in (part for line in lines(message.content) for part in split(line.text)):
+        for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
             plain = sentence[_leading(_GREETING, sentence) :].strip(_TITLE_EDGES)
-            if len(plain) >= 8 and len({term.casefold() for term in terms(plain)}) >= 2:
-                return shortened(plain, _MAX_TITLE_CHARS)
+            if len(plain) >= 8 and len({term.casefold() for term in content_terms(plain)}) >= 2:
+                return shorten(plain, _MAX_TITLE_CHARS)
     return ", ".join(found[:3]) or "Short session"
 
 
 def _leading(pattern: re.Pattern[str], text: str) -> int:
-    match = pattern.match(folded(text))
+    match = pattern.match(narrowed(text))
     return match.end() if match else 0
 
 
 def _files(said: Sequence[Message]) -> tuple[str, ...]:
     """The files named, in the order of their first mention."""
-    found = (path for message in said for line in lines(message.content) for path in named_paths(line.text))
+    found = (path for message in said for line in prose_lines(message.content) for path in named_paths(line.text))
     return tuple(dict.fromkeys(found))[:_MAX_LISTED]
 
 
@@ -286,7 +294,7 @@ def _commits(messages: Sequence[Message]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for message in messages:
         if message.role in _SPOKEN:
-            for line in lines(message.content):
+            for line in prose_lines(message.content):
                 claim = parse_claim(line.text, message.role)
                 if claim and claim.strict:
                     found.update(dict.fromkeys(claim.commits))

@@ -24,7 +24,7 @@ from ..errors import EndpointFailed
 from ..language_model.endpoint import Answer, Endpoint
 from ..language_model.token_budget import correct, set_aside
 from ..statements.grounding import keeps_denial, ungrounded
-from ..statements.sentences import is_question, shortened
+from ..statements.sentences import is_question, shorten
 from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised
 
 __all__ = ["Reworded", "reworded"]
@@ -111,7 +111,7 @@ def _question(
 
 def _shown(home: Home, number: int, message: Message) -> str:
     """A turn as the model sees it; empty where the guard holds it back."""
-    text = _screened(home, shortened(message.content, _MAX_TURN_CHARS))
+    text = _screened(home, shorten(message.content, _MAX_TURN_CHARS))
     return f"[{number}] {message.name or message.role}: {text}" if text else ""
 
 

@@ -23,8 +23,8 @@ from agent_home.tokens import count_tokens
 from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
 
-from ..statements.sentences import folded, is_question, lines, shortened, split
-from ..statements.topics import terms
+from ..statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
+from ..statements.topics import content_terms
 from .cues import label_of
 from .daily_section import line_tokens, render_body
 from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised, spoken
@@ -149,19 +149,22 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
     asked = False
     for turn, message in enumerate(said):
         sentences = [
-            sentence for line in lines(message.content) if line.kind != "heading" for sentence in split(line.text)
+            sentence
+            for line in prose_lines(message.content)
+            if line.kind != "heading"
+            for sentence in split_sentences(line.text)
         ]
         fresh = set[str]()
         for number, sentence in enumerate(sentences):
             # A name called out is no news, and may be shortened.
             words = {
                 word
-                for word in map(str.casefold, terms(sentence))
+                for word in map(str.casefold, content_terms(sentence))
                 if not any(speaker.startswith(word) for speaker in speakers)
             }
             fresh |= words
             text = normalised(sentence)
-            if len(words) < 2 or len(text) < 4 or is_question(sentence) or folded(sentence).endswith(":"):
+            if len(words) < 2 or len(text) < 4 or is_question(sentence) or narrowed(sentence).endswith(":"):
                 continue
             label = label_of(sentence)
             if (normalised(label.rest) if label else text) in quoted.get(message.source, ""):
@@ -169,7 +172,7 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
             place = turn / max(1, len(said) - 1)
             worth = _worth(sentence, words, answers=asked and number < _ANSWER_SENTENCES, place=place)
             item = Item(
-                kind="fact", text=shortened(sentence, MAX_ITEM_CHARS), sources=(message.source,), role=message.role,
+                kind="fact", text=shorten(sentence, MAX_ITEM_CHARS), sources=(message.source,), role=message.role,
                 ts=message.ts,
             )  # fmt: skip
             repeated = len(words & known) / len(words)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..errors import ModelError
 from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
 
-__all__ = ["Embedder", "NoEmbedder", "Vector", "open_embedder", "understands"]
+__all__ = ["Embedder", "NoEmbedder", "Vector", "distinguishes_meaning", "open_embedder"]
 
 Vector = NDArray[np.float32]
 
@@ -97,7 +97,7 @@ def open_embedder(
         return NoEmbedder(reason=reason, location=location)
 
 
-def understands(embedder: Embedder) -> bool:
+def distinguishes_meaning(embedder: Embedder) -> bool:
     """Whether the model, run here and now, finds two sentences about one thing nearer than a third about another."""
     dog, puppy, tax = embedder.embed(
         ["A dog plays in the garden.", "A puppy runs on the lawn.", "The tax office closes."]
@@ -110,13 +110,13 @@ def _load(settings: EmbeddingSettings, location: ModelLocation) -> Embedder:
     if location.name == DEFAULT_MODEL and location.onnx is not None and location.folder is not None:
         encode = _sentence_encoder(location.folder, location.onnx)
         fingerprint = location.recipe or f"{location.name}:{digest(location)[:16]}"
-        return _Parallel(
+        return _ThreadedEmbedder(
             name=location.name, fingerprint=fingerprint, threads=threads, encode=encode, encode_query=encode
         )
     return _with_fastembed(location, threads)
 
 
-class _Parallel:
+class _ThreadedEmbedder:
     """An embedder from functions that encode one text, run on several threads."""
 
     def __init__(
@@ -214,7 +214,7 @@ def _with_fastembed(location: ModelLocation, threads: int) -> Embedder:
     if location.origin == "folder":
         place = {"specific_model_path": str(location.folder)}
     model = TextEmbedding(location.name, threads=1, **place)
-    return _Parallel(
+    return _ThreadedEmbedder(
         name=location.name,
         fingerprint=f"{location.name}:{digest(location)[:16]}",
         threads=threads,

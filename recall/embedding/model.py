@@ -145,7 +145,7 @@ def build(
             raise ModelError(found.detail)
         return found
     folder = _model_folder(settings.model, cache)
-    with _held(folder):
+    with _build_lock(folder):
         damage = _damage(folder) or next(iter(_differences(folder)), None)
         if damage is not None:
             source = _elsewhere(settings, folder, damage)
@@ -309,7 +309,7 @@ def _package_folder() -> Path | None:
 
 
 @contextlib.contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _build_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of a cache folder, and remove what a killed build left beside it."""
     from filelock import FileLock, Timeout
 

@@ -16,9 +16,19 @@ from typing import Any
 
 from agent_home.errors import DocumentInvalid
 
-from .metrics import Asked, Report
+from .metrics import CaseRanks, Report
 
-__all__ = ["Change", "Comparison", "Floor", "Previous", "Turn", "compare", "read_previous", "shortfalls", "worsenings"]
+__all__ = [
+    "CaseChange",
+    "EvalComparison",
+    "Floor",
+    "MeasureChange",
+    "PreviousReport",
+    "compare",
+    "read_previous",
+    "shortfalls",
+    "worsenings",
+]
 
 #: Averages that differ by less are equal: sums of floats in another order.
 _EQUAL = 1e-9
@@ -47,17 +57,17 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Previous:
+class PreviousReport:
     """What an earlier run measured, by mode and measure. *questions* is empty when the run did not name them."""
 
     path: Path
     modes: Mapping[str, Mapping[str, float]]
     counts: Mapping[str, int]
-    questions: tuple[Asked, ...]
+    questions: tuple[CaseRanks, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class MeasureChange:
     """One measure of one mode, then and now."""
 
     mode: str
@@ -73,7 +83,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class CaseChange:
     """A question that finds more or less of what is expected than before, with the ranks then and now."""
 
     mode: str
@@ -90,12 +100,12 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class EvalComparison:
     """What became of an earlier run's measures and questions. *notes* say what could not be compared."""
 
-    changes: tuple[Change, ...]
-    won: tuple[Turn, ...]
-    lost: tuple[Turn, ...]
+    changes: tuple[MeasureChange, ...]
+    won: tuple[CaseChange, ...]
+    lost: tuple[CaseChange, ...]
     notes: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -107,7 +117,7 @@ class Comparison:
         }
 
 
-def compare(previous: Previous, report: Report, floors: Sequence[Floor] = ()) -> Comparison:
+def compare(previous: PreviousReport, report: Report, floors: Sequence[Floor] = ()) -> EvalComparison:
     """Set *report* beside *previous*. :func:`worsenings` judges the result by the same *floors*.
 
     A question is won in a mode when more of its sources stand in the first K than before, averaged over the K of
@@ -117,7 +127,7 @@ def compare(previous: Previous, report: Report, floors: Sequence[Floor] = ()) ->
         DocumentInvalid: *previous* has not the measures that are judged.
     """
     changes = tuple(
-        Change(mode=mode, measure=measure, before=previous.modes[mode][measure], after=after)
+        MeasureChange(mode=mode, measure=measure, before=previous.modes[mode][measure], after=after)
         for mode, scores in report.modes.items()
         for measure, after in scores.measures.items()
         if measure in previous.modes.get(mode, {})
@@ -138,10 +148,10 @@ def compare(previous: Previous, report: Report, floors: Sequence[Floor] = ()) ->
         for mode, scores in report.modes.items()
         if mode in previous.counts and previous.counts[mode] != scores.n
     ]
-    won, lost = _turns(previous.questions, report.questions, depths)
+    won, lost = _case_changes(previous.questions, report.questions, depths)
     if not previous.questions and report.questions:
         notes.append(f"{previous.path.name} names no questions; which were won and lost cannot be told")
-    return Comparison(changes=changes, won=won, lost=lost, notes=tuple(notes))
+    return EvalComparison(changes=changes, won=won, lost=lost, notes=tuple(notes))
 
 
 def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
@@ -163,7 +173,7 @@ def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
     return found
 
 
-def worsenings(comparison: Comparison, floors: Sequence[Floor], tolerance: float) -> list[str]:
+def worsenings(comparison: EvalComparison, floors: Sequence[Floor], tolerance: float) -> list[str]:
     """Where a measure fell by more than *tolerance*: those that *floors* name, else frac@K of hybrid. One line each."""
     named = {(floor.mode, floor.measure) for floor in floors}
     return [
@@ -173,7 +183,7 @@ def worsenings(comparison: Comparison, floors: Sequence[Floor], tolerance: float
     ]
 
 
-def read_previous(path: Path, *, grain: str) -> Previous:
+def read_previous(path: Path, *, grain: str) -> PreviousReport:
     """What ``memory eval --json`` printed into *path*, measured at the same *grain*.
 
     Raises:
@@ -192,11 +202,11 @@ def read_previous(path: Path, *, grain: str) -> Previous:
     questions = data.get("questions", [])
     if not isinstance(questions, list):
         raise _invalid(path, "bad-questions", f'"questions" is no list; {_WANTED}')
-    return Previous(
+    return PreviousReport(
         path=path,
         modes={mode: _measures(path, mode, scores) for mode, scores in modes.items()},
         counts={mode: scores["n"] for mode, scores in modes.items() if isinstance(scores.get("n"), int)},
-        questions=tuple(_asked(path, number, row) for number, row in enumerate(questions, 1)),
+        questions=tuple(_case_ranks(path, number, row) for number, row in enumerate(questions, 1)),
     )
 
 
@@ -207,7 +217,7 @@ def _invalid(path: Path, rule: str, problem: str) -> DocumentInvalid:
     return DocumentInvalid(path, 0, rule, problem)
 
 
-def _judged(change: Change, named: set[tuple[str, str]]) -> bool:
+def _judged(change: MeasureChange, named: set[tuple[str, str]]) -> bool:
     if named:
         return (change.mode, change.measure) in named
     return change.mode == "hybrid" and change.measure.startswith("frac@")
@@ -221,11 +231,11 @@ def _measures(path: Path, mode: str, scores: Mapping[str, Any]) -> dict[str, flo
     return {name: float(value) for name, value in measures.items()}
 
 
-def _asked(path: Path, number: int, row: object) -> Asked:
+def _case_ranks(path: Path, number: int, row: object) -> CaseRanks:
     ranks = row.get("ranks") if isinstance(row, dict) else None
     if not isinstance(row, dict) or not isinstance(row.get("query"), str) or not _are_ranks(ranks):
         raise _invalid(path, "bad-questions", f"question {number} is not as it was printed; {_WANTED}")
-    return Asked(query=row["query"], category=str(row.get("category") or ""), ranks=dict(ranks or {}))
+    return CaseRanks(query=row["query"], category=str(row.get("category") or ""), ranks=dict(ranks or {}))
 
 
 def _are_ranks(ranks: object) -> bool:
@@ -236,13 +246,13 @@ def _are_ranks(ranks: object) -> bool:
     )
 
 
-def _turns(
-    before: Sequence[Asked], after: Sequence[Asked], depths: Sequence[int]
-) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
+def _case_changes(
+    before: Sequence[CaseRanks], after: Sequence[CaseRanks], depths: Sequence[int]
+) -> tuple[tuple[CaseChange, ...], tuple[CaseChange, ...]]:
     """The questions won and those lost, in the order of the file, each mode by itself."""
     known = {(asked.query, asked.category): asked.ranks for asked in before}
-    won: list[Turn] = []
-    lost: list[Turn] = []
+    won: list[CaseChange] = []
+    lost: list[CaseChange] = []
     for asked in after:
         earlier = known.get((asked.query, asked.category), {})
         for mode, ranks in asked.ranks.items():
@@ -250,7 +260,9 @@ def _turns(
                 continue
             gain = _within(ranks, depths) - _within(earlier[mode], depths)
             if gain:
-                turn = Turn(mode=mode, query=asked.query, category=asked.category, before=earlier[mode], after=ranks)
+                turn = CaseChange(
+                    mode=mode, query=asked.query, category=asked.category, before=earlier[mode], after=ranks
+                )
                 (won if gain > 0 else lost).append(turn)
     return tuple(won), tuple(lost)
 

@@ -22,7 +22,7 @@ from ..index.passage import session_of
 from ..search.hybrid import MAX_HITS, MODES, Mode, search
 from ..settings import RecallSettings
 
-__all__ = ["Asked", "Grain", "Question", "Report", "Scores", "evaluate", "measure", "percentile", "read_questions"]
+__all__ = ["CaseRanks", "EvalCase", "Grain", "Report", "Scores", "evaluate", "measure", "percentile", "read_cases"]
 
 Grain = Literal["message", "session", "file"]
 #: Depth at which mrr and ndcg are cut.
@@ -34,7 +34,7 @@ _OVERFETCH = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class EvalCase:
     """A question and the sources that answer it."""
 
     query: str
@@ -55,7 +55,7 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CaseRanks:
     """One question's outcome: by mode, the rank from 1 of each expected source; ``None`` for one not found."""
 
     query: str
@@ -73,7 +73,7 @@ class Report:
     modes: dict[str, Scores]
     categories: dict[str, dict[str, Scores]]
     degraded: tuple[str, ...] = ()
-    questions: tuple[Asked, ...] = ()
+    questions: tuple[CaseRanks, ...] = ()
     grain: Grain = "message"
 
     def as_json(self) -> dict[str, Any]:
@@ -90,14 +90,14 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _TimedSources:
     found: list[str]
     ms: float
 
 
 def evaluate(
     home: Home,
-    questions: Iterable[Question],
+    questions: Iterable[EvalCase],
     *,
     settings: RecallSettings,
     embedder: Embedder | NoEmbedder | None,
@@ -132,7 +132,7 @@ def evaluate(
                 home, question.query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode,
                 deadline_ms=_PATIENCE_MS,
             )  # fmt: skip
-            answers.append(_Answer(_at_grain([hit.source for hit in result.hits], grain), result.ms))
+            answers.append(_TimedSources(_at_grain([hit.source for hit in result.hits], grain), result.ms))
             degraded |= dict.fromkeys(result.degraded)
             if progress is not None:
                 progress(mode, done, len(asked))
@@ -145,7 +145,7 @@ def evaluate(
         for category, numbers in groups.items():
             categories[category][mode] = _averaged(names, rows, times, numbers)
     questions_asked = tuple(
-        Asked(query=question.query, category=question.category, ranks=outcome)
+        CaseRanks(query=question.query, category=question.category, ranks=outcome)
         for question, outcome in zip(asked, ranks, strict=True)
     )
     return Report(
@@ -184,7 +184,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return sorted(values)[max(math.ceil(len(values) * percent / 100) - 1, 0)]
 
 
-def read_questions(path: Path) -> list[Question]:
+def read_cases(path: Path) -> list[EvalCase]:
     """Questions from JSON lines ``{"query", "expect": [source, ...], "category"}``; blank lines are passed over.
 
     Raises:
@@ -195,7 +195,7 @@ def read_questions(path: Path) -> list[Question]:
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(_decoded(lines, path), 1):
             if line.strip():
-                questions.append(_question(line, path, number))
+                questions.append(_case(line, path, number))
     return questions
 
 
@@ -206,7 +206,7 @@ def _decoded(lines: Iterable[str], path: Path) -> Iterable[str]:
         raise DocumentInvalid(path, 0, "not-utf8", "is not UTF-8; save it as UTF-8") from error
 
 
-def _question(line: str, path: Path, number: int) -> Question:
+def _case(line: str, path: Path, number: int) -> EvalCase:
     shape = 'wanted {"query": "...", "expect": ["SOURCE", ...], "category": "..."}'
     try:
         row = json.loads(line)
@@ -217,7 +217,7 @@ def _question(line: str, path: Path, number: int) -> Question:
     expect = row.get("expect", [])
     if not isinstance(expect, list) or not all(isinstance(source, str) for source in expect):
         raise DocumentInvalid(path, number, "bad-expect", f"expect is {expect!r}; {shape}")
-    return Question(query=row["query"], expect=tuple(expect), category=str(row.get("category") or ""))
+    return EvalCase(query=row["query"], expect=tuple(expect), category=str(row.get("category") or ""))
 
 
 def _at_grain(sources: Sequence[str], grain: Grain) -> list[str]:

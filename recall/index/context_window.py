@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text.dates import day_number
-from ..text.stems import Codes, Stemmer
+from ..text.stems import Fts5Stemmer, TermHashes
 from . import schema
 
 __all__ = ["Leaf", "Rows", "Sheets", "drawn", "open_sheets", "store_sheets"]
@@ -66,21 +66,21 @@ class Sheets:
     days: npt.NDArray[np.int64]
     users: npt.NDArray[np.bool_]
     asks: npt.NDArray[np.bool_]
-    words: Codes
+    words: TermHashes
     owners: npt.NDArray[np.int64]
-    heads: Codes
+    heads: TermHashes
     head_owners: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def drawn(passages: Iterable[tuple[int, Leaf]], stemmer: Stemmer) -> Iterator[Rows]:
+def drawn(passages: Iterable[tuple[int, Leaf]], stemmer: Fts5Stemmer) -> Iterator[Rows]:
     """The sheets of one file from its passages with their row numbers, in order of their ordinals."""
     for number, group in groupby(passages, key=lambda row: row[1].ordinal // _SIZE):
         leaves, words, heads = [], [], []
         for ident, leaf in group:
-            said, head = stemmer.codes(leaf.text), stemmer.codes(leaf.heading)
+            said, head = stemmer.hashes(leaf.text), stemmer.hashes(leaf.heading)
             flags = _IS_USER * (leaf.role == "user") | _ASKS * leaf.text.rstrip(_CLOSING).endswith(("?", "？"))
             leaves.append((ident, len(said), len(head), day_number(leaf.ts), flags))
             words.append(said)
@@ -136,5 +136,5 @@ def open_sheets(conn: apsw.Connection, passages: Sequence[int]) -> Sheets:
     )
 
 
-def _joined(codes: Sequence[Codes]) -> bytes:
+def _joined(codes: Sequence[TermHashes]) -> bytes:
     return np.concatenate(codes).astype("<u4").tobytes() if codes else b""

@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from ..text.stems import Stemmer
+from ..text.stems import Fts5Stemmer
 from ..text.terms import index_text
 from . import schema
 from .context_window import drawn, store_sheets
@@ -130,7 +130,7 @@ def put_file(
 
 def _put_sheets(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
     idents = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))]
-    sheets = list(drawn(zip(idents, passages, strict=True), Stemmer(conn)))
+    sheets = list(drawn(zip(idents, passages, strict=True), Fts5Stemmer(conn)))
     store_sheets(conn, file, sheets)
     words = sum(len(sheet[2]) for sheet in sheets) // 4
     conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))

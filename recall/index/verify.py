@@ -20,7 +20,7 @@ from agent_home.home import Home
 from agent_home.screening.ruleset import guard_signature
 
 from ..settings import RecallSettings
-from ..text.stems import Stemmer
+from ..text.stems import Fts5Stemmer
 from ..text.terms import TOKENIZER, VERSION, index_text
 from . import passage_store, schema
 from .binary_quantization import CHUNK, code_of, middle, slots_of
@@ -128,7 +128,7 @@ def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
 
 
 def _sheets_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
-    stemmer = Stemmer(conn)
+    stemmer = Fts5Stemmer(conn)
     for file, (path, passages) in cuts.items():
         idents = [
             row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))

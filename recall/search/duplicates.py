@@ -18,7 +18,7 @@ from agent_home.documents.entry import FIELDS, parse_entry
 
 from ..text.terms import index_text
 
-__all__ = ["Statement", "chosen", "grouped", "statement"]
+__all__ = ["PassageContent", "group_duplicates", "passage_content", "representative"]
 
 #: Fewer words are no statement of their own.
 _LEAST_WORDS = 5
@@ -41,7 +41,7 @@ _NEGATIONS = frozenset(("not", "no", "never", "without", "nor", "neither", "none
 _NEGATING = re.compile("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
 
 
-class Found(Protocol):
+class HitLike(Protocol):
     """What is needed of a hit."""
 
     @property
@@ -58,18 +58,18 @@ class Found(Protocol):
     def role(self) -> str: ...
 
 
-Hits = TypeVar("Hits", bound=Found)
+Hits = TypeVar("Hits", bound=HitLike)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class PassageContent:
     """The words of a passage in order, the pairs of successive ones, and who spoke (empty for a document)."""
 
     words: tuple[str, ...]
     pairs: frozenset[tuple[str, str]]
     speaker: tuple[str, ...]
 
-    def says(self, other: Statement) -> bool:
+    def says(self, other: PassageContent) -> bool:
         """Whether both say the same."""
         if self.speaker and other.speaker and self.speaker != other.speaker:
             return False
@@ -81,10 +81,12 @@ class Statement:
         if min(len(self.words), len(other.words)) < _LEAST_NEARLY or small < _NEARLY * large:
             return False
         common = len(self.pairs & other.pairs)
-        return common >= _NEARLY * (small + large - common) and _pivots(self.words) == _pivots(other.words)
+        return common >= _NEARLY * (small + large - common) and _numbers_and_negations(
+            self.words
+        ) == _numbers_and_negations(other.words)
 
 
-def statement(hit: Found) -> Statement:
+def passage_content(hit: HitLike) -> PassageContent:
     """What *hit* says, without what its file writes around it."""
     text = hit.text
     if hit.layer != "sessions":
@@ -92,21 +94,21 @@ def statement(hit: Found) -> Statement:
         text = entry.text if entry else _SOURCES.sub("", _BULLET.sub("", _FIELD_LINE.sub("", text)))
     words = tuple(_WORD.findall(index_text(text).casefold()))
     speaker = (hit.role, hit.name) if hit.layer == "sessions" else ()
-    return Statement(words=words, pairs=frozenset(pairwise(words)), speaker=speaker)
+    return PassageContent(words=words, pairs=frozenset(pairwise(words)), speaker=speaker)
 
 
-def grouped(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
+def group_duplicates(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
     """Hits that say the same, together: groups in order of their first, hits in the order given.
 
     Takes from *hits* no more than it needs for *wanted* groups.
     """
     groups: list[list[Hits]] = []
-    known: list[Statement] = []
+    known: list[PassageContent] = []
     equal: dict[tuple[str, ...], list[int]] = {}
     if wanted < 1:
         return groups
     for hit in hits:
-        said = statement(hit)
+        said = passage_content(hit)
         place = next((at for at in _candidates(said, known, equal) if known[at].says(said)), None)
         if place is not None:
             groups[place].append(hit)
@@ -119,18 +121,20 @@ def grouped(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
     return groups
 
 
-def chosen(group: Sequence[Hits]) -> Hits:
+def representative(group: Sequence[Hits]) -> Hits:
     """The one that stands for the others: by layer, the newest of those, the first address of those."""
     best = min(_PREFERRED.index(hit.layer) for hit in group)
     alike = sorted((hit for hit in group if _PREFERRED.index(hit.layer) == best), key=lambda hit: hit.source)
     return max(alike, key=lambda hit: hit.ts)
 
 
-def _candidates(said: Statement, known: Sequence[Statement], equal: dict[tuple[str, ...], list[int]]) -> Iterator[int]:
+def _candidates(
+    said: PassageContent, known: Sequence[PassageContent], equal: dict[tuple[str, ...], list[int]]
+) -> Iterator[int]:
     yield from equal.get(said.words, ())
     yield from range(min(len(known), _COMPARED))
 
 
-def _pivots(words: Sequence[str]) -> list[str]:
+def _numbers_and_negations(words: Sequence[str]) -> list[str]:
     """The numbers and negations among *words*: one of them makes another statement of the same sentence."""
     return sorted(word for word in words if word in _NEGATIONS or not _PLAIN.fullmatch(word) or _NEGATING.search(word))

@@ -36,13 +36,13 @@ from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
 from ..settings import RecallSettings
 from ..text.dates import periods
-from ..text.terms import QUESTION_CHARS, Question, question
-from .duplicates import chosen, grouped
-from .reranking import Asked, Ranking, rank
-from .retrievers import Scope, Vectors, Words, begin_vectors, look_for_words, since
-from .supersession import settled
+from ..text.terms import QUESTION_CHARS, Query, parse_query
+from .duplicates import group_duplicates, representative
+from .reranking import QueryFeatures, Ranking, rank
+from .retrievers import LexicalResult, Scope, VectorResult, elapsed_ms, retrieve_by_words, start_vector_retrieval
+from .supersession import apply_supersession
 
-__all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "Result", "candidates", "search"]
+__all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "SearchResult", "candidates", "search"]
 
 Mode = Literal["hybrid", "lexical", "vector"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
@@ -78,13 +78,13 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """Hits, best first. *legs* has the milliseconds of each leg that ran; *degraded* what is missing, and why."""
+class SearchResult:
+    """Hits, best first. *retriever_ms* has the milliseconds of each retriever; *degraded* names what is missing."""
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     ms: float = 0.0
-    legs: dict[str, float] = field(default_factory=dict)
+    retriever_ms: dict[str, float] = field(default_factory=dict)
 
 
 def search(
@@ -101,7 +101,7 @@ def search(
     deadline_ms: float | None = None,
     now: datetime | None = None,
     duplicates: Duplicates = "show",
-) -> Result:
+) -> SearchResult:
     """The *k* best passages for *query* among those that *audience* may read.
 
     *layers* narrows to some of :data:`recall.index.passage.LAYERS`; ``None`` means all. *exclude* names addresses,
@@ -117,8 +117,8 @@ def search(
     degraded: list[str] = []
     conn = _open(home.index, degraded)
     if conn is None:
-        return Result(hits=(), degraded=tuple(degraded), ms=since(start))
-    words, vectors = Words(), Vectors()
+        return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
+    words, vectors = LexicalResult(), VectorResult()
     hits: list[Hit] = []
     wanted = min(k, MAX_HITS)
     limit = min(max(settings.candidates, 3 * wanted), _MAX_CANDIDATES)
@@ -126,17 +126,17 @@ def search(
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     try:
         scope = _scope(conn, home, layers, audience)
-        asked = question(query, limit=settings.question_terms)
+        asked = parse_query(query, limit=settings.question_terms)
         late = None
         if mode != "lexical":
-            late = begin_vectors(home.index, query, embedder, scope, settings, max(limit, settings.nearest))
+            late = start_vector_retrieval(home.index, query, embedder, scope, settings, max(limit, settings.nearest))
         if mode != "vector":
-            words = look_for_words(conn, asked, scope, limit, settings, words_ms)
+            words = retrieve_by_words(conn, asked, scope, limit, settings, words_ms)
         if late is not None:
-            vectors = late.result(vectors_ms - since(start), vectors_ms)
+            vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
         sheets = open_sheets(conn, candidates(words, vectors, limit))
         ranking = rank(sheets, _asked(query, asked, words, mode, now), words.groups, vectors.nearest, settings)
-        found = _hits(conn, home, sheets, settled(conn, sheets, ranking), wanted, audience, exclude)
+        found = _hits(conn, home, sheets, apply_supersession(conn, sheets, ranking), wanted, audience, exclude)
         hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
     except schema.DAMAGE as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
@@ -146,10 +146,10 @@ def search(
         conn.close()
     degraded += [leg.problem for leg in (words, vectors) if leg.problem]
     times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
-    return Result(hits=tuple(hits), degraded=tuple(degraded), ms=since(start), legs=times)
+    return SearchResult(hits=tuple(hits), degraded=tuple(degraded), ms=elapsed_ms(start), retriever_ms=times)
 
 
-def candidates(words: Words, vectors: Vectors, limit: int) -> list[int]:
+def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[int]:
     """The passages whose surroundings are looked at: the best *limit* of each list."""
     found = dict.fromkeys(words.passages)
     if vectors.nearest is not None:
@@ -158,11 +158,11 @@ def candidates(words: Words, vectors: Vectors, limit: int) -> list[int]:
     return list(found)
 
 
-def _asked(query: str, asked: Question, words: Words, mode: Mode, now: datetime | None) -> Asked:
+def _asked(query: str, asked: Query, words: LexicalResult, mode: Mode, now: datetime | None) -> QueryFeatures:
     """The question as ranking sees it. Vectors alone are to show what they can do, whatever the script."""
     if mode == "vector":
-        return Asked()
-    return Asked(
+        return QueryFeatures()
+    return QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
         first_person=asked.first_person,
@@ -251,11 +251,11 @@ def _hits(
 
 def _collapsed(found: Iterator[Hit], wanted: int) -> list[Hit]:
     """One hit for each statement, in the place of the best that makes it."""
-    return [_standing_for(group) if len(group) > 1 else group[0] for group in grouped(found, wanted)]
+    return [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, wanted)]
 
 
 def _standing_for(group: Sequence[Hit]) -> Hit:
-    best = chosen(group)
+    best = representative(group)
     return replace(best, score=group[0].score, also=tuple(hit.source for hit in group if hit is not best))
 
 

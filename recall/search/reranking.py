@@ -21,7 +21,7 @@ from ..index.context_window import Sheets
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 
-__all__ = ["DECIMALS", "Asked", "Nearest", "Ranking", "Term", "rank"]
+__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "rank"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -32,7 +32,7 @@ DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class QueryTerm:
     """A word of the question: codes of each of its spellings, word by word; passages that have it; its rarity."""
 
     spellings: tuple[tuple[int, ...], ...]
@@ -41,10 +41,10 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class QueryFeatures:
     """The question. *mean_words* is the mean length of the index's passages."""
 
-    terms: tuple[Term, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
     mean_words: float = 1.0
     first_person: bool = False
     cjk: float = 0.0
@@ -70,7 +70,7 @@ class Ranking:
 
 
 def rank(
-    sheets: Sheets, asked: Asked, groups: Mapping[int, float], nearest: Nearest | None, settings: RecallSettings
+    sheets: Sheets, asked: QueryFeatures, groups: Mapping[int, float], nearest: Nearest | None, settings: RecallSettings
 ) -> Ranking:
     """Score every passage of *sheets*. *groups* has BM25 by file; without *nearest* the vectors have no say."""
     sessions = sheets.layers == "sessions"
@@ -110,7 +110,7 @@ def rank(
     return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts)
 
 
-def _words(sheets: Sheets, sessions: Flags, asked: Asked, settings: RecallSettings) -> tuple[Floats, Floats]:
+def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, settings: RecallSettings) -> tuple[Floats, Floats]:
     """The share of the question that each passage and its neighbours cover, and the share that names the speaker."""
     lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
     norm = 1 - settings.length_norm + settings.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
@@ -153,7 +153,7 @@ def _steps(
     return steps
 
 
-def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: int, term: Term) -> Floats:
+def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: int, term: QueryTerm) -> Floats:
     """How often each passage has *term* in any spelling."""
     total = np.zeros(size)
     for spelling in term.spellings:
@@ -179,7 +179,7 @@ def _vectors(sheets: Sheets, sessions: Flags, nearest: Nearest) -> dict[str, Flo
 
 
 def _vector_sum(
-    sheets: Sheets, words: Floats, vectors: Mapping[str, Floats], asked: Asked, settings: RecallSettings
+    sheets: Sheets, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, settings: RecallSettings
 ) -> Floats:
     """The vectors' part of the sum. The longer the passages that lead so far, the more the vectors have to say."""
     if not len(sheets):

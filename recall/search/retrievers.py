@@ -24,11 +24,19 @@ from ..index.binary_quantization import Kind, code_of, loaded, middle
 from ..index.embedding_queue import staleness
 from ..index.vectors import nearest
 from ..settings import RecallSettings
-from ..text.stems import Stemmer, code
-from ..text.terms import Question
-from .reranking import Nearest, Term
+from ..text.stems import Fts5Stemmer, term_hash
+from ..text.terms import Query
+from .reranking import Nearest, QueryTerm
 
-__all__ = ["Late", "Scope", "Vectors", "Words", "begin_vectors", "look_for_words", "since"]
+__all__ = [
+    "LexicalResult",
+    "PendingVectors",
+    "Scope",
+    "VectorResult",
+    "elapsed_ms",
+    "retrieve_by_words",
+    "start_vector_retrieval",
+]
 
 #: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
 _ONE_MORE_COMPARED = 500
@@ -47,19 +55,19 @@ class Scope:
 
 
 @dataclass(slots=True, kw_only=True)
-class Words:
+class LexicalResult:
     """Passages by BM25, files by BM25, and the question's terms with their rarity."""
 
     passages: dict[int, float] = field(default_factory=dict)
     groups: dict[int, float] = field(default_factory=dict)
-    terms: tuple[Term, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
     mean_words: float = 1.0
     problem: str = ""
     ms: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
-class Vectors:
+class VectorResult:
     """What is nearest; ``None`` when nothing was looked for."""
 
     nearest: Nearest | None = None
@@ -67,34 +75,34 @@ class Vectors:
     ms: float = 0.0
 
 
-def look_for_words(
-    conn: apsw.Connection, asked: Question, scope: Scope, limit: int, settings: RecallSettings, deadline_ms: float
-) -> Words:
+def retrieve_by_words(
+    conn: apsw.Connection, asked: Query, scope: Scope, limit: int, settings: RecallSettings, deadline_ms: float
+) -> LexicalResult:
     """Passages, and whole files, that have words of the question."""
     start = time.perf_counter()
-    leg = Words()
+    leg = LexicalResult()
     if not asked.match:
         return leg
     if deadline_ms <= 0:
-        return Words(problem=_late("lexical", deadline_ms))
-    conn.set_progress_handler(lambda: since(start) > deadline_ms, 1000)
+        return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
+    conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, 1000)
     try:
-        terms, leg.mean_words = _weighed(conn, asked)
+        terms, leg.mean_words = _weighted_terms(conn, asked)
         leg.terms = tuple(found.term for found in terms)
-        match = _telling(terms, settings.postings) or asked.match
+        match = _rarest_terms(terms, settings.postings) or asked.match
         passages = _best_passages(conn, match, scope, limit)
         groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
         leg.groups = dict(conn.execute(groups, (match, settings.groups)))
         leg.passages = passages
     except apsw.InterruptError:
-        leg = Words(problem=_late("lexical", deadline_ms))
+        leg = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
     finally:
         conn.set_progress_handler(None)
-    leg.ms = since(start)
+    leg.ms = elapsed_ms(start)
     return leg
 
 
-def _telling(terms: Sequence[_Found], postings: int) -> str:
+def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
     """The rarest of the question's *terms*, as many as *postings* rows have together, but one at least.
 
     Ranking counts all of them; only where to look is decided by those that tell passages apart. A word that every
@@ -141,34 +149,36 @@ def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
     return where, tuple(values)
 
 
-def _weighed(conn: apsw.Connection, asked: Question) -> tuple[list[_Found], float]:
+def _weighted_terms(conn: apsw.Connection, asked: Query) -> tuple[list[_WeightedTerm], float]:
     """The terms with the codes of their spellings and how rare they are; the mean length of a passage."""
     ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
-    stemmer = Stemmer(conn)
+    stemmer = Fts5Stemmer(conn)
     terms = []
     for spellings in asked.spellings:
-        entries = {entry.codes: entry for spelling in spellings for entry in _entries(conn, stemmer, spelling)}
+        entries = {
+            entry.codes: entry for spelling in spellings for entry in _vocabulary_entries(conn, stemmer, spelling)
+        }
         if not entries:
             continue
         having = min(sum(entry.having for entry in entries.values()), passages)
         rarity = math.log(1 + (passages - having + 0.5) / (having + 0.5))
         rows = sum(entry.having + entry.headed for entry in entries.values())
-        term = Term(spellings=tuple(entries), passages=having, rarity=rarity)
-        terms.append(_Found(" OR ".join(spellings), term, rows))
+        term = QueryTerm(spellings=tuple(entries), passages=having, rarity=rarity)
+        terms.append(_WeightedTerm(" OR ".join(spellings), term, rows))
     return terms, words / max(passages, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _WeightedTerm:
     """A term of the question: as FTS5 reads it, as ranking does, and how many rows it makes FTS5 read."""
 
     expression: str
-    term: Term
+    term: QueryTerm
     rows: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _VocabularyEntry:
     """An expression's words in order, and how many passages have them in their text and in their heading."""
 
     codes: tuple[int, ...]
@@ -176,7 +186,7 @@ class _Entry:
     headed: int
 
 
-def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[_Entry]:
+def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression: str) -> list[_VocabularyEntry]:
     """What the index has of an expression; a prefix gives several entries."""
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     if expression.endswith("*"):
@@ -185,7 +195,7 @@ def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[_
         for term, column, having in conn.execute(sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else ():
             counts[term][column] = having
         return [
-            _Entry((code(term),), having["body"], having.get("heading", 0))
+            _VocabularyEntry((term_hash(term),), having["body"], having.get("heading", 0))
             for term, having in counts.items()
             if "body" in having
         ]
@@ -196,59 +206,59 @@ def _entries(conn: apsw.Connection, stemmer: Stemmer, expression: str) -> list[_
     if not stems:
         return []
     body, heading = (min(counts[stem].get(column, 0) for stem in stems) for column in ("body", "heading"))
-    return [_Entry(tuple(code(stem) for stem in stems), body, heading)]
+    return [_VocabularyEntry(tuple(term_hash(stem) for stem in stems), body, heading)]
 
 
-class Late:
+class PendingVectors:
     """The vector leg, looking in a thread of its own; it is asked for its result once, and not waited for longer."""
 
-    def __init__(self, look: Callable[[], Vectors]) -> None:
+    def __init__(self, look: Callable[[], VectorResult]) -> None:
         self._look = look
         self._done = threading.Event()
-        self._leg = Vectors()
+        self._leg = VectorResult()
         threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
-    def result(self, wait_ms: float, limit_ms: float) -> Vectors:
+    def result(self, wait_ms: float, limit_ms: float) -> VectorResult:
         """What was found, at most *wait_ms* from now; *limit_ms* is what the message names."""
         if self._done.wait(max(wait_ms, 0.0) / 1000):
             return self._leg
-        return Vectors(problem=_late("vector", limit_ms), ms=limit_ms)
+        return VectorResult(problem=_deadline_problem("vector", limit_ms), ms=limit_ms)
 
     def _run(self) -> None:
         start = time.perf_counter()
         try:
             self._leg = self._look()
         except Exception as error:  # noqa: BLE001 - a thread has no caller; the result says what happened
-            self._leg = Vectors(problem=f"the vector leg failed: {error}; its hits are missing")
-        self._leg.ms = since(start)
+            self._leg = VectorResult(problem=f"the vector retriever failed: {error}; its hits are missing")
+        self._leg.ms = elapsed_ms(start)
         self._done.set()
 
 
-def begin_vectors(
+def start_vector_retrieval(
     path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, settings: RecallSettings, limit: int
-) -> Late:
+) -> PendingVectors:
     """Look for the *limit* nearest vectors in the background."""
 
-    def look() -> Vectors:
+    def look() -> VectorResult:
         if embedder is None:
-            return Vectors(problem="no embedding model, words only; see `memory model`")
+            return VectorResult(problem="no embedding model, words only; see `memory model`")
         if isinstance(embedder, NoEmbedder):
-            return Vectors(problem=f"words only: {embedder.reason}")
+            return VectorResult(problem=f"words only: {embedder.reason}")
         if not query.strip():
-            return Vectors()
+            return VectorResult()
         conn = schema.open_reader(path)
         if conn is None:
-            return Vectors()
+            return VectorResult()
         try:
             conn.execute("BEGIN")  # codes and vectors of one state
-            return _near(conn, path, query, embedder, scope, settings, limit)
+            return _nearest_vectors(conn, path, query, embedder, scope, settings, limit)
         finally:
             conn.close()
 
-    return Late(look)
+    return PendingVectors(look)
 
 
-def _near(
+def _nearest_vectors(
     conn: apsw.Connection,
     path: Path,
     query: str,
@@ -256,16 +266,16 @@ def _near(
     scope: Scope,
     settings: RecallSettings,
     limit: int,
-) -> Vectors:
+) -> VectorResult:
     """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine.
 
     A first look at the codes says which are worth comparing; those are compared exactly.
     """
     recorded = schema.meta(conn)
     if "model" not in recorded:
-        return Vectors(problem="no passage has a vector yet, words only; run `memory sync`")
+        return VectorResult(problem="no passage has a vector yet, words only; run `memory sync`")
     if (problem := staleness(recorded, embedder)) is not None:
-        return Vectors(problem=f"{problem}; words only until then")
+        return VectorResult(problem=f"{problem}; words only until then")
     vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
     codes = loaded(conn, path, embedder.dimension)
     (code,) = code_of(vector[None, :], middle(recorded))
@@ -279,13 +289,13 @@ def _near(
     files: dict[int, float] = {}
     for ident, cosine in passages.items():
         files[file_of[ident]] = max(files.get(file_of[ident], -1.0), cosine)
-    return Vectors(nearest=Nearest(passages=passages, windows=windows, files=files))
+    return VectorResult(nearest=Nearest(passages=passages, windows=windows, files=files))
 
 
-def _late(name: str, deadline_ms: float) -> str:
-    return f"the {name} leg was not done within {deadline_ms:g} ms; its hits are missing"
+def _deadline_problem(name: str, deadline_ms: float) -> str:
+    return f"the {name} retriever was not done within {deadline_ms:g} ms; its hits are missing"
 
 
-def since(start: float) -> float:
+def elapsed_ms(start: float) -> float:
     """Milliseconds since *start*, a reading of ``time.perf_counter``."""
     return (time.perf_counter() - start) * 1000

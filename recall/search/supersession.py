@@ -22,7 +22,7 @@ from ..index import schema
 from ..index.context_window import Sheets
 from .reranking import DECIMALS, Ranking
 
-__all__ = ["links", "ordered", "settled"]
+__all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
 
 #: How far below: more than a score's rounding where it is shown.
 STEP = 0.001
@@ -37,13 +37,13 @@ JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_ea
 """
 
 
-def settled(conn: apsw.Connection, sheets: Sheets, ranking: Ranking) -> Ranking:
+def apply_supersession(conn: apsw.Connection, sheets: Sheets, ranking: Ranking) -> Ranking:
     """*ranking* with every superseded entry below those that supersede it, where both were found."""
     places = np.flatnonzero(ranking.found & np.isin(sheets.layers, _ENTRIES))
     if not len(places):
         return ranking
     found = json.dumps(sheets.ids[places].tolist())
-    newer = links(text for (text,) in schema.rows(conn, _SELECT_LINKS, (found,)))
+    newer = superseding_ids(text for (text,) in schema.rows(conn, _SELECT_LINKS, (found,)))
     if not newer:
         return ranking
     names = sorted({*newer, *(name for over in newer.values() for name in over)})
@@ -53,14 +53,14 @@ def settled(conn: apsw.Connection, sheets: Sheets, ranking: Ranking) -> Ranking:
         named.setdefault(name, []).append(place_of[ident])
     scores = {name: max(float(ranking.total[place]) for place in named[name]) for name in named}
     moved: npt.NDArray[np.float64] = np.zeros(len(sheets))
-    for name, score in ordered(scores, newer).items():
+    for name, score in order_superseded(scores, newer).items():
         for place in named[name]:
             moved[place] = score - ranking.total[place]
     parts = {**ranking.parts, "supersession": moved} if moved.any() else ranking.parts
     return Ranking(total=np.round(ranking.total + moved, DECIMALS), found=ranking.found, parts=parts)
 
 
-def links(texts: Iterable[str]) -> dict[str, set[str]]:
+def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:
     """For each superseded id the ids that supersede it, as the entries in *texts* say; circles are left out."""
     newer: dict[str, set[str]] = {}
     for text in texts:
@@ -75,12 +75,12 @@ def links(texts: Iterable[str]) -> dict[str, set[str]]:
     return {older: over for older, over in kept.items() if over}
 
 
-def ordered(scores: Mapping[str, float], newer: Mapping[str, set[str]]) -> dict[str, float]:
+def order_superseded(scores: Mapping[str, float], newer: Mapping[str, set[str]]) -> dict[str, float]:
     """*scores* by id, moved so that each is below those that supersede it. *newer* has no circles.
 
     An entry in between that was not found still hands its place on. Only ids of *scores* are returned.
 
-    >>> ordered({"KD-0001": 0.9, "KD-0002": 0.2}, {"KD-0001": {"KD-0002"}})
+    >>> order_superseded({"KD-0001": 0.9, "KD-0002": 0.2}, {"KD-0001": {"KD-0002"}})
     {'KD-0001': 0.899, 'KD-0002': 0.9}
     """
     newest_first = list(TopologicalSorter({older: sorted(over) for older, over in newer.items()}).static_order())

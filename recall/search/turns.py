@@ -17,14 +17,14 @@ from agent_home.home import Home
 from ..index import schema
 from ..index.passage_store import LAYER_CODES
 
-__all__ = ["Around", "Turn", "turns_around"]
+__all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
 
 #: Passages of the longest turn whose text is given: more than any prompt has room for.
 _MOST_PARTS = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class IndexedTurn:
     """A turn. Two of a session are neighbours when the *first* of one follows the *last* of the other.
 
     *text* is empty for a turn that is too long to be shown whole.
@@ -41,10 +41,10 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class SurroundingTurns:
     """Turns by their address, in order of file and place; *problem* says why there are none."""
 
-    turns: dict[str, Turn] = field(default_factory=dict)
+    turns: dict[str, IndexedTurn] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -64,7 +64,7 @@ ORDER BY p.file, p.ordinal
 """
 
 
-def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner") -> Around:
+def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner") -> SurroundingTurns:
     """The turns with these addresses and one on each side of them, as far as *audience* may read them.
 
     Addresses that are no turns are passed over. Never raises for the state of the index.
@@ -72,23 +72,23 @@ def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner
     try:
         conn = schema.open_reader(home.index)
         if conn is None:
-            return Around()
+            return SurroundingTurns()
         try:
             rows = schema.rows(conn, _SELECT, (json.dumps(sorted(sources)), LAYER_CODES["sessions"]))
         finally:
             conn.close()
     except schema.Damaged as error:
-        return Around(problem=f"neighbouring turns are missing: {error}")
+        return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
     except (*schema.DAMAGE, *schema.HINDRANCES) as error:
-        return Around(problem=f"neighbouring turns are missing: {error}")
+        return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
     readable: dict[str, bool] = {}
-    turns: dict[str, Turn] = {}
+    turns: dict[str, IndexedTurn] = {}
     for (path, source), group in groupby(rows, key=lambda row: (row[0], row[1])):
         parts = list(group)
         if readable.setdefault(path, home.may_read(path, audience)):
             _, _, first, _, session, name, role, ts = parts[0]
             text = "\n".join(part[3] for part in parts) if len(parts) <= _MOST_PARTS else ""
-            turns[source] = Turn(
+            turns[source] = IndexedTurn(
                 source=source, session=session, name=name, role=role, ts=ts, text=text, first=first, last=parts[-1][2]
             )
-    return Around(turns=turns)
+    return SurroundingTurns(turns=turns)

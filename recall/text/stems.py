@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from .terms import TOKENIZER, index_text
 
-__all__ = ["Codes", "Stemmer", "code"]
+__all__ = ["Fts5Stemmer", "TermHashes", "term_hash"]
 
-Codes = npt.NDArray[np.uint32]
+TermHashes = npt.NDArray[np.uint32]
 
 
-class Stemmer:
+class Fts5Stemmer:
     """Cuts and stems text with the tokenizer of *conn*."""
 
     def __init__(self, conn: apsw.Connection) -> None:
@@ -35,15 +35,15 @@ class Stemmer:
         )  # fmt: skip
         return cast("list[str]", found)
 
-    def codes(self, text: str) -> Codes:
+    def hashes(self, text: str) -> TermHashes:
         """The words of *text*, prepared as for the index, in order."""
-        return np.array([code(stem) for stem in self.stems(index_text(text))], np.uint32)
+        return np.array([term_hash(stem) for stem in self.stems(index_text(text))], np.uint32)
 
 
-def code(stem: str) -> int:
+def term_hash(stem: str) -> int:
     """The number of a stem.
 
-    >>> code("paint") == code("paint"), code("paint") == code("pain")
+    >>> term_hash("paint") == term_hash("paint"), term_hash("paint") == term_hash("pain")
     (True, False)
     """
     return zlib.crc32(stem.encode("utf-8"))

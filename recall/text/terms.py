@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from .irregular_forms import forms_of
 
-__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Question", "index_text", "question"]
+__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Query", "index_text", "parse_query"]
 
 VERSION = "1"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -73,7 +73,7 @@ _STOP_RUN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Query:
     """A question as FTS5 reads it. *match* is empty when there is nothing to look for.
 
     *spellings* has for each of *terms* the expressions that count as the same word, itself first.
@@ -104,13 +104,13 @@ def index_text(text: str) -> str:
     return f"{paired} {' '.join(parts)}"
 
 
-def question(text: str, *, limit: int = 64) -> Question:
+def parse_query(text: str, *, limit: int = 64) -> Query:
     """The FTS5 expression for *text*: any of its terms, at most *limit* of them.
 
     Stop words are left out unless nothing else is there. Terms that are said more often come first when there are
     too many, then those that come earlier. The irregular forms of a word are looked for beside it.
 
-    >>> question('who fixed "the index" in KD-7F3A?').match
+    >>> parse_query('who fixed "the index" in KD-7F3A?').match
     '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
     """
     plain = _plain(text[:QUESTION_CHARS])
@@ -128,7 +128,7 @@ def question(text: str, *, limit: int = 64) -> Question:
     terms = tuple(spelling[key] for key in kept)
     match = " OR ".join(dict.fromkeys(form for term in terms for form in _spellings(term)))
     first_person = _FIRST_PERSON.search(plain) is not None and _SECOND_PERSON.search(plain) is None
-    return Question(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
+    return Query(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
 
 
 def _spellings(term: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from bench.measure.datasets import fill, split_questions
 from bench.measure.vector_cache import CachedEmbedder
 from bench.retrieval import MEASURES, Outcome, differences, main, ours, theirs
 from recall.embedding.embedder import Embedder, open_embedder
-from recall.evaluation.metrics import Grain, Question, evaluate, read_questions
+from recall.evaluation.metrics import EvalCase, Grain, evaluate, read_cases
 from recall.index.sync import sync
 from recall.settings import RecallSettings
 
@@ -125,7 +125,7 @@ def test_a_baseline_is_judged_by_sessions_at_the_grain_of_sessions() -> None:
     def find(answer: list[str]) -> Find:
         return lambda _query: answer
 
-    questions = [Question(query="?", expect=("s1#1", "s1#2", "s2#1"))]
+    questions = [EvalCase(query="?", expect=("s1#1", "s1#2", "s2#1"))]
     found = theirs({"message": {"plain": find(["s1#1"])}, "session": {"plain": find(["s1"])}}, questions)
     assert found["plain"].values["message", "frac@5"] == [pytest.approx(1 / 3)]
     assert found["plain"].values["session", "frac@5"] == [pytest.approx(1 / 2)]
@@ -152,7 +152,7 @@ def test_hybrid_is_compared_with_the_best_baseline_of_each_measure() -> None:
 
 def test_the_halves_share_no_conversation_and_leave_out_what_has_no_answer(data: Path) -> None:
     halves = split_questions(data / "locomo")
-    asked = [q for path in sorted((data / "locomo").glob("*queries.jsonl")) for q in read_questions(path) if q.expect]
+    asked = [q for path in sorted((data / "locomo").glob("*queries.jsonl")) for q in read_cases(path) if q.expect]
     assert [*halves["choose"], *halves["confirm"]] == asked
     assert split_questions(data / "scifact")["choose"][0].query == "Where are feathers?"
     assert len(split_questions(data / "scifact")["confirm"]) == 1

@@ -18,7 +18,7 @@ from agent_home.creation import create
 from agent_home.home import Home
 from recall.errors import ModelError
 from recall.index.sync import SyncReport, sync
-from recall.search.hybrid import Result, search
+from recall.search.hybrid import SearchResult, search
 from recall.settings import RecallSettings
 
 Vectors = npt.NDArray[np.float32]
@@ -118,17 +118,17 @@ def update(home: Home, settings: RecallSettings, embedder: HashingEmbedder) -> C
 
 
 @pytest.fixture
-def ask(home: Home, settings: RecallSettings, embedder: HashingEmbedder) -> Callable[..., Result]:
+def ask(home: Home, settings: RecallSettings, embedder: HashingEmbedder) -> Callable[..., SearchResult]:
     """``ask("question", k=3)`` searches; without words about it in both ways."""
 
-    def find(query: str, **options: object) -> Result:
+    def find(query: str, **options: object) -> SearchResult:
         return search(home, query, settings=settings, **{"embedder": embedder, **options})  # type: ignore[arg-type]
 
     return find
 
 
 @pytest.fixture
-def sources(ask: Callable[..., Result]) -> Callable[..., list[str]]:
+def sources(ask: Callable[..., SearchResult]) -> Callable[..., list[str]]:
     """The addresses of the hits, best first."""
     return lambda query, **options: [hit.source for hit in ask(query, **options).hits]
 

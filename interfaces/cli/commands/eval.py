@@ -12,8 +12,8 @@ from ..frame import FINDINGS, Frame, home_command
 from .search import MAX_HITS, layer_names
 
 if TYPE_CHECKING:
-    from recall.evaluation.comparison import Comparison, Floor, Turn
-    from recall.evaluation.metrics import Grain, Question, Report, Scores
+    from recall.evaluation.comparison import CaseChange, EvalComparison, Floor
+    from recall.evaluation.metrics import EvalCase, Grain, Report, Scores
 
 __all__ = ["changes_table", "eval_", "table"]
 
@@ -70,10 +70,10 @@ def eval_(
     a home, FILE is a regression test of its memory: see --floor and --compare.
     """
     from recall.evaluation.comparison import compare, read_previous, shortfalls, worsenings
-    from recall.evaluation.metrics import read_questions
+    from recall.evaluation.metrics import read_cases
 
     previous = read_previous(earlier, grain=grain) if earlier else None
-    questions = read_questions(file)
+    questions = read_cases(file)
     if not any(question.expect for question in questions):
         wanted = 'lines of {"query": "...", "expect": ["SOURCE", ...]}'
         raise click.UsageError(f"{file} has {len(questions)} questions and none that expects a source; wanted {wanted}")
@@ -96,7 +96,7 @@ def eval_(
 
 
 def _measured(
-    frame: Frame, questions: list[Question], *, depths: tuple[int, ...], layers: tuple[str, ...] | None, grain: Grain
+    frame: Frame, questions: list[EvalCase], *, depths: tuple[int, ...], layers: tuple[str, ...] | None, grain: Grain
 ) -> Report:
     """Bring the index up to the files and ask all questions."""
     from recall.evaluation.metrics import evaluate
@@ -129,7 +129,7 @@ def table(report: Report) -> Iterator[str]:
             yield _row(category or "(no category)", mode, scores)
 
 
-def changes_table(comparison: Comparison) -> Iterator[str]:
+def changes_table(comparison: EvalComparison) -> Iterator[str]:
     """What changed since the earlier run in lines: the measures, then the questions won and lost."""
     yield f"{'mode':10}{'measure':10}{'before':>8}{'after':>8}{'change':>9}"
     for change in comparison.changes:
@@ -143,7 +143,7 @@ def changes_table(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes
 
 
-def _moves(turn: Turn) -> Iterator[str]:
+def _moves(turn: CaseChange) -> Iterator[str]:
     for source, after in turn.after.items():
         before = turn.before[source]
         if before != after:

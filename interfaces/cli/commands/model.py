@@ -90,7 +90,7 @@ def _show(
 
 
 def _problems(settings: EmbeddingSettings, location: ModelLocation) -> list[str]:
-    from recall.embedding.embedder import NoEmbedder, open_embedder, understands
+    from recall.embedding.embedder import NoEmbedder, distinguishes_meaning, open_embedder
     from recall.embedding.model import verify
 
     problems = verify(location)
@@ -99,4 +99,4 @@ def _problems(settings: EmbeddingSettings, location: ModelLocation) -> list[str]
     embedder = open_embedder(settings, build_missing=False)
     if isinstance(embedder, NoEmbedder):
         return [embedder.reason]
-    return [] if understands(embedder) else [f"{location.name} runs, but cannot tell a dog from a tax office"]
+    return [] if distinguishes_meaning(embedder) else [f"{location.name} runs, but cannot tell a dog from a tax office"]

@@ -12,7 +12,7 @@ from agent_home.audience import Audience
 from ..frame import Frame, home_command
 
 if TYPE_CHECKING:
-    from recall.search.hybrid import Duplicates, Hit, Mode, Result
+    from recall.search.hybrid import Duplicates, Hit, Mode, SearchResult
 
 __all__ = ["layer_names", "search"]
 
@@ -52,7 +52,7 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
     type=click.Choice(DUPLICATES),
     help="Name passages that say the same beside the one that stands for them, or show each as a hit.",
 )
-@click.option("--explain", is_flag=True, help="Print the score of each part, and the milliseconds of each leg.")
+@click.option("--explain", is_flag=True, help="Print the score of each part, and the milliseconds of each retriever.")
 def search(
     frame: Frame,
     query: str,
@@ -89,7 +89,7 @@ def search(
         "hits": [_hit(hit) for hit in result.hits],
         "degraded": degraded,
         "ms": round(result.ms, 3),
-        "legs": {name: round(ms, 3) for name, ms in result.legs.items()},
+        "legs": {name: round(ms, 3) for name, ms in result.retriever_ms.items()},
     }
     frame.show(data, _lines(result, explain=explain))
 
@@ -110,7 +110,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
     }
 
 
-def _lines(result: Result, *, explain: bool) -> Iterator[str]:
+def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:
     for hit in result.hits:
         who = f" {hit.name}:" if hit.name else ""
         text = " ".join(hit.text.split())
@@ -123,4 +123,4 @@ def _lines(result: Result, *, explain: bool) -> Iterator[str]:
     if not result.hits:
         yield "nothing found"
     if explain:
-        yield f"{result.ms:.1f} ms: " + ", ".join(f"{name} {ms:.1f}" for name, ms in result.legs.items())
+        yield f"{result.ms:.1f} ms: " + ", ".join(f"{name} {ms:.1f}" for name, ms in result.retriever_ms.items())

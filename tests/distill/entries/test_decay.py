@@ -24,7 +24,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.references import Reference, note
 from distill import DistillSettings, archive, cite, close
 from recall.index.sync import sync
-from recall.search.hybrid import Result, search
+from recall.search.hybrid import SearchResult, search
 from recall.settings import RecallSettings
 
 from ..aged import archived_ids, keep, live_ids
@@ -40,7 +40,7 @@ def candidates(home: Home, now: datetime = NOW) -> dict[str, str]:
     return {candidate.id: candidate.reason for candidate in archive(home, now=now).candidates}
 
 
-def searched(home: Home, words: str) -> Result:
+def searched(home: Home, words: str) -> SearchResult:
     """What the archive says to these words."""
     sync(home, RecallSettings(), None)
     return search(home, words, settings=RecallSettings(), layers=["archive"], mode="lexical", now=NOW)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.statements.contradiction import relation
-from distill.statements.statement_parser import statement, stem
+from distill.statements.statement_parser import parse_statement, stem
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ _WORDS = st.lists(st.sampled_from(_SOME), max_size=12).map(" ".join)
 @given(st.one_of(_WORDS, st.text(max_size=60)))
 def test_a_text_says_the_same_as_itself_or_nothing(text: str) -> None:
     kind = relation(text, text).kind
-    assert kind == "same" or (kind == "different" and not statement(text).tokens) or "not" in text or "不" in text
+    assert kind == "same" or (kind == "different" and not parse_statement(text).tokens) or "not" in text or "不" in text
 
 
 @given(st.one_of(_WORDS, st.text(max_size=60)), st.one_of(_WORDS, st.text(max_size=60)))
@@ -134,7 +134,7 @@ def test_any_two_texts_have_a_relation_and_sameness_has_no_direction(one: str, o
 
 @given(st.text(max_size=60))
 def test_tokens_lie_where_they_say(text: str) -> None:
-    said = statement(text)
+    said = parse_statement(text)
     assert all(0 <= token.start < token.end <= len(said.text) for token in said.tokens)
     assert all(a.start <= b.start for a, b in zip(said.tokens, said.tokens[1:], strict=False))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.statements.grounding import keeps_denial, ungrounded
-from distill.statements.sentences import lines, split
+from distill.statements.sentences import prose_lines, split_sentences
 
 TURN = (
     "We moved the Alder launch from 12 May to 14 May, the gap is −12 %. `src/app.py` keeps ¥2.1M of 1,200 deals; "
@@ -70,6 +70,6 @@ def test_a_lost_or_invented_denial_is_seen_in_both_languages() -> None:
 
 @given(st.text(max_size=200) | st.sampled_from([TURN, "**12** % of `a b`, see [x](y.md)", "«A» 12,5 −3 x_y/z.W"]))
 def test_a_sentence_of_a_turn_is_always_grounded_in_it(content: str) -> None:
-    for line in lines(content):
-        for sentence in split(line.text):
+    for line in prose_lines(content):
+        for sentence in split_sentences(line.text):
             assert ungrounded(sentence, [content]) == ()

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.statements.sentences import folded, is_question, lines, pieces, shortened, split
+from distill.statements.sentences import is_question, narrowed, prose_lines, sentence_chunks, shorten, split_sentences
 
 
 def test_code_quotations_and_tables_are_not_prose() -> None:
     text = "Before\n```python\nDecision = 1\n```\n> somebody else said\n| a | b |\n|---|---|\n~~~\ncode\n~~~\nAfter"
-    assert [line.text for line in lines(text)] == ["Before", "After"]
+    assert [line.text for line in prose_lines(text)] == ["Before", "After"]
 
 
 def test_a_fence_that_never_closes_hides_the_rest() -> None:
-    assert [line.text for line in lines("one\n```\ntwo")] == ["one"]
+    assert [line.text for line in prose_lines("one\n```\ntwo")] == ["one"]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_fence_that_never_closes_hides_the_rest() -> None:
     ],
 )
 def test_marks_of_lists_and_emphasis_go_and_words_stay(raw: str, text: str) -> None:
-    assert next(lines(raw)).text == text
+    assert next(prose_lines(raw)).text == text
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_marks_of_lists_and_emphasis_go_and_words_stay(raw: str, text: str) -> N
     ],
 )
 def test_sentences_end_where_a_reader_ends_them(text: str, sentences: list[str]) -> None:
-    assert split(text) == sentences
+    assert split_sentences(text) == sentences
 
 
 def test_questions_are_known_by_mark_and_particle() -> None:
@@ -56,7 +56,7 @@ def test_questions_are_known_by_mark_and_particle() -> None:
 
 
 def test_a_long_text_is_cut_at_a_sentence_and_a_long_sentence_at_a_word_with_an_ellipsis() -> None:
-    found = pieces("One two three. Four five six. " + "seven " * 20, 40)
+    found = sentence_chunks("One two three. Four five six. " + "seven " * 20, 40)
     assert found[0] == "One two three. Four five six."
     assert found[1].endswith("…")
     assert all(len(piece) <= 40 for piece in found)
@@ -65,7 +65,7 @@ def test_a_long_text_is_cut_at_a_sentence_and_a_long_sentence_at_a_word_with_an_
 @given(st.text(max_size=300))
 def test_sentences_are_pieces_of_the_line_in_order(text: str) -> None:
     at = 0
-    for sentence in split(text):
+    for sentence in split_sentences(text):
         found = text.find(sentence, at)
         assert found >= 0
         at = found + len(sentence)
@@ -73,11 +73,11 @@ def test_sentences_are_pieces_of_the_line_in_order(text: str) -> None:
 
 @given(st.text(max_size=300), st.integers(2, 80))
 def test_shortening_keeps_within_the_limit_and_says_so(text: str, limit: int) -> None:
-    short = shortened(text, limit)
+    short = shorten(text, limit)
     assert len(short) <= limit
     assert short == text or short.endswith("…")
 
 
 @given(st.text(max_size=200))
 def test_folding_keeps_every_position(text: str) -> None:
-    assert len(folded(text)) == len(text)
+    assert len(narrowed(text)) == len(text)

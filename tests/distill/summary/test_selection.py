@@ -19,7 +19,7 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import DistillSettings, Models, Summary, close, summarise
 from distill.statements.grounding import ungrounded
-from distill.statements.sentences import shortened
+from distill.statements.sentences import shorten
 from distill.summary.daily_section import render_body
 from distill.summary.selection import with_facts
 from recall.embedding.embedder import Embedder, Vector
@@ -189,7 +189,7 @@ def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_
 
 def test_an_amount_is_never_cut_in_two() -> None:
     text = "x" * 30 + " worth 1,200,300 euros"
-    assert [shortened(text, limit)[31:] for limit in (38, 40, 42)] == ["worth…"] * 3
+    assert [shorten(text, limit)[31:] for limit in (38, 40, 42)] == ["worth…"] * 3
 
 
 def test_closing_writes_the_facts_of_a_chat_to_the_daily_log_and_not_to_memory(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from recall.embedding.bert import BertShape, bert_graph
-from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder, understands
+from recall.embedding.embedder import Embedder, NoEmbedder, distinguishes_meaning, open_embedder
 from recall.embedding.model import MAX_TOKENS, EmbeddingSettings, build
 
 Floats = NDArray[np.float64]
@@ -187,7 +187,7 @@ def test_a_long_text_is_read_to_its_limit(embedder: Embedder) -> None:
 
 def test_near_meanings_are_near(embedder: Embedder, exact: Embedder) -> None:
     for model in (embedder, exact):
-        assert understands(model)
+        assert distinguishes_meaning(model)
         food, meal, train = model.embed(["I love eating pasta.", "Spaghetti is my favourite meal.", "Trains are late."])
         assert food @ meal > 0.6
         assert food @ train < 0.3

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import DocumentInvalid
-from recall.evaluation.comparison import Comparison, Floor, compare, read_previous, shortfalls, worsenings
-from recall.evaluation.metrics import Asked, Report, Scores, measure
+from recall.evaluation.comparison import EvalComparison, Floor, compare, read_previous, shortfalls, worsenings
+from recall.evaluation.metrics import CaseRanks, Report, Scores, measure
 
 KS = (1, 5)
 Ranks = Mapping[str, int | None]
@@ -25,13 +25,13 @@ def report(**answers: Ranks) -> Report:
         rows.append(measure(found, list(ranks), KS))
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
     questions = tuple(
-        Asked(query=query, category="c", ranks={"hybrid": dict(ranks)}) for query, ranks in answers.items()
+        CaseRanks(query=query, category="c", ranks={"hybrid": dict(ranks)}) for query, ranks in answers.items()
     )
     scores = {"hybrid": Scores(n=len(rows), measures=means, latency_ms={"p50": 1.0, "p95": 2.0})}
     return Report(modes=scores, categories={}, questions=questions)
 
 
-def compared(tmp_path: Path, before: Report, after: Report) -> Comparison:
+def compared(tmp_path: Path, before: Report, after: Report) -> EvalComparison:
     path = tmp_path / "previous.json"
     path.write_text(json.dumps(before.as_json()), "utf-8")
     return compare(read_previous(path, grain="message"), after)

@@ -11,7 +11,7 @@ import pytest
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from recall.embedding.embedder import Embedder
-from recall.evaluation.metrics import Question, evaluate, measure, percentile, read_questions
+from recall.evaluation.metrics import EvalCase, evaluate, measure, percentile, read_cases
 from recall.index.sync import SyncReport
 from recall.settings import RecallSettings
 
@@ -62,10 +62,10 @@ def test_a_report_averages_over_questions_with_gold(
     say("s1", "the falcon nests in the tower", "the otter swims in the river")
     update()
     questions = [
-        Question(query="falcon", expect=("s1#m1",), category="birds"),
-        Question(query="falcon", expect=("s1#m1", "s9#m1"), category="birds"),
-        Question(query="walrus", expect=("s9#m2",), category="sea"),
-        Question(query="nothing is expected", expect=(), category="sea"),
+        EvalCase(query="falcon", expect=("s1#m1",), category="birds"),
+        EvalCase(query="falcon", expect=("s1#m1", "s9#m1"), category="birds"),
+        EvalCase(query="walrus", expect=("s9#m2",), category="sea"),
+        EvalCase(query="nothing is expected", expect=(), category="sea"),
     ]
     report = evaluate(home, questions, settings=settings, embedder=embedder, ks=(1, 5), modes=("lexical",))
     total = report.modes["lexical"]
@@ -85,7 +85,7 @@ def test_session_grain_counts_each_session_once(
     say("busy", *["falcon falcon falcon"] * 40)
     say("quiet", "a falcon among many other words that nobody asked for", "and an answer")
     update()
-    questions = [Question(query="falcon", expect=("quiet#m2",))]
+    questions = [EvalCase(query="falcon", expect=("quiet#m2",))]
     scores = {
         grain: evaluate(home, questions, settings=settings, embedder=embedder, ks=(2,), modes=("lexical",), grain=grain)
         for grain in ("message", "session")
@@ -109,11 +109,11 @@ def test_a_bad_line_of_questions_is_named(tmp_path: Path, line: str, rule: str) 
     path = tmp_path / "questions.jsonl"
     path.write_text('{"query": "fine", "expect": ["s1#m1"]}\n\n' + line + "\n", "utf-8")
     with pytest.raises(DocumentInvalid) as caught:
-        read_questions(path)
+        read_cases(path)
     assert (caught.value.line, caught.value.rule) == (3, rule)
 
 
 def test_questions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
     path.write_text('{"query": "q", "expect": ["a", "b"], "category": "c", "answer": 3}\n', "utf-8")
-    assert read_questions(path) == [Question(query="q", expect=("a", "b"), category="c")]
+    assert read_cases(path) == [EvalCase(query="q", expect=("a", "b"), category="c")]

@@ -13,7 +13,7 @@ from recall.index import schema
 from recall.index.context_window import drawn, open_sheets, store_sheets
 from recall.index.passage import Passage
 from recall.index.sync import SyncReport
-from recall.text.stems import Stemmer, code
+from recall.text.stems import Fts5Stemmer, term_hash
 
 Say = Callable[..., Path]
 Update = Callable[[], SyncReport]
@@ -27,10 +27,10 @@ def ident(home: Home, source: str) -> int:
 
 
 def test_a_word_has_the_code_of_its_stem_as_the_index_stores_it() -> None:
-    stemmer = Stemmer(schema.connect(":memory:"))
-    assert stemmer.codes("Painted paintings").tolist() == [code("paint"), code("paint")]
-    assert stemmer.codes("数据库").tolist() == [code("数据"), code("据库"), code("库")]
-    assert stemmer.codes("").tolist() == []
+    stemmer = Fts5Stemmer(schema.connect(":memory:"))
+    assert stemmer.hashes("Painted paintings").tolist() == [term_hash("paint"), term_hash("paint")]
+    assert stemmer.hashes("数据库").tolist() == [term_hash("数据"), term_hash("据库"), term_hash("库")]
+    assert stemmer.hashes("").tolist() == []
 
 
 def test_a_sheet_tells_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
@@ -43,8 +43,8 @@ def test_a_sheet_tells_words_speakers_days_and_questions(home: Home, say: Say, u
     assert sheets.users.tolist() == [True, False, True]
     assert sheets.lengths.tolist() == [4.0, 3.0, 1.0]
     assert set(sheets.days.tolist()) == {np.datetime64("2026-11-20").astype(int) + 719163}
-    assert sheets.words[sheets.owners == 0].tolist() == [code(stem) for stem in ("where", "do", "falcon", "nest")]
-    assert sheets.heads[sheets.head_owners == 1].tolist() == [code("agent")]
+    assert sheets.words[sheets.owners == 0].tolist() == [term_hash(stem) for stem in ("where", "do", "falcon", "nest")]
+    assert sheets.heads[sheets.head_owners == 1].tolist() == [term_hash("agent")]
 
 
 def test_only_the_surroundings_are_opened(home: Home, say: Say, update: Update) -> None:
@@ -65,7 +65,7 @@ def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
 
     def written(count: int) -> int:
         before = conn.total_changes()
-        store_sheets(conn, 1, drawn(turns[:count], Stemmer(conn)))
+        store_sheets(conn, 1, drawn(turns[:count], Fts5Stemmer(conn)))
         return conn.total_changes() - before
 
     assert written(40) == 2  # two sheets came

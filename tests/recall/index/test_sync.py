@@ -16,7 +16,7 @@ from recall.errors import IndexStale
 from recall.index import schema
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
 from recall.index.verify import verify
-from recall.search.hybrid import Result
+from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def test_another_model_is_an_error_that_names_the_remedy(
     settings: RecallSettings,
     say: Say,
     update: Update,
-    ask: Callable[..., Result],
+    ask: Callable[..., SearchResult],
     embedder: HashingEmbedder,
 ) -> None:
     say("s1", "the falcon nests")
@@ -238,7 +238,7 @@ def test_reindexing_without_a_model_keeps_the_vectors(
 
 
 def test_a_deleted_index_comes_back_with_the_same_answers(
-    home: Home, settings: RecallSettings, say: Say, write: Write, update: Update, ask: Callable[..., Result],
+    home: Home, settings: RecallSettings, say: Say, write: Write, update: Update, ask: Callable[..., SearchResult],
     embedder: HashingEmbedder, many_turns: Callable[[int], list[str]],
 ) -> None:  # fmt: skip
     for number in range(5):

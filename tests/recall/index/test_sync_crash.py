@@ -16,7 +16,7 @@ import pytest
 from agent_home.home import Home
 from recall.index.sync import SyncReport, reindex, sync
 from recall.index.verify import verify
-from recall.search.hybrid import Result
+from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 
 Say = Callable[..., Path]
@@ -77,7 +77,7 @@ def test_a_killed_sync_is_completed_by_the_next(
 
 @pytest.mark.slow
 def test_searches_go_on_while_another_thread_syncs(
-    home: Home, settings: RecallSettings, say: Say, many_turns: Turns, ask: Callable[..., Result],
+    home: Home, settings: RecallSettings, say: Say, many_turns: Turns, ask: Callable[..., SearchResult],
     update: Callable[[], SyncReport],
 ) -> None:  # fmt: skip
     say("s0", "the falcon nests in the tower", *many_turns(50))

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.index.sync import SyncReport
-from recall.search.duplicates import chosen, grouped, statement
-from recall.search.hybrid import Result
+from recall.search.duplicates import group_duplicates, passage_content, representative
+from recall.search.hybrid import SearchResult
 
 LONG = "the nightly export of the ledger runs at two in the morning on the second server in the north wing"
 
@@ -28,7 +28,7 @@ class Found:
 
 
 def same(first: Found, second: Found) -> bool:
-    return statement(first).says(statement(second))
+    return passage_content(first).says(passage_content(second))
 
 
 TURN = Found()
@@ -90,20 +90,20 @@ class TestChoosing:
         layers = ["archive", "outputs", "sessions", "daily", "knowledge", "memory"]
         group = [replace(TURN, layer=layer, source=layer) for layer in layers]
         for last in range(len(layers), 0, -1):
-            assert chosen(group[:last]).layer == layers[last - 1]
+            assert representative(group[:last]).layer == layers[last - 1]
 
     def test_of_one_layer_the_newest_and_of_one_time_the_first_address(self) -> None:
         group = [
             replace(TURN, source=s, ts=ts) for s, ts in (("a", "2026-01-01"), ("c", "2026-02-01"), ("b", "2026-02-01"))
         ]
-        assert chosen(group).source == "b"
+        assert representative(group).source == "b"
 
     @given(
         words=st.lists(st.sampled_from([LONG, LONG + " 2", "thanks", ENTRY.text, ""]), max_size=12), k=st.integers(0, 6)
     )
     def test_every_hit_is_in_one_group_and_groups_are_in_order(self, words: list[str], k: int) -> None:
         hits = [replace(TURN, source=str(number), text=text) for number, text in enumerate(words)]
-        groups = grouped(iter(hits), k)
+        groups = group_duplicates(iter(hits), k)
         assert len(groups) <= k
         members = [hit for group in groups for hit in group]
         assert len(members) == len({hit.source for hit in members})
@@ -118,7 +118,7 @@ def test_a_search_names_the_others_and_shows_them_when_asked(
     say: Callable[..., Path],
     write: Callable[[str, str], Path],
     update: Callable[[], SyncReport],
-    ask: Callable[..., Result],
+    ask: Callable[..., SearchResult],
 ) -> None:
     say("s1", LONG, "good to know", LONG, "yes")
     write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{ENTRY.text}\n")
@@ -142,7 +142,7 @@ def test_a_search_names_the_others_and_shows_them_when_asked(
 
 
 def test_collapsing_still_gives_as_many_hits_as_are_wanted(
-    say: Callable[..., Path], update: Callable[[], SyncReport], ask: Callable[..., Result]
+    say: Callable[..., Path], update: Callable[[], SyncReport], ask: Callable[..., SearchResult]
 ) -> None:
     for number in range(8):
         say(f"s{number}", LONG, f"the export number{number} of the ledger went to shelf{number} yesterday evening")

@@ -18,7 +18,7 @@ from agent_home.audience import Audience
 from agent_home.home import Home
 from recall.index.passage import LAYERS
 from recall.index.sync import SyncReport
-from recall.search.hybrid import DUPLICATES, MAX_HITS, MODES, Result, search
+from recall.search.hybrid import DUPLICATES, MAX_HITS, MODES, SearchResult, search
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Update = Callable[[], SyncReport]
 Say = Callable[..., Path]
 Write = Callable[[str, str], Path]
-Ask = Callable[..., Result]
+Ask = Callable[..., SearchResult]
 Sources = Callable[..., list[str]]
 
 MEMORY = """\
@@ -214,7 +214,7 @@ class TestDegradation:
         answered.set()
         assert result.hits[0].source.startswith("garden#")
         assert "vector" not in result.hits[0].parts
-        assert result.degraded == ("the vector leg was not done within 50 ms; its hits are missing",)
+        assert result.degraded == ("the vector retriever was not done within 50 ms; its hits are missing",)
 
     def test_words_that_take_too_long_do_not_cost_the_vectors(
         self,
@@ -228,7 +228,7 @@ class TestDegradation:
         update()
         hasty = RecallSettings(lexical_deadline_ms=0.0)
         result = search(home, "turn speaks of subject1", settings=hasty, embedder=embedder)
-        assert result.degraded == ("the lexical leg was not done within 0 ms; its hits are missing",)
+        assert result.degraded == ("the lexical retriever was not done within 0 ms; its hits are missing",)
         assert result.hits
         assert "lexical" not in result.hits[0].parts
 
@@ -241,7 +241,7 @@ class TestDegradation:
         embedder.embed_query = broken  # type: ignore[method-assign]
         result = ask("tomatoes")
         assert result.hits
-        assert result.degraded == ("the vector leg failed: cannot embed 8 characters; its hits are missing",)
+        assert result.degraded == ("the vector retriever failed: cannot embed 8 characters; its hits are missing",)
 
     def test_without_a_model_words_alone_are_searched(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes", embedder=None)
@@ -263,8 +263,8 @@ class TestDegradation:
 
     def test_each_leg_reports_its_time(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes")
-        assert set(result.legs) == {"lexical", "vector"}
-        assert 0 < max(result.legs.values()) <= result.ms
+        assert set(result.retriever_ms) == {"lexical", "vector"}
+        assert 0 < max(result.retriever_ms.values()) <= result.ms
 
 
 class TestRanking:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall.index.sync import SyncReport
-from recall.search.hybrid import MODES, Result
-from recall.search.supersession import STEP, links, ordered
+from recall.search.hybrid import MODES, SearchResult
+from recall.search.supersession import STEP, order_superseded, superseding_ids
 
 Write = Callable[[str, str], Path]
 Update = Callable[[], SyncReport]
@@ -51,7 +51,7 @@ def test_a_superseded_entry_follows_what_supersedes_it(
 
 
 def test_unrelated_entries_keep_their_order(
-    write: Write, update: Update, sources: Sources, ask: Callable[..., Result]
+    write: Write, update: Update, sources: Sources, ask: Callable[..., SearchResult]
 ) -> None:
     write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{NEW}{OLD}\n## Lessons Learned\n\n{OTHER}")
     update()
@@ -73,20 +73,23 @@ def test_a_superseded_entry_is_found_when_what_supersedes_it_is_not(
 
 
 def test_either_entry_may_say_it_and_several_ids_may_be_named() -> None:
-    assert links([entry("KD-0002", Supersedes="KD-0001, LL-0009")]) == {"KD-0001": {"KD-0002"}, "LL-0009": {"KD-0002"}}
-    assert links([entry("KD-0001", Superseded_By="KD-0002")]) == {"KD-0001": {"KD-0002"}}
-    assert links(["- no entry\n  Supersedes: KD-0001\n"]) == {}
+    assert superseding_ids([entry("KD-0002", Supersedes="KD-0001, LL-0009")]) == {
+        "KD-0001": {"KD-0002"},
+        "LL-0009": {"KD-0002"},
+    }
+    assert superseding_ids([entry("KD-0001", Superseded_By="KD-0002")]) == {"KD-0001": {"KD-0002"}}
+    assert superseding_ids(["- no entry\n  Supersedes: KD-0001\n"]) == {}
 
 
 def test_a_circle_says_nothing_and_what_hangs_on_it_still_counts() -> None:
     circle = [entry("KD-0001", Supersedes="KD-0002"), entry("KD-0002", Supersedes="KD-0001, KD-0003")]
-    assert links(circle) == {"KD-0003": {"KD-0002"}}
-    assert links([entry("KD-0001", Supersedes="KD-0001")]) == {}
+    assert superseding_ids(circle) == {"KD-0003": {"KD-0002"}}
+    assert superseding_ids([entry("KD-0001", Supersedes="KD-0001")]) == {}
 
 
 def test_a_chain_stands_newest_first_even_over_an_entry_that_was_not_found() -> None:
     newer = {"A": {"B"}, "B": {"C"}, "C": {"D"}}
-    scores = ordered({"A": 0.9, "B": 0.5, "D": 0.1}, newer)
+    scores = order_superseded({"A": 0.9, "B": 0.5, "D": 0.1}, newer)
     assert scores["D"] == 0.9
     assert scores["D"] > scores["B"] > scores["A"]
 
@@ -104,7 +107,7 @@ def test_none_stands_above_what_supersedes_it_and_the_best_place_is_kept(
     newer: dict[str, set[str]] = {}
     for older, over in pairs:
         newer.setdefault(older, set()).add(over)
-    moved = ordered(scores, newer)
+    moved = order_superseded(scores, newer)
     assert moved.keys() == scores.keys()
     assert max(moved.values()) == pytest.approx(max(scores.values()))
     for older, over in pairs:

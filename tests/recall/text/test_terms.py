@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recall.text.terms import TOKENIZER, index_text, question
+from recall.text.terms import TOKENIZER, index_text, parse_query
 
 
 def found(text: str, query: str) -> bool:
@@ -15,7 +15,7 @@ def found(text: str, query: str) -> bool:
     conn = apsw.Connection(":memory:")
     conn.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, content='', tokenize='{TOKENIZER}')")
     conn.execute("INSERT INTO t(rowid, body) VALUES(1, ?)", (index_text(text),))
-    match = question(query).match
+    match = parse_query(query).match
     return bool(match) and bool(conn.execute("SELECT 1 FROM t WHERE t MATCH ?", (match,)).fetchall())
 
 
@@ -67,38 +67,38 @@ def test_is_not_found(text: str, query: str) -> None:
 
 
 def test_a_version_is_found_as_a_whole_only() -> None:
-    assert question("1.2.3").terms == ('"1 2 3"',)
+    assert parse_query("1.2.3").terms == ('"1 2 3"',)
 
 
 def test_quoted_words_are_a_phrase_beside_their_words() -> None:
-    assert question('"budget review" please').terms[:3] == ('"budget review"', '"budget"', '"review"')
+    assert parse_query('"budget review" please').terms[:3] == ('"budget review"', '"budget"', '"review"')
 
 
 def test_a_quoted_run_of_characters_is_a_phrase_that_its_text_holds() -> None:
-    assert question("「预测缺口」").terms[0] == '"预测 测缺 缺口"'
+    assert parse_query("「预测缺口」").terms[0] == '"预测 测缺 缺口"'
 
 
 def test_stop_words_are_used_when_there_is_nothing_else() -> None:
-    assert question("what is it").terms == ('"what"', '"is"', '"it"')
-    assert question("什么").terms == ('"什么"',)
+    assert parse_query("what is it").terms == ('"what"', '"is"', '"it"')
+    assert parse_query("什么").terms == ('"什么"',)
 
 
 def test_operators_of_fts5_are_words() -> None:
-    assert question("NEAR(budget) AND body:gap* OR -x").terms == (
+    assert parse_query("NEAR(budget) AND body:gap* OR -x").terms == (
         '"NEAR"', '"budget"', '"body gap"', '"body"', '"gap"', '"x"',
     )  # fmt: skip
 
 
 def test_a_long_question_keeps_what_it_says_most_often() -> None:
     text = " ".join(f"word{n}" for n in range(500)) + " forecast forecast"
-    terms = question(text, limit=10).terms
+    terms = parse_query(text, limit=10).terms
     assert len(terms) == 10
     assert '"forecast"' in terms
 
 
 def test_a_hundred_kilobytes_give_a_bounded_question() -> None:
-    assert len(question("数据库x " * 20_000).terms) <= 64
-    assert len(question("".join(chr(0x4E00 + n % 9000) for n in range(100_000))).terms) == 64
+    assert len(parse_query("数据库x " * 20_000).terms) <= 64
+    assert len(parse_query("".join(chr(0x4E00 + n % 9000) for n in range(100_000))).terms) == 64
 
 
 ODD = st.text(
