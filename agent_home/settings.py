@@ -59,12 +59,21 @@ class Manifest:
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def settings(self, table: str, kind: type[T]) -> T:
-        """The dataclass *kind* filled from ``[table]``; its defaults where the file is silent.
+        """Return the dataclass *kind* filled from ``[table]``, with its defaults where the file is silent.
 
         Raises:
-            SettingsInvalid: an unknown key, or a value of another type.
+            SettingsInvalid: an unknown or retired key, or a value of another type.
         """
-        return read_table(kind, self.tables.get(table, {}), f"{self.path}: [{table}]")
+        values = self.tables.get(table, {})
+        where = f"{self.path}: [{table}]"
+        for key in values:
+            if key.replace("-", "_") in getattr(kind, "RETIRED", ()):
+                line = _line_of(self.path, table, key)
+                raise SettingsInvalid(
+                    f"{self.path}{line}: [{table}]",
+                    f"{key!r} is no setting any more: the program chooses this value itself. Delete the line",
+                )
+        return read_table(kind, values, where)
 
 
 def load_manifest(path: Path) -> Manifest:
@@ -131,6 +140,23 @@ def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         return kind(**values)
     except ValueError as error:
         raise SettingsInvalid(where, str(error)) from error
+
+
+def _line_of(path: Path, table: str, key: str) -> str:
+    """Return `` line 12`` for the line of *path* that sets *key* in ``[table]``, or nothing if it cannot be found."""
+    try:
+        rows = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    inside = False
+    for number, row in enumerate(rows, 1):
+        words = row.split("#", maxsplit=1)[0].strip()
+        if words.startswith("["):
+            inside = words == f"[{table}]"
+        name = words.partition("=")[0].strip()
+        if name == f"{table}.{key}" or (inside and name.strip("\"'") == key):
+            return f" line {number}"
+    return ""
 
 
 def _required(item: dataclasses.Field[Any]) -> bool:

@@ -31,8 +31,8 @@ from recall.index.context_window import open_sheets
 from recall.index.passage import session_of
 from recall.index.sync import sync
 from recall.search.hybrid import candidates
-from recall.search.reranking import QueryFeatures, rank
-from recall.search.retrievers import Scope, retrieve_by_words, start_vector_retrieval
+from recall.search.reranking import QueryFeatures, RankingWeights, rank
+from recall.search.retrievers import CANDIDATES, NEAREST, Scope, retrieve_by_words, start_vector_retrieval
 from recall.settings import RecallSettings
 from recall.text.dates import periods
 from recall.text.terms import parse_query
@@ -44,7 +44,7 @@ __all__ = ["main"]
 
 KS = (5, 10)
 _PATIENCE_MS = 60_000.0
-_BASE = RecallSettings()
+_BASE = RankingWeights()
 #: Each setting, and the values beside its own at which it is tried.
 _TRIED: dict[str, tuple[float, ...]] = {
     "saturation": (0.4, 1.6),
@@ -70,7 +70,7 @@ _TRIED: dict[str, tuple[float, ...]] = {
 @dataclass(frozen=True, slots=True)
 class _Variant:
     name: str
-    settings: RecallSettings
+    weights: RankingWeights
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="bench-ablation-") as place:
             home = create(Path(place) / "home", name="bench", now=now()).home
             fill(home, given.data / name)
-            sync(home, _BASE, embedder)
+            sync(home, RecallSettings(), embedder)
             embedder.save()
             for variant, figures in _measured(home, name, given.data / name, embedder, only).items():
                 table.setdefault(variant, {})[name] = figures
@@ -144,10 +144,10 @@ def _answers(
     sources: dict[int, str],
 ) -> list[tuple[str, dict[str, float]]]:
     parsed = parse_query(asked.query)
-    late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), _BASE, _BASE.nearest)
-    words = retrieve_by_words(conn, parsed, Scope(), _BASE.candidates, _BASE, _PATIENCE_MS)
+    late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), NEAREST)
+    words = retrieve_by_words(conn, parsed, Scope(), CANDIDATES, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
-    sheets = open_sheets(conn, candidates(words, vectors, _BASE.candidates))
+    sheets = open_sheets(conn, candidates(words, vectors, CANDIDATES))
     seen = QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
@@ -158,7 +158,7 @@ def _answers(
     names = [sources[ident] for ident in sheets.ids.tolist()]
     answers = []
     for variant in variants:
-        ranking = rank(sheets, seen, words.groups, vectors.nearest, variant.settings)
+        ranking = rank(sheets, seen, words.groups, vectors.nearest, variant.weights)
         total = np.where(ranking.found, ranking.total, -np.inf)
         best: dict[str, None] = {}
         for place in np.argsort(-total, kind="stable").tolist():

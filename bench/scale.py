@@ -44,7 +44,7 @@ from recall.index import schema
 from recall.index.sync import sync
 from recall.index.vectors import dequantised
 from recall.search.hybrid import search
-from recall.search.retrievers import Scope, start_vector_retrieval
+from recall.search.retrievers import NEAREST, Scope, start_vector_retrieval
 from recall.settings import RecallSettings
 from recall.text.terms import parse_query
 
@@ -312,12 +312,9 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
     Passages are compared with the vectors as the model gave them, before the index rounded them.
     """
     asked = np.array([embedder.embed_query(query) for query in questions])
-    settings = RecallSettings()
     found = []
     for query in questions:
-        leg = start_vector_retrieval(home.index, query, embedder, Scope(), settings, settings.nearest).result(
-            60_000, 60_000
-        )
+        leg = start_vector_retrieval(home.index, query, embedder, Scope(), NEAREST).result(60_000, 60_000)
         if leg.nearest is None:
             raise RuntimeError(leg.problem)
         found.append(leg.nearest)

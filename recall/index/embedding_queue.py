@@ -15,22 +15,26 @@ from ..embedding.embedder import Embedder
 from ..errors import IndexStale
 from . import passage_store, schema
 from .ingest import Work
+from .passage import WINDOW_NEIGHBOURS
 from .vectors import Vectors, centre, refresh_windows, store_vectors
 
 __all__ = ["embed_pending", "make_windows", "require_model", "staleness"]
+
+#: Passages embedded between two writes: what a killed sync has to do again.
+EMBEDDING_BATCH = 128
 
 
 def embed_pending(conn: apsw.Connection, work: Work, embedder: Embedder, limit: int | None) -> None:
     """Embed what is pending. A text that fails stays pending; when a whole batch fails, no more are tried."""
     require_model(conn, embedder)
     ids = passage_store.pending_ids(conn)[:limit]
-    step = work.settings.embedding_batch
+    step = EMBEDDING_BATCH
     for at in range(0, len(ids), step):
         rows = passage_store.pending_meanings(conn, ids[at : at + step])
         good, vectors, problem = _vectors(embedder, rows)
         if good:
             with schema.transaction(conn):
-                store_vectors(conn, good, vectors, work.settings.neighbours)
+                store_vectors(conn, good, vectors, WINDOW_NEIGHBOURS)
         work.embedded += len(good)
         work.progress("vectors", min(at + step, len(ids)), len(ids))
         if problem:
@@ -80,13 +84,13 @@ def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list
     return good, vectors[sound], "" if sound.all() else "the model gave no finite vector"
 
 
-def make_windows(conn: apsw.Connection, work: Work) -> None:
+def make_windows(conn: apsw.Connection) -> None:
     """Make the windows that are due, and the codes anew when there are many more vectors than when they were made."""
     if "model" not in schema.meta(conn):
         return
     made = 1
     while made:
         with schema.transaction(conn):
-            made = refresh_windows(conn, work.settings.neighbours)
+            made = refresh_windows(conn, WINDOW_NEIGHBOURS)
     with schema.transaction(conn):
         centre(conn)

@@ -19,7 +19,7 @@ from ..settings import RecallSettings
 from . import passage_store, schema
 from .file_scan import scan
 from .indexable import Screen
-from .passage import LAYERS, Cut, cut, layer_of
+from .passage import LAYERS, WINDOW_NEIGHBOURS, Cut, cut, layer_of
 
 __all__ = ["Progress", "Work", "index_words"]
 
@@ -114,7 +114,7 @@ def _write(
     work.skipped += pieces.skipped
     return passage_store.put_file(
         conn, path, layer_of(path) or "", pieces,
-        sha256=digest, mtime_ns=mtime_ns, size=size, reach=work.settings.neighbours,
+        sha256=digest, mtime_ns=mtime_ns, size=size, reach=WINDOW_NEIGHBOURS,
     )  # fmt: skip
 
 

@@ -67,6 +67,8 @@ _BORDERS = tuple(re.compile(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…]
 _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
+#: Turns on each side whose vectors make up a turn's window: answers stand two turns from their question.
+WINDOW_NEIGHBOURS = 2
 #: Changes whenever the same file would be cut otherwise under the same settings.
 _VERSION = 4
 #: Characters of a long message's beginning that stand before each later part when it is embedded.
@@ -183,7 +185,7 @@ def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
 
 def cut_signature(settings: RecallSettings) -> str:
     """Names how files are cut; an index with another signature has to cut them all anew."""
-    return f"{_VERSION}:{settings.passage_tokens}:{settings.neighbours}"
+    return f"{_VERSION}:{settings.passage_tokens}:{WINDOW_NEIGHBOURS}"
 
 
 def session_of(source: str) -> str:

@@ -18,6 +18,7 @@ from ..embedding.embedder import Embedder
 from . import schema
 from .embedding_queue import staleness
 from .ingest import Work, index_words
+from .passage import WINDOW_NEIGHBOURS
 from .vectors import put_vectors
 
 __all__ = ["rebuild"]
@@ -36,7 +37,7 @@ def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mappin
         with schema.transaction(conn):
             schema.set_meta(conn, signature)
         index_words(conn, home, work)
-        _take_vectors(conn, home.index, embedder, work)
+        _take_vectors(conn, home.index, embedder)
         live, note = schema.open_writer(home.index)
         try:
             with live.backup("main", conn, "main") as copy:
@@ -50,7 +51,7 @@ def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mappin
         _remove(building)
 
 
-def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None, work: Work) -> None:
+def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -> None:
     """Take over what the old index has embedded with the same model; without a model at hand, with any.
 
     A damaged index gives nothing: its vectors can be made again.
@@ -69,7 +70,7 @@ def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None, w
         source.close()
     with schema.transaction(conn):
         schema.describe_vectors(conn, recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
-        put_vectors(conn, rows, vectors, work.settings.neighbours)
+        put_vectors(conn, rows, vectors, WINDOW_NEIGHBOURS)
 
 
 def _reusable(conn: apsw.Connection, source: apsw.Connection) -> tuple[list[tuple[int, int]], list[bytes]]:

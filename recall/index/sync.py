@@ -182,7 +182,7 @@ def _finish(
             work.degraded.append(embedder.reason)
         elif embedder is not None:
             embed_pending(conn, work, embedder, limit)
-        make_windows(conn, work)
+        make_windows(conn)
         pending = passage_store.count_pending(conn)
         total = schema.value(conn, "SELECT count(*) FROM passages")
     finally:

@@ -27,7 +27,7 @@ from .binary_quantization import CHUNK, code_of, middle, slots_of
 from .context_window import drawn
 from .file_scan import scan
 from .indexable import Screen
-from .passage import Passage, cut, cut_signature, layer_of
+from .passage import WINDOW_NEIGHBOURS, Passage, cut, cut_signature, layer_of
 from .vectors import Vectors, dequantised, quantised, window
 
 __all__ = ["Verification", "verify"]
@@ -89,7 +89,7 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
     yield from _sheets_differ(conn, cuts)
     yield from _postings_differ(conn)
     if "model" in recorded:
-        yield from _vectors_differ(conn, int(recorded["dimension"]), settings.neighbours)
+        yield from _vectors_differ(conn, int(recorded["dimension"]), WINDOW_NEIGHBOURS)
     elif passage_store.count_pending(conn) != schema.value(conn, "SELECT count(*) FROM passages"):
         yield "passages count as embedded, but there are no vectors; run `memory reindex`"
 

@@ -38,8 +38,18 @@ from ..settings import RecallSettings
 from ..text.dates import periods
 from ..text.terms import QUESTION_CHARS, Query, parse_query
 from .duplicates import group_duplicates, representative
-from .reranking import QueryFeatures, Ranking, rank
-from .retrievers import LexicalResult, Scope, VectorResult, elapsed_ms, retrieve_by_words, start_vector_retrieval
+from .reranking import QueryFeatures, Ranking, RankingWeights, rank
+from .retrievers import (
+    CANDIDATES,
+    NEAREST,
+    QUERY_TERMS,
+    LexicalResult,
+    Scope,
+    VectorResult,
+    elapsed_ms,
+    retrieve_by_words,
+    start_vector_retrieval,
+)
 from .supersession import apply_supersession
 
 __all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "SearchResult", "candidates", "search"]
@@ -101,6 +111,7 @@ def search(
     deadline_ms: float | None = None,
     now: datetime | None = None,
     duplicates: Duplicates = "show",
+    weights: RankingWeights | None = None,
 ) -> SearchResult:
     """The *k* best passages for *query* among those that *audience* may read.
 
@@ -108,6 +119,7 @@ def search(
     sessions or files to leave out. *deadline_ms* takes the place of both legs' own deadlines. *now* is what
     "yesterday" in the question is seen from; without it such words are not understood. With *duplicates* ``collapse``
     one hit stands for all that say the same; the *k* best statements are returned then.
+    *weights* replace those that *settings* imply.
 
     Raises:
         ValueError: an unknown mode, layer or way with duplicates, or a negative *k*.
@@ -121,21 +133,27 @@ def search(
     words, vectors = LexicalResult(), VectorResult()
     hits: list[Hit] = []
     wanted = min(k, MAX_HITS)
-    limit = min(max(settings.candidates, 3 * wanted), _MAX_CANDIDATES)
+    limit = min(max(CANDIDATES, 3 * wanted), _MAX_CANDIDATES)
     own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     try:
         scope = _scope(conn, home, layers, audience)
-        asked = parse_query(query, limit=settings.question_terms)
+        asked = parse_query(query, limit=QUERY_TERMS)
         late = None
         if mode != "lexical":
-            late = start_vector_retrieval(home.index, query, embedder, scope, settings, max(limit, settings.nearest))
+            late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
         if mode != "vector":
-            words = retrieve_by_words(conn, asked, scope, limit, settings, words_ms)
+            words = retrieve_by_words(conn, asked, scope, limit, words_ms)
         if late is not None:
             vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
         sheets = open_sheets(conn, candidates(words, vectors, limit))
-        ranking = rank(sheets, _asked(query, asked, words, mode, now), words.groups, vectors.nearest, settings)
+        ranking = rank(
+            sheets,
+            _asked(query, asked, words, mode, now),
+            words.groups,
+            vectors.nearest,
+            weights or RankingWeights.of(settings),
+        )
         found = _hits(conn, home, sheets, apply_supersession(conn, sheets, ranking), wanted, audience, exclude)
         hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
     except schema.DAMAGE as error:

@@ -21,7 +21,7 @@ from ..index.context_window import Sheets
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 
-__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "rank"]
+__all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "rank"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -29,6 +29,74 @@ Flags = npt.NDArray[np.bool_]
 _LEADING = 100
 #: Decimals that are kept: what is equal but for the order of its additions stays equal.
 DECIMALS = 9
+_SETTINGS = RecallSettings()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingWeights:
+    """Numbers of the ranking sum. The share of the query that a passage's words cover has weight 1.
+
+    ``docs/recall.md`` has the measured effect of other values of each (``python -m bench.ablation``). Three fields
+    come from the ``[recall]`` settings, because they depend on the home or on its embedding model.
+    """
+
+    #: Occurrences of a word at which it has half its full weight. Short turns say a word once: 1.6 loses up to 22
+    #: thousandths of REALTALK's frac@5, 0.4 up to 25 of BEAM's.
+    saturation: float = 0.8
+    #: How far a long passage's words count less, from 0 (not at all) to 1 (in proportion to its length). 0 loses 37
+    #: thousandths of BEAM's frac@5, 0.6 loses on every set of conversations.
+    length_norm: float = 0.3
+    #: Weight of a word in the heading of a document's passage, beside 1 in its text. 0 and 1 lose up to 8 thousandths
+    #: of SciFact's nDCG@10.
+    heading_weight: float = 0.5
+    #: Weight of a word that stands only in a neighbouring passage, beside 1 in the passage itself. 0 loses up to 36
+    #: thousandths of frac@5, 0.6 up to 39.
+    context_weight: float = 0.3
+    #: Passages on each side that count as neighbours. 0 loses 78 thousandths of LoCoMo's frac@5; a fourth gains
+    #: nothing there and loses 27 on BEAM.
+    context_reach: int = 3
+    #: Weight of a word in the question that the turn follows: an answer seldom repeats it. 0.3 loses 22 thousandths
+    #: of LoCoMo's frac@5; 1.0 loses 10 of REALTALK's.
+    asked_weight: float = 0.8
+
+    #: Words that are the name of the turn's speaker. 0 loses 45 thousandths of REALTALK's frac@5.
+    speaker_weight: float = 0.5
+    #: BM25 of the whole file, divided by the best file's. 0 loses up to 22 thousandths of frac@5, 0.3 loses 80 of
+    #: BEAM's.
+    group_weight: float = 0.15
+    #: Cosine of the passage's vector, or of the turn's with its neighbours, where passages are long. 0 loses 30
+    #: thousandths of LoCoMo's frac@5 and 110 of BEAM's.
+    vector_weight: float = _SETTINGS.vector_weight
+    #: Cosine of the nearest passage of the same file, where passages are long. 0 loses 28 thousandths of BEAM's
+    #: frac@5.
+    session_weight: float = 0.6
+    #: Words of a passage at which the two weights above are halved: a short turn's vector says less than its words.
+    #: 0 loses 45 thousandths of REALTALK's frac@5, 60 loses 52 of BEAM's.
+    vector_words: float = 30.0
+    #: Share of the vectors' weights that is left for a question in Chinese, Japanese or Korean.
+    cjk_vector_weight: float = _SETTINGS.cjk_vector_weight
+    #: Being said on a day that the question names. 0 loses up to 28 thousandths of frac@5 on LoCoMo and REALTALK.
+    date_weight: float = 0.55
+    #: Days after a named day at which the date counts less by e. 3 and 14 differ by no more than noise.
+    date_days: float = 7.0
+    #: Being said by the user, when the question is in the first person and does not ask for the agent's words. 0
+    #: loses 146 thousandths of BEAM's frac@5.
+    user_weight: float = 0.5
+    #: Length of a turn: "Wow, great!" answers nothing. 0 loses up to 21 thousandths of frac@5, 0.4 loses 52 of BEAM's.
+    length_weight: float = 0.2
+    #: Words of a turn at which it has half of that. 20 loses 34 thousandths of BEAM's frac@5.
+    length_words: float = 10.0
+    #: Share of its score that an archived passage keeps.
+    archive_weight: float = _SETTINGS.archive_weight
+
+    @classmethod
+    def of(cls, settings: RecallSettings) -> RankingWeights:
+        """Return the default weights with those that *settings* name."""
+        return cls(
+            vector_weight=settings.vector_weight,
+            cjk_vector_weight=settings.cjk_vector_weight,
+            archive_weight=settings.archive_weight,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,51 +138,51 @@ class Ranking:
 
 
 def rank(
-    sheets: Sheets, asked: QueryFeatures, groups: Mapping[int, float], nearest: Nearest | None, settings: RecallSettings
+    sheets: Sheets, asked: QueryFeatures, groups: Mapping[int, float], nearest: Nearest | None, weights: RankingWeights
 ) -> Ranking:
     """Score every passage of *sheets*. *groups* has BM25 by file; without *nearest* the vectors have no say."""
     sessions = sheets.layers == "sessions"
-    lexical, speaker = _words(sheets, sessions, asked, settings)
+    lexical, speaker = _words(sheets, sessions, asked, weights)
     parts: dict[str, Floats] = {}
     if asked.terms:
         parts = {"lexical": lexical, "speaker": speaker}
-        parts["length"] = sessions * sheets.lengths / (sheets.lengths + settings.length_words)
+        parts["length"] = sessions * sheets.lengths / (sheets.lengths + weights.length_words)
     if groups:
         best = max(groups.values())
         parts["group"] = _looked_up(sheets.files, {file: score / best for file, score in groups.items()}, 0.0)
     if asked.first_person:
         parts["user"] = (sessions & sheets.users).astype(np.float64)
     if asked.periods:
-        parts["date"] = nearness(sheets.days, asked.periods, settings.date_days)
+        parts["date"] = nearness(sheets.days, asked.periods, weights.date_days)
     found = (lexical > 0) | (speaker > 0)
-    weights = {
+    part_weights = {
         "lexical": 1.0,
-        "speaker": settings.speaker_weight,
-        "group": settings.group_weight,
-        "length": settings.length_weight,
-        "user": settings.user_weight,
-        "date": settings.date_weight,
+        "speaker": weights.speaker_weight,
+        "group": weights.group_weight,
+        "length": weights.length_weight,
+        "user": weights.user_weight,
+        "date": weights.date_weight,
     }
     total = np.zeros(len(sheets))
     for name, values in parts.items():
-        total += weights[name] * values
+        total += part_weights[name] * values
     if nearest is not None:
         vectors = _vectors(sheets, sessions, nearest)
         found |= vectors.pop("returned") > 0
-        total += _vector_sum(sheets, total, vectors, asked, settings)
+        total += _vector_sum(sheets, total, vectors, asked, weights)
         parts |= vectors
     archived = sheets.layers == "archive"
     if archived.any():
-        parts["archive"] = -np.abs(total) * archived * (1 - settings.archive_weight)
+        parts["archive"] = -np.abs(total) * archived * (1 - weights.archive_weight)
         total += parts["archive"]
     return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts)
 
 
-def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, settings: RecallSettings) -> tuple[Floats, Floats]:
+def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, weights: RankingWeights) -> tuple[Floats, Floats]:
     """The share of the question that each passage and its neighbours cover, and the share that names the speaker."""
     lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
-    norm = 1 - settings.length_norm + settings.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
-    steps = list(_steps(sheets, sessions, settings))
+    norm = 1 - weights.length_norm + weights.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
+    steps = list(_steps(sheets, sessions, weights))
     whole = 0.0
     for term in asked.terms:
         said = _count(sheets.words, sheets.owners, len(sheets), term)
@@ -124,8 +192,8 @@ def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, settings: Reca
             whole += term.rarity
         if name:
             speaker += term.rarity * (headed & sessions)
-        times = said / norm + settings.heading_weight * (headed & ~sessions)
-        own = times / (times + settings.saturation)
+        times = said / norm + weights.heading_weight * (headed & ~sessions)
+        own = times / (times + weights.saturation)
         best = own.copy()
         for here, there, weight in steps:
             best[here] = np.maximum(best[here], weight * own[there])
@@ -135,20 +203,20 @@ def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, settings: Reca
 
 
 def _steps(
-    sheets: Sheets, sessions: Flags, settings: RecallSettings
+    sheets: Sheets, sessions: Flags, weights: RankingWeights
 ) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
     """For each distance: passages, their neighbours at that distance, and what the neighbours' words count."""
     steps = []
     place = np.arange(len(sheets))
-    for distance in range(1, settings.context_reach + 1):
+    for distance in range(1, weights.context_reach + 1):
         first, second = place[:-distance], place[distance:]
         joined = (sheets.files[first] == sheets.files[second]) & (
             sheets.ordinals[second] - sheets.ordinals[first] == distance
         )
         first, second = first[joined], second[joined]
-        plain = np.full(len(first), settings.context_weight)
+        plain = np.full(len(first), weights.context_weight)
         answers = (sheets.asks & sessions)[first] if distance == 1 else np.zeros(len(first), np.bool_)
-        steps.append((second, first, np.where(answers, settings.asked_weight, plain)))
+        steps.append((second, first, np.where(answers, weights.asked_weight, plain)))
         steps.append((first, second, plain))
     return steps
 
@@ -179,16 +247,16 @@ def _vectors(sheets: Sheets, sessions: Flags, nearest: Nearest) -> dict[str, Flo
 
 
 def _vector_sum(
-    sheets: Sheets, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, settings: RecallSettings
+    sheets: Sheets, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
 ) -> Floats:
     """The vectors' part of the sum. The longer the passages that lead so far, the more the vectors have to say."""
     if not len(sheets):
         return np.zeros(0)
-    shown = 1 - asked.cjk * (1 - settings.cjk_vector_weight)
-    both = settings.vector_weight * vectors["vector"] + settings.session_weight * vectors["session"]
+    shown = 1 - asked.cjk * (1 - weights.cjk_vector_weight)
+    both = weights.vector_weight * vectors["vector"] + weights.session_weight * vectors["session"]
     lead = np.argsort(-(words + shown * both / 2), kind="stable")[:_LEADING]
     words_said = np.maximum(sheets.lengths[lead], 1.0)
-    long = float(np.mean(words_said / (words_said + settings.vector_words)))
+    long = float(np.mean(words_said / (words_said + weights.vector_words)))
     return np.asarray(shown * long * both)
 
 

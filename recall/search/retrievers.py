@@ -23,7 +23,6 @@ from ..index import schema
 from ..index.binary_quantization import Kind, code_of, loaded, middle
 from ..index.embedding_queue import staleness
 from ..index.vectors import nearest
-from ..settings import RecallSettings
 from ..text.stems import Fts5Stemmer, term_hash
 from ..text.terms import Query
 from .reranking import Nearest, QueryTerm
@@ -38,8 +37,22 @@ __all__ = [
     "start_vector_retrieval",
 ]
 
+#: Passages of each retriever whose surroundings are ranked: 700 to 2 500 passages in all, whatever the index's size.
+CANDIDATES = 100
+#: Nearest vectors that are asked for; all others count like the last of these.
+NEAREST = 300
+#: Terms of a query that are looked up; a pasted page has no more to say in its rest.
+QUERY_TERMS = 64
+#: Vectors that are compared exactly after a first look at all of them: at least 98 % of the ten nearest
+#: are among them, up to a million passages (``python -m bench.scale``).
+_COMPARED = 400
 #: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
 _ONE_MORE_COMPARED = 500
+#: Passages in which the words that decide where to look may stand together: the rarest words are taken first. A
+#: word in every tenth of a million passages would be read a hundred thousand times to say next to nothing.
+_POSTINGS = 20_000
+#: Files whose words are scored as a whole; the others get no such bonus.
+_GROUPS = 500
 #: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
 _EMBEDDED_CHARS = 8_000
 #: Words of the index that one prefix stands for; a single character can begin thousands.
@@ -76,7 +89,7 @@ class VectorResult:
 
 
 def retrieve_by_words(
-    conn: apsw.Connection, asked: Query, scope: Scope, limit: int, settings: RecallSettings, deadline_ms: float
+    conn: apsw.Connection, asked: Query, scope: Scope, limit: int, deadline_ms: float
 ) -> LexicalResult:
     """Passages, and whole files, that have words of the question."""
     start = time.perf_counter()
@@ -89,10 +102,10 @@ def retrieve_by_words(
     try:
         terms, leg.mean_words = _weighted_terms(conn, asked)
         leg.terms = tuple(found.term for found in terms)
-        match = _rarest_terms(terms, settings.postings) or asked.match
+        match = _rarest_terms(terms, _POSTINGS) or asked.match
         passages = _best_passages(conn, match, scope, limit)
         groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
-        leg.groups = dict(conn.execute(groups, (match, settings.groups)))
+        leg.groups = dict(conn.execute(groups, (match, _GROUPS)))
         leg.passages = passages
     except apsw.InterruptError:
         leg = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
@@ -235,7 +248,7 @@ class PendingVectors:
 
 
 def start_vector_retrieval(
-    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, settings: RecallSettings, limit: int
+    path: Path, query: str, embedder: Embedder | NoEmbedder | None, scope: Scope, limit: int
 ) -> PendingVectors:
     """Look for the *limit* nearest vectors in the background."""
 
@@ -251,7 +264,7 @@ def start_vector_retrieval(
             return VectorResult()
         try:
             conn.execute("BEGIN")  # codes and vectors of one state
-            return _nearest_vectors(conn, path, query, embedder, scope, settings, limit)
+            return _nearest_vectors(conn, path, query, embedder, scope, limit)
         finally:
             conn.close()
 
@@ -264,7 +277,6 @@ def _nearest_vectors(
     query: str,
     embedder: Embedder,
     scope: Scope,
-    settings: RecallSettings,
     limit: int,
 ) -> VectorResult:
     """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine.
@@ -280,7 +292,7 @@ def _nearest_vectors(
     codes = loaded(conn, path, embedder.dimension)
     (code,) = code_of(vector[None, :], middle(recorded))
     among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
-    compared = max(limit, settings.compared + len(codes.ids) // _ONE_MORE_COMPARED)
+    compared = max(limit, _COMPARED + len(codes.ids) // _ONE_MORE_COMPARED)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])

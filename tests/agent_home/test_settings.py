@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 from hypothesis import given
@@ -153,3 +153,27 @@ def test_the_tables_of_the_packages_are_left_to_them(tmp_path: Path) -> None:
     assert all(manifest.settings(name, Sample).whole == 7 for name in TABLES)
     with pytest.raises(SettingsInvalid, match=r"\[recall\]"):
         manifest.settings("recall", Needy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shrunk:
+    kept: int = 1
+
+    RETIRED: ClassVar[frozenset[str]] = frozenset({"old_weight"})
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ("[recall]\nkept = 2\nold_weight = 1 # mine\n", " line 10"),
+        ("[recall]\nold-weight = 1\n", " line 9"),
+        ("[assembler]\nold_weight = 1\n[recall]\nold_weight = 1\n", " line 11"),
+        ("[ recall ]\nold_weight = 1\n", ""),
+    ],
+)
+def test_a_retired_setting_is_an_error_with_its_line_and_what_to_do(tmp_path: Path, rows: str, line: str) -> None:
+    manifest = load(tmp_path, "version = 1\n" + CONTEXT + rows)
+    with pytest.raises(SettingsInvalid, match="no setting any more") as caught:
+        manifest.settings("recall", Shrunk)
+    assert str(caught.value).startswith(f"{tmp_path / 'agent.toml'}{line}: [recall]: 'old")
+    assert str(caught.value).endswith("Delete the line")

@@ -13,7 +13,7 @@ import pytest
 from agent_home.errors import Locked
 from agent_home.home import Home
 from recall.errors import IndexStale
-from recall.index import schema
+from recall.index import embedding_queue, schema
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
 from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
@@ -153,11 +153,12 @@ def test_a_failed_embedding_is_retried(update: Update, say: Say, embedder: Hashi
 
 
 def test_a_model_that_fails_on_everything_is_not_tried_on_every_batch(
-    home: Home, say: Say, embedder: HashingEmbedder
+    home: Home, say: Say, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say("s1", *(f"poison {n}" for n in range(40)))
     embedder.refused.append("poison")
-    sync(home, RecallSettings(embedding_batch=10), embedder)
+    monkeypatch.setattr(embedding_queue, "EMBEDDING_BATCH", 10)
+    sync(home, RecallSettings(), embedder)
     assert embedder.count == 20  # the first batch, then each of its texts alone
 
 
@@ -324,10 +325,13 @@ def test_freshness_makes_the_first_index(home: Home, say: Say, settings: RecallS
     assert sources("falcon", mode="lexical") == ["s1#m1"]
 
 
-def test_progress_counts_to_the_end(home: Home, say: Say, settings: RecallSettings, embedder: HashingEmbedder) -> None:
+def test_progress_counts_to_the_end(
+    home: Home, say: Say, settings: RecallSettings, embedder: HashingEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     say("s1", *(f"turn {n}" for n in range(5)))
     seen: list[tuple[str, int, int]] = []
-    sync(home, replace(settings, embedding_batch=2), embedder, progress=lambda *step: seen.append(step))
+    monkeypatch.setattr(embedding_queue, "EMBEDDING_BATCH", 2)
+    sync(home, settings, embedder, progress=lambda *step: seen.append(step))
     assert [step for step in seen if step[0] == "vectors"] == [("vectors", 2, 5), ("vectors", 4, 5), ("vectors", 5, 5)]
     assert seen[0][0] == "files"
 

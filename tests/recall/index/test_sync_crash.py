@@ -27,12 +27,13 @@ import sys
 from pathlib import Path
 from agent_home.home import Home
 from recall.settings import RecallSettings
+from recall.index import embedding_queue
 from recall.index.sync import reindex, sync
 from conftest import HashingEmbedder
 home = Home(Path(sys.argv[1]))
 print("begun", flush=True)
-settings = RecallSettings(embedding_batch=8)
-(reindex if sys.argv[2] == "reindex" else sync)(home, settings, HashingEmbedder())
+embedding_queue.EMBEDDING_BATCH = 8
+(reindex if sys.argv[2] == "reindex" else sync)(home, RecallSettings(), HashingEmbedder())
 print("done", flush=True)
 """
 

@@ -18,7 +18,9 @@ from agent_home.audience import Audience
 from agent_home.home import Home
 from recall.index.passage import LAYERS
 from recall.index.sync import SyncReport
+from recall.search import hybrid
 from recall.search.hybrid import DUPLICATES, MAX_HITS, MODES, SearchResult, search
+from recall.search.reranking import RankingWeights
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
@@ -159,14 +161,16 @@ class TestAudience:
         for mode in MODES:
             assert ask("vault tomatoes", audience="world", mode=mode).hits == ()
 
-    def test_readable_hits_are_not_crowded_out(self, home: Home, say: Say, write: Write, update: Update) -> None:
+    def test_readable_hits_are_not_crowded_out(
+        self, home: Home, say: Say, write: Write, update: Update, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """Hundreds of better private hits stand before the one that the group may read."""
         for number in range(20):
             say(f"s{number}", *["vault vault vault"] * 30)
         write("Knowledge/a.md", "somewhere in a longer text the vault is named once\n")
         update()
-        settings = RecallSettings(candidates=20)
-        found = search(home, "vault", settings=settings, mode="lexical", audience="group")
+        monkeypatch.setattr(hybrid, "CANDIDATES", 20)
+        found = search(home, "vault", settings=RecallSettings(), mode="lexical", audience="group")
         assert [hit.source for hit in found.hits] == ["Knowledge/a.md#L1"]
 
 
@@ -283,8 +287,8 @@ class TestRanking:
         update()
 
         def first(weight: float) -> str:
-            weighted = replace(settings, group_weight=weight)
-            hits = search(home, "answer blue falcon", settings=weighted, mode="lexical").hits
+            weights = replace(RankingWeights(), group_weight=weight)
+            hits = search(home, "answer blue falcon", settings=settings, mode="lexical", weights=weights).hits
             return next(hit.source for hit in hits if hit.source.endswith("#m1"))
 
         assert first(0.0) == "a-other#m1"

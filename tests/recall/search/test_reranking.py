@@ -13,6 +13,7 @@ import pytest
 from agent_home.home import Home
 from recall.index.sync import SyncReport, sync
 from recall.search.hybrid import search
+from recall.search.reranking import RankingWeights
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ def first(home: Home, update: Update) -> Callable[..., str]:
 
     def find(query: str, now: datetime | None = None, **changes: float) -> str:
         update()
-        settings = replace(RecallSettings(), **changes)  # type: ignore[arg-type]
-        hits = search(home, query, settings=settings, mode="lexical", now=now).hits
+        weights = replace(RankingWeights(), **changes)  # type: ignore[arg-type]
+        hits = search(home, query, settings=RecallSettings(), mode="lexical", now=now, weights=weights).hits
         return hits[0].source if hits else ""
 
     return find

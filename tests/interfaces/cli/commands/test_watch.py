@@ -213,8 +213,8 @@ def test_a_sync_that_fails_is_told_and_tried_again(home: Home, start: Callable[.
     assert "watching" in watch.problems.get(timeout=PATIENCE_S)
     manifest = home.root / "agent.toml"
     good = manifest.read_text("utf-8")
-    manifest.write_text(good + "\n[recall]\ncandidates = 0\n", "utf-8")
-    assert "candidates" in watch.problems.get(timeout=PATIENCE_S)
+    manifest.write_text(good + "\n[recall]\npassage_tokens = 0\n", "utf-8")
+    assert "passage_tokens" in watch.problems.get(timeout=PATIENCE_S)
     note(home, "a.md", "falcon\n")
     manifest.write_text(good, "utf-8")
     watch.until(lambda total: total["added"] >= 1)
@@ -250,10 +250,10 @@ def test_once_syncs_and_stops(home: Home) -> None:
 
 def test_once_ends_with_the_error_of_its_last_sync(home: Home) -> None:
     manifest = home.root / "agent.toml"
-    manifest.write_text(manifest.read_text("utf-8") + "\n[recall]\ncandidates = 0\n", "utf-8")
+    manifest.write_text(manifest.read_text("utf-8") + "\n[recall]\npassage_tokens = 0\n", "utf-8")
     result = CliRunner().invoke(cli, ["watch", "--once", "--words-only", "--home", str(home.root)])
     assert result.exit_code == 7
-    assert "candidates" in result.stderr
+    assert "passage_tokens" in result.stderr
 
 
 def test_a_reader_that_goes_away_ends_it(home: Home) -> None:
