@@ -85,11 +85,11 @@ class NotRevertable(DistillError):
 
 
 class EndpointFailed(DistillError):
-    """The language model at the configured address gave no answer that can be used. A closing goes on without it."""
+    """The configured language model gave no usable completion. A closing goes on without it."""
 
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(
-            f"{url} gave {problem}; the summary stays in the conversation's own words, see [distill.endpoint]"
+            f"{url}: {problem}. The summary keeps the conversation's own words. See [distill.endpoint] in agent.toml"
         )
         self.url, self.problem = url, problem
 

@@ -54,6 +54,7 @@ OWNED = {
     "sqlite_vec": {"recall"},
     "fastembed": {"recall"},
     "onnxruntime": {"recall"},
+    "httpx": {"distill"},
     "sqlite3": set[str](),
 }
 FILES = sorted(path for package in ALLOWED for path in (ROOT / package).rglob("*.py"))
@@ -97,6 +98,7 @@ PROCESSES = {
     "agent_home.git.objects": "reads git's objects, and runs git for agent_home.forgetting.purge",
     "agent_home.screening.staged": "asks git what is staged",
     "distill.evidence.repository": "asks git about repositories that sessions worked in",
+    "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",
 }
 #: Modules that use agent_home.storage to write, and why each may.

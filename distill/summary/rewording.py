@@ -21,7 +21,7 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 
 from ..errors import EndpointFailed
-from ..language_model.endpoint import Answer, Endpoint
+from ..language_model.endpoint import Completion, Endpoint
 from ..language_model.token_budget import correct, set_aside
 from ..statements.grounding import keeps_denial, ungrounded
 from ..statements.sentences import is_question, shorten
@@ -66,7 +66,7 @@ def reworded(home: Home, summary: Summary, messages: Sequence[Message], endpoint
         return Reworded(summary=summary, problem=str(error))
     said = _lines_of(answer.text)
     if said is None:
-        failed = EndpointFailed(endpoint.settings.url, "text that is not the JSON that was asked for")
+        failed = EndpointFailed(endpoint.settings.url, "the completion is not the requested JSON")
         return Reworded(summary=summary, problem=str(failed))
     turns = {message.source: message for message in messages}
     changes = {
@@ -124,20 +124,21 @@ def _screened(home: Home, text: str) -> str:
     return verdict.text.replace("</turns", "< /turns") if verdict.stored else ""
 
 
-def _asked(home: Home, question: str, endpoint: Endpoint, now: datetime) -> Answer:
+def _asked(home: Home, question: str, endpoint: Endpoint, now: datetime) -> Completion:
     """The answer, paid for.
 
     Raises:
         EndpointFailed: the day's tokens are spent, or there is no answer.
         Locked, OSError: the ledger cannot be written; nothing was sent.
     """
+    endpoint.check()
     settings = endpoint.settings
     asked = count_tokens(_INSTRUCTIONS) + count_tokens(question)
     aside = asked + settings.answer_tokens
     if not set_aside(home, now, aside, limit=settings.daily_tokens):
-        raise EndpointFailed(settings.url, f"nothing: the {settings.daily_tokens} tokens of the day are spent")
+        raise EndpointFailed(settings.url, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent")
     # When it fails, what was set aside stays spent: the other side may have counted it.
-    answer = endpoint.ask(_INSTRUCTIONS, question)
+    answer = endpoint.complete(_INSTRUCTIONS, question)
     correct(home, now, (answer.tokens or asked + count_tokens(answer.text)) - aside)
     return answer
 

@@ -19,6 +19,7 @@ SLOW = {
     "tokenizers",
     "watchdog",
     "markdown_it",
+    "httpx",
 }
 HELP = """
 import json, sys

@@ -41,7 +41,7 @@ def test_the_key_comes_from_the_variable_that_the_settings_name(told: Home, monk
     with serving(rewording(l1="The index uses apsw.")) as server:
         configure(told, server.url)
         data = json.loads(closed(told, "a", "--json").stdout)
-    assert server.asked[0][1]["Authorization"] == f"Bearer {KEY}"
+    assert server.requests[0][1]["Authorization"] == f"Bearer {KEY}"
     assert (data["reworded"], data["degraded"]) == (1, [])
     assert data["entries"][0]["text"] == "The index uses apsw."
 
