@@ -33,7 +33,7 @@ from agent_home.documents.entry import new_id
 from agent_home.home import MEMORY, Home
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from distill import DistillSettings, Night, archive, distill_home
+from distill import DistillSettings, NightlyRun, archive, distill_home
 from distill.entries.promotion import Candidate, candidates, place
 from distill.summary.composition import NO_MODELS, compose
 from distill.summary.daily_section import render_body
@@ -228,7 +228,7 @@ def measure(home: Home, sessions: int, new: int, chance: random.Random) -> Measu
     return row
 
 
-def _timed_night(home: Home, now: datetime) -> tuple[Night, dict[str, float]]:
+def _timed_night(home: Home, now: datetime) -> tuple[NightlyRun, dict[str, float]]:
     steps: dict[str, float] = defaultdict(float)
     last = [time.perf_counter()]
 

@@ -7,7 +7,7 @@ from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuc
 from .evidence.status import Evidence
 from .evidence.verification import Rechecked, Verification, verify
 from .language_model.endpoint import Endpoint, EndpointSettings
-from .nightly import Night, distill_home
+from .nightly import NightlyRun, distill_home
 from .settings import DistillSettings
 from .summary.composition import Models
 from .summary.extraction import Item, Summary, summarise
@@ -30,7 +30,7 @@ __all__ = [
     "Item",
     "Models",
     "NewEntry",
-    "Night",
+    "NightlyRun",
     "NoSuchSession",
     "Proposal",
     "Rechecked",

@@ -37,10 +37,10 @@ from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
 from .evidence.status import Evidence
-from .learning.evolution import learn, learned_from
-from .learning.governance import named
-from .projects import Cultivated, cultivate
-from .review.entry_proposals import draft_of, unwanted
+from .learning.evolution import lessons_from, record_lessons
+from .learning.governance import record_rule_references
+from .projects import ProjectUpdate, update_projects
+from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
 from .summary.composition import NO_MODELS, Models, compose
 from .summary.daily_section import render_body
@@ -304,7 +304,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         placed = place(
             found, documents, new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
-            refused=unwanted(home) if found else lambda _: False,
+            refused=rejected_or_pending(home) if found else lambda _: False,
         )  # fmt: skip
         for path, document in placed.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
@@ -312,9 +312,9 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
-        learned, cultivated = _lasting(edits, draft, settings)
-        drafts = [draft_of(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
-        drafts += cultivated.drafts
+        learned, updated = _lasting(edits, draft, settings)
+        drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
+        drafts += updated.drafts
         for proposed in drafts:
             edits.propose(proposed)
         for entry_id in (*(entry.id for entry in (*added, *merged)), *(link.older for link in placed.superseded)):
@@ -340,7 +340,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         restored=restored,
         superseded=placed.superseded,
         learned=learned,
-        projects=cultivated.paths,
+        projects=updated.paths,
         reworded=draft.reworded,
         degraded=(draft.problem,) if draft.problem else (),
         commit=outcome.commit,
@@ -367,16 +367,18 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
 
 
-def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], Cultivated]:
+def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], ProjectUpdate]:
     """What the session taught, in EVOLUTION.md, and what it did for projects: ids of entries, and paths and drafts."""
     items, date = draft.summary.items, draft.closing.date
     origins = origins_of(items, draft.evidence, draft.origins, draft.heard)
-    named(edits, draft.fresh)
-    taught = learn(edits, learned_from(items, draft.fresh, origins, date), title_chars=settings.max_title_chars)
-    cultivated = cultivate(
+    record_rule_references(edits, draft.fresh)
+    taught = record_lessons(
+        edits, lessons_from(items, draft.fresh, origins, date), title_chars=settings.max_title_chars
+    )
+    updated = update_projects(
         edits, items, draft.fresh, draft.evidence, origins, date=date, title_chars=settings.max_title_chars
     )
-    return tuple(entry.id for entry in taught), cultivated
+    return tuple(entry.id for entry in taught), updated
 
 
 def _memory(edits: Transaction) -> dict[str, Document]:

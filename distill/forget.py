@@ -33,7 +33,7 @@ from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
 from recall.settings import RecallSettings
 
-__all__ = ["MIN_CHARS", "Forgotten", "HomeWord", "TooCommon", "forget", "places", "wanted_of"]
+__all__ = ["MIN_CHARS", "ForgetResult", "StructuralWord", "TextTooShort", "forget", "places", "redaction_target"]
 
 #: A shorter text stands in too many words that mean something else.
 MIN_CHARS = 4
@@ -45,7 +45,7 @@ _PART_WIDE = 6
 Progress = Callable[[str], None]
 
 
-class TooCommon(ValueError):
+class TextTooShort(ValueError):
     """The text is so short that it stands in words which mean something else."""
 
     def __init__(self, chars: int) -> None:
@@ -55,7 +55,7 @@ class TooCommon(ValueError):
         )
 
 
-class HomeWord(ValueError):
+class StructuralWord(ValueError):
     """The text stands in a name that the home is built of."""
 
     def __init__(self, name: str) -> None:
@@ -65,7 +65,7 @@ class HomeWord(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten:
+class ForgetResult:
     """What was done. *before* is where it stood, *remaining* where it stands still.
 
     *purged* is ``None`` where no purge was asked for, or none was needed; *warnings* say what is out of reach or was
@@ -86,14 +86,14 @@ class Forgotten:
         return tuple(place for place in self.remaining if place.kind == "history")
 
 
-def wanted_of(home: Home, text: str, *, exact: bool = False) -> Wanted:
+def redaction_target(home: Home, text: str, *, exact: bool = False) -> Wanted:
     """What is meant by *text*: the entry of that id with all it ever said, or the text itself.
 
     *exact* takes *text* for an identifier: spelled just so, and standing alone.
 
     Raises:
-        TooCommon: *text* is too short to be looked for.
-        HomeWord: *text* stands in a name that the home is made of.
+        TextTooShort: *text* is too short to be looked for.
+        StructuralWord: *text* stands in a name that the home is made of.
         NoSuchEntry: it is an id that no entry has, ever had, or was forgotten by.
         HistoryError: the history cannot be read.
     """
@@ -102,9 +102,9 @@ def wanted_of(home: Home, text: str, *, exact: bool = False) -> Wanted:
     if exact or not ENTRY_ID.fullmatch(entry_id):
         phrase = Phrase(text.strip(), exact)
         if not phrase.folded or (len(phrase.folded) < MIN_CHARS and not exact):
-            raise TooCommon(len(phrase.folded))
+            raise TextTooShort(len(phrase.folded))
         if name := skeleton_name(home, phrase):
-            raise HomeWord(name)
+            raise StructuralWord(name)
         return Wanted((phrase,), name=name_of(phrase, salt))
     entries = list(_versions(home, entry_id))
     if not entries and not any(grave.id == entry_id for grave in tombstones(home)):
@@ -132,11 +132,11 @@ def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> l
 def forget(
     home: Home, text: str, *, now: datetime, exact: bool = False, history_too: bool = False,
     actor: str = "forget", progress: Progress | None = None,
-) -> Forgotten:  # fmt: skip
+) -> ForgetResult:  # fmt: skip
     """Take *text*, or the entry whose id it is, out of the home; with *history_too* out of git's history as well.
 
     Raises:
-        TooCommon, HomeWord, NoSuchEntry: see :func:`wanted_of`.
+        TextTooShort, StructuralWord, NoSuchEntry: see :func:`redaction_target`.
         HistoryError: the history cannot be made anew, see :func:`agent_home.forgetting.purge.refuse_shared`; nothing
         was changed. DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was
         changed. HomeError, RecallError: a step could not be done; doing it again goes on from there.
@@ -147,7 +147,7 @@ def forget(
         ensure_salt(home)
         if history_too:
             refuse_shared(home)
-    wanted = wanted_of(home, text, exact=exact)
+    wanted = redaction_target(home, text, exact=exact)
     before = places(home, wanted, progress=progress)
     say("changing the files")
     done = _out_of_memory(home, wanted, len(before), actor, now) if before else Outcome()
@@ -166,7 +166,7 @@ def forget(
         _name_anew(home, wanted, actor, now)
         commit = purged.commits.get(commit or "", commit)
     remaining = places(home, wanted, progress=progress)
-    return Forgotten(
+    return ForgetResult(
         name=wanted.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
         warnings=(*notes, *_left_uncommitted(home, done), *_out_of_reach(home)),
     )  # fmt: skip

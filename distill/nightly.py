@@ -16,7 +16,7 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, superseded_by
-from agent_home.documents.entry_merge import one_of
+from agent_home.documents.entry_merge import merged_entry
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
@@ -32,11 +32,11 @@ from .entries.decay import archive, archive_path
 from .errors import DistillError
 from .evidence.verification import verify
 from .learning.governance import propose, suggestions
-from .report import Night, Proposed, render_report, report_path
+from .report import NightlyRun, ReportedProposal, render_report, report_path
 from .settings import DistillSettings
 from .summary.composition import NO_MODELS, Models
 
-__all__ = ["STEPS", "Night", "Proposed", "distill_home"]
+__all__ = ["STEPS", "NightlyRun", "ReportedProposal", "distill_home"]
 
 #: The steps in their order, as progress names them.
 STEPS = ("close", "verify", "consolidate", "archive", "govern", "report")
@@ -48,7 +48,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
+class _StepContext:
     home: Home
     now: datetime
     settings: DistillSettings
@@ -69,7 +69,7 @@ def distill_home(
     models: Models = NO_MODELS,
     apply: bool = True,
     progress: Progress = lambda _step, _done, _total: None,
-) -> Night:
+) -> NightlyRun:
     """Do the night's work in *home*; without *apply*, tell what would be done and change nothing.
 
     *models* help with summaries and with finding what says the same. A night that is only tried looks at the home as it
@@ -81,9 +81,9 @@ def distill_home(
         HomeError: the manifest or the lock cannot be used.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    run = _Run(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
-    night = Night()
-    steps: tuple[Callable[[_Run, Night], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
+    run = _StepContext(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
+    night = NightlyRun()
+    steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
         before = _superseded(home).keys()
         for name, step in zip(STEPS, steps, strict=False):
@@ -100,7 +100,7 @@ def distill_home(
     return night
 
 
-def _close(run: _Run, night: Night) -> None:
+def _close(run: _StepContext, night: NightlyRun) -> None:
     if not run.apply:
         night.sessions = tuple(unclosed(run.home))
         return
@@ -116,19 +116,19 @@ def _close(run: _Run, night: Night) -> None:
         for entry in one.merged
     )
     night.proposed = tuple(
-        Proposed(id=item.id, kind=item.section, reason=f"risk {item.risk}")
+        ReportedProposal(id=item.id, kind=item.section, reason=f"risk {item.risk}")
         for one in night.closed
         for item in one.proposed
     )
 
 
-def _verify(run: _Run, night: Night) -> None:
+def _verify(run: _StepContext, night: NightlyRun) -> None:
     done = verify(run.home, now=run.now, apply=run.apply, settings=run.settings, progress=run.told("verify"))
     night.rechecked = done.changed
     night.commits += [done.commit] if done.commit else []
 
 
-def _consolidate(run: _Run, night: Night) -> bool:
+def _consolidate(run: _StepContext, night: NightlyRun) -> bool:
     """Unite and supersede over all live entries: what two machines brought, no closing has seen together.
 
     Whether anything changes.
@@ -151,7 +151,7 @@ def _consolidate(run: _Run, night: Night) -> bool:
     return bool(twice) or not done.unchanged
 
 
-def _archive(run: _Run, night: Night) -> None:
+def _archive(run: _StepContext, night: NightlyRun) -> None:
     """Archive what is old or has no room, until nothing moves any more.
 
     Entries are found to have to do with each other by words that few hold, and what leaves makes words rare: what stays
@@ -167,17 +167,17 @@ def _archive(run: _Run, night: Night) -> None:
             return
 
 
-def _govern(run: _Run, night: Night) -> None:
+def _govern(run: _StepContext, night: NightlyRun) -> None:
     found = suggestions(run.home, now=run.now, settings=run.settings)
     wanted = {one.draft.id for one in found}
     if run.apply and found:
         wanted = set(propose(run.home, now=run.now, settings=run.settings).proposed)
     night.proposed += tuple(
-        Proposed(id=one.draft.id, kind=one.layer, reason=one.reason) for one in found if one.draft.id in wanted
+        ReportedProposal(id=one.draft.id, kind=one.layer, reason=one.reason) for one in found if one.draft.id in wanted
     )
 
 
-def _finish(run: _Run, night: Night) -> None:
+def _finish(run: _StepContext, night: NightlyRun) -> None:
     """Bring the generated files up to date and add the report, in one commit; nothing where nothing happened."""
     path = report_path(run.now)
     try:
@@ -197,7 +197,7 @@ def _superseded(home: Home) -> Mapping[str, str]:
     return superseded_by(parse(storage.read_text(home.root / MEMORY)).entries())
 
 
-def _newly_superseded(home: Home, before: Collection[str], night: Night) -> tuple[Link, ...]:
+def _newly_superseded(home: Home, before: Collection[str], night: NightlyRun) -> tuple[Link, ...]:
     """What gave way since *before*, with the rule where a step named it."""
     told = (*night.superseded, *(link for one in night.closed for link in one.superseded))
     reasons = {link.older: link.reason for link in told}
@@ -208,7 +208,7 @@ def _newly_superseded(home: Home, before: Collection[str], night: Night) -> tupl
     )
 
 
-def _vectors(run: _Run, entries: Sequence[Entry]) -> Mapping[str, Vector]:
+def _vectors(run: _StepContext, entries: Sequence[Entry]) -> Mapping[str, Vector]:
     """The vectors of what the entries say; none without a model, and none for more than a night has time for."""
     if run.models.embedder is None or len(entries) > MAX_EMBEDDED:
         return {}
@@ -244,7 +244,7 @@ def _settle(edits: Transaction) -> tuple[str, ...]:
         entry = next(entry for path, entry in places[entry_id] if path == MEMORY)
         for path, copy in places[entry_id]:
             if path.startswith("Archive/"):
-                entry = one_of(None, entry, copy) or entry
+                entry = merged_entry(None, entry, copy) or entry
                 edits.write(path, edits.read(path).without_entries({entry_id}))
         edits.write(MEMORY, edits.read(MEMORY).with_entry_changed(entry))
     return tuple(settled)

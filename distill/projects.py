@@ -29,14 +29,14 @@ from guard import Action
 
 from .evidence.status import Evidence
 from .learning.evolution import MASKED
-from .review.entry_proposals import unwanted
+from .review.entry_proposals import rejected_or_pending
 from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
 from .statements.sentences import split_title
 from .summary.cues import ItemKind
 from .summary.extraction import Item, normalised
 
-__all__ = ["IMPROVEMENT", "PROJECTS", "Cultivated", "cultivate", "projects_of"]
+__all__ = ["IMPROVEMENT", "PROJECTS", "ProjectUpdate", "projects_by_turn", "update_projects"]
 
 PROJECTS, IMPROVEMENT = "Projects", "IMPROVEMENT.md"
 #: The sections of IMPROVEMENT.md, by the kind of item that goes there. Of deliverables only what git confirms does.
@@ -79,14 +79,14 @@ _LINE = re.compile(r"- (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?) \((?P<sources>[^()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cultivated:
+class ProjectUpdate:
     """What a closing did for projects: the files that gained something, and what waits for a person."""
 
     paths: tuple[str, ...] = ()
     drafts: tuple[Draft, ...] = ()
 
 
-def cultivate(
+def update_projects(
     edits: Transaction,
     items: Sequence[Item],
     turns: Sequence[Turn],
@@ -95,17 +95,17 @@ def cultivate(
     *,
     date: str,
     title_chars: int,
-) -> Cultivated:
+) -> ProjectUpdate:
     """Write what *items* say of the projects that *turns* worked on, as part of a closing, and propose the decisions.
 
     What a file says already gains the source and no second line. *date* stands in for a turn without a time.
     """
     home = edits.home
-    worked_on = projects_of(home, turns)
+    worked_on = projects_by_turn(home, turns)
     fit = [item for item in items if not item.corrected and origins.get(item, "agent") in _TRUSTED]
     mine = [(item, worked_on[item.sources[-1]]) for item in fit if item.sources[-1] in worked_on]
     if not mine:
-        return Cultivated()
+        return ProjectUpdate()
     is_personal = _personal(edits)
     paths: list[str] = []
     for name in dict.fromkeys(project for _, project in mine):
@@ -120,12 +120,12 @@ def cultivate(
             edits.write(path, document)
             paths.append(path)
     decisions = [(item, project) for item, project in mine if item.kind == "decision"]
-    return Cultivated(paths=tuple(paths), drafts=tuple(_drafts(
+    return ProjectUpdate(paths=tuple(paths), drafts=tuple(_drafts(
         edits, decisions, evidence, origins, is_personal, date=date, title_chars=title_chars
     )))  # fmt: skip
 
 
-def projects_of(home: Home, turns: Sequence[Turn]) -> dict[str, str]:
+def projects_by_turn(home: Home, turns: Sequence[Turn]) -> dict[str, str]:
     """The project that each turn worked on, by the turn's source; turns that worked on none are absent."""
     names = _names(home)
     if not names:
@@ -271,7 +271,7 @@ def _drafts(
     title_chars: int,
 ) -> Iterator[Draft]:
     """One proposal for each decision that the project's file does not say yet and nobody rejected."""
-    refused = unwanted(edits.home) if decisions else lambda _: False
+    refused = rejected_or_pending(edits.home) if decisions else lambda _: False
     number = 0
     for item, name in decisions:
         file, prefix = _file_of(item.text)

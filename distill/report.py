@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from .entries.decay import Candidate
     from .evidence.verification import Rechecked
 
-__all__ = ["Night", "Proposed", "render_report", "report_path"]
+__all__ = ["NightlyRun", "ReportedProposal", "render_report", "report_path"]
 
 #: Ids named in one line of the report; the rest is counted.
 _MOST = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
+class ReportedProposal:
     """Something that waits for a person, or would: its id, what it is, and why."""
 
     id: str
@@ -36,7 +36,7 @@ class Proposed:
 
 
 @dataclass(slots=True, kw_only=True)
-class Night:
+class NightlyRun:
     """What a night did in one home, or would do where it was only tried.
 
     *sessions* are those closed, in their order; *merged* and *superseded* name the entries and, where it is known, the
@@ -53,7 +53,7 @@ class Night:
     archived: tuple[Candidate, ...] = ()
     archived_days: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
-    proposed: tuple[Proposed, ...] = ()
+    proposed: tuple[ReportedProposal, ...] = ()
     failed: list[Failure] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     report: str = ""
@@ -70,7 +70,7 @@ def report_path(now: datetime) -> str:
     return f"ledger/nights/{now:%Y-%m-%d}.md"
 
 
-def render_report(before: str, night: Night, now: datetime) -> str:
+def render_report(before: str, night: NightlyRun, now: datetime) -> str:
     """*before*, the day's file so far or empty, with a section about *night* at its end."""
     body = "\n".join(f"- {line}" for line in _lines(night))
     # Named by what it says: two machines' reports of one minute are two sections when their clones are merged.
@@ -79,7 +79,7 @@ def render_report(before: str, night: Night, now: datetime) -> str:
     return f"{head}\n\n## {now:%H:%M} Distilled (n-{name})\n\n{body}\n"
 
 
-def _lines(night: Night) -> Iterator[str]:
+def _lines(night: NightlyRun) -> Iterator[str]:
     sections = dict.fromkeys(f"{one.daily}#{one.anchor}" for one in night.closed)
     yield _counted("sessions closed", sections)
     yield _counted("entries added", night.added)

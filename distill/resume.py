@@ -31,7 +31,7 @@ from .summary.cues import ItemKind, kind_of, label_of
 from .summary.extraction import Item, Summary, normalised, spoken, summarise
 from .summary.selection import with_facts
 
-__all__ = ["Line", "Resume", "render", "resume"]
+__all__ = ["Resume", "ResumeLine", "render", "resume"]
 
 #: Messages that are read, the last ones; what came before them is in the daily log.
 _MOST_READ = 400
@@ -51,7 +51,7 @@ _SHORT_ID_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ResumeLine:
     """A line of a resume, in the words of the turn at *source*; *role* is who said it.
 
     *contradicted* says that git, asked when the session was closed, did not have what the line claims.
@@ -77,13 +77,13 @@ class Resume:
     ended: str
     messages: int
     unread: int = 0
-    asked: tuple[Line, ...] = ()
-    found: tuple[Line, ...] = ()
-    decided: tuple[Line, ...] = ()
-    left_open: tuple[Line, ...] = ()
+    asked: tuple[ResumeLine, ...] = ()
+    found: tuple[ResumeLine, ...] = ()
+    decided: tuple[ResumeLine, ...] = ()
+    left_open: tuple[ResumeLine, ...] = ()
     files: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
-    last: tuple[Line, ...] = ()
+    last: tuple[ResumeLine, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, as JSON has them."""
@@ -157,10 +157,10 @@ def _seen(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Messag
             yield replace(message, content=content)
 
 
-def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[Line]:
+def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine]:
     """The first request and the latest ones: of each message of the user its first question, or first sentence."""
     said = {normalised(item.text) for item in summary.items}
-    found: list[Line] = []
+    found: list[ResumeLine] = []
     for message in spoken(messages):
         if message.role != "user":
             continue
@@ -192,14 +192,16 @@ def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
 
 def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLine]:
     """What the closings of *session* wrote down, by turn and normalised text; of two the later one counts."""
-    mine = [closing for closing in daily_log.closings(home, since) if daily_log.is_of(closing, session)]
+    mine = [closing for closing in daily_log.closings(home, since) if daily_log.covers_session(closing, session)]
     names = {closing.session for closing in mine}
     texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
     told = (line for text in texts for line in every_line(text) if line.session in names)
     return {(source, normalised(line.text)): line for line in told for source in line.sources}
 
 
-def _of(summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, str], LogLine]) -> tuple[Line, ...]:
+def _of(
+    summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, str], LogLine]
+) -> tuple[ResumeLine, ...]:
     """The items of *kinds*, without those that were corrected later; those that git contradicts are marked."""
     lines = []
     for item in summary.items:
@@ -209,13 +211,13 @@ def _of(summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, 
     return tuple(lines)
 
 
-def _of_item(item: Item, *, contradicted: bool) -> Line:
+def _of_item(item: Item, *, contradicted: bool) -> ResumeLine:
     text = shorten(" ".join(item.text.split()), _LINE_CHARS)
-    return Line(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
+    return ResumeLine(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
 
 
-def _line(message: Message, text: str, limit: int) -> Line:
-    return Line(text=shorten(" ".join(text.split()), limit), source=message.source, role=message.role)
+def _line(message: Message, text: str, limit: int) -> ResumeLine:
+    return ResumeLine(text=shorten(" ".join(text.split()), limit), source=message.source, role=message.role)
 
 
 def _queue(found: Resume) -> Iterator[tuple[str, Any]]:
@@ -249,10 +251,10 @@ def _text(kept: Resume) -> str:
     return "\n".join(blocks)
 
 
-def _doubt(line: Line) -> str:
+def _doubt(line: ResumeLine) -> str:
     return " (git contradicts it)" if line.contradicted else ""
 
 
-def _where(line: Line) -> str:
+def _where(line: ResumeLine) -> str:
     name = line.source.rpartition("#")[2]
     return f" (#{name})" if len(name) <= _SHORT_ID_CHARS else ""

@@ -13,7 +13,7 @@ from typing import Literal
 from agent_home import storage
 from agent_home.documents.check import markdown_files, problems
 from agent_home.documents.document import parse
-from agent_home.documents.entry_merge import conflict_of
+from agent_home.documents.entry_merge import conflicting_id
 from agent_home.errors import HomeError
 from agent_home.git import history
 from agent_home.git.hook import hook_state
@@ -128,7 +128,7 @@ def _merge(home: Home) -> Iterator[Check]:
     if driver.advice:
         yield Check(name="merge", status="warning", detail=driver.advice)
     memory = parse(storage.read_text(home.root / MEMORY))
-    flagged = [f"{entry.id} and {other}" for entry in memory.entries() if (other := conflict_of(entry))]
+    flagged = [f"{entry.id} and {other}" for entry in memory.entries() if (other := conflicting_id(entry))]
     if flagged:
         detail = f"changed on two machines, both versions stand: {', '.join(flagged[:5])}; join each pair by hand"
         yield Check(name="merge", status="warning", detail=detail)

@@ -23,11 +23,11 @@ from .entry import SECTIONS, section_of
 
 __all__ = [
     "RULES",
-    "SWALLOWING",
+    "UNCLOSED_RULES",
     "Problem",
     "entry_files",
     "holds_entries",
-    "is_object",
+    "is_json_object",
     "markdown_files",
     "problems",
     "text_problems",
@@ -57,7 +57,7 @@ RULES = {
 }
 
 #: Rules broken by what takes all that follows into itself.
-SWALLOWING = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
+UNCLOSED_RULES = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
 #: A list item that begins like an entry. Without bold type it needs hyphen and digit: ``- [todo]`` is nobody's id.
 _ALMOST_ENTRY = re.compile(
@@ -287,7 +287,7 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
     try:
         with home.path(relative).open("rb") as file:
             for number, line in enumerate(file, 1):
-                if line.endswith(b"\n") and not is_object(line):
+                if line.endswith(b"\n") and not is_json_object(line):
                     yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
     except DocumentInvalid as error:
         yield Problem(file=relative, line=0, rule=error.rule, message=error.problem)
@@ -295,7 +295,7 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
         yield _unreadable(relative, error)
 
 
-def is_object(line: bytes | str) -> bool:
+def is_json_object(line: bytes | str) -> bool:
     """Whether one line of JSON lines is an object."""
     try:
         return isinstance(json.loads(line), dict)

@@ -21,9 +21,9 @@ __all__ = [
     "Closing",
     "anchor_of",
     "closings",
+    "covers_session",
     "daily_files",
     "daily_path",
-    "is_of",
     "parse_closings",
     "render_closing",
     "watermark",
@@ -42,7 +42,7 @@ class Closing:
     """One section of a daily file.
 
     *first* and *last* count the session's messages from 1; *start* and *end* are byte offsets in its transcript.
-    *line* is where the section begins in *path*, 0 for one that is not written yet; *written* its anchor there;
+    *line* is where the section begins in *path*, 0 for one that is not written yet; *recorded_anchor* its anchor there;
     *archived* says that the daily file of that date lies in the archive.
     """
 
@@ -55,13 +55,13 @@ class Closing:
     start: int
     end: int
     line: int = 0
-    written: str = ""
+    recorded_anchor: str = ""
     archived: bool = False
 
     @property
     def anchor(self) -> str:
         """The section's name inside its file, ``s-1a2b3c``: the same whenever the same part is closed."""
-        return self.written or anchor_of(self.session, self.start)
+        return self.recorded_anchor or anchor_of(self.session, self.start)
 
     @property
     def path(self) -> str:
@@ -114,7 +114,7 @@ def parse_closings(text: str, date: str) -> list[Closing]:
                     session=unquote(covers["session"], errors="surrogatepass"), date=date,
                     time=heading["time"] if heading else "",
                     title=heading["title"] if heading else section.title, line=section.line,
-                    written=heading["anchor"] if heading else "", **numbers,
+                    recorded_anchor=heading["anchor"] if heading else "", **numbers,
                 )
             )  # fmt: skip
     return found
@@ -140,14 +140,14 @@ def daily_files(home: Home) -> list[Path]:
 
 def watermark(home: Home, session: str, since: str = "") -> Closing | None:
     """The closing of *session* that reaches furthest; ``None`` when it was never closed."""
-    mine = [closing for closing in closings(home, since) if is_of(closing, session)]
+    mine = [closing for closing in closings(home, since) if covers_session(closing, session)]
     return max(mine, key=lambda closing: closing.end, default=None)
 
 
-def is_of(closing: Closing, session: str) -> bool:
+def covers_session(closing: Closing, session: str) -> bool:
     """Whether *closing* covers *session*: by name, or by anchor where the guard took the name for something private."""
     if "[REDACTED" in closing.session:
-        return closing.written == anchor_of(session, closing.start)
+        return closing.recorded_anchor == anchor_of(session, closing.start)
     return closing.session == session
 
 

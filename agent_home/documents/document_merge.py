@@ -17,10 +17,10 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import DocumentInvalid
-from .check import SWALLOWING, holds_entries, text_problems
+from .check import UNCLOSED_RULES, holds_entries, text_problems
 from .document import Block, Document, parse
 from .entry import Entry
-from .entry_merge import one_of, other_version
+from .entry_merge import conflicting_version, merged_entry
 
 __all__ = ["MergedText", "merge_files", "merge_texts"]
 
@@ -29,7 +29,7 @@ _LOGS = ("DailyActivity/", "Archive/DailyActivity/", "ledger/")
 _ANCHOR = re.compile(r"\((?P<anchor>[a-z]-[0-9a-z]+)\)$")
 #: Ends the title of the second of two sections that both machines wrote.
 _OTHER = ", other version"
-_UNMERGEABLE = SWALLOWING | {"conflict-marker"}
+_UNMERGEABLE = UNCLOSED_RULES | {"conflict-marker"}
 #: What a piece is called: its kind, its name, and a number where several have the same.
 _Key = tuple[str, str, int]
 
@@ -180,7 +180,7 @@ def _three_way(
     if base and ours.raw == base.raw:
         return theirs, None
     if ours.entry and theirs.entry:
-        entry = one_of(base.entry if base else None, ours.entry, theirs.entry)
+        entry = merged_entry(base.entry if base else None, ours.entry, theirs.entry)
         if entry is not None:
             return replace(ours, raw=_ended(entry.render()), entry=entry), None
     first, second = sorted((ours, theirs), key=lambda piece: piece.raw, reverse=True)
@@ -190,7 +190,7 @@ def _three_way(
 def _other_version(piece: _Piece, taken: Mapping[str, Entry]) -> _Piece:
     """*piece* under a name of its own, flagged."""
     if piece.entry:
-        entry = other_version(piece.entry.id, piece.entry, taken)
+        entry = conflicting_version(piece.entry.id, piece.entry, taken)
         return replace(piece, key=("entry", entry.id, 0), raw=_ended(entry.render()), entry=entry)
     title, _, rest = piece.raw.partition("\n")
     anchor = _ANCHOR.search(title)

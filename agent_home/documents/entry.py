@@ -19,8 +19,8 @@ __all__ = [
     "SECTIONS",
     "Entry",
     "SectionRule",
-    "meant_id",
     "new_id",
+    "normalise_id",
     "parse_entry",
     "section_of",
     "superseded_by",
@@ -194,10 +194,10 @@ def section_of(prefix: str) -> SectionRule | None:
     return next((rule for rule in SECTIONS if rule.prefix == prefix), None)
 
 
-def meant_id(spelled: str) -> str:
+def normalise_id(spelled: str) -> str:
     """The id that a person means: brackets off, capitals, and the digits for which O, I and L are easily taken.
 
-    >>> meant_id(" [kd-7foa] ")
+    >>> normalise_id(" [kd-7foa] ")
     'KD-7F0A'
     """
     prefix, hyphen, rest = spelled.strip().strip("[]*").strip().upper().partition("-")

@@ -13,7 +13,7 @@ from typing import TypeVar
 from .entry import Entry, new_id
 from .provenance import least_trusted
 
-__all__ = ["CONFLICT", "conflict_of", "one_of", "other_version"]
+__all__ = ["CONFLICT", "conflicting_id", "conflicting_version", "merged_entry"]
 
 T = TypeVar("T")
 #: Begins the ``State`` of an entry that is another machine's version of one that both changed.
@@ -25,7 +25,7 @@ _COUNTED = re.compile(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?")
 _CAREFUL = ("stale", "contradicted", "unverified", "unchecked", "verified")
 
 
-def one_of(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
+def merged_entry(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
     """The entry with both changes; ``None`` when both changed its title or body, and not alike.
 
     *base* is what both started with, where both had it. The same whichever of the two is called ours.
@@ -46,7 +46,7 @@ def one_of(base: Entry | None, ours: Entry, theirs: Entry) -> Entry | None:
     return next((entry for entry in (ours, theirs) if entry.changed().render() == rendered), merged)
 
 
-def other_version(base_id: str, entry: Entry, taken: Mapping[str, Entry]) -> Entry:
+def conflicting_version(base_id: str, entry: Entry, taken: Mapping[str, Entry]) -> Entry:
     """*entry* under an id of its own, flagged as the other version of *base_id*; the same each time.
 
     *taken* are the entries that are there, by id: one that is this very version gives its id again.
@@ -58,7 +58,7 @@ def other_version(base_id: str, entry: Entry, taken: Mapping[str, Entry]) -> Ent
     return entry.changed(id=split, fields={**entry.fields, "State": f"{flag}; {state}" if state else flag})
 
 
-def conflict_of(entry: Entry) -> str:
+def conflicting_id(entry: Entry) -> str:
     """The id of the entry that *entry* is another version of; empty when it is none."""
     state = entry.fields.get("State", "")
     return state.removeprefix(CONFLICT).split(",")[0] if state.startswith(CONFLICT) else ""

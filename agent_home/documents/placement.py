@@ -5,7 +5,7 @@ from __future__ import annotations
 from .document import Block, Document, parse
 from .entry import Entry, parse_entry, section_of
 
-__all__ = ["as_entry", "placed", "replace_mark"]
+__all__ = ["as_entry", "insert_text", "replace_placeholder"]
 
 
 def as_entry(text: str) -> Entry | None:
@@ -14,18 +14,19 @@ def as_entry(text: str) -> Entry | None:
     return parse_entry(said[0].raw) if len(said) == 1 and said[0].kind == "entry" else None
 
 
-def placed(document: Document, text: str, *, section: str = "", mark: str = "") -> Document:
-    """*document* with *text* in it.
+def insert_text(document: Document, text: str, *, section: str = "", placeholder: str = "") -> Document:
+    """Return *document* with *text* in it.
 
-    An entry goes first into *section*, by default its prefix's. Any other text takes the place of *mark*, the note
-    that was left where it was held back; without one there it goes to the end of *section*, or of the document.
+    An entry becomes the first one of *section*, by default the section of its prefix. Any other text replaces
+    *placeholder*, the note that stands where the guard took a text out. Without a placeholder in the document the text
+    goes to the end of *section*, or of the document where there is no such section.
     """
     entry = as_entry(text)
     if entry is not None:
         rule = section_of(entry.prefix)
         return document.with_entry(section or (rule.title if rule else "Entries"), entry)
-    if mark and mark in document.render():
-        return replace_mark(document, mark, text)
+    if placeholder and placeholder in document.render():
+        return replace_placeholder(document, placeholder, text)
     found = document.section(section) if section else None
     text = text.strip("\r\n") + "\n"
     if found is None:
@@ -39,14 +40,14 @@ def placed(document: Document, text: str, *, section: str = "", mark: str = "") 
     return parse(f"{before}{gap}{text}{after and chr(10)}{after}")
 
 
-def replace_mark(document: Document, mark: str, text: str) -> Document:
-    """*document* with *text* wherever *mark* stands; a block that is nothing but the mark goes with it."""
-    return parse("".join(_without_mark(block, mark, text) for block in document.blocks))
+def replace_placeholder(document: Document, placeholder: str, text: str) -> Document:
+    """Return *document* with *text* in place of *placeholder*. A block with only the placeholder is replaced whole."""
+    return parse("".join(_without_mark(block, placeholder, text) for block in document.blocks))
 
 
-def _without_mark(block: Block, mark: str, text: str) -> str:
-    if mark not in block.raw:
+def _without_mark(block: Block, placeholder: str, text: str) -> str:
+    if placeholder not in block.raw:
         return block.raw
-    if block.kind != "heading" and block.raw.strip() in {f"> {mark}", f"- {mark}"}:
+    if block.kind != "heading" and block.raw.strip() in {f"> {placeholder}", f"- {placeholder}"}:
         return text.strip("\r\n") + "\n" if text.strip() else ""
-    return block.raw.replace(mark, " ".join(text.split()))
+    return block.raw.replace(placeholder, " ".join(text.split()))

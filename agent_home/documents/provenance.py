@@ -13,7 +13,7 @@ from guard import Source
 
 from .document import Block, parse
 
-__all__ = ["TRUST", "least_trusted", "source_of", "written_by"]
+__all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes"]
 
 #: From most to least trusted.
 TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
@@ -32,7 +32,7 @@ def least_trusted(sources: Iterable[str]) -> str:
     return max(known, key=TRUST.index)
 
 
-def source_of(blocks: Sequence[Block], source: str) -> str:
+def origin_of_blocks(blocks: Sequence[Block], source: str) -> str:
     """Who answers for *blocks* that *source* writes: an entry or list item may name somebody less trusted."""
     return least_trusted([source, *(origin for block in blocks if (origin := _origin(block)))])
 
@@ -44,11 +44,11 @@ def _origin(block: Block) -> str:
     return found["source"] if found else ""
 
 
-def written_by(before: Mapping[str, str], after: Mapping[str, str], source: str) -> str:
+def origin_of_changes(before: Mapping[str, str], after: Mapping[str, str], source: str) -> str:
     """Who answers for what *source* changes from the texts *before* to those *after*, by their paths."""
     sources = [source]
     for path, text in after.items():
         if path.endswith(".md"):
             known = {block.raw for block in parse(before.get(path, "")).blocks}
-            sources.append(source_of([block for block in parse(text).blocks if block.raw not in known], source))
+            sources.append(origin_of_blocks([block for block in parse(text).blocks if block.raw not in known], source))
     return least_trusted(sources)

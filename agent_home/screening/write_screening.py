@@ -20,7 +20,7 @@ from guard import Action, Finding, GuardError, GuardSettings, RuleSet, Source, V
 
 from ..documents.document import Block, parse
 from ..documents.entry import Entry
-from ..documents.provenance import source_of
+from ..documents.provenance import origin_of_blocks
 from ..errors import GuardRefused
 from ..forgetting.tombstones import scrubbed
 from ..home import ARCHIVED_DAILY, Home
@@ -160,7 +160,7 @@ class Screening:
 
     def _run(self, path: str, run: Sequence[Block]) -> str:
         text = "".join(block.raw for block in run)
-        source = source_of(run, self._source)
+        source = origin_of_blocks(run, self._source)
         verdict = self._verdict(path, text, source)
         if verdict.stored and len(run) == 1 and run[0].entry:
             verdict = entry_verdict(self._home, path, run[0].entry, verdict, source)
@@ -174,7 +174,7 @@ class Screening:
                 for block in run
             )
         blocks = parse(_ended_like(text, verdict.text)).blocks
-        sources = [source_of([block], self._source) for block in blocks]
+        sources = [origin_of_blocks([block], self._source) for block in blocks]
         verdicts = [self._verdict(path, block.raw, said_by) for block, said_by in zip(blocks, sources, strict=True)]
         if all(each.stored for each in verdicts):  # only together are they what the guard holds back
             return f"> {self._hold(path, verdict)}\n"

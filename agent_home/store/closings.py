@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from .. import storage
 from ..clock import parse_time
-from ..documents.daily_log import Closing, anchor_of, daily_files, is_of, parse_closings
+from ..documents.daily_log import Closing, anchor_of, covers_session, daily_files, parse_closings
 from ..home import Home
 from . import transcript
 from .transcript import Turn
@@ -55,10 +55,10 @@ def closed_ends(home: Home, since: str = "") -> ClosedEnds:
         if path.stem < since:
             continue
         for closing in _of_day(storage.read_text(path), path.stem):
-            if is_of(closing, closing.session):
+            if covers_session(closing, closing.session):
                 named[closing.session] = max(closing.end, named.get(closing.session, 0))
             else:
-                key = (closing.start, closing.written)
+                key = (closing.start, closing.recorded_anchor)
                 unnamed[key] = max(closing.end, unnamed.get(key, 0))
     return ClosedEnds(named=named, unnamed=unnamed)
 

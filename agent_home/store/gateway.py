@@ -26,11 +26,11 @@ from typing import Any
 from guard import Action
 
 from .. import clock, storage
-from ..documents.check import RULES, SWALLOWING, is_object, text_problems
+from ..documents.check import RULES, UNCLOSED_RULES, is_json_object, text_problems
 from ..documents.document import Document, parse
 from ..documents.entry import new_id
-from ..documents.placement import placed
-from ..documents.provenance import written_by
+from ..documents.placement import insert_text
+from ..documents.provenance import origin_of_changes
 from ..errors import Changed, DocumentInvalid, HistoryError
 from ..git import history
 from ..git.entry_diff import entries_touched
@@ -131,7 +131,7 @@ class Transaction:
         text = self.text(path)
         whole, _, last = text.rpartition("\n")
         if last:
-            text = f"{text}\n" if is_object(last) else f"{whole}\n" if whole else ""
+            text = f"{text}\n" if is_json_object(last) else f"{whole}\n" if whole else ""
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         self.write(path, text + "".join(lines))
 
@@ -294,7 +294,7 @@ def _finish(edits: Transaction) -> Outcome:
     )
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
-        _validate(path, edits.before[path], text, SWALLOWING)  # or the guard would judge what is no longer a block
+        _validate(path, edits.before[path], text, UNCLOSED_RULES)  # or the guard would judge what is no longer a block
     moved = {path: moved_to(path, changed, edits.before) for path in changed}
     after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
@@ -335,7 +335,7 @@ def _screened_drafts(edits: Transaction, screening: Screening) -> list[dict[str,
     for draft in edits.drafts:
         text = screening.text(draft.path, draft.text, draft.section)
         if text is not None:
-            alone = placed(parse(""), text, section=draft.section)  # the whole file is validated when it is accepted
+            alone = insert_text(parse(""), text, section=draft.section)  # the whole file is validated on acceptance
             _validate(draft.path, "", alone.render(), RULES)
             rows.append({**asdict(draft), "text": text})
     return rows
@@ -403,7 +403,7 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
     guard += [f"{len(outcome.quarantined)} quarantined"] if outcome.quarantined else []
     guard += edits.trailers.get("Guard", [])
     trailers |= {"Guard": ", ".join(guard) or "passed", "Actor": edits.actor}
-    trailers["Source"] = written_by(edits.before, after, edits.source)
+    trailers["Source"] = origin_of_changes(edits.before, after, edits.source)
     trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
     # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
     order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))

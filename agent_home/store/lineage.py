@@ -9,7 +9,7 @@ from typing import Literal
 from .. import storage
 from ..documents.check import entry_files
 from ..documents.document import parse
-from ..documents.entry import Entry, meant_id
+from ..documents.entry import Entry, normalise_id
 from ..documents.placement import as_entry
 from ..errors import NoSuchEntry
 from ..git import history
@@ -49,7 +49,7 @@ def lineage(home: Home, spelled: str) -> Lineage:
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
     """
-    entry_id = meant_id(spelled)
+    entry_id = normalise_id(spelled)
     events = history.entry_history(home.root, entry_id)
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:

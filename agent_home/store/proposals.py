@@ -19,7 +19,7 @@ from .. import storage
 from ..documents.check import entry_files
 from ..documents.document import Document, parse
 from ..documents.entry import ENTRY_ID
-from ..documents.placement import as_entry, placed
+from ..documents.placement import as_entry, insert_text
 from ..git import history
 from ..git.history import Apart
 from ..home import Home
@@ -181,7 +181,7 @@ def _apart(draft: Draft, parent: str, base: Document) -> Apart:
     entry = as_entry(draft.text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
     trailers["States"] = statement_digest(entry) if entry else ""
-    text = placed(base, draft.text, section=draft.section).render()
+    text = insert_text(base, draft.text, section=draft.section).render()
     return Apart(
         branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
     )

@@ -20,7 +20,7 @@ from .. import storage
 from ..clock import parse_time
 from ..documents.check import entry_files
 from ..documents.document import parse
-from ..documents.entry import ENTRY_ID, Entry, meant_id
+from ..documents.entry import ENTRY_ID, Entry, normalise_id
 from ..errors import NoSuchEntry
 from ..home import Home
 from ..screening.injected_context import strip_injected
@@ -108,7 +108,7 @@ def meant(spelled: Sequence[str], known: Collection[str]) -> list[str]:
     Raises:
         NoSuchEntry: one is not known; those that are spelled much like it are named.
     """
-    wanted = list(dict.fromkeys(meant_id(one) for one in spelled))
+    wanted = list(dict.fromkeys(normalise_id(one) for one in spelled))
     for one in wanted:
         if one not in known:
             raise NoSuchEntry(one, difflib.get_close_matches(one, sorted(known), n=3, cutoff=0.75))

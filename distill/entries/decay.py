@@ -221,7 +221,9 @@ def _old_days(home: Home, now: datetime, days: int) -> Iterator[str]:
         text = storage.read_text(path)
         covered = daily_log.parse_closings(text, path.stem)
         complete = covered and len(covered) == len(parse(text).sections(level=2))
-        if complete and not any(daily_log.is_of(closing, session) for closing in covered for session in waiting):
+        if complete and not any(
+            daily_log.covers_session(closing, session) for closing in covered for session in waiting
+        ):
             yield home.relative(path)
 
 

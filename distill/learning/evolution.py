@@ -36,8 +36,17 @@ from ..statements.statement_parser import Statement, Token, are_opposites, parse
 from ..summary.extraction import Item, normalised
 
 __all__ = [
-    "EVOLUTION", "MASKED", "SECTIONS", "Correction", "Learned", "corrections", "learn", "learned_from", "parted",
-    "same_lesson", "section_of",
+    "EVOLUTION",
+    "MASKED",
+    "SECTIONS",
+    "Correction",
+    "Lesson",
+    "corrections",
+    "lessons_from",
+    "record_lessons",
+    "same_lesson",
+    "section_of",
+    "split_correction",
 ]  # fmt: skip
 
 EVOLUTION = "EVOLUTION.md"
@@ -96,7 +105,7 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class Lesson:
     """Something that a session taught, on its way into EVOLUTION.md. *root_cause* and *wrong* are a correction's."""
 
     kind: Kind
@@ -121,19 +130,20 @@ class Correction:
     @property
     def right(self) -> str:
         """What is right, in the words of the correction, without what it was said instead of."""
-        return parted(_said(self.entry))[0]
+        return split_correction(_said(self.entry))[0]
 
 
-def learned_from(
+def lessons_from(
     items: Sequence[Item], turns: Sequence[Turn], origins: Mapping[Item, str], date: str
-) -> tuple[Learned, ...]:
+) -> tuple[Lesson, ...]:
     """What a session taught: its corrections and failed attempts among *items*, and what *turns* label as a capability
     or competence, in their order. *date* stands in for a turn without a time.
     """
     found = [
-        Learned(
+        Lesson(
             kind=kind, text=item.text, sources=item.sources, origin=origins.get(item, "agent"),
-            date=item.ts[:10] or date, wrong=item.replaces or parted(item.text)[1] if kind == "correction" else "",
+            date=item.ts[:10] or date,
+            wrong=item.replaces or split_correction(item.text)[1] if kind == "correction" else "",
             root_cause=_root_cause(item, items) if kind == "correction" else "",
         )
         for item in items
@@ -143,7 +153,7 @@ def learned_from(
     return tuple(learned for learned in found if learned.origin in _TRUSTED)
 
 
-def learn(edits: Transaction, found: Sequence[Learned], *, title_chars: int) -> tuple[Entry, ...]:
+def record_lessons(edits: Transaction, found: Sequence[Lesson], *, title_chars: int) -> tuple[Entry, ...]:
     """Put *found* into EVOLUTION.md, as part of a closing: what is new as an entry, what was there as one more count.
 
     Nothing happens in a home without that file, and nothing twice: a session counts once for an entry, however often it
@@ -196,12 +206,12 @@ def corrections(document: Document) -> list[Correction]:
 
 
 @lru_cache(maxsize=4096)
-def parted(text: str) -> tuple[str, str]:
+def split_correction(text: str) -> tuple[str, str]:
     """What a correction says is right, and what it says is wrong; the second is empty where it does not say.
 
-    >>> parted("No, use pnpm, not npm.")
+    >>> split_correction("No, use pnpm, not npm.")
     ('use pnpm', 'npm')
-    >>> parted("不对,不是按日期,而是按风险排序。")
+    >>> split_correction("不对,不是按日期,而是按风险排序。")
     ('按风险排序', '按日期')
     """
     lead = _LEAD.match(narrowed(text))
@@ -222,8 +232,8 @@ def same_lesson(one: str, other: str) -> bool:
     word where the other has another one; and most words are in both, at least one of them no mere number: «it is 12»
     may be said of anything.
     """
-    right, wrong = parted(one)
-    other_right, other_wrong = parted(other)
+    right, wrong = split_correction(one)
+    other_right, other_wrong = split_correction(other)
     if not _alike(parse_statement(right), parse_statement(other_right)):
         return False
     return not wrong or not other_wrong or not _swapped(parse_statement(wrong), parse_statement(other_right))
@@ -243,7 +253,7 @@ def _root_cause(correction: Item, items: Sequence[Item]) -> str:
     return next((text for text in causes if about & _words(parse_statement(text).tokens)), "")
 
 
-def _labelled(turn: Turn, date: str) -> Iterator[Learned]:
+def _labelled(turn: Turn, date: str) -> Iterator[Lesson]:
     message = turn.message
     if message.role not in {"user", "assistant"}:
         return
@@ -252,13 +262,13 @@ def _labelled(turn: Turn, date: str) -> Iterator[Learned]:
             match = label.match(narrowed(sentence))
             group = "rest" if match and match["rest"] else "zh"
             if match and len(sentence[slice(*match.span(group))].split()) + len(match[group]) // 4 >= 3:
-                yield Learned(
+                yield Lesson(
                     kind=kind, text=sentence[slice(*match.span(group))].strip(), sources=(message.source,),
                     origin=message.origin, date=message.ts[:10] or date,
                 )  # fmt: skip
 
 
-def _known(document: Document, section: str, learned: Learned) -> Entry | None:
+def _known(document: Document, section: str, learned: Lesson) -> Entry | None:
     """The entry of *section* that says what *learned* says."""
     said = normalised(learned.text)
     entries = [entry for entry in document.section_entries(section) if not entry.fields.get("Superseded-By")]
@@ -270,7 +280,7 @@ def _known(document: Document, section: str, learned: Learned) -> Entry | None:
     return next(alike, None) or (exact if exact and _sessions(exact) & _sessions_of(learned.sources) else None)
 
 
-def _new(edits: Transaction, prefix: str, learned: Learned, title_chars: int) -> Entry:
+def _new(edits: Transaction, prefix: str, learned: Lesson, title_chars: int) -> Entry:
     title, body = split_title(learned.text, title_chars)
     detail = [f"Wrong: {learned.wrong}"] if learned.wrong else []
     detail += [f"Root cause: {learned.root_cause}"] if learned.root_cause else []
@@ -282,7 +292,7 @@ def _new(edits: Transaction, prefix: str, learned: Learned, title_chars: int) ->
     )  # fmt: skip
 
 
-def _from_archive(edits: Transaction, section: str, learned: Learned) -> Entry | None:
+def _from_archive(edits: Transaction, section: str, learned: Lesson) -> Entry | None:
     """The archived entry that says what *learned* says, taken out of the archive."""
     for file in sorted((edits.home.root / "Archive").glob("EVOLUTION-*.md")):
         path = edits.home.relative(file)
@@ -345,7 +355,7 @@ def _replaces(newer: Entry, older: Entry) -> bool:
     if newer.prefix != SECTIONS["correction"][1] or older.protected:
         return False
     origins = [entry.fields.get("Origin") or "user" for entry in (older, newer)]
-    found = relation(parted(_said(older))[0], _said(newer), apart=not _sessions(older) & _sessions(newer))
+    found = relation(split_correction(_said(older))[0], _said(newer), apart=not _sessions(older) & _sessions(newer))
     return found.kind == "replaced" and least_trusted(origins) == origins[0]
 
 
@@ -353,13 +363,13 @@ def _turns_around(newer: Entry, older: Entry) -> bool:
     """Whether the correction *newer* calls wrong what *older* calls right, and the other way round."""
     if newer.prefix != SECTIONS["correction"][1]:
         return False
-    (right, wrong), (was_right, was_wrong) = parted(_said(newer)), parted(_said(older))
+    (right, wrong), (was_right, was_wrong) = split_correction(_said(newer)), split_correction(_said(older))
     if not wrong or not was_wrong or not _swapped(parse_statement(was_wrong), parse_statement(right)):
         return False
     return _swapped(parse_statement(wrong), parse_statement(was_right))
 
 
-def _counted(older: Entry, learned: Learned) -> Entry:
+def _counted(older: Entry, learned: Lesson) -> Entry:
     """*older* with the session counted; itself where that session is counted already."""
     if _sessions_of(learned.sources) <= _sessions(older):
         return older

@@ -43,7 +43,16 @@ from ..statements.sentences import split_title
 from .evolution import EVOLUTION, Correction, corrections, same_lesson
 
 __all__ = [
-    "GATES", "PRINCIPLES", "RETIRED", "RULES", "STEERING", "Governed", "Suggestion", "named", "propose", "retire",
+    "GATES",
+    "PRINCIPLES",
+    "RETIRED",
+    "RULES",
+    "STEERING",
+    "GovernanceResult",
+    "Suggestion",
+    "propose",
+    "record_rule_references",
+    "retire_rule",
     "suggestions",
 ]  # fmt: skip
 
@@ -74,7 +83,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Governed:
+class GovernanceResult:
     """What :func:`propose` did: *proposed* are the ids that wait for a person now and did not before."""
 
     suggestions: tuple[Suggestion, ...] = ()
@@ -130,7 +139,7 @@ def suggestions(home: Home, *, now: datetime, settings: DistillSettings | None =
     return tuple(one for one in found if layers.wanted(one.draft) and _passes(home, one.draft))
 
 
-def propose(home: Home, *, now: datetime, settings: DistillSettings | None = None) -> Governed:
+def propose(home: Home, *, now: datetime, settings: DistillSettings | None = None) -> GovernanceResult:
     """Let what :func:`suggestions` finds wait for a person, as proposals. A second call proposes nothing more.
 
     Raises:
@@ -138,15 +147,15 @@ def propose(home: Home, *, now: datetime, settings: DistillSettings | None = Non
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     if not suggestions(home, now=now, settings=settings):
-        return Governed()
+        return GovernanceResult()
     with transaction(home, actor="evolution", message="Propose what was learned", now=now) as edits:
         found = suggestions(home, now=now, settings=settings)
         for one in found:
             edits.propose(one.draft)
-    return Governed(suggestions=found, proposed=edits.outcome.proposed)
+    return GovernanceResult(suggestions=found, proposed=edits.outcome.proposed)
 
 
-def named(edits: Transaction, turns: Sequence[Turn]) -> tuple[str, ...]:
+def record_rule_references(edits: Transaction, turns: Sequence[Turn]) -> tuple[str, ...]:
     """Note in the ledger, as part of a closing, which rules the agent named by their ids in *turns*; those ids."""
     known = {entry.id for entry in edits.read(STEERING).entries()}
     found: dict[str, Reference] = {}
@@ -160,7 +169,7 @@ def named(edits: Transaction, turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def retire(edits: Transaction, trailers: Mapping[str, str]) -> None:
+def retire_rule(edits: Transaction, trailers: Mapping[str, str]) -> None:
     """Take the rule that an accepted proposal with these *trailers* retires out of STEERING.md; none is no error."""
     rule = trailers.get("Retires", "")
     if _RULE_ID.fullmatch(rule):

@@ -17,7 +17,7 @@ from agent_home import storage
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, parse_entry
-from agent_home.documents.placement import as_entry, placed
+from agent_home.documents.placement import as_entry, insert_text
 from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
@@ -38,18 +38,23 @@ from guard import Action
 from ..entries.promotion import Candidate
 from ..errors import NoSuchProposal
 from ..evidence.status import UNCHECKED
-from ..learning.governance import retire
+from ..learning.governance import retire_rule
 from ..statements.risk import risk_of
 from ..statements.sentences import split_title
-from .quarantine_review import Release
+from .quarantine_review import Acceptance
 
 __all__ = [
-    "accept_proposal", "draft_of", "edit_proposal", "planned_proposal", "reject_proposal", "settle_proposals",
-    "unwanted",
+    "accept_proposal",
+    "draft_proposal",
+    "edit_proposal",
+    "plan_proposal",
+    "reject_proposal",
+    "rejected_or_pending",
+    "settle_proposals",
 ]  # fmt: skip
 
 
-def draft_of(home: Home, candidate: Candidate, entry: Entry, session: str) -> Draft:
+def draft_proposal(home: Home, candidate: Candidate, entry: Entry, session: str) -> Draft:
     """The proposal of *entry*, with what a person needs to judge it in its trailers."""
     verdict = screened_text(home, MEMORY, entry.render(), candidate.origin)
     state = candidate.evidence.state if candidate.evidence != UNCHECKED else "unchecked"
@@ -67,7 +72,7 @@ def draft_of(home: Home, candidate: Candidate, entry: Entry, session: str) -> Dr
     )  # fmt: skip
 
 
-def unwanted(home: Home) -> Callable[[Entry], bool]:
+def rejected_or_pending(home: Home) -> Callable[[Entry], bool]:
     """Whether an entry need not be written: a person rejected what it states, or it waits for one already."""
     decided, pending = decisions(home), proposals.pending_statements(home)
 
@@ -80,7 +85,7 @@ def unwanted(home: Home) -> Callable[[Entry], bool]:
     return refused
 
 
-def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetime) -> Release:
+def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetime) -> Acceptance:
     """Write what *proposal* proposes into its file, in one commit in the name of *person*; then its branch goes.
 
     What the guard would hold back by now, the person has seen: it is approved with it.
@@ -97,7 +102,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         release = _release(proposal, edits.text(proposal.path), _is_archived(home, proposal.id))
         if release.after != release.before:
             edits.write(proposal.path, release.after)
-        retire(edits, said)
+        retire_rule(edits, said)
         stored = screened_text(home, proposal.path, proposal.text, source).stored
         edits.append(APPROVED, [_row(proposal, person, now, () if stored else approval_digests(proposal.text))])
         edits.trailer("Evidence", said.get("Evidence", ""))
@@ -107,7 +112,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
     return replace(release, commit=edits.outcome.commit)
 
 
-def planned_proposal(home: Home, proposal: Proposal) -> Release:
+def plan_proposal(home: Home, proposal: Proposal) -> Acceptance:
     """What :func:`accept_proposal` would write now."""
     text = storage.read_text(home.path(proposal.path))
     return _release(proposal, text, _is_archived(home, proposal.id))
@@ -164,7 +169,7 @@ def settle_proposals(home: Home) -> list[Proposal]:
     return found
 
 
-def _release(proposal: Proposal, before: str, archived: bool) -> Release:  # noqa: FBT001
+def _release(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # noqa: FBT001
     """Where the text goes; *before* and *after* are the same when it stands there already, or in the archive."""
     document = parse(before)
     entry = as_entry(proposal.text)
@@ -174,8 +179,8 @@ def _release(proposal: Proposal, before: str, archived: bool) -> Release:  # noq
     else:
         there, same = proposal.text.strip() in before, None
     known = there or same is not None
-    after = before if known else placed(document, proposal.text, section=proposal.section).render()
-    return Release(
+    after = before if known else insert_text(document, proposal.text, section=proposal.section).render()
+    return Acceptance(
         id=proposal.id, path=proposal.path, section=proposal.section, text=proposal.text,
         entry=same.id if same else entry.id if entry else "", before=before, after=after,
     )  # fmt: skip

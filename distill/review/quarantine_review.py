@@ -19,7 +19,7 @@ from agent_home import storage
 from agent_home.documents.check import entry_files, holds_entries
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, section_of
-from agent_home.documents.placement import as_entry, placed, replace_mark
+from agent_home.documents.placement import as_entry, insert_text, replace_placeholder
 from agent_home.home import ARCHIVED_DAILY, Home
 from agent_home.lock import hold
 from agent_home.screening import quarantine
@@ -40,9 +40,17 @@ from guard import Action, Verdict
 
 from ..errors import NoSuchProposal, NotPlaceable
 
-__all__ = ["Form", "Release", "accept_held", "planned", "redacted_text", "reject_held", "settle"]
+__all__ = [
+    "AcceptMode",
+    "Acceptance",
+    "accept_quarantined",
+    "plan_quarantined",
+    "redacted_text",
+    "reject_quarantined",
+    "settle",
+]
 
-Form = Literal["as-is", "redacted"]
+AcceptMode = Literal["as-is", "redacted"]
 #: A sentence with the space behind it, in the scripts whose stops end one.
 _SENTENCE = re.compile(r"[^.!?。!?\n]*(?:[.!?。!?]+|\n|$)\s*")
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]]*\]")
@@ -50,7 +58,7 @@ _PASSES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Acceptance:
     """What accepting a text does, or did: *text* as it stands in *path*, the file *before* and *after*.
 
     *entry* is the id of the entry that it is; *commit* is ``None`` before it is done, and when nothing was left to do.
@@ -66,7 +74,7 @@ class Release:
     commit: str | None = None
 
 
-def accept_held(home: Home, item: Quarantined, *, person: str, form: Form, now: datetime) -> Release:
+def accept_quarantined(home: Home, item: Quarantined, *, person: str, form: AcceptMode, now: datetime) -> Acceptance:
     """Write *item* where it was meant to stand, in the name of *person*.
 
     As it is, it stays as it was kept: its secrets are redacted since then. Redacted, the sentences that the guard
@@ -96,15 +104,15 @@ def accept_held(home: Home, item: Quarantined, *, person: str, form: Form, now: 
     return replace(release, commit=edits.outcome.commit)
 
 
-def planned(home: Home, item: Quarantined, form: Form) -> Release:
-    """What :func:`accept_held` would do now, without doing it. Raises the same, except for what only a write finds."""
+def plan_quarantined(home: Home, item: Quarantined, form: AcceptMode) -> Acceptance:
+    """Return what :func:`accept_quarantined` would do now. It raises the same errors, except those of a write."""
     text = redacted_text(home, item) if form == "redacted" else item.text
     return _release(
         home, item, text, lambda path: storage.read_text(home.path(path)), lambda prefix, _: f"{prefix}-0000"
     )
 
 
-def reject_held(home: Home, item: Quarantined, *, person: str, now: datetime) -> str | None:
+def reject_quarantined(home: Home, item: Quarantined, *, person: str, now: datetime) -> str | None:
     """Forget *item* but for a digest, so that the same text never waits again; the commit that says so."""
     message = f"Reject {item.id}, which the guard had held back"
     with transaction(home, actor=person, message=message, session=item.session, now=now) as edits:
@@ -114,7 +122,9 @@ def reject_held(home: Home, item: Quarantined, *, person: str, now: datetime) ->
             edits.append(REJECTED, [_row(item, person, now, (digest,))])
         path = _path_now(home, item)
         if path.endswith(".md") and note(item) in edits.text(path):
-            edits.write(path, replace_mark(edits.read(path), note(item), f"> {dropped_note(item.id, item.reason)}"))
+            edits.write(
+                path, replace_placeholder(edits.read(path), note(item), f"> {dropped_note(item.id, item.reason)}")
+            )
     with hold(home.lock):
         quarantine.discard(home, item.id)
     return edits.outcome.commit
@@ -197,11 +207,11 @@ def _refuse_decided(home: Home, item: Quarantined) -> None:
 
 def _release(
     home: Home, item: Quarantined, text: str, text_of: Callable[[str], str], new_id: Callable[[str, str], str]
-) -> Release:
+) -> Acceptance:
     """Where *text* goes; the same *before* and *after* when it stands there already, or when it is a message's."""
     if _is_transcript(item):
         message = _marked(home, item)
-        return Release(id=item.id, path=item.path, section=message.source, text=text)
+        return Acceptance(id=item.id, path=item.path, section=message.source, text=text)
     path = _path_now(home, item)
     before = text_of(path)
     document = parse(before)
@@ -210,27 +220,27 @@ def _release(
         return _entry_release(home, item, entry, path, document, new_id)
     if "DailyActivity/" in path:
         text = _demoted(text)
-    after = placed(document, text, section=item.section, mark=note(item)).render()
-    return Release(id=item.id, path=path, section=item.section, text=text, before=before, after=after)
+    after = insert_text(document, text, section=item.section, placeholder=note(item)).render()
+    return Acceptance(id=item.id, path=path, section=item.section, text=text, before=before, after=after)
 
 
 def _entry_release(
     home: Home, item: Quarantined, entry: Entry, path: str, document: Document, new_id: Callable[[str, str], str]
-) -> Release:
+) -> Acceptance:
     """The same for an entry: one that is there already is left, an id that another one has is exchanged."""
     rule = section_of(entry.prefix)
     section = item.section or (rule.title if rule else "")
     before = document.render()
     same = next((e for e in document.entries() if statement_digest(e) == statement_digest(entry)), None)
     if same is not None:
-        return Release(
+        return Acceptance(
             id=item.id, path=path, section=section, text=entry.render(), entry=same.id, before=before, after=before
         )
     if any(parse(storage.read_text(home.root / file)).entry(entry.id) for file in entry_files(home)):
         entry = entry.changed(id=new_id(entry.prefix, entry.render()))
     text = entry.render()
-    after = placed(document, text, section=section).render()
-    return Release(id=item.id, path=path, section=section, text=text, entry=entry.id, before=before, after=after)
+    after = insert_text(document, text, section=section).render()
+    return Acceptance(id=item.id, path=path, section=section, text=text, entry=entry.id, before=before, after=after)
 
 
 def _marked(home: Home, item: Quarantined) -> Message:

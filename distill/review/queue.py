@@ -29,12 +29,12 @@ from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
 from ..settings import DistillSettings
 from ..statements.risk import RISKS, Risk, risk_of
 from . import quarantine_review
-from .entry_proposals import accept_proposal, edit_proposal, planned_proposal, reject_proposal, settle_proposals
-from .quarantine_review import Form, Release
+from .entry_proposals import accept_proposal, edit_proposal, plan_proposal, reject_proposal, settle_proposals
+from .quarantine_review import Acceptance, AcceptMode
 
 __all__ = [
-    "Decided",
-    "Waiting",
+    "ReviewItem",
+    "ReviewOutcome",
     "accept",
     "diff_lines",
     "edit",
@@ -42,7 +42,7 @@ __all__ = [
     "plan",
     "reject",
     "require_person",
-    "up_to",
+    "up_to_risk",
     "waiting",
 ]
 
@@ -56,7 +56,7 @@ _MAX_NAME_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class ReviewItem:
     """One text that waits.
 
     *path* and *section* are where it is meant to stand; *origin* is the least trusted who said it, *evidence* what git
@@ -82,13 +82,13 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class ReviewOutcome:
     """What a decision did: *commit* is ``None`` when it had been taken before, or is only planned.
 
     *entry* is the id of the entry that an accepted text became, *diff* the change of its file.
     """
 
-    waiting: Waiting
+    item: ReviewItem
     action: Literal["accepted", "rejected", "edited", "would accept"]
     person: str
     text: str = ""
@@ -99,7 +99,7 @@ class Decided:
     diff: tuple[str, ...] = ()
 
 
-def waiting(home: Home, now: datetime) -> list[Waiting]:
+def waiting(home: Home, now: datetime) -> list[ReviewItem]:
     """Everything that waits, the oldest first. What was decided by somebody who was killed is finished before."""
     quarantine_review.settle(home, now)
     found = [_of_quarantine(item) for item in quarantine.waiting(home)]
@@ -107,7 +107,7 @@ def waiting(home: Home, now: datetime) -> list[Waiting]:
     return sorted(found, key=lambda item: (item.ts, item.id))
 
 
-def find(home: Home, waiting_id: str, now: datetime) -> Waiting:
+def find(home: Home, waiting_id: str, now: datetime) -> ReviewItem:
     """What waits under that id, however its letters are written.
 
     Raises:
@@ -121,7 +121,7 @@ def find(home: Home, waiting_id: str, now: datetime) -> Waiting:
     return found
 
 
-def accept(home: Home, item: Waiting, *, person: str, now: datetime, form: Form = "as-is") -> Decided:
+def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, form: AcceptMode = "as-is") -> ReviewOutcome:
     """Write what waits where it is meant to stand, in one commit that names *person*.
 
     Raises:
@@ -132,25 +132,25 @@ def accept(home: Home, item: Waiting, *, person: str, now: datetime, form: Form 
     if item.kind == "proposal":
         release = accept_proposal(home, _proposal(home, item), person=person, now=now)
     else:
-        release = quarantine_review.accept_held(home, _item(home, item), person=person, form=form, now=now)
+        release = quarantine_review.accept_quarantined(home, _item(home, item), person=person, form=form, now=now)
     return _decided(item, release, "accepted", person)
 
 
-def plan(home: Home, item: Waiting, *, form: Form = "as-is") -> Decided:
+def plan(home: Home, item: ReviewItem, *, form: AcceptMode = "as-is") -> ReviewOutcome:
     """What :func:`accept` would write now. Nothing is changed."""
     if item.kind == "proposal":
-        release = planned_proposal(home, _proposal(home, item))
+        release = plan_proposal(home, _proposal(home, item))
     else:
-        release = quarantine_review.planned(home, _item(home, item), form)
+        release = quarantine_review.plan_quarantined(home, _item(home, item), form)
     return _decided(item, release, "would accept", "")
 
 
-def up_to(items: Sequence[Waiting], tier: Risk) -> list[Waiting]:
+def up_to_risk(items: Sequence[ReviewItem], tier: Risk) -> list[ReviewItem]:
     """The proposals of that risk or a lower one. What the guard held back is looked at one by one, always."""
     return [item for item in items if item.kind == "proposal" and RISKS.index(item.risk) <= RISKS.index(tier)]
 
 
-def edit(home: Home, item: Waiting, text: str, *, person: str, now: datetime) -> Decided:
+def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime) -> ReviewOutcome:
     """Let a proposal say *text* instead; it still waits, as the same id.
 
     Raises:
@@ -165,8 +165,8 @@ def edit(home: Home, item: Waiting, text: str, *, person: str, now: datetime) ->
     edit_proposal(home, _proposal(home, item), text, person=person, title_chars=title_chars)
     edited = find(home, item.id, now)
     diff = diff_lines(item.text, edited.text, item.path)
-    return Decided(
-        waiting=edited,
+    return ReviewOutcome(
+        item=edited,
         action="edited",
         person=person,
         text=edited.text,
@@ -176,7 +176,7 @@ def edit(home: Home, item: Waiting, text: str, *, person: str, now: datetime) ->
     )
 
 
-def reject(home: Home, item: Waiting, *, person: str, now: datetime) -> Decided:
+def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> ReviewOutcome:
     """Take what waits off the disk and remember a digest of it, so that the same never waits again.
 
     Raises:
@@ -187,8 +187,8 @@ def reject(home: Home, item: Waiting, *, person: str, now: datetime) -> Decided:
     if item.kind == "proposal":
         commit = reject_proposal(home, _proposal(home, item), person=person, now=now)
     else:
-        commit = quarantine_review.reject_held(home, _item(home, item), person=person, now=now)
-    return Decided(waiting=item, action="rejected", person=person, path=item.path, commit=commit)
+        commit = quarantine_review.reject_quarantined(home, _item(home, item), person=person, now=now)
+    return ReviewOutcome(item=item, action="rejected", person=person, path=item.path, commit=commit)
 
 
 def require_person(home: Home, name: str, proposer: str) -> str:
@@ -215,13 +215,13 @@ def diff_lines(before: str, after: str, path: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _of_quarantine(item: Quarantined) -> Waiting:
+def _of_quarantine(item: Quarantined) -> ReviewItem:
     entry = as_entry(item.text)
     rule = section_of(entry.prefix) if entry else None
     evidence = entry.fields.get("Evidence", "") if entry else ""
     said_by = [item.source, *([entry.fields["Origin"]] if entry and entry.fields.get("Origin") else [])]
     origin = least_trusted(said_by)
-    return Waiting(
+    return ReviewItem(
         id=item.id, kind="quarantine", path=item.path, section=item.section or (rule.title if rule else ""),
         text=item.text, evidence=evidence, origin=origin,
         risk=risk_of(origin, evidence, item.findings, held_back=True), reason=item.reason, findings=item.findings,
@@ -229,7 +229,7 @@ def _of_quarantine(item: Quarantined) -> Waiting:
     )  # fmt: skip
 
 
-def _of_proposal(home: Home, proposal: Proposal) -> Waiting:
+def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
     """Its trailers are a branch's word: what the guard says of the text by now goes before."""
     said = proposal.trailers
     verdict = screened_text(home, proposal.path, proposal.text, proposal.source)
@@ -237,7 +237,7 @@ def _of_proposal(home: Home, proposal: Proposal) -> Waiting:
     if not verdict.stored:
         risk = "high"
     findings = tuple({"layer": str(f.layer), "rule": f.rule, "kind": f.kind} for f in verdict.findings)
-    return Waiting(
+    return ReviewItem(
         id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
         evidence=said.get("Evidence", ""), origin=proposal.source, risk=risk,
         reason="" if verdict.stored else reason_of(verdict), findings=findings, session=said.get("Session", ""),
@@ -246,7 +246,7 @@ def _of_proposal(home: Home, proposal: Proposal) -> Waiting:
     )  # fmt: skip
 
 
-def _proposal(home: Home, wanted: Waiting) -> Proposal:
+def _proposal(home: Home, wanted: ReviewItem) -> Proposal:
     """The proposal itself, as the person saw it.
 
     Raises:
@@ -258,7 +258,7 @@ def _proposal(home: Home, wanted: Waiting) -> Proposal:
     return found
 
 
-def _item(home: Home, wanted: Waiting) -> Quarantined:
+def _item(home: Home, wanted: ReviewItem) -> Quarantined:
     """The quarantined text itself.
 
     Raises:
@@ -271,8 +271,10 @@ def _item(home: Home, wanted: Waiting) -> Quarantined:
     return found
 
 
-def _decided(item: Waiting, release: Release, action: Literal["accepted", "would accept"], person: str) -> Decided:
-    return Decided(
-        waiting=item, action=action, person=person, text=release.text, path=release.path, section=release.section,
+def _decided(
+    item: ReviewItem, release: Acceptance, action: Literal["accepted", "would accept"], person: str
+) -> ReviewOutcome:
+    return ReviewOutcome(
+        item=item, action=action, person=person, text=release.text, path=release.path, section=release.section,
         entry=release.entry, commit=release.commit, diff=diff_lines(release.before, release.after, release.path),
     )  # fmt: skip

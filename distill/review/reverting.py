@@ -16,8 +16,8 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import Block, Document, parse
-from agent_home.documents.entry import ENTRY_ID, Entry, meant_id, parse_entry
-from agent_home.documents.placement import placed
+from agent_home.documents.entry import ENTRY_ID, Entry, normalise_id, parse_entry
+from agent_home.documents.placement import insert_text
 from agent_home.errors import NoSuchEntry
 from agent_home.git import history
 from agent_home.git.entry_diff import EntryChange, compare
@@ -29,13 +29,13 @@ from agent_home.store.gateway import Transaction, transaction
 
 from ..errors import NotRevertable
 
-__all__ = ["Relinked", "Reverted", "planned_revert", "revert"]
+__all__ = ["EntryRevert", "RelinkedEntry", "plan_revert", "revert"]
 
 _BY = "Superseded-By"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relinked:
+class RelinkedEntry:
     """An older entry of the file *path*, as it stands in *before* and *after* its word about who superseded it."""
 
     path: str
@@ -44,7 +44,7 @@ class Relinked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reverted:
+class EntryRevert:
     """What undoing does, or did.
 
     *undoes* is the commit whose work on the entry goes, *change* what that work was. *linked* are the entries that it
@@ -55,18 +55,18 @@ class Reverted:
     id: str
     undoes: Event
     change: EntryChange
-    linked: tuple[Relinked, ...] = ()
+    linked: tuple[RelinkedEntry, ...] = ()
     commit: str | None = None
 
 
-def planned_revert(home: Home, spelled: str) -> Reverted:
+def plan_revert(home: Home, spelled: str) -> EntryRevert:
     """What :func:`revert` would do now.
 
     Raises:
         NoSuchEntry: git knows no entry of that id.
         NotRevertable: the entry was changed since by hand, or the commit changed nothing that can be undone.
     """
-    entry_id = meant_id(spelled)
+    entry_id = normalise_id(spelled)
     events = history.entry_history(home.root, entry_id)
     if not events:
         raise NoSuchEntry(entry_id)
@@ -80,29 +80,29 @@ def planned_revert(home: Home, spelled: str) -> Reverted:
         raise NotRevertable(
             entry_id, f"it was changed by hand since commit {last.commit[:7]}; commit or undo that first"
         )
-    linked: Iterable[Relinked] = ()
+    linked: Iterable[RelinkedEntry] = ()
     if not (change.before and change.after):
         linked = _bound(home, entry_id, changes) if change.before else _freed(home, entry_id)
-    return Reverted(id=entry_id, undoes=last, change=change, linked=tuple(linked))
+    return EntryRevert(id=entry_id, undoes=last, change=change, linked=tuple(linked))
 
 
-def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") -> Reverted:
+def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") -> EntryRevert:
     """Give the entry the text and the file that it had before its last commit.
 
     Raises:
-        NoSuchEntry, NotRevertable: see :func:`planned_revert`.
+        NoSuchEntry, NotRevertable: see :func:`plan_revert`.
         HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
     """
-    entry_id = meant_id(spelled)
+    entry_id = normalise_id(spelled)
     with transaction(home, actor=actor, message=f"Revert {entry_id} to what it was before", now=now) as edits:
-        planned = planned_revert(home, entry_id)
+        planned = plan_revert(home, entry_id)
         _refuse_held_back(home, planned)
         edits.trailer("Reverts", planned.undoes.commit)
         _undo(edits, planned)
     return replace(planned, commit=edits.outcome.commit)
 
 
-def _refuse_held_back(home: Home, planned: Reverted) -> None:
+def _refuse_held_back(home: Home, planned: EntryRevert) -> None:
     """Stop before the guard takes what is written out of the file, and the entry with it."""
     change = planned.change
     texts = [(change.id, change.old_path, change.before)] if change.action in {"changed", "removed"} else []
@@ -115,7 +115,7 @@ def _refuse_held_back(home: Home, planned: Reverted) -> None:
             raise NotRevertable(change.id, f"the guard does not pass what {whose} said before ({reason_of(verdict)})")
 
 
-def _undo(edits: Transaction, planned: Reverted) -> None:
+def _undo(edits: Transaction, planned: EntryRevert) -> None:
     change = planned.change
     before = parse_entry(change.before) if change.before else None
     names = [(f"{planned.undoes.commit}^", path) for path in (change.path, change.old_path)]
@@ -152,19 +152,19 @@ def _put_back(document: Document, entry: Entry, old: Document, section: str) -> 
             if index and not document.blocks[index - 1].raw.endswith("\n"):  # the end of a file without a line end
                 continue
             return document.with_blocks([*document.blocks[:index], block, *document.blocks[index:]])
-    return placed(document, entry.render(), section=section)
+    return insert_text(document, entry.render(), section=section)
 
 
-def _freed(home: Home, entry_id: str) -> Iterator[Relinked]:
+def _freed(home: Home, entry_id: str) -> Iterator[RelinkedEntry]:
     """The entries that name *entry_id* as what superseded them, without that; what else they name stays."""
     for path, entry in _standing(home):
         if _names(entry, entry_id):
             others = ", ".join(one for one in ENTRY_ID.findall(entry.fields[_BY]) if one != entry_id)
             after = entry.changed(fields={**entry.fields, _BY: others}) if others else _without_word(entry)
-            yield Relinked(path=path, before=entry, after=after)
+            yield RelinkedEntry(path=path, before=entry, after=after)
 
 
-def _bound(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[Relinked]:
+def _bound(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[RelinkedEntry]:
     """The entries that named *entry_id* until the commit of *changes*, as they were; those that changed since stay."""
     left = {change.id: change for change in changes if change.before and change.after}
     for path, entry in _standing(home):
@@ -173,7 +173,7 @@ def _bound(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterato
             continue
         before = parse_entry(change.before)
         if before is not None and _without_word(before) == _without_word(entry) and _names(before, entry_id):
-            yield Relinked(path=path, before=entry, after=before)
+            yield RelinkedEntry(path=path, before=entry, after=before)
 
 
 def _standing(home: Home) -> Iterator[tuple[str, Entry]]:

@@ -20,7 +20,7 @@ from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill.close import close
-from distill.forget import Forgotten, HomeWord, TooCommon, forget, places, wanted_of
+from distill.forget import ForgetResult, StructuralWord, TextTooShort, forget, places, redaction_target
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
@@ -81,7 +81,7 @@ def saying(home: Home, word: bytes = b"heron") -> list[str]:
 
 def test_the_places_are_found_and_nothing_is_changed(told: Home) -> None:
     before = raw(told)
-    found = places(told, wanted_of(told, "blue heron"))
+    found = places(told, redaction_target(told, "blue heron"))
     assert {place.kind for place in found} == {
         "memory", "transcript", "output", "quarantine", "machine", "index", "history",
     }  # fmt: skip
@@ -265,8 +265,8 @@ def test_an_index_set_aside_and_its_log_do_not_hold_it(told: Home, now: datetime
 
 @pytest.mark.parametrize("text", ["abc", " a b ", "\u200b\u200b\u200b\u200b", ""])
 def test_a_text_in_too_many_words_is_refused(home: Home, text: str) -> None:
-    with pytest.raises(TooCommon):
-        wanted_of(home, text)
+    with pytest.raises(TextTooShort):
+        redaction_target(home, text)
 
 
 @pytest.mark.parametrize(
@@ -275,14 +275,14 @@ def test_a_text_in_too_many_words_is_refused(home: Home, text: str) -> None:
 )
 def test_a_name_that_the_home_is_made_of_is_refused(told: Home, now: datetime, text: str) -> None:
     before = raw(told)
-    with pytest.raises(HomeWord):
+    with pytest.raises(StructuralWord):
         forget(told, text, now=now)
     assert {**raw(told), ".memory/salt": b""} == {**before, ".memory/salt": b""}
 
 
 def test_names_that_people_gave_are_not_the_homes_own(told: Home) -> None:
     for text in ("blue heron", "fc-1.jsonl", "run.txt", "draft.md", "the launch session"):
-        assert wanted_of(told, text).phrases
+        assert redaction_target(told, text).phrases
 
 
 @pytest.mark.parametrize(("title", "body"), [("SQLite", ""), ("Standing Preferences", ""), ("Open Threads", "Kestrel")])
@@ -302,14 +302,14 @@ def test_a_word_of_an_entry_stays_in_other_texts(told: Home, now: datetime, titl
 def test_an_identifier_is_taken_alone(home: Home, now: datetime) -> None:
     with transaction(home, actor="test", message="m", now=now) as edits:
         edits.write("Knowledge/k.md", "# K\n\nX9 and X91 and aX9.\n")
-    done: Forgotten = forget(home, "X9", now=now, exact=True, history_too=True)
+    done: ForgetResult = forget(home, "X9", now=now, exact=True, history_too=True)
     assert done.remaining == ()
     assert (home.root / "Knowledge/k.md").read_text() == f"# K\n\n[forgotten {done.name}] and X91 and aX9.\n"
 
 
 def test_an_id_that_no_entry_ever_had_is_an_error(home: Home) -> None:
     with pytest.raises(NoSuchEntry):
-        wanted_of(home, "KD-0000")
+        redaction_target(home, "KD-0000")
 
 
 def test_a_manifest_that_would_not_be_one_is_left(home: Home, now: datetime) -> None:

@@ -16,7 +16,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message, Turn
 from distill import Closed, close
-from distill.projects import projects_of
+from distill.projects import projects_by_turn
 from distill.review.queue import accept, find, reject, waiting
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def test_a_folder_in_the_project_or_a_repository_of_its_name_tells(
         ("user", "a", inside), ("user", "b", str(repo.root / "deep")), ("user", "c", str(moon.root)),
         ("user", "d", str(other.root)), ("user", "e", ""), ("user", "f", str(tmp_path / "gone" / "orion")),
     )  # fmt: skip
-    assert projects_of(orion, rows) == {
+    assert projects_by_turn(orion, rows) == {
         "s#m0": "orion", "s#m1": "orion", "s#m2": "Blue Moon", "s#m5": "orion",
     }  # fmt: skip
 
@@ -208,7 +208,7 @@ def test_a_folder_in_the_project_or_a_repository_of_its_name_tells(
 def test_a_repository_that_the_project_names_tells(orion: Home, make_repo: Callable[[str], Repo]) -> None:
     repo = make_repo("legacy-code")
     (orion.root / "Projects/orion/TECH.md").write_text(f"# Tech\n\n- **Repository:** `{repo.root}`\n")
-    assert projects_of(orion, turns(("user", "a", str(repo.root)), ("user", "b", ""))) == {
+    assert projects_by_turn(orion, turns(("user", "a", str(repo.root)), ("user", "b", ""))) == {
         "s#m0": "orion", "s#m1": "orion",
     }  # fmt: skip
 
@@ -227,10 +227,10 @@ def test_a_repository_that_the_project_names_tells(orion: Home, make_repo: Calla
 def test_mentions_tell_only_when_there_are_enough_and_of_one_project(
     orion: Home, rows: list[tuple[str, str, str]], found: int
 ) -> None:
-    assert len(projects_of(orion, turns(*rows))) == found
+    assert len(projects_by_turn(orion, turns(*rows))) == found
 
 
 def test_a_turn_in_another_folder_is_not_the_projects(orion: Home, make_repo: Callable[[str], Repo]) -> None:
     other = make_repo("atlas")
     rows = turns(("user", "see Projects/orion", ""), ("assistant", "Projects/orion", str(other.root)))
-    assert projects_of(orion, rows) == {"s#m0": "orion"}
+    assert projects_by_turn(orion, rows) == {"s#m0": "orion"}

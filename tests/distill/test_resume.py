@@ -18,7 +18,7 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import close
 from distill.errors import EmptySession, NoSuchSession
-from distill.resume import Line, Resume, render, resume
+from distill.resume import Resume, ResumeLine, render, resume
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
@@ -57,7 +57,7 @@ def kept(home: Home, now: datetime) -> Kept:
     return said
 
 
-def texts(lines: tuple[Line, ...]) -> list[str]:
+def texts(lines: tuple[ResumeLine, ...]) -> list[str]:
     return [line.text for line in lines]
 
 
@@ -207,7 +207,8 @@ def test_a_session_that_is_not_there_and_one_that_is_empty_are_errors(home: Home
 
 
 lines = st.lists(
-    st.builds(Line, text=st.text(min_size=1, max_size=200), source=st.just("s#m1"), role=st.just("user")), max_size=6
+    st.builds(ResumeLine, text=st.text(min_size=1, max_size=200), source=st.just("s#m1"), role=st.just("user")),
+    max_size=6,
 ).map(tuple)
 resumes = st.builds(
     Resume, session=st.text(min_size=1, max_size=20), title=st.just("t"), began=st.just("2026-11-20T10:00:00"),

@@ -17,7 +17,7 @@ from .sync import follow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from distill import Night
+    from distill import NightlyRun
 
 __all__ = ["distill"]
 
@@ -29,7 +29,7 @@ class _Done:
     """What came of one home: its night, or why there was none."""
 
     home: str
-    night: Night | None = None
+    night: NightlyRun | None = None
     error: str = ""
     degraded: list[str] = field(default_factory=list)
 
@@ -149,7 +149,7 @@ def _lines(done: Sequence[_Done], *, dry_run: bool) -> Iterator[str]:
             yield "  nothing was changed; `memory distill` does it"
 
 
-def _named(night: Night) -> Iterator[str]:
+def _named(night: NightlyRun) -> Iterator[str]:
     """Who and why."""
     for session in night.sessions:
         yield f"  close {session}"

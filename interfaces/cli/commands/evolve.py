@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from distill.learning.evolution import Correction
-    from distill.learning.governance import Governed
+    from distill.learning.governance import GovernanceResult
 
 __all__ = ["evolve"]
 
@@ -32,16 +32,16 @@ def evolve(frame: Frame, apply: bool) -> None:
     from agent_home.documents.document import parse
     from agent_home.storage import read_text
     from distill.learning.evolution import EVOLUTION, corrections
-    from distill.learning.governance import Governed, propose, suggestions
+    from distill.learning.governance import GovernanceResult, propose, suggestions
 
     home = frame.home
     learned = corrections(parse(read_text(home.path(EVOLUTION))))
     now = frame.moment
-    found = propose(home, now=now) if apply else Governed(suggestions=suggestions(home, now=now))
+    found = propose(home, now=now) if apply else GovernanceResult(suggestions=suggestions(home, now=now))
     frame.show({**_data(learned, found), "applied": apply}, _lines(learned, found, apply))
 
 
-def _data(learned: Sequence[Correction], found: Governed) -> dict[str, Any]:
+def _data(learned: Sequence[Correction], found: GovernanceResult) -> dict[str, Any]:
     return {
         "corrections": [
             {
@@ -62,7 +62,7 @@ def _data(learned: Sequence[Correction], found: Governed) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lines(learned: Sequence[Correction], found: Governed, apply: bool) -> Iterator[str]:
+def _lines(learned: Sequence[Correction], found: GovernanceResult, apply: bool) -> Iterator[str]:
     recurring = sorted(learned, key=lambda one: -one.occurrences)
     yield f"{len(learned)} corrections, {sum(one.occurrences > 1 for one in learned)} of them made more than once"
     yield from (f"  [{one.entry.id}] {one.occurrences} x {one.right}" for one in recurring)

@@ -14,7 +14,7 @@ from ..frame import FINDINGS, Frame, home_command
 
 if TYPE_CHECKING:
     from agent_home.forgetting.erasure import Place
-    from distill.forget import Forgotten
+    from distill.forget import ForgetResult
 
 __all__ = ["forget"]
 
@@ -56,7 +56,7 @@ def forget(
 
     Exit code 1 when it still stands somewhere, git's history included.
     """
-    from distill.forget import HomeWord, TooCommon, places, wanted_of
+    from distill.forget import StructuralWord, TextTooShort, places, redaction_target
     from distill.forget import forget as forget_it
 
     wanted_text = sys.stdin.read() if text == "-" else text
@@ -69,14 +69,14 @@ def forget(
             )
             _show_done(frame, done, purge=purge)
             context.exit(FINDINGS if done.remaining else 0)
-        wanted = wanted_of(home, wanted_text, exact=exact_id)
+        wanted = redaction_target(home, wanted_text, exact=exact_id)
         found = places(home, wanted, progress=say)
-    except (HomeWord, TooCommon) as error:
+    except (StructuralWord, TextTooShort) as error:
         raise click.UsageError(str(error)) from error
     frame.show({"applied": False, "id": wanted.entry_id, "places": _rows(found)}, _plan(found, purge=purge))
 
 
-def _show_done(frame: Frame, done: Forgotten, *, purge: bool) -> None:
+def _show_done(frame: Frame, done: ForgetResult, *, purge: bool) -> None:
     for warning in done.warnings:
         frame.warn(warning)
     data = {
@@ -100,7 +100,7 @@ def _plan(found: Sequence[Place], *, purge: bool) -> Iterator[str]:
     yield f"nothing was changed: --apply takes it out{kept}"
 
 
-def _result(done: Forgotten, *, purge: bool) -> Iterator[str]:
+def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     counts = Counter(place.kind for place in done.before)
     stood = ", ".join(f"{count} in {_KINDS[kind]}" for kind, count in counts.items())
     yield f"{done.name}: it stood in {len(done.before)} places ({stood})" if stood else f"{done.name}: it stood nowhere"

@@ -13,7 +13,7 @@ from .review import printable
 from .sync import follow
 
 if TYPE_CHECKING:
-    from distill.review.reverting import Relinked, Reverted
+    from distill.review.reverting import EntryRevert, RelinkedEntry
 
 __all__ = ["revert"]
 
@@ -33,11 +33,11 @@ def revert(frame: Frame, entry_id: str, applied: bool) -> None:
     it changed says again what it said. A dry run unless --apply is given. Undoing is a commit itself; to undo that,
     revert the entry again.
     """
-    from distill.review.reverting import planned_revert
+    from distill.review.reverting import plan_revert
     from distill.review.reverting import revert as undo
 
     home = frame.home
-    done = undo(home, entry_id, now=frame.moment) if applied else planned_revert(home, entry_id)
+    done = undo(home, entry_id, now=frame.moment) if applied else plan_revert(home, entry_id)
     problems = follow(home, frame) if done.commit else ()
     for problem in problems:
         frame.warn(problem)
@@ -51,11 +51,11 @@ def revert(frame: Frame, entry_id: str, applied: bool) -> None:
     frame.show(data, _lines(done))
 
 
-def _link(link: Relinked) -> dict[str, str]:
+def _link(link: RelinkedEntry) -> dict[str, str]:
     return {"id": link.after.id, "path": link.path, "before": link.before.render(), "after": link.after.render()}
 
 
-def _lines(done: Reverted) -> Iterator[str]:
+def _lines(done: EntryRevert) -> Iterator[str]:
     event, change = done.undoes, done.change
     yield f"{done.id} {_UNDOING[change.action]}"
     yield f"  commit {event.commit[:7]} of {event.ts} {change.action} it: {event.subject}"

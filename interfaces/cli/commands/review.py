@@ -13,7 +13,7 @@ from ..person import person_option, the_person
 from .sync import follow
 
 if TYPE_CHECKING:
-    from distill.review.queue import Decided, Waiting
+    from distill.review.queue import ReviewItem, ReviewOutcome
     from distill.statements.risk import Risk
 
 __all__ = ["printable", "review"]
@@ -93,12 +93,12 @@ def accept(
     back are never among them.
     """
     from distill.review.queue import accept as accept_one
-    from distill.review.queue import find, plan, up_to, waiting
+    from distill.review.queue import find, plan, up_to_risk, waiting
 
     if bool(ids) == (tier is not None):
         raise click.UsageError("name what to accept by ID, or give --tier for all proposals up to a risk")
     home, now = frame.home, frame.moment
-    items = up_to(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
+    items = up_to_risk(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
     if form and any(item.kind == "proposal" for item in items):
         raise click.UsageError("--as-is and --redacted are for texts that the guard held back; edit a proposal instead")
     if dry_run:
@@ -148,7 +148,7 @@ def _form(given: str | None) -> Any:
     return given or "as-is"
 
 
-def _finish(frame: Frame, done: Sequence[Decided]) -> None:
+def _finish(frame: Frame, done: Sequence[ReviewOutcome]) -> None:
     problems = follow(frame.home, frame) if any(one.commit for one in done) else ()
     for problem in problems:
         frame.warn(problem)
@@ -157,25 +157,25 @@ def _finish(frame: Frame, done: Sequence[Decided]) -> None:
     frame.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _decided_lines(done))
 
 
-def _row(item: Waiting) -> dict[str, Any]:
+def _row(item: ReviewItem) -> dict[str, Any]:
     return {**dataclasses.asdict(item), "findings": [dict(finding) for finding in item.findings]}
 
 
-def _decided_row(one: Decided) -> dict[str, Any]:
+def _decided_row(one: ReviewOutcome) -> dict[str, Any]:
     return {
-        **_row(one.waiting), "action": one.action, "person": one.person, "text": one.text or one.waiting.text,
-        "path": one.path, "section": one.section or one.waiting.section, "entry": one.entry or None,
+        **_row(one.item), "action": one.action, "person": one.person, "text": one.text or one.item.text,
+        "path": one.path, "section": one.section or one.item.section, "entry": one.entry or None,
         "commit": one.commit, "diff": list(one.diff),
     }  # fmt: skip
 
 
-def _line(item: Waiting) -> str:
+def _line(item: ReviewItem) -> str:
     place = f"{item.path} / {item.section}" if item.section else item.path
     text = printable(" ".join(item.text.split()))
     return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:80]}{'…' if len(text) > 80 else ''}"
 
 
-def _shown(item: Waiting, diff: Sequence[str]) -> Iterator[str]:
+def _shown(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
     yield f"{item.id}  {item.kind}, risk {item.risk}"
     for name, value in (
         ("place", f"{item.path} / {item.section}" if item.section else item.path),
@@ -197,10 +197,10 @@ def _shown(item: Waiting, diff: Sequence[str]) -> Iterator[str]:
         yield printable(line)
 
 
-def _decided_lines(done: Sequence[Decided]) -> Iterator[str]:
+def _decided_lines(done: Sequence[ReviewOutcome]) -> Iterator[str]:
     for one in done:
         commit = f", commit {one.commit[:7]}" if one.commit else ""
         entry = f" as [{one.entry}]" if one.entry else ""
-        yield f"{one.waiting.id}: {one.action}{entry}, {one.path}{commit}"
+        yield f"{one.item.id}: {one.action}{entry}, {one.path}{commit}"
         if one.action in {"would accept", "edited"}:
             yield from (printable(line) for line in one.diff)

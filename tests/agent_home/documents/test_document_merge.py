@@ -12,7 +12,7 @@ from agent_home.documents.check import text_problems
 from agent_home.documents.document import Document, parse
 from agent_home.documents.document_merge import merge_texts
 from agent_home.documents.entry import Entry, section_of
-from agent_home.documents.entry_merge import conflict_of, one_of
+from agent_home.documents.entry_merge import conflicting_id, merged_entry
 from agent_home.errors import DocumentInvalid
 from tests.strategies import memories
 
@@ -93,7 +93,7 @@ def test_of_two_judgements_the_more_careful_one_stands_and_origin_is_the_less_tr
     base = Entry(id="RC-0001", title="done", fields={"Evidence": "unverified", "Origin": "user"})
     one = base.changed(fields={"Evidence": "verified, commit 3f9c2e1", "Origin": "agent"})
     other = base.changed(fields={"Evidence": "stale, was verified", "Origin": "tool"})
-    merged = one_of(base, one, other)
+    merged = merged_entry(base, one, other)
     assert merged is not None
     assert dict(merged.fields) == {"Evidence": "stale, was verified", "Origin": "tool"}
 
@@ -105,7 +105,7 @@ def test_what_both_said_differently_is_kept_twice_and_flagged() -> None:
     (flagged,) = merged.flagged
     assert entry(merged.text, "KD-0001").title == "Ship on Tuesday"
     assert entry(merged.text, flagged).title == "Ship on Friday"
-    assert conflict_of(entry(merged.text, flagged)) == "KD-0001"
+    assert conflicting_id(entry(merged.text, flagged)) == "KD-0001"
     assert text_problems("MEMORY.md", merged.text) == []
     for side in (ours, theirs):
         assert merge_texts(MEMORY, merged.text, side, "MEMORY.md").text == merged.text
@@ -225,7 +225,7 @@ def test_a_mistake_that_both_machines_counted_up_counts_the_days_of_both() -> No
     base = Entry(id="CR-0001", title="Sort by risk.", detail="Wrong: by size\nOccurrences: 1 (2026-11-01)")
     one = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-05)")
     other = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-09)")
-    merged = one_of(base, one, other)
+    merged = merged_entry(base, one, other)
     assert merged is not None
     assert merged.detail == "Wrong: by size\nOccurrences: 3 (2026-11-01, 2026-11-05, 2026-11-09)"
-    assert one_of(base, merged, other) == merged
+    assert merged_entry(base, merged, other) == merged

@@ -14,8 +14,8 @@ from agent_home.documents.entry import (
     FIELDS,
     SECTIONS,
     Entry,
-    meant_id,
     new_id,
+    normalise_id,
     parse_entry,
     section_of,
     superseded_by,
@@ -163,7 +163,7 @@ def test_changing_an_entry_leaves_the_other_fields_alone(title: str) -> None:
 
 @pytest.mark.parametrize("spelled", ["KD-7F0A", "[kd-7foa]", " kd-7F0a ", "**[KD-7FOA]**"])
 def test_an_id_is_meant_however_it_is_spelled(spelled: str) -> None:
-    assert meant_id(spelled) == "KD-7F0A"
+    assert normalise_id(spelled) == "KD-7F0A"
 
 
 def test_marks_of_a_person_are_read_from_fields() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.documents.document import parse
-from agent_home.documents.placement import as_entry, placed, replace_mark
+from agent_home.documents.placement import as_entry, insert_text, replace_placeholder
 
 MARK = "[quarantined q-1: injection/x]"
 ENTRY = "- **[KD-7F3A] 2026-11-20 Use apsw**\n"
@@ -27,15 +27,15 @@ ENTRY = "- **[KD-7F3A] 2026-11-20 Use apsw**\n"
     ],
 )
 def test_text_takes_the_place_of_its_mark_or_ends_its_section_or_the_file(before: str, text: str, after: str) -> None:
-    found = placed(parse(before), text, section="S", mark=MARK).render()
+    found = insert_text(parse(before), text, section="S", placeholder=MARK).render()
     assert [line for line in found.splitlines() if line] == [line for line in after.splitlines() if line]
     assert parse(found).render() == found
 
 
 def test_an_entry_goes_first_into_its_section() -> None:
     document = parse("# M\n\n## Key Decisions\n\n- **[KD-0001] old**\n\n## Recent Context\n")
-    assert [e.id for e in placed(document, ENTRY).section_entries("Key Decisions")] == ["KD-7F3A", "KD-0001"]
-    assert placed(document, ENTRY, section="Recent Context").section_entries("Recent Context")[0].id == "KD-7F3A"
+    assert [e.id for e in insert_text(document, ENTRY).section_entries("Key Decisions")] == ["KD-7F3A", "KD-0001"]
+    assert insert_text(document, ENTRY, section="Recent Context").section_entries("Recent Context")[0].id == "KD-7F3A"
 
 
 def test_only_a_single_entry_is_one() -> None:
@@ -46,7 +46,7 @@ def test_only_a_single_entry_is_one() -> None:
 
 
 def test_a_mark_that_gives_way_to_nothing_takes_its_block_along() -> None:
-    assert replace_mark(parse(f"A.\n\n- {MARK}\n- b\n"), MARK, "").render() == "A.\n\n- b\n"
+    assert replace_placeholder(parse(f"A.\n\n- {MARK}\n- b\n"), MARK, "").render() == "A.\n\n- b\n"
 
 
 words = st.text(alphabet="ab 文.", min_size=1, max_size=12).filter(str.strip).map(str.strip)
@@ -61,7 +61,7 @@ def test_what_was_there_stays_in_its_order(paragraphs: list[str], text: str, sec
     half = len(paragraphs) // 2
     parts = ["# A", "## S", *paragraphs[:half], "## T", *paragraphs[half:]]
     before = "\n\n".join(parts) + "\n"
-    after = placed(parse(before), text, section=section).render()
+    after = insert_text(parse(before), text, section=section).render()
     lines = [line for line in after.splitlines() if line]
     lines.remove(text)
     assert lines == [line for line in before.splitlines() if line]

@@ -16,7 +16,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, close, restore
-from distill.learning.evolution import EVOLUTION, Correction, corrections, parted, same_lesson
+from distill.learning.evolution import EVOLUTION, Correction, corrections, same_lesson, split_correction
 
 Say = Callable[..., Closed]
 Row = tuple[str, str]
@@ -140,8 +140,8 @@ def test_two_lessons_are_two(one: str, other: str) -> None:
 
 
 def test_a_lead_that_is_part_of_a_word_or_sentence_is_none() -> None:
-    assert parted("不对称加密要用 RSA。") == ("不对称加密要用 RSA。", "")
-    assert parted("No tests should be skipped.") == ("No tests should be skipped.", "")
+    assert split_correction("不对称加密要用 RSA。") == ("不对称加密要用 RSA。", "")
+    assert split_correction("No tests should be skipped.") == ("No tests should be skipped.", "")
 
 
 def test_what_was_tried_and_failed_is_a_failed_attempt_and_what_was_only_weighed_is_none(home: Home, say: Say) -> None:

@@ -17,7 +17,7 @@ from agent_home.store.transcript import Message
 from distill import Closed, DistillSettings, close
 from distill.learning.evolution import EVOLUTION
 from distill.learning.governance import PRINCIPLES, RETIRED, STEERING, propose, suggestions
-from distill.review.queue import accept, find, reject, up_to, waiting
+from distill.review.queue import accept, find, reject, up_to_risk, waiting
 
 Correct = Callable[..., Closed]
 LESSON = "No, the report should be sorted by risk, not by date."
@@ -67,7 +67,7 @@ def test_a_correction_of_one_session_is_no_rule_and_of_two_is_proposed_as_one(
     assert {path: text(home, path) for path in before} == before
     (item,) = waiting(home, now)
     assert (item.path, item.section, item.actor, item.risk) == (STEERING, "Rules", "evolution", "high")
-    assert up_to(waiting(home, now), "medium") == []
+    assert up_to_risk(waiting(home, now), "medium") == []
 
 
 def test_how_many_sessions_it_takes_is_a_setting(home: Home, now: datetime, correct: Correct) -> None:
@@ -212,11 +212,11 @@ def test_a_rule_without_an_id_or_a_date_never_retires(home: Home, now: datetime)
 
 def test_a_proposal_retires_nothing_but_a_rule(home: Home, now: datetime) -> None:
     from agent_home.store.gateway import transaction
-    from distill.learning.governance import retire
+    from distill.learning.governance import retire_rule
 
     with transaction(home, actor="test", message="Test", now=now) as edits:
-        retire(edits, {"Retires": "SOUL.md"})
-        retire(edits, {})
+        retire_rule(edits, {"Retires": "SOUL.md"})
+        retire_rule(edits, {})
     assert edits.outcome.commit is None
 
 

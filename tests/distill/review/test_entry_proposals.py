@@ -20,7 +20,7 @@ from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Message
 from distill import Closed, DistillSettings, close
 from distill.errors import NoSuchProposal, NotAllowed
-from distill.review.queue import accept, edit, find, plan, reject, up_to, waiting
+from distill.review.queue import accept, edit, find, plan, reject, up_to_risk, waiting
 from distill.statements.risk import risk_of
 
 PROPOSE = DistillSettings(review={"Key Decisions": "propose", "Lessons Learned": "propose"})
@@ -140,7 +140,7 @@ def test_an_edited_proposal_says_something_else_under_the_same_id(home: Home, no
     (first, second) = say(SAID).proposed
     seen = find(home, first.id, now)
     done = edit(home, seen, "ship on Tuesday, after the review", person="Ada", now=now)
-    assert (done.waiting.id, done.waiting.evidence) == (first.id, "unchecked")
+    assert (done.item.id, done.item.evidence) == (first.id, "unchecked")
     with pytest.raises(NoSuchProposal):  # what was looked at before is not accepted unseen
         accept(home, seen, person="Ada", now=now)
     accept(home, find(home, first.id, now), person="Ada", now=now)
@@ -172,8 +172,8 @@ def test_a_tier_is_accepted_at_once_and_holds_no_quarantined_text(home: Home, no
     assert sorted((item.kind, item.risk) for item in found) == [
         ("proposal", "low"), ("proposal", "low"), ("proposal", "medium"), ("quarantine", "high"),
     ]  # fmt: skip
-    assert [item.risk for item in up_to(found, "low")] == ["low", "low"]
-    assert {item.kind for item in up_to(found, "high")} == {"proposal"}
+    assert [item.risk for item in up_to_risk(found, "low")] == ["low", "low"]
+    assert {item.kind for item in up_to_risk(found, "high")} == {"proposal"}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_the_word_of_a_branch_that_somebody_made_is_not_taken_for_its_risk(home:
     git(home, "checkout", "--quiet", "main")
     (item,) = waiting(home, now)
     assert (item.risk, item.origin, item.reason.split("/")[0]) == ("high", "web", "injection")
-    assert up_to([item], "medium") == []
+    assert up_to_risk([item], "medium") == []
 
 
 @pytest.mark.parametrize("path", ["../out.md", ".memory/x.md", "sessions/x.md", "agent.toml", ".git/x.md", "/x.md", ""])

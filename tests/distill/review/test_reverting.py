@@ -19,7 +19,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill import close
 from distill.errors import NotRevertable
-from distill.review.reverting import planned_revert, revert
+from distill.review.reverting import plan_revert, revert
 
 
 def memory(home: Home) -> str:
@@ -37,7 +37,7 @@ def ids(home: Home, now: datetime) -> list[str]:
 
 def test_an_entry_that_was_added_goes_and_its_neighbours_stay(home: Home, now: datetime, ids: list[str]) -> None:
     before = memory(home)
-    planned = planned_revert(home, ids[0].lower())
+    planned = plan_revert(home, ids[0].lower())
     assert (planned.change.action, planned.commit, memory(home)) == ("added", None, before)
     done = revert(home, ids[0], now=now)
     left = {entry.id for entry in parse(memory(home)).entries()}
@@ -139,7 +139,7 @@ def test_what_it_took_the_place_of_counts_again_until_it_comes_back(home: Home, 
     living = parse(memory(home)).entry(older)
     supersede(home, now, older, newer)
     marked = memory(home)
-    planned = planned_revert(home, newer)
+    planned = plan_revert(home, newer)
     assert [(link.path, link.before.fields["Superseded-By"]) for link in planned.linked] == [("MEMORY.md", newer)]
     assert memory(home) == marked
     done = revert(home, newer, now=now)
