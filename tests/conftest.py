@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,14 +15,38 @@ from hypothesis import settings
 from agent_home.creation import create
 from agent_home.home import Home
 
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+#: Memory file system that temporary folders go to when it has this much room: most of a test's time is ``fsync``.
+MEMORY_FILES = Path("/dev/shm")
+MEMORY_FILES_BYTES = 2 << 30
+_OURS = pytest.StashKey[Path]()
 # Examples are the same in every run, and a busy machine fails nothing.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Put temporary folders into memory, unless ``--basetemp`` names a place. The controller tells its workers."""
+    asked = config.option.basetemp or hasattr(config, "workerinput")
+    if not asked and MEMORY_FILES.is_dir() and shutil.disk_usage(MEMORY_FILES).free >= MEMORY_FILES_BYTES:
+        config.option.basetemp = tempfile.mkdtemp(prefix="agent-home-tests-", dir=MEMORY_FILES)
+        config.stash[_OURS] = Path(config.option.basetemp)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Keep the temporary folders of a failed run only."""
+    folder = session.config.stash.get(_OURS, None)
+    if folder and exitstatus == pytest.ExitCode.OK:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(autouse=True)
 def _own_git_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """Git as on a machine where nobody configured it, and no home from the environment."""
+    _configure_git(monkeypatch)
+
+
+def _configure_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.delenv("AGENT_HOME", raising=False)
@@ -27,10 +54,22 @@ def _own_git_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def now() -> datetime:
-    return datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+    return NOW
+
+
+@pytest.fixture(scope="session")
+def _pattern_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One new home that every test copies: making one runs git several times."""
+    with pytest.MonkeyPatch.context() as patch:
+        _configure_git(patch)
+        return create(tmp_path_factory.mktemp("pattern") / "home", name="Test", now=NOW).home.root
 
 
 @pytest.fixture
-def home(tmp_path: Path, now: datetime) -> Home:
+def home(_pattern_home: Path, tmp_path: Path) -> Home:
     """A new home with the template's files and one commit."""
-    return create(tmp_path / "home", name="Test", now=now).home
+    root = tmp_path / "home"
+    shutil.copytree(_pattern_home, root, symlinks=True)
+    # The copies have other inodes: without this, git takes every file for changed until it has read it.
+    subprocess.run(["git", "-C", str(root), "update-index", "-q", "--refresh"], check=True)
+    return Home(root)
