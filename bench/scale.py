@@ -1,15 +1,19 @@
-"""How recall grows: homes of ten thousand to a million passages, their index, and the time of a question.
+"""Time, memory and recall of searches in homes of ten thousand to a million passages.
 
-    python -m bench.scale --data DIR [--sizes 10000,100000,1000000] [--questions N] [--keep FOLDER] [--json]
+    python -m bench.scale --data DIR [--sizes 10000,100000,1000000] [--questions N] [--keep FOLDER] [--only PHASE]
+                          [--json] [--write-docs]
 
-Each home is a folder of transcripts of a hundred turns (``--turns``), made of the development conversations: two
-sentences of one conversation a turn. It is synced with the program's own sync; its vectors are drawn from the real
-ones of those turns, two of them mixed with noise, because a transformer would take a day for a million. Questions and
-their vectors are real. Every time is of one process that has answered before; baselines stand in the same run: vec0's
-own exact scan, FTS5 alone with the question's words, rows inserted one by one, fastembed's plain loop is
-``bench.embedding``'s.
+A home is a folder of transcripts of a hundred turns each (``--turns``). A turn joins two sentences of one development
+conversation. The program's own sync indexes the home. Its vectors are drawn from the real vectors of those turns: two
+of them are mixed with noise, because a transformer would take a day for a million turns. Questions and their vectors
+are real.
 
-``--keep`` leaves the homes in a folder, and uses those that are there.
+Phases, each in a process of its own: *sync* makes home and index. *ask* times searches in one warm process, with FTS5
+alone as the baseline. *candidates* compares our one-bit codes with tables of sqlite-vec, on the same vectors and
+questions. *during* asks while another process syncs (in the home of 100 000 passages).
+
+``--keep`` leaves the homes in a folder, and uses those that exist there. ``--write-docs`` puts the table of
+*candidates* into ``docs/benchmarks.md``.
 """
 
 from __future__ import annotations
@@ -44,9 +48,12 @@ from recall.index import schema
 from recall.index.sync import sync
 from recall.index.vectors import dequantised
 from recall.search.hybrid import search
-from recall.search.retrievers import NEAREST, Scope, start_vector_retrieval
+from recall.search.retrievers import NEAREST, Scope, candidate_count, start_vector_retrieval
 from recall.settings import RecallSettings
 from recall.text.terms import parse_query
+
+from .measure.candidate_search import HEAD, WAYS, compare_ways, table_row
+from .measure.page import DOCS, markdown, put, stamp
 
 __all__ = ["Drawn", "make_home"]
 
@@ -58,6 +65,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _POOL = 4_000
 _POOL_FILE = "pool.npy"
 _WARM_UP = 10
+#: Questions for which the ways to find candidates are compared: vec0 takes seconds for each among a million.
+_COMPARED_QUESTIONS = 53
+#: Passages up to which whole vectors are stored in vec0 as well: it writes some 1 600 a second.
+_MOST_FLOATS = 100_000
 #: Vectors compared at once when all are.
 _AT_ONCE = 10_000
 #: Texts that occur several times have the same vector: so many of them are counted as the tenth at most.
@@ -109,7 +120,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=100, help="Turns of a session.")
     parser.add_argument("--questions", type=int, default=200, help="Questions asked of each home.")
     parser.add_argument("--keep", type=Path, help="Folder of homes that are kept and used again.")
+    parser.add_argument("--only", action="append", choices=sorted(_PHASES), help="Run this phase, after sync.")
     parser.add_argument("--json", action="store_true", help="Print one JSON document.")
+    parser.add_argument("--write-docs", action="store_true", help="Put the candidates' table into docs/benchmarks.md.")
     parser.add_argument("--phase", choices=sorted(_PHASES), help=argparse.SUPPRESS)
     parser.add_argument("--home", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -124,12 +137,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for size in options.sizes.split(","):
             home = (options.keep or Path(folder)) / f"home-{size}-{options.turns}"
             rows.append({"passages": int(size), "turns": options.turns})
-            # A process of its own for each, so that its largest memory is its own.
-            for phase in ("sync", "ask", *(("during",) if int(size) == _DURING else ())):
+            for phase in _phases(int(size), options.only):
                 rows[-1] |= _child(phase, home, options, size)
             print(f"{size}: {rows[-1]}", file=sys.stderr)
-    print(json.dumps(rows, indent=2) if options.json else _table(rows))
+    tables = _candidate_tables(rows)
+    if options.write_docs:
+        put(DOCS / "benchmarks.md", {"candidates": f"{stamp('python -m bench.scale --data DIR')}\n\n{tables}"})
+    print(json.dumps(rows, indent=2) if options.json else f"{_table(rows)}\n\n{tables}")
     return 0
+
+
+def _phases(size: int, only: Sequence[str] | None) -> list[str]:
+    """Return the phases for a home of *size* passages. Each runs alone, so that its peak memory is its own."""
+    chosen = only or ["ask", "candidates", *(["during"] if size == _DURING else [])]
+    return ["sync", *(phase for phase in chosen if phase != "sync")]
 
 
 def _child(phase: str, home: Path, options: argparse.Namespace, size: str) -> dict[str, Any]:
@@ -184,6 +205,23 @@ def _ask(options: argparse.Namespace) -> dict[str, Any]:
     return {**times, **shares, "search peak MB": peak}
 
 
+def _candidates(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure each way to find candidate vectors, on this home's index."""
+    embedder = _drawn(options.home.parent, options.data)
+    questions = _questions(options.data, min(options.questions, _COMPARED_QUESTIONS))
+    passages = int(options.sizes)
+    with tempfile.TemporaryDirectory() as folder:
+        measured = compare_ways(
+            Home(options.home).index,
+            [embedder.embed_query(query) for query in questions],
+            Path(folder),
+            compared=candidate_count(passages, NEAREST),
+            limit=NEAREST,
+            ways=[way for way in WAYS if way.approximate or passages <= _MOST_FLOATS],
+        )
+    return {"candidates": [table_row(row) for row in measured]}
+
+
 def _during(options: argparse.Namespace) -> dict[str, Any]:
     """Ask while another process syncs as many passages again; beside it the same questions before and after."""
     with tempfile.TemporaryDirectory() as folder:
@@ -216,7 +254,12 @@ def _asked(home: Home, query: str, embedder: Embedder) -> tuple[float, tuple[str
     return _since(start), (*result.degraded, *(() if result.hits else (f"nothing found for {query!r}",)))
 
 
-_PHASES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {"sync": _sync, "ask": _ask, "during": _during}
+_PHASES: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "sync": _sync,
+    "ask": _ask,
+    "candidates": _candidates,
+    "during": _during,
+}
 
 
 def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[float, str]]:
@@ -346,11 +389,20 @@ def _share(exact: Sequence[set[int]], found: Sequence[Sequence[int]]) -> float:
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
     """Markdown: a line for each thing measured, a column for each home."""
-    names = list(dict.fromkeys(name for row in rows for name in row if name not in {"passages", "turns"}))
+    names = list(dict.fromkeys(name for row in rows for name in row if name not in {"passages", "turns", "candidates"}))
     head = " | ".join(f"{row['passages']:,} passages in {row['passages'] // row['turns']:,} sessions" for row in rows)
     lines = [f"| | {head} |", "|---|" + "---:|" * len(rows)]
     lines += [f"| {name} | {' | '.join(_cell(row.get(name)) for row in rows)} |" for name in names]
     return "\n".join(lines)
+
+
+def _candidate_tables(rows: Sequence[dict[str, Any]]) -> str:
+    """Return one Markdown table of the ways to find candidates for each home where they were compared."""
+    return "\n\n".join(
+        f"{row['passages']:,} passages:\n\n".replace(",", " ") + markdown(HEAD, row["candidates"], align="lrrrrrrr")
+        for row in rows
+        if "candidates" in row
+    )
 
 
 def _cell(value: Any) -> str:

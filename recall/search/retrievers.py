@@ -32,6 +32,7 @@ __all__ = [
     "PendingVectors",
     "Scope",
     "VectorResult",
+    "candidate_count",
     "elapsed_ms",
     "retrieve_by_words",
     "start_vector_retrieval",
@@ -271,6 +272,11 @@ def start_vector_retrieval(
     return PendingVectors(look)
 
 
+def candidate_count(vectors: int, limit: int) -> int:
+    """Return how many of *vectors* are compared exactly to find the *limit* nearest."""
+    return max(limit, _COMPARED + vectors // _ONE_MORE_COMPARED)
+
+
 def _nearest_vectors(
     conn: apsw.Connection,
     path: Path,
@@ -292,7 +298,7 @@ def _nearest_vectors(
     codes = loaded(conn, path, embedder.dimension)
     (code,) = code_of(vector[None, :], middle(recorded))
     among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
-    compared = max(limit, _COMPARED + len(codes.ids) // _ONE_MORE_COMPARED)
+    compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
