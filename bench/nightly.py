@@ -34,7 +34,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import DistillSettings, NightlyRun, archive, distill_home
-from distill.entries.promotion import Candidate, candidates, place
+from distill.entries.promotion import PromotionCandidate, find_candidates, place_candidates
 from distill.summary.composition import NO_MODELS, compose
 from distill.summary.daily_section import render_body
 from recall.index.sync import ensure_fresh, sync
@@ -175,7 +175,7 @@ def _day(
 
     texts: dict[str, str] = {}
     record = ""
-    found: list[Candidate] = []
+    found: list[PromotionCandidate] = []
     for number in numbers:
         messages, size = write_transcript(home, number, chance)
         now = moment_of(number) + timedelta(hours=1)
@@ -188,8 +188,8 @@ def _day(
         section = daily_log.render_closing(closing, render_body(summary, {}, settings.max_items))
         text = texts.get(closing.path) or storage.read_text(home.root / closing.path) or f"# {closing.date}\n"
         texts[closing.path] = f"{text.rstrip()}\n\n{section}"
-        found += candidates(summary.items, {}, {m.source: m.origin for m in messages}, closing.date)
-    placed = place(
+        found += find_candidates(summary.items, {}, {m.source: m.origin for m in messages}, closing.date)
+    placed = place_candidates(
         found, {MEMORY: memory}, new_id=fresh_id, address="", title_chars=settings.max_title_chars,
         max_per_section=len(found),
     )  # fmt: skip

@@ -23,7 +23,7 @@ import numpy as np
 from agent_home.documents.entry import Entry
 from bench.measure.page import DOCS, markdown, put, stamp
 from bench.promotion_data import HALVES, Half, Label, Pair, pairs
-from distill.entries.consolidation import judged
+from distill.entries.consolidation import relate_entries
 from distill.statements.contradiction import SAME_COSINE, SAME_WORDS, relation
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
@@ -95,7 +95,7 @@ def by_rules(rows: Sequence[Pair], cosines: Sequence[float] | None) -> list[str]
     for place, pair in enumerate(rows):
         older = Entry(id=f"{pair.older_prefix}-0001", date="2026-11-01", title=pair.older, fields={"Sources": "a#1"})
         newer = Entry(id=f"{pair.newer_prefix}-0002", date="2026-11-08", title=pair.newer, fields={"Sources": "b#1"})
-        said.append(judged(older, newer, cosine=cosines[place] if cosines is not None else None).kind)
+        said.append(relate_entries(older, newer, cosine=cosines[place] if cosines is not None else None).kind)
     return said
 
 

@@ -35,9 +35,9 @@ from distill.settings import DistillSettings
 from distill.statements.grounding import ungrounded
 from distill.statements.sentences import prose_lines, split_sentences
 from distill.statements.topics import content_terms
-from distill.summary.daily_section import line_tokens, render_body
+from distill.summary.daily_section import count_item_tokens, render_body
 from distill.summary.extraction import Item, Summary, summarise
-from distill.summary.selection import with_facts
+from distill.summary.selection import add_facts
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
@@ -224,7 +224,7 @@ def text_rank(sentences: Sequence[str]) -> list[float]:
 def _log(messages: Sequence[Message], embedder: Embedder | None) -> Summary:
     settings = DistillSettings(log_share=SHARE)
     found = summarise(messages, max_topics=settings.max_topics)
-    return with_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
+    return add_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
 
 
 def _lines_of(summary: Summary) -> list[Line]:
@@ -251,7 +251,7 @@ def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, li
 
 def _line(message: Message, text: str) -> Line:
     item = Item(kind="fact", text=text, sources=(message.source,), role=message.role)
-    return Line(source=message.source, text=text, tokens=line_tokens(item))
+    return Line(source=message.source, text=text, tokens=count_item_tokens(item))
 
 
 def _sentences(message: Message) -> list[str]:

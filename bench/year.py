@@ -30,7 +30,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import archive, cite, close, restore
-from distill.entries.regret import Regret, regret
+from distill.entries.regret import Regret, measure_regret
 from recall.index.sync import sync
 from recall.search.hybrid import search
 from recall.settings import RecallSettings
@@ -228,7 +228,7 @@ def _look_back(year: Year) -> None:
                 year.problems.append(f"{entry.id} is live and archived")
     year.everything = count_tokens(everything)
     year.problems += [f"{problem.file}:{problem.line} {problem.rule}" for problem in check.problems(year.home)]
-    year.regret = regret(year.home.root)
+    year.regret = measure_regret(year.home.root)
     year.taken_back, year.superseded = _reversed(everything)
 
 

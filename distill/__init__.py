@@ -2,7 +2,7 @@
 
 from .close import Checked, Closed, ClosedAll, Failure, NewEntry, Proposal, close, close_all, unclosed
 from .entries.citation import Cited, Restored, cite, restore
-from .entries.decay import Decay, archive
+from .entries.decay import ArchiveReport, archive
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
 from .evidence.status import Evidence
 from .evidence.verification import Rechecked, Verification, verify
@@ -13,12 +13,12 @@ from .summary.composition import Models
 from .summary.extraction import Item, Summary, summarise
 
 __all__ = [
+    "ArchiveReport",
     "Checked",
     "Cited",
     "Closed",
     "ClosedAll",
     "Contended",
-    "Decay",
     "DistillError",
     "DistillSettings",
     "EmptySession",

@@ -29,10 +29,10 @@ from agent_home.store.gateway import Transaction, recover, transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
 
-from .entries.citation import heard
+from .entries.citation import note_mentions
 from .entries.consolidation import Link
-from .entries.promotion import Candidate, candidates, origins_of, place
-from .entries.recurrence import Seen, recent_logs, seen_before
+from .entries.promotion import PromotionCandidate, find_candidates, item_origins, place_candidates
+from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
@@ -296,12 +296,12 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
             return None
         seen = _seen(home, draft, settings)
         _add_to_daily_log(edits, draft, settings)
-        found = candidates(
+        found = find_candidates(
             draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
             seen=seen, recurring=settings.recurring,
         )  # fmt: skip
         documents = _memory(edits)
-        placed = place(
+        placed = place_candidates(
             found, documents, new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
             refused=rejected_or_pending(home) if found else lambda _: False,
@@ -309,7 +309,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         for path, document in placed.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
                 edits.write(path, document)
-        restored = heard(edits, draft.fresh, [entry.id for _, entry in placed.merged])
+        restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
         learned, updated = _lasting(edits, draft, settings)
@@ -347,21 +347,21 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
     )
 
 
-def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, Seen]:
+def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, EarlierMention]:
     """Where other sessions of the last weeks had the topics of the items that need it."""
-    logs = recent_logs(home, draft.closing.date, settings.recurrence_days)
+    logs = read_recent_logs(home, draft.closing.date, settings.recurrence_days)
     items, session = draft.summary.items, draft.closing.session
     facts = [item for item in items if item.kind == "fact"]
     others = [item for item in items if item.kind != "fact"] if settings.recurring else []
     return {
-        **seen_before(facts, logs, session, most=settings.max_recurring),
-        **seen_before(others, logs, session, most=len(others)),
+        **find_recurring(facts, logs, session, most=settings.max_recurring),
+        **find_recurring(others, logs, session, most=len(others)),
     }
 
 
 def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:
     closing = draft.closing
-    origins = origins_of(draft.summary.items, draft.evidence, draft.origins, draft.heard)
+    origins = item_origins(draft.summary.items, draft.evidence, draft.origins, draft.heard)
     section = daily_log.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
@@ -370,7 +370,7 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
 def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], ProjectUpdate]:
     """What the session taught, in EVOLUTION.md, and what it did for projects: ids of entries, and paths and drafts."""
     items, date = draft.summary.items, draft.closing.date
-    origins = origins_of(items, draft.evidence, draft.origins, draft.heard)
+    origins = item_origins(items, draft.evidence, draft.origins, draft.heard)
     record_rule_references(edits, draft.fresh)
     taught = record_lessons(
         edits, lessons_from(items, draft.fresh, origins, date), title_chars=settings.max_title_chars
@@ -396,7 +396,9 @@ def _proposal(draft: Draft) -> Proposal:
     )  # fmt: skip
 
 
-def _stored(home: Home, listing: Sequence[tuple[Candidate, Entry]], *, merged: bool = False) -> tuple[NewEntry, ...]:
+def _stored(
+    home: Home, listing: Sequence[tuple[PromotionCandidate, Entry]], *, merged: bool = False
+) -> tuple[NewEntry, ...]:
     """The entries as the gateway will store them, without those that it will hold back."""
     found = []
     for candidate, entry in listing:

@@ -27,7 +27,7 @@ from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
 from .close import Failure, close_all, unclosed
-from .entries.consolidation import Consolidated, Link, consolidate, vectors_of
+from .entries.consolidation import Consolidation, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path
 from .errors import DistillError
 from .evidence.verification import verify
@@ -213,10 +213,10 @@ def _vectors(run: _StepContext, entries: Sequence[Entry]) -> Mapping[str, Vector
     if run.models.embedder is None or len(entries) > MAX_EMBEDDED:
         return {}
     embedder = run.models.embedder()
-    return {} if isinstance(embedder, NoEmbedder) else vectors_of(entries, embedder)
+    return {} if isinstance(embedder, NoEmbedder) else embed_entries(entries, embedder)
 
 
-def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidated:
+def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidation:
     documents = {MEMORY: read(MEMORY)} | ({target: read(target)} if read(target).blocks else {})
     return consolidate(documents, archive=target, vectors=vectors)
 

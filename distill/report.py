@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .close import Closed, Failure
     from .entries.consolidation import Link
-    from .entries.decay import Candidate
+    from .entries.decay import ArchiveCandidate
     from .evidence.verification import Rechecked
 
 __all__ = ["NightlyRun", "ReportedProposal", "render_report", "report_path"]
@@ -50,7 +50,7 @@ class NightlyRun:
     merged: tuple[Link, ...] = ()
     superseded: tuple[Link, ...] = ()
     rechecked: tuple[Rechecked, ...] = ()
-    archived: tuple[Candidate, ...] = ()
+    archived: tuple[ArchiveCandidate, ...] = ()
     archived_days: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     proposed: tuple[ReportedProposal, ...] = ()

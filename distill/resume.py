@@ -24,12 +24,12 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.index.indexable import Screen
 
-from .entries.recurrence import LogLine, every_line
+from .entries.recurrence import LogLine, all_log_lines
 from .errors import EmptySession, NoSuchSession
 from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
-from .summary.cues import ItemKind, kind_of, label_of
-from .summary.extraction import Item, Summary, normalised, spoken, summarise
-from .summary.selection import with_facts
+from .summary.cues import ItemKind, classify_sentence, parse_label
+from .summary.extraction import Item, Summary, normalised, spoken_messages, summarise
+from .summary.selection import add_facts
 
 __all__ = ["Resume", "ResumeLine", "render", "resume"]
 
@@ -107,7 +107,7 @@ def resume(home: Home, session: str) -> Resume:
         raise EmptySession(name, home.relative(path))
     every = [turn.message for turn in turns]
     messages = list(_seen(home, home.relative(path), every[-_MOST_READ:]))
-    summary = with_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MOST_FACTS)
+    summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MOST_FACTS)
     logged = _logged(home, name, closings.first_day(turns))
     return Resume(
         session=name,
@@ -122,7 +122,7 @@ def resume(home: Home, session: str) -> Resume:
         left_open=_of(summary, _OPEN, logged),
         files=_files(messages, summary),
         commits=summary.commits[-_MOST_TOUCHED:],
-        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken(messages)[-_MOST_LAST:]),
+        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken_messages(messages)[-_MOST_LAST:]),
     )
 
 
@@ -161,7 +161,7 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
     """The first request and the latest ones: of each message of the user its first question, or first sentence."""
     said = {normalised(item.text) for item in summary.items}
     found: list[ResumeLine] = []
-    for message in spoken(messages):
+    for message in spoken_messages(messages):
         if message.role != "user":
             continue
         sentences = [
@@ -180,7 +180,7 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
 def _only_asks(sentence: str) -> bool:
     """Whether *sentence* is no exclamation, and nothing marks it as a decision, wish or correction, told as that."""
     exclaims = narrowed(sentence).rstrip().endswith("!")
-    return not exclaims and label_of(sentence) is None and kind_of(sentence, "user") is None
+    return not exclaims and parse_label(sentence) is None and classify_sentence(sentence, "user") is None
 
 
 def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLi
     mine = [closing for closing in daily_log.closings(home, since) if daily_log.covers_session(closing, session)]
     names = {closing.session for closing in mine}
     texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
-    told = (line for text in texts for line in every_line(text) if line.session in names)
+    told = (line for text in texts for line in all_log_lines(text) if line.session in names)
     return {(source, normalised(line.text)): line for line in told for source in line.sources}
 
 

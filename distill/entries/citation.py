@@ -19,7 +19,7 @@ from agent_home.store.transcript import Turn
 
 from ..learning import evolution
 
-__all__ = ["Cited", "Restored", "cite", "heard", "restore"]
+__all__ = ["Cited", "Restored", "cite", "note_mentions", "restore"]
 
 _Places = Mapping[str, Sequence[tuple[str, Entry]]]
 #: Ids that a commit's subject names; the trailers of a restoring commit name them all.
@@ -83,7 +83,7 @@ def restore(home: Home, entry_id: str, *, now: datetime) -> Restored:
     )  # fmt: skip
 
 
-def heard(edits: Transaction, turns: Sequence[Turn], same: Collection[str]) -> tuple[str, ...]:
+def note_mentions(edits: Transaction, turns: Sequence[Turn], same: Collection[str]) -> tuple[str, ...]:
     """Note, as part of a closing, which entries the agent named in *turns* and which the session said again (*same*).
 
     Each entry is noted once, at the time of the last turn that named it. Returns those that came back from the archive.

@@ -20,7 +20,7 @@ from recall.embedding.embedder import Embedder, Vector
 from ..statements.contradiction import SAME_COSINE, Relation, relation
 from ..statements.statement_parser import parse_statement
 
-__all__ = ["Consolidated", "Link", "consolidate", "judged", "united", "vectors_of"]
+__all__ = ["Consolidation", "Link", "consolidate", "embed_entries", "merge_entries", "relate_entries"]
 
 #: Sections whose entries hold until further notice.
 _LASTING = frozenset({"KD", "SP", "CO"})
@@ -50,7 +50,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidated:
+class Consolidation:
     """The documents as they should be, and what was done, in chronological order of the newer entry.
 
     *merged*: one entry for both, the older id. *superseded*: both stand, linked. *unchanged* when neither happened.
@@ -71,7 +71,7 @@ def consolidate(
     archive: str,
     vectors: Mapping[str, Vector] | None = None,
     fresh: Collection[str] | None = None,
-) -> Consolidated:
+) -> Consolidation:
     """Unite and supersede the live entries of ``MEMORY.md``.
 
     Args:
@@ -92,7 +92,7 @@ def consolidate(
                 break
             if older not in shelf.live or (unseen is not None and unseen.isdisjoint((older, newer))):
                 continue
-            found = judged(shelf.live[older], shelf.live[newer], cosine=shelf.cosine(older, newer))
+            found = relate_entries(shelf.live[older], shelf.live[newer], cosine=shelf.cosine(older, newer))
             if found.kind == "same":
                 shelf.unite(older, newer)
                 merged.append(Link(older=newer, newer=older, reason=found.reason))
@@ -107,10 +107,10 @@ def consolidate(
     if moved:
         target = documents.get(archive) or parse(_head(archive))
         result[archive] = target.with_entries([(_title(entry), entry) for entry in moved])
-    return Consolidated(documents=result, merged=tuple(merged), superseded=tuple(superseded))
+    return Consolidation(documents=result, merged=tuple(merged), superseded=tuple(superseded))
 
 
-def judged(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
+def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
     """What *newer* is to *older*, by their words and by what entries may do to each other.
 
     A protected entry, and one of whom a more trusted one spoke, is replaced by nothing; without a date nothing is
@@ -131,7 +131,7 @@ def judged(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relati
     return found
 
 
-def united(kept: Entry, other: Entry) -> Entry:
+def merge_entries(kept: Entry, other: Entry) -> Entry:
     """*kept* with the sources of both, the newer date, the less trusted origin, and evidence where one has it."""
     fields = dict(kept.fields)
     sources = [*_list(kept.fields.get("Sources", "")), *_list(other.fields.get("Sources", ""))]
@@ -149,7 +149,7 @@ def united(kept: Entry, other: Entry) -> Entry:
     return kept.changed(fields=fields, date=date)
 
 
-def vectors_of(entries: Sequence[Entry], embedder: Embedder) -> dict[str, Vector]:
+def embed_entries(entries: Sequence[Entry], embedder: Embedder) -> dict[str, Vector]:
     """The unit vector of what each entry says, by id.
 
     Raises:
@@ -202,7 +202,7 @@ class _Shelf:
         return float(self._vectors[one] @ self._vectors[other])
 
     def unite(self, kept: str, gone: str) -> None:
-        entry = united(self.live[kept], self.live[gone])
+        entry = merge_entries(self.live[kept], self.live[gone])
         # What the one that goes had replaced, the one that stays has replaced now.
         links = list(dict.fromkeys([*_ids(entry, "Supersedes"), *_ids(self.live[gone], "Supersedes")]))
         if links != _ids(entry, "Supersedes"):

@@ -30,14 +30,14 @@ from agent_home.store.references import read as read_references
 from agent_home.tokens import count_tokens
 
 from ..settings import DistillSettings
-from .eviction import Use, leaving
-from .regret import Regret, regret
+from .eviction import EntryUse, select_evictions
+from .regret import Regret, measure_regret
 
-__all__ = ["Candidate", "Decay", "archive", "archive_path"]
+__all__ = ["ArchiveCandidate", "ArchiveReport", "archive", "archive_path"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class ArchiveCandidate:
     """An entry that nobody referred to for *age_days*. *last_reference* is ISO 8601, empty when there never was one.
 
     *rule*: it is old, or there is no room for it.
@@ -54,14 +54,14 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decay:
+class ArchiveReport:
     """What leaves, or left where *commit* is given: *candidates* in file order, *daily* logs by their paths.
 
     *settled* are entries that stood in ``MEMORY.md`` and in the archive, to the letter, and stand in one of them after
     this; *crowded* says what holds more than it should of what may not leave; *examined* counts the live entries.
     """
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[ArchiveCandidate, ...] = ()
     daily: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     crowded: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def archive(
     settings: DistillSettings | None = None,
     apply: bool = False,
     with_regret: bool = True,
-) -> Decay:
+) -> ArchiveReport:
     """Find what is old and, where *apply* says so, move it to the archive. Doing it again moves nothing more.
 
     The regret is read from all of git's history; without *with_regret* it is left empty.
@@ -89,16 +89,17 @@ def archive(
     settings = settings or home.manifest.settings("distill", DistillSettings)
     if not apply:
         found = _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
-        return replace(found, regret=regret(home.root)) if with_regret else found
+        return replace(found, regret=measure_regret(home.root)) if with_regret else found
     with transaction(home, actor="archive", message="Archive", now=now) as edits:
         found = _survey(home, edits.read, now, settings)
         edits.message = _subject(found, settings.archive_after_days)
         _move_entries(edits, found, archive_path(now))
         for path in found.daily:
             _move_day(edits, path)
-    return Decay(
+    return ArchiveReport(
         candidates=found.candidates, daily=found.daily, settled=found.settled, crowded=found.crowded,
-        examined=found.examined, regret=regret(home.root) if with_regret else Regret(), commit=edits.outcome.commit,
+        examined=found.examined, regret=measure_regret(home.root) if with_regret else Regret(),
+        commit=edits.outcome.commit,
     )  # fmt: skip
 
 
@@ -107,7 +108,7 @@ def archive_path(now: datetime) -> str:
     return f"Archive/MEMORY-{now:%Y-%m}.md"
 
 
-def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings: DistillSettings) -> Decay:
+def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings: DistillSettings) -> ArchiveReport:
     days = settings.archive_after_days
     memory = read(MEMORY)
     entries = list(memory.entries())
@@ -119,14 +120,14 @@ def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings
     old = tuple(_candidates(fit, superseded, last, now, days))
     leaves = {candidate.id for candidate in old}
     use = _use(fit, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
-    room = leaving(
+    room = select_evictions(
         [entry for entry in fit if entry.id not in leaves], use, sizes=settings.section_sizes,
         memory_tokens=settings.memory_tokens,
         frame_tokens=sum(count_tokens(block.raw) for block in memory.blocks if block.entry is None),
     )  # fmt: skip
     crowded = {entry.id: _crowded_out(entry, reason, use[entry.id], last, now) for entry, reason in room.entries}
     found = {candidate.id: candidate for candidate in old} | crowded
-    return Decay(
+    return ArchiveReport(
         candidates=tuple(found[entry.id] for entry in fit if entry.id in found),
         daily=tuple(_old_days(home, now, days)),
         settled=settled,
@@ -143,10 +144,10 @@ def _use(
     references: Mapping[str, int],
     now: datetime,
     days: int,
-) -> dict[str, Use]:
+) -> dict[str, EntryUse]:
     """How each entry is used; a reference is recent as long as it keeps an entry from growing old."""
     return {
-        entry.id: Use(
+        entry.id: EntryUse(
             since=_since(entry, last.get(entry.id), now),
             references=references.get(entry.id, 0),
             recent=entry.id in last and (now - last[entry.id]).days < days,
@@ -156,9 +157,11 @@ def _use(
     }
 
 
-def _crowded_out(entry: Entry, reason: str, use: Use, last: Mapping[str, datetime], now: datetime) -> Candidate:
+def _crowded_out(
+    entry: Entry, reason: str, use: EntryUse, last: Mapping[str, datetime], now: datetime
+) -> ArchiveCandidate:
     rule = section_of(entry.prefix)
-    return Candidate(
+    return ArchiveCandidate(
         id=entry.id, section=rule.title if rule else "", date=entry.date, title=entry.title or entry.body,
         last_reference=last[entry.id].isoformat() if entry.id in last else "",
         age_days=(now.date() - use.since).days if use.since else 0, reason=reason, rule="room",
@@ -180,7 +183,7 @@ def _candidates(
     last: Mapping[str, datetime],
     now: datetime,
     days: int,
-) -> Iterator[Candidate]:
+) -> Iterator[ArchiveCandidate]:
     for entry in entries:
         rule = section_of(entry.prefix)
         since = _since(entry, last.get(entry.id), now)
@@ -197,7 +200,7 @@ def _candidates(
             continue
         age = (now.date() - since).days
         when = f"last referred to {age} days ago" if entry.id in last else f"never referred to in {age} days"
-        yield Candidate(
+        yield ArchiveCandidate(
             id=entry.id, section=rule.title, date=entry.date, title=entry.title or entry.body,
             last_reference=last[entry.id].isoformat() if entry.id in last else "", age_days=age,
             reason="; ".join(part for part in (state, when) if part),
@@ -240,7 +243,7 @@ def _is_old(day: str, now: datetime, days: int) -> bool:
         return False
 
 
-def _move_entries(edits: Transaction, found: Decay, target: str) -> None:
+def _move_entries(edits: Transaction, found: ArchiveReport, target: str) -> None:
     """The candidates from ``MEMORY.md`` to *target*, and of what stands in both places one copy away."""
     leaving = {candidate.id for candidate in found.candidates}
     memory = edits.read(MEMORY)
@@ -277,7 +280,7 @@ def _head(target: str) -> str:
     return f"# Memory archived in {month}\n\nEntries that nobody referred to. `memory restore ID` brings one back.\n"
 
 
-def _subject(found: Decay, days: int) -> str:
+def _subject(found: ArchiveReport, days: int) -> str:
     parts = []
     old = sum(candidate.rule == "age" for candidate in found.candidates)
     if old:

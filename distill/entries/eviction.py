@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from agent_home.documents.entry import Entry, section_of
 from agent_home.tokens import count_tokens
 
-__all__ = ["Leaving", "Use", "leaving"]
+__all__ = ["EntryUse", "Eviction", "select_evictions"]
 
 #: What a reference of long ago and a confirmation by git are worth, in days by which an entry counts as younger.
 _DAYS_PER_REFERENCE = 30
@@ -24,7 +24,7 @@ _DAYS_OF_EVIDENCE = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class EntryUse:
     """How an entry is used: the day from which it is unused, its references so far, and whether one is recent.
 
     *settled*: it is resolved, or another one superseded it.
@@ -37,16 +37,21 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leaving:
+class Eviction:
     """*entries* with the reason why each leaves, the least fit first; *crowded* names what stays over its size."""
 
     entries: tuple[tuple[Entry, str], ...] = ()
     crowded: tuple[str, ...] = ()
 
 
-def leaving(
-    entries: Sequence[Entry], use: Mapping[str, Use], *, sizes: Mapping[str, int], memory_tokens: int, frame_tokens: int
-) -> Leaving:
+def select_evictions(
+    entries: Sequence[Entry],
+    use: Mapping[str, EntryUse],
+    *,
+    sizes: Mapping[str, int],
+    memory_tokens: int,
+    frame_tokens: int,
+) -> Eviction:
     """Which of *entries* have no room.
 
     Args:
@@ -73,17 +78,17 @@ def leaving(
     crowded = [f"{_title(p)} holds {held[p]} entries, wanted {size}" for p, size in sizes.items() if held[p] > size]
     if spent > memory_tokens:
         crowded.append(f"MEMORY.md costs {spent} tokens, wanted {memory_tokens}")
-    return Leaving(entries=tuple(found), crowded=tuple(crowded))
+    return Eviction(entries=tuple(found), crowded=tuple(crowded))
 
 
-def _may_leave(entry: Entry, use: Use) -> bool:
+def _may_leave(entry: Entry, use: EntryUse) -> bool:
     rule = section_of(entry.prefix)
     if rule is None or entry.protected or use.recent or use.since is None:
         return False
     return rule.leaves == "any" or (rule.leaves != "never" and use.settled)
 
 
-def _fitness(entry: Entry, use: Mapping[str, Use]) -> tuple[bool, date, str]:
+def _fitness(entry: Entry, use: Mapping[str, EntryUse]) -> tuple[bool, date, str]:
     """What is settled first, then what is unused for longest; references and evidence make an entry younger."""
     mine = use[entry.id]
     bonus = _DAYS_PER_REFERENCE * min(mine.references, _MAX_REFERENCES)

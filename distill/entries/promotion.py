@@ -23,10 +23,18 @@ from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement as particulars
 from ..summary.cues import ItemKind
 from ..summary.extraction import Item, normalised
-from .consolidation import Link, consolidate, united
-from .recurrence import Seen
+from .consolidation import Link, consolidate, merge_entries
+from .recurrence import EarlierMention
 
-__all__ = ["PREFIXES", "Candidate", "Placed", "candidates", "least_trusted", "origins_of", "place", "statement"]
+__all__ = [
+    "PREFIXES",
+    "Placement",
+    "PromotionCandidate",
+    "find_candidates",
+    "item_origins",
+    "normalised_statement",
+    "place_candidates",
+]
 
 #: Kinds that earn an entry, and the prefix of its section. A fact stays in the daily log until its topic comes back.
 PREFIXES: Mapping[ItemKind, str] = {
@@ -48,7 +56,7 @@ _LEAST_REPEATED = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PromotionCandidate:
     """An item on its way to *section*, with what git said and who answers for its words."""
 
     item: Item
@@ -59,31 +67,38 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Placed:
-    """What :func:`place` made: the documents by path, the new entries in the order of the conversation, the older
-    entries that gained a source, the new entries that a person is to see first, the older entries that a new one
-    superseded, how many more there was no room for, and how many are not wanted.
+class Placement:
+    """Result of :func:`place_candidates`.
+
+    Attributes:
+        documents: the edited documents by path.
+        added: the new entries, in the order of the conversation.
+        merged: older entries that gained a source.
+        proposed: new entries that a person reviews first.
+        superseded: links from older entries to the new ones that supersede them.
+        left_in_log: number of items beyond the limit of their section.
+        refused: number of entries that the caller's *refused* rejected.
     """
 
     documents: dict[str, Document]
-    added: list[tuple[Candidate, Entry]] = field(default_factory=list)
-    merged: list[tuple[Candidate, Entry]] = field(default_factory=list)
-    proposed: list[tuple[Candidate, Entry]] = field(default_factory=list)
+    added: list[tuple[PromotionCandidate, Entry]] = field(default_factory=list)
+    merged: list[tuple[PromotionCandidate, Entry]] = field(default_factory=list)
+    proposed: list[tuple[PromotionCandidate, Entry]] = field(default_factory=list)
     superseded: tuple[Link, ...] = ()
     left_in_log: int = 0
     refused: int = 0
 
 
-def candidates(
+def find_candidates(
     items: Sequence[Item],
     evidence: Mapping[Item, Evidence],
     origins: Mapping[str, str],
     date: str,
     heard: str = "",
     *,
-    seen: Mapping[Item, Seen] = MappingProxyType({}),
+    seen: Mapping[Item, EarlierMention] = MappingProxyType({}),
     recurring: Collection[str] = (),
-) -> list[Candidate]:
+) -> list[PromotionCandidate]:
     """The items that earn an entry, in their order. *origins* maps a turn's source to who said it.
 
     *heard* is what tools printed, normalised: what the agent only repeats from there is the tool's, not its own.
@@ -94,7 +109,7 @@ def candidates(
     git was asked about are work. *date* stands in for a turn without a time.
     """
     found = []
-    answering = origins_of(items, evidence, origins, heard)
+    answering = item_origins(items, evidence, origins, heard)
     stated = {particulars(item.text).keys for item in items if item.kind != "fact"}
     for item in items:
         said, before = evidence.get(item), seen.get(item)
@@ -109,7 +124,7 @@ def candidates(
         origin = least_trusted([answering[item], before.origin]) if before else answering[item]
         sources = (*before.sources, *item.sources) if before else item.sources
         found.append(
-            Candidate(
+            PromotionCandidate(
                 item=replace(item, sources=tuple(dict.fromkeys(sources))), section=section,
                 evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date,
             )
@@ -117,10 +132,10 @@ def candidates(
     return found
 
 
-def origins_of(
+def item_origins(
     items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], heard: str
 ) -> dict[Item, str]:
-    """Who answers for the words of each item; *origins* and *heard* as in :func:`candidates`.
+    """Who answers for the words of each item; *origins* and *heard* as in :func:`find_candidates`.
 
     Work that git confirms is the agent's, although a tool printed the commit.
     """
@@ -134,8 +149,8 @@ def origins_of(
     return found
 
 
-def place(
-    found: Sequence[Candidate],
+def place_candidates(
+    found: Sequence[PromotionCandidate],
     documents: Mapping[str, Document],
     *,
     new_id: Callable[[str, str], str],
@@ -144,24 +159,24 @@ def place(
     max_per_section: int = 50,
     proposed_sections: Collection[str] = (),
     refused: Callable[[Entry], bool] = lambda _: False,
-) -> Placed:
+) -> Placement:
     """Put *found* into ``MEMORY.md``, newest on top, or unite each with the older entry that says the same.
 
     *documents* are ``MEMORY.md`` and the archive files by their paths; *address* is the daily section that evidence
     points at. Each section gains at most *max_per_section* entries, those said first; the rest is counted. New entries
     of *proposed_sections* are not put into the document, and those that are *refused* nowhere.
     """
-    placed = Placed(documents=dict(documents))
+    placed = Placement(documents=dict(documents))
     index = _index(documents)
     rooms = dict.fromkeys((candidate.section.title for candidate in found), max_per_section)
-    made: dict[str, tuple[Candidate, Entry]] = {}
-    gained: dict[str, tuple[str, Candidate, Entry]] = {}
+    made: dict[str, tuple[PromotionCandidate, Entry]] = {}
+    gained: dict[str, tuple[str, PromotionCandidate, Entry]] = {}
     for candidate in found:
         key = (candidate.section.prefix, normalised(candidate.item.text))
         known = index.get(key)
         if known is not None:
             path, older = known
-            entry = united(older, _entry(candidate, older.id, address, title_chars))
+            entry = merge_entries(older, _entry(candidate, older.id, address, title_chars))
             if entry.id in made:
                 made[entry.id] = (made[entry.id][0], entry)
             else:
@@ -191,7 +206,7 @@ def place(
     return placed
 
 
-def _consolidate(placed: Placed) -> None:
+def _consolidate(placed: Placement) -> None:
     """Look at the added entries beside the live ones: they may say in other order what is there, or contradict it."""
     if not placed.added:
         return
@@ -207,7 +222,7 @@ def _consolidate(placed: Placed) -> None:
     placed.added = [(candidate, now[entry.id]) for candidate, entry in placed.added if entry.id in now]
 
 
-def statement(entry: Entry) -> str:
+def normalised_statement(entry: Entry) -> str:
     """What an entry says, normalised; not what it was said instead of."""
     lines = [line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD)]
     return normalised(entry.changed(detail="\n".join(lines)).text)
@@ -231,11 +246,11 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
     found: dict[tuple[str, str], Entry] = {}
     for entry in parse(text).entries():
         if not entry.fields.get("Superseded-By"):
-            found.setdefault((entry.prefix, statement(entry)), entry)
+            found.setdefault((entry.prefix, normalised_statement(entry)), entry)
     return found
 
 
-def _entry(candidate: Candidate, entry_id: str, address: str, title_chars: int) -> Entry:
+def _entry(candidate: PromotionCandidate, entry_id: str, address: str, title_chars: int) -> Entry:
     title, body = split_title(candidate.item.text, title_chars)
     fields = {
         "Evidence": candidate.evidence.render(address) if candidate.evidence != UNCHECKED else "",

@@ -25,7 +25,7 @@ from agent_home.home import Home
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 
-__all__ = ["LogLine", "Seen", "every_line", "log_lines", "recent_logs", "seen_before"]
+__all__ = ["EarlierMention", "LogLine", "all_log_lines", "find_recurring", "read_recent_logs", "standing_log_lines"]
 
 #: How much of the lighter of two lines both must hold, and how many words that must be at least.
 _SHARE = 0.5
@@ -57,7 +57,7 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class EarlierMention:
     """Where a topic came up before: turns of other sessions, oldest first, and who answers for them."""
 
     sessions: tuple[str, ...]
@@ -65,18 +65,20 @@ class Seen:
     origin: str
 
 
-def recent_logs(home: Home, day: str, days: int) -> list[str]:
+def read_recent_logs(home: Home, day: str, days: int) -> list[str]:
     """The texts of the daily logs of the *days* up to *day*, oldest first; those that are not there are left out."""
     last = date.fromisoformat(day)
     paths = (home.root / daily_path(f"{last - timedelta(days=back):%Y-%m-%d}") for back in range(days - 1, -1, -1))
     return [storage.read_text(path) for path in paths if path.exists()]
 
 
-def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, most: int) -> dict[Item, Seen]:
+def find_recurring(
+    items: Sequence[Item], logs: Iterable[str], session: str, *, most: int
+) -> dict[Item, EarlierMention]:
     """Of *items* those whose topic other sessions than *session* had in *logs*: the *most* that share most."""
     if not items:
         return {}
-    known = [one for text in logs for one in zip(log_lines(text), _words_of(text), strict=True)]
+    known = [one for text in logs for one in zip(standing_log_lines(text), _words_of(text), strict=True)]
     known = [(line, keys) for line, keys in known if line.session != session]
     if not known:
         return {}
@@ -86,7 +88,7 @@ def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, mos
     for place, keys in enumerate(held):
         for key in keys:
             holding.setdefault(key, []).append(place)
-    found: dict[Item, tuple[float, Seen]] = {}
+    found: dict[Item, tuple[float, EarlierMention]] = {}
     for item in items:
         shares = _shares(item, held, spread, holding)
         if shares:
@@ -97,18 +99,18 @@ def seen_before(items: Sequence[Item], logs: Iterable[str], session: str, *, mos
 
 
 @lru_cache(maxsize=128)
-def log_lines(text: str) -> tuple[LogLine, ...]:
+def standing_log_lines(text: str) -> tuple[LogLine, ...]:
     """The lines of a daily log that stand; what was corrected or what git contradicts is left out."""
-    return tuple(line for line in every_line(text) if not line.corrected and not line.contradicted)
+    return tuple(line for line in all_log_lines(text) if not line.corrected and not line.contradicted)
 
 
 @lru_cache(maxsize=128)
 def _words_of(text: str) -> tuple[frozenset[str], ...]:
     """The words of each line of a log; kept, because of all the days that a closing looks at only one changes."""
-    return tuple(frozenset(parse_statement(line.text).keys) for line in log_lines(text))
+    return tuple(frozenset(parse_statement(line.text).keys) for line in standing_log_lines(text))
 
 
-def every_line(text: str) -> Iterator[LogLine]:
+def all_log_lines(text: str) -> Iterator[LogLine]:
     """The lines of a daily log in file order, with those that were corrected or that git contradicts."""
     rows = text.splitlines()
     session, topics = "", False
@@ -166,8 +168,8 @@ def _shares(
     return {place: share for place, share in found.items() if share >= _SHARE}
 
 
-def _seen(lines: Sequence[LogLine]) -> Seen:
-    return Seen(
+def _seen(lines: Sequence[LogLine]) -> EarlierMention:
+    return EarlierMention(
         sessions=tuple(dict.fromkeys(line.session for line in lines)),
         sources=tuple(dict.fromkeys(source for line in lines for source in line.sources)),
         origin=least_trusted(line.origin for line in lines),

@@ -14,7 +14,7 @@ from pathlib import Path
 from agent_home.git import history
 from agent_home.home import MEMORY
 
-__all__ = ["Regret", "regret"]
+__all__ = ["Regret", "measure_regret"]
 
 _LEDGER = "ledger/references-"
 _FILE = re.compile(r"(?:\+\+\+ b/|--- a/)(?P<path>.*)")
@@ -35,7 +35,7 @@ class Regret:
         return round(self.wanted / self.archived, 4) if self.archived else 0.0
 
 
-def regret(root: Path) -> Regret:
+def measure_regret(root: Path) -> Regret:
     """The regret over the whole history of the home at *root*.
 
     Raises:

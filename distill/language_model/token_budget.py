@@ -13,35 +13,35 @@ from agent_home import storage
 from agent_home.home import Home
 from agent_home.lock import hold
 
-__all__ = ["correct", "set_aside", "spent_on"]
+__all__ = ["adjust_tokens", "reserve_tokens", "tokens_spent_on"]
 
 _FILE = "endpoint-tokens.json"
 _DAYS_KEPT = 31
 
 
-def spent_on(home: Home, moment: datetime) -> int:
+def tokens_spent_on(home: Home, moment: datetime) -> int:
     """The tokens spent or set aside on *moment*'s day."""
     return _read(home).get(f"{moment:%Y-%m-%d}", 0)
 
 
-def set_aside(home: Home, moment: datetime, tokens: int, *, limit: int) -> bool:
+def reserve_tokens(home: Home, moment: datetime, tokens: int, *, limit: int) -> bool:
     """Count *tokens* as spent if the day's sum stays within *limit*; say whether it does.
 
     Raises:
         Locked, OSError: the file cannot be written; nothing was set aside.
     """
     with hold(home.lock):
-        if spent_on(home, moment) + tokens > limit:
+        if tokens_spent_on(home, moment) + tokens > limit:
             return False
         _add(home, moment, tokens)
     return True
 
 
-def correct(home: Home, moment: datetime, tokens: int) -> None:
+def adjust_tokens(home: Home, moment: datetime, tokens: int) -> None:
     """Add *tokens*, which may be negative, to the day's sum.
 
     Raises:
-        Locked, OSError: see :func:`set_aside`.
+        Locked, OSError: see :func:`reserve_tokens`.
     """
     with hold(home.lock):
         _add(home, moment, tokens)

@@ -35,7 +35,7 @@ from agent_home.store.gateway import recover, transaction
 from agent_home.store.proposals import Draft, Proposal
 from guard import Action
 
-from ..entries.promotion import Candidate
+from ..entries.promotion import PromotionCandidate
 from ..errors import NoSuchProposal
 from ..evidence.status import UNCHECKED
 from ..learning.governance import retire_rule
@@ -54,7 +54,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def draft_proposal(home: Home, candidate: Candidate, entry: Entry, session: str) -> Draft:
+def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> Draft:
     """The proposal of *entry*, with what a person needs to judge it in its trailers."""
     verdict = screened_text(home, MEMORY, entry.render(), candidate.origin)
     state = candidate.evidence.state if candidate.evidence != UNCHECKED else "unchecked"

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from agent_home.documents.entry import section_of
 from agent_home.documents.placement import as_entry
+from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY, Home
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
@@ -24,7 +25,6 @@ from agent_home.store import proposals
 from agent_home.store.proposals import Proposal
 from guard import Action
 
-from ..entries.promotion import least_trusted
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
 from ..settings import DistillSettings
 from ..statements.risk import RISKS, Risk, risk_of

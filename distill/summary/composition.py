@@ -17,10 +17,10 @@ from recall.embedding.embedder import Embedder, NoEmbedder
 from ..language_model.endpoint import Endpoint
 from ..settings import DistillSettings
 from .extraction import Summary, summarise
-from .rewording import reworded
-from .selection import with_facts
+from .rewording import reword
+from .selection import add_facts
 
-__all__ = ["NO_MODELS", "Composed", "Models", "compose"]
+__all__ = ["NO_MODELS", "Composition", "Models", "compose"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ NO_MODELS = Models()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Composed:
+class Composition:
     """A summary, how many of its lines a language model *reworded*, and what it could not do in *problem*."""
 
     summary: Summary
@@ -51,14 +51,14 @@ def compose(
     settings: DistillSettings,
     models: Models,
     now: datetime,
-) -> Composed:
+) -> Composition:
     """The summary of *messages*; *before* are the session's earlier ones."""
     found = summarise(messages, before, max_topics=settings.max_topics)
     if settings.log_share:
         opened = models.embedder() if models.embedder else None
         embedder = None if isinstance(opened, NoEmbedder) else opened
-        found = with_facts(found, messages, share=settings.log_share, max_items=settings.max_items, embedder=embedder)
+        found = add_facts(found, messages, share=settings.log_share, max_items=settings.max_items, embedder=embedder)
     if models.endpoint is None:
-        return Composed(summary=found)
-    done = reworded(home, found, messages, models.endpoint, now)
-    return Composed(summary=done.summary, reworded=done.changed, problem=done.problem)
+        return Composition(summary=found)
+    done = reword(home, found, messages, models.endpoint, now)
+    return Composition(summary=done.summary, reworded=done.changed, problem=done.problem)

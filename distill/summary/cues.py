@@ -15,7 +15,7 @@ from typing import Literal
 from ..evidence.claims import is_completed_work
 from ..statements.sentences import is_question, narrowed
 
-__all__ = ["KINDS", "ItemKind", "Label", "bare_cue", "contrasts", "kind_of", "label_of"]
+__all__ = ["KINDS", "ItemKind", "Label", "announces_correction", "classify_sentence", "names_old_value", "parse_label"]
 
 ItemKind = Literal[
     "conclusion", "decision", "deliverable", "lesson", "root_cause", "correction", "preference", "open_thread",
@@ -244,10 +244,10 @@ class Label:
     rest: str
 
 
-def label_of(line: str) -> Label | None:
+def parse_label(line: str) -> Label | None:
     """The label that *line* starts with, or ``None``.
 
-    >>> label_of("**结论**:MEAGS -12 %".replace("*", ""))
+    >>> parse_label("**结论**:MEAGS -12 %".replace("*", ""))
     Label(kind='conclusion', rest='MEAGS -12 %')
     """
     match = _LABEL.match(narrowed(line))
@@ -259,7 +259,7 @@ def label_of(line: str) -> Label | None:
     return Label(kind=kind, rest=line[match.end() :].strip())
 
 
-def kind_of(sentence: str, role: str) -> ItemKind | None:
+def classify_sentence(sentence: str, role: str) -> ItemKind | None:
     """What a sentence without a label is, by its strongest cue; ``None`` for most sentences."""
     narrow = narrowed(sentence)
     if is_question(narrow) or _CONDITION.match(narrow):
@@ -272,14 +272,14 @@ def kind_of(sentence: str, role: str) -> ItemKind | None:
     return "fact" if _states_figure(narrow) else None
 
 
-def bare_cue(sentence: str, following: str) -> bool:
+def announces_correction(sentence: str, following: str) -> bool:
     """Whether *sentence* only announces a correction («不对。») which *following* then makes."""
     if _BARE.match(narrowed(sentence)) is None or is_question(following):
         return False
     return re.search(r"[一-鿿]", following) is not None or _STATES.search(following) is not None
 
 
-def contrasts(sentence: str) -> bool:
+def names_old_value(sentence: str) -> bool:
     """Whether a correction itself names what it replaces."""
     return _CONTRAST.search(sentence) is not None
 

@@ -17,7 +17,7 @@ from ..evidence.status import Evidence
 from .cues import KINDS, ItemKind
 from .extraction import Item, Summary
 
-__all__ = ["HEADINGS", "line_tokens", "render_body"]
+__all__ = ["HEADINGS", "count_item_tokens", "render_body"]
 
 #: What would end the line that a source stands in, or cannot be written; percent signs, so that it can be read back.
 _NOT_PLAIN = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -61,7 +61,7 @@ def render_body(
     return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
 
 
-def line_tokens(item: Item) -> int:
+def count_item_tokens(item: Item) -> int:
     """The tokens that *item* takes in the log, before git was asked about it and for words of the user or agent."""
     return count_tokens("\n".join(_lines(item, None, "agent")) + "\n")
 

@@ -26,9 +26,9 @@ from ..statements.sentences import (
     split_sentences,
 )
 from ..statements.topics import content_terms, find_topics
-from .cues import ItemKind, bare_cue, contrasts, kind_of, label_of
+from .cues import ItemKind, announces_correction, classify_sentence, names_old_value, parse_label
 
-__all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken", "summarise"]
+__all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken_messages", "summarise"]
 
 #: An item longer than this is cut at a sentence border.
 MAX_ITEM_CHARS = 300
@@ -83,7 +83,7 @@ def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, ma
 
     Tool and system messages give commits only: nobody said them. What the guard held back says nothing.
     """
-    said = spoken(messages)
+    said = spoken_messages(messages)
     found = [item for message in said for item in _items_of(message)]
     items = _with_corrections(_united(found), [*before, *messages])
     speakers = {word for message in said for word in message.name.casefold().split()}
@@ -97,7 +97,7 @@ def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, ma
     )
 
 
-def spoken(messages: Sequence[Message]) -> list[Message]:
+def spoken_messages(messages: Sequence[Message]) -> list[Message]:
     """Those of *messages* that somebody said: no tools, and nothing that the guard held back."""
     return [message for message in messages if message.role in _SPOKEN and not _HELD_BACK.match(message.content)]
 
@@ -122,7 +122,7 @@ def _items_of(message: Message) -> Iterator[Item]:
     opened: ItemKind | None = None  # by a label whose list follows
     heading = False
     for line in prose_lines(message.content):
-        label = None if line.kind == "heading" and not line.text else label_of(line.text)
+        label = None if line.kind == "heading" and not line.text else parse_label(line.text)
         if label and not label.rest:
             opened, heading = label.kind, line.kind == "heading"
             continue
@@ -147,7 +147,7 @@ def _labelled(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
         return
     run: list[str] = []
     for sentence in split_sentences(text):
-        label = label_of(sentence)
+        label = parse_label(sentence)
         if label and label.rest:
             yield from _pieces(message, kind, text[: text.index(sentence)])
             yield from _labelled(message, label.kind, text[text.index(sentence) :][len(sentence) - len(label.rest) :])
@@ -177,17 +177,17 @@ def _unlabelled(message: Message, line: ProseLine) -> Iterator[Item]:
             skip = False
             continue
         following = sentences[index + 1] if index + 1 < len(sentences) else ""
-        if message.role == "user" and following and bare_cue(sentence, following):
+        if message.role == "user" and following and announces_correction(sentence, following):
             start = line.text.index(sentence)
             end = line.text.index(following, start + len(sentence)) + len(following)
             yield _item(message, "correction", shorten(line.text[start:end], MAX_ITEM_CHARS))
             skip = True
             continue
-        label = label_of(sentence)
+        label = parse_label(sentence)
         if label and label.rest:
             yield from _labelled(message, label.kind, label.rest)
             continue
-        kind = kind_of(sentence, message.role)
+        kind = classify_sentence(sentence, message.role)
         if kind and _says_something(sentence):
             yield _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
 
@@ -225,7 +225,7 @@ def _with_corrections(items: Sequence[Item], messages: Sequence[Message]) -> lis
             continue
         source, sentence = old
         wrong.add((source, normalised(sentence)))
-        named = contrasts(item.text)
+        named = names_old_value(item.text)
         sources = item.sources if named else (source, *item.sources)
         result.append(replace(item, sources=sources, replaces="" if named else shorten(sentence, MAX_ITEM_CHARS)))
     return [replace(item, corrected=True) if _is_wrong(item, wrong) else item for item in result]
@@ -252,11 +252,11 @@ def _corrected_sentence(correction: str, earlier: Sequence[Message]) -> tuple[st
         for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
             shared = len(subject & {term.casefold() for term in content_terms(sentence)})
             others = _numbers(sentence)
-            differs = others - numbers if not contrasts(correction) else others & numbers
+            differs = others - numbers if not names_old_value(correction) else others & numbers
             if (
                 is_question(sentence)
                 or not (differs if numbers else shared > 1)
-                or (not shared and not contrasts(correction))
+                or (not shared and not names_old_value(correction))
             ):
                 continue
             if best is None or (shared, index) >= best[:2]:

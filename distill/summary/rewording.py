@@ -22,12 +22,12 @@ from agent_home.tokens import count_tokens
 
 from ..errors import EndpointFailed
 from ..language_model.endpoint import Completion, Endpoint
-from ..language_model.token_budget import correct, set_aside
+from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.grounding import keeps_denial, ungrounded
 from ..statements.sentences import is_question, shorten
 from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised
 
-__all__ = ["Reworded", "reworded"]
+__all__ = ["Rewording", "reword"]
 
 #: The words of the user, and what makes a line wrong, stay as they were said.
 _VERBATIM = frozenset({"preference", "correction"})
@@ -44,7 +44,7 @@ _INSTRUCTIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reworded:
+class Rewording:
     """*summary* with *changed* of its lines reworded. *problem* says in one line why fewer, or none, were."""
 
     summary: Summary
@@ -52,7 +52,7 @@ class Reworded:
     problem: str = ""
 
 
-def reworded(home: Home, summary: Summary, messages: Sequence[Message], endpoint: Endpoint, now: datetime) -> Reworded:
+def reword(home: Home, summary: Summary, messages: Sequence[Message], endpoint: Endpoint, now: datetime) -> Rewording:
     """Ask *endpoint* to reword the items of *summary*; *messages* are all that these may cite.
 
     Never raises for what the endpoint does, nor for a guard that cannot run: nothing is sent then.
@@ -60,14 +60,14 @@ def reworded(home: Home, summary: Summary, messages: Sequence[Message], endpoint
     try:
         lines, question = _question(home, summary, messages, endpoint.settings.question_tokens)
         if not lines:
-            return Reworded(summary=summary)
+            return Rewording(summary=summary)
         answer = _asked(home, question, endpoint, now)
     except (EndpointFailed, GuardRefused, Locked, OSError) as error:
-        return Reworded(summary=summary, problem=str(error))
+        return Rewording(summary=summary, problem=str(error))
     said = _lines_of(answer.text)
     if said is None:
         failed = EndpointFailed(endpoint.settings.url, "the completion is not the requested JSON")
-        return Reworded(summary=summary, problem=str(failed))
+        return Rewording(summary=summary, problem=str(failed))
     turns = {message.source: message for message in messages}
     changes = {
         item: replace(item, text=text)
@@ -77,7 +77,7 @@ def reworded(home: Home, summary: Summary, messages: Sequence[Message], endpoint
     items = tuple(changes.get(item, item) for item in summary.items)
     refused = len(lines) - len(changes)
     problem = f"{refused} of {len(lines)} lines stay as they were said: the model's words were not all in their turns"
-    return Reworded(summary=replace(summary, items=items), changed=len(changes), problem=problem if refused else "")
+    return Rewording(summary=replace(summary, items=items), changed=len(changes), problem=problem if refused else "")
 
 
 def _question(
@@ -135,11 +135,11 @@ def _asked(home: Home, question: str, endpoint: Endpoint, now: datetime) -> Comp
     settings = endpoint.settings
     asked = count_tokens(_INSTRUCTIONS) + count_tokens(question)
     aside = asked + settings.answer_tokens
-    if not set_aside(home, now, aside, limit=settings.daily_tokens):
+    if not reserve_tokens(home, now, aside, limit=settings.daily_tokens):
         raise EndpointFailed(settings.url, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent")
     # When it fails, what was set aside stays spent: the other side may have counted it.
     answer = endpoint.complete(_INSTRUCTIONS, question)
-    correct(home, now, (answer.tokens or asked + count_tokens(answer.text)) - aside)
+    adjust_tokens(home, now, (answer.tokens or asked + count_tokens(answer.text)) - aside)
     return answer
 
 

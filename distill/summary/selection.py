@@ -25,11 +25,11 @@ from recall.errors import ModelError
 
 from ..statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from ..statements.topics import content_terms
-from .cues import label_of
-from .daily_section import line_tokens, render_body
-from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised, spoken
+from .cues import parse_label
+from .daily_section import count_item_tokens, render_body
+from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised, spoken_messages
 
-__all__ = ["with_facts"]
+__all__ = ["add_facts"]
 
 #: Facts that cues mark (figures) stand in the log before anything is selected, this part of ``max_items`` of them.
 _CUED_FACTS = 3
@@ -96,7 +96,7 @@ class _Sentence:
     tokens: int
 
 
-def with_facts(
+def add_facts(
     summary: Summary, messages: Sequence[Message], *, share: float, max_items: int, embedder: Embedder | None = None
 ) -> Summary:
     """*summary* with the best further sentences of *messages* as facts, in the order of the conversation.
@@ -105,7 +105,7 @@ def with_facts(
     takes more; a short talk has room for two or three facts in any case, unless *share* is 0; and facts are never more
     than *max_items*. Without *embedder*, or when it fails, words decide.
     """
-    said = spoken(messages)
+    said = spoken_messages(messages)
     summary = replace(summary, items=_cued(summary.items, max_items // _CUED_FACTS))
     facts = sum(item.kind == "fact" for item in summary.items)
     tokens = sum(count_tokens(message.content) for message in said)
@@ -166,7 +166,7 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
             text = normalised(sentence)
             if len(words) < 2 or len(text) < 4 or is_question(sentence) or narrowed(sentence).endswith(":"):
                 continue
-            label = label_of(sentence)
+            label = parse_label(sentence)
             if (normalised(label.rest) if label else text) in quoted.get(message.source, ""):
                 continue
             place = turn / max(1, len(said) - 1)
@@ -176,7 +176,9 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
                 ts=message.ts,
             )  # fmt: skip
             repeated = len(words & known) / len(words)
-            found.append(_Sentence(item=item, turn=turn, worth=worth, repeated=repeated, tokens=line_tokens(item)))
+            found.append(
+                _Sentence(item=item, turn=turn, worth=worth, repeated=repeated, tokens=count_item_tokens(item))
+            )
         known |= fresh
         asked = any(is_question(sentence) for sentence in sentences)
     return found

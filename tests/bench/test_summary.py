@@ -91,7 +91,7 @@ def test_the_run_fails_when_a_log_says_what_nobody_said(
     ]
     (folder / "conv-26.observations.jsonl").write_text("\n".join(map(json.dumps, gold)), "utf-8")
     forged = Summary(title="T", items=(Item(kind="fact", text="I live in Porto.", sources=("s#m2",), role="user"),))
-    monkeypatch.setattr(bench, "with_facts", lambda *_, **__: forged)
+    monkeypatch.setattr(bench, "add_facts", lambda *_, **__: forged)
     assert bench.main(["--data", str(tmp_path)]) == 1
     assert "Porto not in s#m2" in capsys.readouterr().err
 

@@ -23,8 +23,8 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
-from distill.entries.promotion import statement
-from distill.summary.composition import Composed
+from distill.entries.promotion import normalised_statement
+from distill.summary.composition import Composition
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
@@ -286,10 +286,10 @@ def test_all_goes_by_time_and_past_a_session_that_fails(
     for name, day in (("late", "2026-11-20"), ("broken", "2026-11-19"), ("early", "2026-11-18")):
         keep(home, talk(("user", f"Decision: {name}."), session=name, day=day), now)
 
-    def refuse(home: Home, messages: Sequence[Message], *rest: object, **options: object) -> Composed:
+    def refuse(home: Home, messages: Sequence[Message], *rest: object, **options: object) -> Composition:
         if messages[0].session == "broken":
             raise GuardRefused("MEMORY.md", "for this test")
-        return Composed(summary=summarise(messages))
+        return Composition(summary=summarise(messages))
 
     monkeypatch.setattr(MODULE, "compose", refuse)
     seen: list[tuple[str, int, int]] = []
@@ -382,5 +382,5 @@ def test_closing_in_two_parts_remembers_what_closing_at_once_does(
             keep(copy, part, now)
             close(copy, "s", now=now)
         entries = parse(memory(copy)).entries()
-        statements.append({(entry.prefix, statement(entry), entry.fields["Sources"]) for entry in entries})
+        statements.append({(entry.prefix, normalised_statement(entry), entry.fields["Sources"]) for entry in entries})
     assert statements[0] == statements[1]

@@ -15,7 +15,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from distill import archive, cite, close, close_all, distill_home, unclosed
-from distill.entries.recurrence import log_lines
+from distill.entries.recurrence import standing_log_lines
 from distill.summary.daily_section import HEADINGS, render_body
 from distill.summary.extraction import summarise
 
@@ -145,7 +145,7 @@ def test_every_heading_and_line_that_the_daily_log_writes_is_read_back(talk: Tal
     summary = summarise(talk(*rows), [])
     body = render_body(summary, {}, 36)
     covers = "## 10:00 T (s-000001)\n\nSession: `fc-1` messages 1-5, bytes 0-9\n\n"
-    read = {line.text.removesuffix(".") for line in log_lines(covers + body) if line.sources}
+    read = {line.text.removesuffix(".") for line in standing_log_lines(covers + body) if line.sources}
     assert {item.text.removesuffix(".") for item in summary.items} == read
     assert len(read) == len(labels)
     assert {f"### {HEADINGS[item.kind]}" for item in summary.items} <= set(body.splitlines())

@@ -13,7 +13,7 @@ from .sync import follow
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distill import Decay
+    from distill import ArchiveReport
 
 __all__ = ["archive"]
 
@@ -44,7 +44,7 @@ def archive(frame: Frame, apply: bool) -> None:
     frame.show({**_data(found, apply), "degraded": problems}, _lines(found, apply))
 
 
-def _data(found: Decay, apply: bool) -> dict[str, Any]:
+def _data(found: ArchiveReport, apply: bool) -> dict[str, Any]:
     rows = [dataclasses.asdict(candidate) for candidate in found.candidates]
     for row in rows:
         row["last_reference"] = row["last_reference"] or None
@@ -60,7 +60,7 @@ def _data(found: Decay, apply: bool) -> dict[str, Any]:
     }
 
 
-def _lines(found: Decay, apply: bool) -> Iterator[str]:
+def _lines(found: ArchiveReport, apply: bool) -> Iterator[str]:
     verb = "archived" if apply else "would archive"
     yield f"{verb} {len(found.candidates)} of {found.examined} entries"
     for one in found.candidates:

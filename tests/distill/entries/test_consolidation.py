@@ -14,7 +14,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, Entry, section_of, superseded_by
 from agent_home.home import MEMORY
 from bench.promotion_data import pairs
-from distill.entries.consolidation import Consolidated, consolidate
+from distill.entries.consolidation import Consolidation, consolidate
 from recall.embedding.embedder import Vector
 
 ARCHIVE = "Archive/MEMORY-2026-11.md"
@@ -34,11 +34,11 @@ def entry(entry_id: str, text: str, day: str = "2026-11-01", **fields: str) -> E
     return Entry(id=entry_id, date=day, title=text, fields={"Sources": f"{entry_id}-s#1", **named})
 
 
-def done(*entries: Entry, vectors: Mapping[str, Vector] | None = None, fresh: set[str] | None = None) -> Consolidated:
+def done(*entries: Entry, vectors: Mapping[str, Vector] | None = None, fresh: set[str] | None = None) -> Consolidation:
     return consolidate({MEMORY: memory(*entries)}, archive=ARCHIVE, vectors=vectors, fresh=fresh)
 
 
-def live(result: Consolidated) -> dict[str, Entry]:
+def live(result: Consolidation) -> dict[str, Entry]:
     return {one.id: one for one in result.documents[MEMORY].entries()}
 
 

@@ -12,7 +12,7 @@ from agent_home import storage
 from agent_home.documents.entry import SECTIONS, Entry
 from agent_home.home import Home
 from distill import DistillSettings, archive, cite
-from distill.entries.eviction import Leaving, Use, leaving
+from distill.entries.eviction import EntryUse, Eviction, select_evictions
 
 from ..aged import archived_ids, keep, live_ids
 
@@ -25,18 +25,18 @@ def lesson(number: int, prefix: str = "LL", **fields: str) -> Entry:
     return Entry(id=f"{prefix}-{number:04d}", date="2026-11-01", title=f"lesson {number}", fields=fields)
 
 
-def used(entries: list[Entry], **uses: Use) -> dict[str, Use]:
+def used(entries: list[Entry], **uses: EntryUse) -> dict[str, EntryUse]:
     """By id, as in ``LL_0001=...``; others were written on the day of their number."""
-    days = {entry.id: Use(since=date(2026, 1, 1) + timedelta(days=int(entry.id[3:]))) for entry in entries}
+    days = {entry.id: EntryUse(since=date(2026, 1, 1) + timedelta(days=int(entry.id[3:]))) for entry in entries}
     return days | {entry_id.replace("_", "-"): use for entry_id, use in uses.items()}
 
 
-def left(entries: list[Entry], size: int, uses: dict[str, Use] | None = None, tokens: int = ROOMY) -> Leaving:
+def left(entries: list[Entry], size: int, uses: dict[str, EntryUse] | None = None, tokens: int = ROOMY) -> Eviction:
     sizes = {rule.prefix: size for rule in SECTIONS}
-    return leaving(entries, uses or used(entries), sizes=sizes, memory_tokens=tokens, frame_tokens=0)
+    return select_evictions(entries, uses or used(entries), sizes=sizes, memory_tokens=tokens, frame_tokens=0)
 
 
-def ids(found: Leaving) -> list[str]:
+def ids(found: Eviction) -> list[str]:
     return [entry.id for entry, _ in found.entries]
 
 
@@ -51,19 +51,19 @@ def test_of_equal_age_the_referenced_and_the_confirmed_stay_longer() -> None:
     entries = [lesson(1), lesson(2, Evidence="verified, commit 3f9c2e1"), lesson(3)]
     day = date(2026, 8, 1)
     uses = {
-        "LL-0001": Use(since=day, references=2), "LL-0002": Use(since=day), "LL-0003": Use(since=day),
+        "LL-0001": EntryUse(since=day, references=2), "LL-0002": EntryUse(since=day), "LL-0003": EntryUse(since=day),
     }  # fmt: skip
     assert ids(left(entries, 1, uses)) == ["LL-0003", "LL-0002"]
 
 
 def test_what_is_settled_leaves_before_what_is_older() -> None:
     entries = [lesson(1), lesson(2)]
-    assert ids(left(entries, 1, used(entries, LL_0002=Use(since=TODAY, settled=True)))) == ["LL-0002"]
+    assert ids(left(entries, 1, used(entries, LL_0002=EntryUse(since=TODAY, settled=True)))) == ["LL-0002"]
 
 
 def test_what_a_person_protected_what_is_in_use_and_what_has_no_date_never_leaves() -> None:
     entries = [lesson(1, Protected="yes"), lesson(2), lesson(3), lesson(4)]
-    uses = used(entries, LL_0002=Use(since=TODAY, recent=True), LL_0003=Use(since=None))
+    uses = used(entries, LL_0002=EntryUse(since=TODAY, recent=True), LL_0003=EntryUse(since=None))
     found = left(entries, 1, uses)
     assert ids(found) == ["LL-0004"]
     assert found.crowded == ("Lessons Learned holds 3 entries, wanted 1",)
@@ -78,7 +78,7 @@ def test_what_never_ages_is_not_crowded_out_but_named(prefix: str) -> None:
 
 def test_superseded_decisions_and_resolved_threads_make_room() -> None:
     entries = [lesson(n, "KD") for n in range(3)] + [lesson(n, "OT") for n in range(3)]
-    settled = Use(since=date(2026, 10, 1), settled=True)
+    settled = EntryUse(since=date(2026, 10, 1), settled=True)
     assert ids(left(entries, 2, used(entries, KD_0001=settled, OT_0002=settled))) == ["KD-0001", "OT-0002"]
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, new_id
+from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
-from distill.entries.promotion import Placed, candidates, least_trusted, place, statement
+from distill.entries.promotion import Placement, find_candidates, normalised_statement, place_candidates
 from distill.evidence.status import Evidence
 from distill.summary.cues import ItemKind
 from distill.summary.extraction import Item
@@ -40,7 +41,7 @@ def put(
     evidence: dict[Item, Evidence] | None = None,
     max_per_section: int = 10_000,
     origin: str = "user",
-) -> Placed:
+) -> Placement:
     documents: dict[str, Document] = {MEMORY: parse(memory)}
     if archive:
         documents[ARCHIVE] = parse(archive)
@@ -52,9 +53,11 @@ def put(
         return found
 
     origins = {source: origin for each in items for source in each.sources}
-    found = candidates(items, evidence or {}, origins, "2026-11-21")
+    found = find_candidates(items, evidence or {}, origins, "2026-11-21")
     address = "DailyActivity/2026-11-20.md#s-1"
-    return place(found, documents, new_id=fresh, address=address, title_chars=80, max_per_section=max_per_section)
+    return place_candidates(
+        found, documents, new_id=fresh, address=address, title_chars=80, max_per_section=max_per_section
+    )
 
 
 UNRELATED = (
@@ -187,7 +190,7 @@ def test_the_least_trusted_turn_answers_for_an_entry() -> None:
 def test_provenance_is_no_part_of_what_an_entry_says() -> None:
     bare, sourced = "- **[KD-7F3A] 2026-11-20 Ship it**\n", "  Evidence: verified, commit 3f9c2e1\n  Sources: a#1\n"
     texts = [next(parse(f"## Key Decisions\n\n{raw}").entries()) for raw in (bare, bare + sourced)]
-    assert statement(texts[0]) == statement(texts[1])
+    assert normalised_statement(texts[0]) == normalised_statement(texts[1])
 
 
 def test_a_section_takes_no_more_than_it_may_and_the_rest_is_counted() -> None:

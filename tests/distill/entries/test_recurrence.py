@@ -12,8 +12,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, DistillSettings, close
-from distill.entries.promotion import candidates
-from distill.entries.recurrence import Seen, log_lines, recent_logs, seen_before
+from distill.entries.promotion import find_candidates
+from distill.entries.recurrence import EarlierMention, find_recurring, read_recent_logs, standing_log_lines
 from distill.summary.extraction import Item
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
@@ -49,7 +49,7 @@ def fact(text: str, source: str = "two#m1") -> Item:
 
 
 def test_lines_are_read_with_their_turns_and_without_what_does_not_stand() -> None:
-    assert [(line.text, line.session, line.sources, line.origin) for line in log_lines(LOG)] == [
+    assert [(line.text, line.session, line.sources, line.origin) for line in standing_log_lines(LOG)] == [
         ("warranty, toner", "one", (), "agent"),
         ("The printer on the third floor takes Kestrel toner", "one", ("one#m2",), "agent"),
         ("The web shop lists Kestrel toner for the printer at ¥40", "one", ("one#m4",), "web"),
@@ -58,30 +58,30 @@ def test_lines_are_read_with_their_turns_and_without_what_does_not_stand() -> No
 
 def test_a_topic_of_another_session_is_seen_with_its_turns_and_its_least_trusted_speaker() -> None:
     again = fact("Kestrel toner for the printer is sold out")
-    found = seen_before([again, fact("The canteen closes at three")], [LOG], "two", most=5)
+    found = find_recurring([again, fact("The canteen closes at three")], [LOG], "two", most=5)
     assert list(found) == [again]
     assert (found[again].sessions, found[again].sources) == (("one",), ("one#m2", "one#m4"))
     assert found[again].origin == "web"
 
 
 def test_what_only_the_same_session_said_is_not_seen() -> None:
-    assert not seen_before([fact("Kestrel toner for the printer is sold out")], [LOG], "one", most=5)
+    assert not find_recurring([fact("Kestrel toner for the printer is sold out")], [LOG], "one", most=5)
 
 
 def test_words_that_every_line_holds_make_no_topic() -> None:
     rows = "".join(f"- the weekly review went over item{n} (one#m{n})\n" for n in range(30))
     log = f"# 2026-11-19\n\n## 09:00 x (s-1a2b3c)\n\nSession: `one` messages 1-4, bytes 0-400\n\n### Facts\n\n{rows}"
-    assert not seen_before([fact("the weekly review went over the kestrel migration freeze")], [log], "two", most=5)
+    assert not find_recurring([fact("the weekly review went over the kestrel migration freeze")], [log], "two", most=5)
 
 
 def test_chinese_topics_are_seen() -> None:
     log = LOG.replace("The printer on the third floor takes Kestrel toner", "三楼打印机要换原装硒鼓")
-    assert seen_before([fact("打印机的原装硒鼓缺货")], [log], "two", most=5)
+    assert find_recurring([fact("打印机的原装硒鼓缺货")], [log], "two", most=5)
 
 
 def test_no_more_facts_than_allowed_and_those_that_share_most() -> None:
     close_one, far = fact("The printer on the third floor takes Kestrel toner"), fact("Kestrel toner is out, order ink")
-    assert list(seen_before([far, close_one], [LOG], "two", most=1)) == [close_one]
+    assert list(find_recurring([far, close_one], [LOG], "two", most=1)) == [close_one]
 
 
 def said(home: Home, session: str, day: str, *rows: tuple[str, str]) -> list[Message]:
@@ -133,11 +133,13 @@ def test_sections_can_be_told_to_wait_for_a_second_session(home: Home) -> None:
 def test_a_fact_that_is_a_lesson_as_well_earns_no_second_entry() -> None:
     lesson = Item(kind="lesson", text="check the Kestrel budget", sources=("two#m1",), role="user")
     again = fact("Lesson: check the Kestrel budget.")
-    seen = {again: Seen(sessions=("one",), sources=("one#m1",), origin="user")}
-    found = candidates([lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", seen=seen)
+    seen = {again: EarlierMention(sessions=("one",), sources=("one#m1",), origin="user")}
+    found = find_candidates(
+        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", seen=seen
+    )
     assert [candidate.item.kind for candidate in found] == ["lesson"]
     seen[other] = seen[again]
-    found = candidates([lesson, again, other], {}, {}, "2026-11-20", seen=seen)
+    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", seen=seen)
     assert [candidate.item.kind for candidate in found] == ["lesson", "fact"]
 
 
@@ -155,6 +157,6 @@ def test_closing_reads_the_logs_of_some_days_whatever_the_home_holds(home: Home)
         path = home.root / f"DailyActivity/{day}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"# {day}\n", encoding="utf-8")
-    found: Sequence[str] = recent_logs(home, "2026-11-20", 30)
+    found: Sequence[str] = read_recent_logs(home, "2026-11-20", 30)
     assert len(found) == 30
     assert (found[0], found[-1]) == ("# 2026-10-22\n", "# 2026-11-20\n")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from agent_home.home import Home
 from distill import archive, cite, restore
-from distill.entries.regret import Regret, regret
+from distill.entries.regret import Regret, measure_regret
 
 from ..aged import keep
 
@@ -25,12 +25,12 @@ def archive_some(home: Home, *ids: str) -> str:
 def test_a_home_without_archivings_regrets_nothing(home: Home) -> None:
     keep(home, "LL-0001", "2026-11-01")
     cite(home, ["LL-0001"], now=NOW)
-    assert (regret(home.root), regret(home.root).rate) == (Regret(), 0.0)
+    assert (measure_regret(home.root), measure_regret(home.root).rate) == (Regret(), 0.0)
 
 
 def test_what_was_restored_or_cited_was_wanted(home: Home) -> None:
     archive_some(home, "LL-0001", "LL-0002", "LL-0003", "RC-0001")
-    assert regret(home.root) == Regret(archived=4, wanted=0)
+    assert measure_regret(home.root) == Regret(archived=4, wanted=0)
     restore(home, "LL-0002", now=NOW)
     cite(home, ["RC-0001"], now=NOW)
     found = archive(home, now=NOW).regret
@@ -41,26 +41,26 @@ def test_a_second_citation_is_not_regretted_twice_but_a_second_archiving_is(home
     archive_some(home, "LL-0001")
     cite(home, ["LL-0001"], now=NOW)
     cite(home, ["LL-0001"], now=datetime(2026, 11, 22, tzinfo=UTC))
-    assert regret(home.root) == Regret(archived=1, wanted=1)
+    assert measure_regret(home.root) == Regret(archived=1, wanted=1)
     later = datetime(2027, 6, 1, tzinfo=UTC)
     archive(home, now=later, apply=True)
-    assert regret(home.root) == Regret(archived=2, wanted=1)
+    assert measure_regret(home.root) == Regret(archived=2, wanted=1)
     restore(home, "LL-0001", now=later)
-    assert regret(home.root) == Regret(archived=2, wanted=2)
+    assert measure_regret(home.root) == Regret(archived=2, wanted=2)
 
 
 def test_taking_an_archiving_back_in_git_counts_as_wanted(home: Home) -> None:
     commit = archive_some(home, "LL-0001")
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run(["git", "-C", str(home.root), *identity, "revert", "--no-edit", commit], check=True)
-    assert regret(home.root) == Regret(archived=1, wanted=1)
+    assert measure_regret(home.root) == Regret(archived=1, wanted=1)
 
 
 def test_what_was_cited_before_it_was_archived_was_not_wanted_after(home: Home) -> None:
     keep(home, "LL-0001", "2026-01-01")
     cite(home, ["LL-0001"], now=datetime(2026, 2, 1, tzinfo=UTC))
     archive(home, now=NOW, apply=True)
-    assert regret(home.root) == Regret(archived=1, wanted=0)
+    assert measure_regret(home.root) == Regret(archived=1, wanted=0)
 
 
 def test_a_change_within_the_archive_is_no_archiving(home: Home) -> None:
@@ -68,4 +68,4 @@ def test_a_change_within_the_archive_is_no_archiving(home: Home) -> None:
     path = home.root / "Archive/MEMORY-2026-11.md"
     path.write_text(path.read_text().replace("title of LL-0001", "a better title"))
     archive_some(home, "LL-0002")
-    assert regret(home.root) == Regret(archived=2, wanted=0)
+    assert measure_regret(home.root) == Regret(archived=2, wanted=0)

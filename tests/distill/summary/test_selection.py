@@ -21,7 +21,7 @@ from distill import DistillSettings, Models, Summary, close, summarise
 from distill.statements.grounding import ungrounded
 from distill.statements.sentences import shorten
 from distill.summary.daily_section import render_body
-from distill.summary.selection import with_facts
+from distill.summary.selection import add_facts
 from recall.embedding.embedder import Embedder, Vector
 from recall.errors import ModelError
 
@@ -82,7 +82,7 @@ class Broken(Bags):
 def filled(
     messages: Sequence[Message], *, share: float = 0.5, max_items: int = 36, embedder: Embedder | None = None
 ) -> Summary:
-    return with_facts(summarise(messages), messages, share=share, max_items=max_items, embedder=embedder)
+    return add_facts(summarise(messages), messages, share=share, max_items=max_items, embedder=embedder)
 
 
 def facts(summary: Summary) -> list[str]:
@@ -175,7 +175,7 @@ def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_
     rows = [Message(session="s", id=f"m{n}", role=("user", "assistant")[n % 2], content=t) for n, t in enumerate(texts)]
     said = {row.source: row.content for row in rows}
     marked = summarise(rows)
-    summary = with_facts(marked, rows, share=share, max_items=max_items)
+    summary = add_facts(marked, rows, share=share, max_items=max_items)
     for item in summary.items:
         assert item.sources
         turns = [said[source] for source in item.sources]
@@ -184,7 +184,7 @@ def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_
     tokens = sum(count_tokens(row.content) for row in rows)
     floor = count_tokens(render_body(marked, {}, max_items)) + min(64, tokens // 2 + 4)
     assert count_tokens(body) <= max(share * tokens, floor)
-    assert with_facts(marked, rows, share=share, max_items=max_items) == summary
+    assert add_facts(marked, rows, share=share, max_items=max_items) == summary
 
 
 def test_an_amount_is_never_cut_in_two() -> None:
