@@ -1,16 +1,17 @@
-"""``agent.toml``, the manifest of a home, and how every package reads its own table of it.
+"""``agent.toml``, the manifest of a home, and the tables of settings in it.
 
-This module alone reads TOML and the environment. Each package keeps a frozen settings dataclass and asks
-:func:`read_table` to fill it: a key that the dataclass does not have is an error, never ignored.
+This module reads ``agent.toml``. Each package keeps a frozen settings dataclass, which :func:`read_table` fills. An
+unknown key is an error.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import tomllib
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,11 +20,20 @@ from typing import Any, Literal, TypeVar
 from .audience import FOLDERS, Audience
 from .errors import SettingsInvalid
 
-__all__ = ["MANIFEST", "TABLES", "ContextFile", "Manifest", "load_manifest", "parse_manifest", "read_table"]
+__all__ = [
+    "MANIFEST",
+    "TABLES",
+    "ContextFile",
+    "Manifest",
+    "load_manifest",
+    "parse_manifest",
+    "read_table",
+    "setting_fields",
+]
 
 MANIFEST = "agent.toml"
 VERSION = 1
-#: Tables of other packages; what is in them is theirs to say.
+#: Tables that other packages read.
 TABLES = ("embedding", "recall", "assembler", "distill", "guard")
 _TOP = {"version", "name", "context", "audiences", *TABLES}
 
@@ -34,7 +44,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextFile:
-    """A file that is part of the prompt. Order in ``agent.toml`` is order in the prompt: steadiest first."""
+    """A file that is part of the prompt. Its place in ``agent.toml`` is its place in the prompt."""
 
     file: str
     owner: Owner
@@ -50,7 +60,7 @@ class ContextFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What ``agent.toml`` says. *tables* holds the other packages' settings, unread."""
+    """Content of ``agent.toml``. *tables* holds the other packages' settings, which are not checked yet."""
 
     path: Path
     name: str
@@ -85,11 +95,11 @@ def load_manifest(path: Path) -> Manifest:
     try:
         return parse_manifest(path.read_text(encoding="utf-8"), path)
     except UnicodeDecodeError as error:
-        raise SettingsInvalid(path, f"not valid TOML: {error}; mend it, or take it back from git") from error
+        raise SettingsInvalid(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
 
 
 def parse_manifest(text: str, path: Path) -> Manifest:
-    """What *text* would mean as the manifest at *path*.
+    """Read *text* as the manifest at *path*.
 
     Raises:
         SettingsInvalid: see :func:`load_manifest`.
@@ -97,20 +107,22 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SettingsInvalid(path, f"not valid TOML: {error}; mend it, or take it back from git") from error
-    unknown = sorted(set(data) - _TOP)
-    if unknown:
-        raise SettingsInvalid(path, f"unknown key {unknown[0]!r}; known are {', '.join(sorted(_TOP))}")
+        raise SettingsInvalid(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
+    for key in data:
+        if key not in _TOP:
+            raise SettingsInvalid(path, _unknown_key(key, _TOP))
     if data.get("version") != VERSION:
-        raise SettingsInvalid(path, f"version is {data.get('version')!r}, this program reads version = {VERSION}")
+        raise SettingsInvalid(path, f"version is {data.get('version')!r}. This program reads version = {VERSION}")
+    name = data.get("name", path.parent.name)
+    _require(isinstance(name, str), name, "str", f"{path}: name")
     tables = {name: data[name] for name in TABLES if name in data}
-    for name, table in tables.items():
-        if not isinstance(table, dict):
-            raise SettingsInvalid(path, f"{name} is {table!r}, wanted a table [{name}]")
+    for table, values in tables.items():
+        if not isinstance(values, dict):
+            raise SettingsInvalid(path, f"{table} is {values!r}, expected a table [{table}]")
     context = _context(path, data.get("context", []))
     return Manifest(
         path=path,
-        name=str(data.get("name", path.parent.name)),
+        name=name,
         context=context,
         audiences=_audiences(path, data.get("audiences", {}), context),
         tables=tables,
@@ -118,28 +130,44 @@ def parse_manifest(text: str, path: Path) -> Manifest:
 
 
 def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
-    """An instance of the dataclass *kind* from a TOML table. *where* begins the error message.
+    """Return an instance of the dataclass *kind*, filled from a TOML table. *where* begins the error message.
 
-    Lists become tuples; a whole number is accepted for a ``float``.
+    Lists become tuples. A whole number is accepted for a ``float``. A key may be written with ``-`` for ``_``.
 
     Raises:
-        SettingsInvalid: an unknown key, or a value of another type than the field's.
+        SettingsInvalid: a key that is unknown, missing or set twice, or a value of another type than the field's.
     """
     hints = typing.get_type_hints(kind)
-    names = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {item.name: item for item in setting_fields(kind)}
     values: dict[str, Any] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
-        if name not in names:
-            raise SettingsInvalid(where, f"unknown key {key!r}; known are {', '.join(sorted(names))}")
-        values[name] = _fitted(hints[name], value, f"{where} {key}")
-    missing = [n for n, f in names.items() if n not in values and _required(f)]
+        if name not in fields:
+            raise SettingsInvalid(where, _unknown_key(key, fields))
+        if name in values:
+            raise SettingsInvalid(where, f"{name!r} is set twice, with '-' and with '_'. Delete one of the two")
+        values[name] = _converted(hints[name], value, f"{where} {key}")
+    missing = [name for name, item in fields.items() if name not in values and _is_required(item)]
     if missing:
         raise SettingsInvalid(where, f"{missing[0]!r} is missing")
     try:
         return kind(**values)
     except ValueError as error:
         raise SettingsInvalid(where, str(error)) from error
+
+
+def setting_fields(kind: type) -> list[dataclasses.Field[Any]]:
+    """Return the fields of a settings dataclass that ``agent.toml`` may set.
+
+    A field with ``metadata={"setting": False}`` is set by the program alone.
+    """
+    return [item for item in dataclasses.fields(kind) if item.metadata.get("setting", True)]
+
+
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(key.replace("-", "_"), list(known), n=1)
+    hint = f"Did you mean {nearest[0]!r}?" if nearest else f"Known keys are {', '.join(sorted(known))}"
+    return f"unknown key {key!r}. {hint}"
 
 
 def _line_of(path: Path, table: str, key: str) -> str:
@@ -159,24 +187,24 @@ def _line_of(path: Path, table: str, key: str) -> str:
     return ""
 
 
-def _required(item: dataclasses.Field[Any]) -> bool:
+def _is_required(item: dataclasses.Field[Any]) -> bool:
     return item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
 
 
-def _fitted(hint: Any, value: Any, where: str) -> Any:
-    """*value* as the type *hint* wants it."""
+def _converted(hint: Any, value: Any, where: str) -> Any:
+    """Return *value* in the type *hint*."""
     origin = typing.get_origin(hint)
     inner = typing.get_args(hint)
     if origin is Literal:
         return _one_of(inner, value, where)
     if origin in {tuple, frozenset}:
         _require(isinstance(value, list), value, "a list", where)
-        return origin(_fitted(inner[0], item, where) for item in value)
+        return origin(_converted(inner[0], item, where) for item in value)
     if origin in {dict, Mapping}:
         _require(isinstance(value, dict), value, "a table", where)
-        return {key: _fitted(inner[1], item, f"{where}.{key}") for key, item in value.items()}
+        return {key: _converted(inner[1], item, f"{where}.{key}") for key, item in value.items()}
     if origin in {typing.Union, types.UnionType}:
-        return _fitted(next(kind for kind in inner if kind is not type(None)), value, where)
+        return _converted(next(kind for kind in inner if kind is not type(None)), value, where)
     if dataclasses.is_dataclass(hint):
         _require(isinstance(value, dict), value, "a table", where)
         return read_table(typing.cast("type[Any]", hint), value, where)
@@ -193,49 +221,49 @@ def _one_of(names: Sequence[Any], value: Any, where: str) -> Any:
     return value
 
 
-def _require(right: bool, value: Any, wanted: str, where: str) -> None:  # noqa: FBT001
+def _require(right: bool, value: Any, expected: str, where: str) -> None:  # noqa: FBT001
     if not right:
-        raise SettingsInvalid(where, f"is {value!r}, wanted {wanted}")
+        raise SettingsInvalid(where, f"is {value!r}, expected {expected}")
 
 
 def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
     if not isinstance(rows, list) or not rows:
-        raise SettingsInvalid(path, 'names no context files; add at least one [[context]] table with file = "..."')
+        raise SettingsInvalid(path, 'names no context files. Add at least one [[context]] table with file = "..."')
     files = []
     for number, row in enumerate(rows, 1):
         _require(isinstance(row, dict), row, "a table", f"{path}: [[context]] {number}")
         item = read_table(ContextFile, row, f"{path}: [[context]] {number}")
-        _inside(path, item.file)
-        _known_audiences(path, item.audiences)
+        _require_inside(path, item.file)
+        _require_audiences(path, item.audiences)
         files.append(item)
     names = [item.file for item in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise SettingsInvalid(path, f"names {twice} twice; one [[context]] table for each file")
+        raise SettingsInvalid(path, f"names {twice} twice. Keep one [[context]] table for each file")
     return tuple(files)
 
 
 def _audiences(path: Path, table: Any, context: tuple[ContextFile, ...]) -> dict[str, frozenset[str]]:
     if not isinstance(table, dict):
-        raise SettingsInvalid(path, f"audiences is {table!r}, wanted a table [audiences]")
+        raise SettingsInvalid(path, f"audiences is {table!r}, expected a table [audiences]")
     rules: dict[str, frozenset[str]] = {folder: frozenset(allowed) for folder, allowed in FOLDERS.items()}
     for item in context:
         rules[item.file] = frozenset(item.audiences)
     for name, allowed in table.items():
         if not isinstance(allowed, list):
-            raise SettingsInvalid(path, f"audiences {name!r} is {allowed!r}, wanted a list")
-        _known_audiences(path, tuple(allowed))
+            raise SettingsInvalid(path, f"audiences {name!r} is {allowed!r}, expected a list")
+        _require_audiences(path, tuple(allowed))
         rules[name] = frozenset(allowed)
     return rules
 
 
-def _inside(path: Path, file: str) -> None:
+def _require_inside(path: Path, file: str) -> None:
     parts = Path(file).parts
     if not file.endswith(".md") or Path(file).is_absolute() or ".." in parts or parts[0].startswith("."):
         raise SettingsInvalid(path, f"context file {file!r} must be a Markdown file inside the home")
 
 
-def _known_audiences(path: Path, names: tuple[str, ...]) -> None:
+def _require_audiences(path: Path, names: tuple[str, ...]) -> None:
     for name in names:
         if name not in tuple(Audience):
-            raise SettingsInvalid(path, f"unknown audience {name!r}; known are {', '.join(Audience)}")
+            raise SettingsInvalid(path, f"unknown audience {name!r}. Known audiences are {', '.join(Audience)}")

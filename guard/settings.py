@@ -44,8 +44,8 @@ class GuardSettings:
     keep_phone: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
     salt: str = field(default="", repr=False)
     rules: tuple[str, ...] = ()
-    loaded: tuple[RuleSet, ...] | None = field(default=None, repr=False)
-    model: InjectionModel | None = field(default=None, repr=False)
+    loaded: tuple[RuleSet, ...] | None = field(default=None, repr=False, metadata={"setting": False})
+    model: InjectionModel | None = field(default=None, repr=False, metadata={"setting": False})
     model_threshold: float = 0.5
 
     def rule_sets(self) -> tuple[RuleSet, ...]:

@@ -1,4 +1,4 @@
-"""``agent.toml`` is read strictly: what is not known is an error that names itself, never ignored."""
+"""Tests of reading ``agent.toml``: an unknown key or a wrong value is an error that names it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.errors import SettingsInvalid
-from agent_home.settings import TABLES, load_manifest, read_table
+from agent_home.settings import TABLES, load_manifest, read_table, setting_fields
 
 CONTEXT = '[[context]]\nfile = "MEMORY.md"\nowner = "agent"\naudiences = ["owner"]\ncut = "oldest-first"\nfloor = 10\n'
 
@@ -34,6 +34,8 @@ class Sample:
     words: tuple[str, ...] = ()
     weights: Mapping[str, float] = field(default_factory=dict)
     perhaps: int | None = None
+    two_words: int = 2
+    internal: int = field(default=0, metadata={"setting": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ def load(tmp_path: Path, text: str) -> Any:
     return load_manifest(path)
 
 
-def test_a_table_fills_the_dataclass_and_silence_means_defaults() -> None:
+def test_a_table_fills_the_dataclass_and_missing_keys_keep_defaults() -> None:
     table = {"whole": 3, "part": 2, "colours": ["red"], "words": ["x"], "weights": {"a": 1}, "perhaps": 4}
     sample = read_table(Sample, table, "here")
     assert sample == Sample(
@@ -60,7 +62,10 @@ def test_a_table_fills_the_dataclass_and_silence_means_defaults() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"unknown": 1}, ["unknown key 'unknown'", "known are", "whole"]),
+        ({"unknown": 1}, ["unknown key 'unknown'", "Known keys are", "whole"]),
+        ({"wholes": 1}, ["unknown key 'wholes'", "Did you mean 'whole'?"]),
+        ({"two_words": 1, "two-words": 2}, ["'two_words' is set twice"]),
+        ({"internal": 1}, ["unknown key 'internal'"]),
         ({"whole": "3"}, ["whole", "'3'", "int"]),
         ({"whole": True}, ["whole", "True", "int"]),
         ({"whole": 1.5}, ["whole", "1.5", "int"]),
@@ -75,7 +80,7 @@ def test_a_table_fills_the_dataclass_and_silence_means_defaults() -> None:
         ({"weights": {"a": "x"}}, ["weights.a", "float"]),
     ],
 )
-def test_a_wrong_value_is_named_with_what_was_wanted(table: dict[str, Any], words: list[str]) -> None:
+def test_an_error_names_a_wrong_key_or_value_and_what_is_expected(table: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(SettingsInvalid) as caught:
         read_table(Sample, table, "agent.toml: [sample]")
     for word in ["agent.toml: [sample]", *words]:
@@ -95,8 +100,8 @@ JSONISH = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(list(Sample.__dataclass_fields__)), JSONISH))
-def test_whatever_a_table_holds_the_result_is_settings_or_a_settings_error(table: dict[str, Any]) -> None:
+@given(st.dictionaries(st.sampled_from([item.name for item in setting_fields(Sample)]), JSONISH))
+def test_any_table_gives_settings_or_a_settings_error(table: dict[str, Any]) -> None:
     try:
         read = read_table(Sample, table, "here")
     except SettingsInvalid:
@@ -120,12 +125,14 @@ def test_a_manifest_is_read_in_file_order(tmp_path: Path) -> None:
         ("version = 1\n\udcff = 2\n", ["TOML"]),
         (CONTEXT, ["version", "None"]),
         ("version = 2\n" + CONTEXT, ["version", "2"]),
-        ("version = 1\nsurprise = 1\n" + CONTEXT, ["unknown key 'surprise'"]),
+        ("version = 1\nsurprise = 1\n" + CONTEXT, ["unknown key 'surprise'", "Known keys are"]),
+        ("version = 1\n" + CONTEXT + "[recal]\n", ["unknown key 'recal'", "Did you mean 'recall'?"]),
+        ("version = 1\nname = 3\n" + CONTEXT, ["name", "3", "str"]),
         ("version = 1\n", ["context"]),
         ("version = 1\ncontext = 3\n", ["context"]),
         ('version = 1\ncontext = ["MEMORY.md"]\n', ["context", "MEMORY.md", "table"]),
         ("version = 1\n" + CONTEXT + CONTEXT, ["MEMORY.md", "twice"]),
-        ("version = 1\n" + CONTEXT.replace("floor", "flour"), ["flour"]),
+        ("version = 1\n" + CONTEXT.replace("floor", "flour"), ["flour", "Did you mean 'floor'?"]),
         ("version = 1\n" + CONTEXT.replace('"oldest-first"', '"sometimes"'), ["cut", "sometimes"]),
         ("version = 1\n" + CONTEXT.replace('"agent"', '"nobody"'), ["owner", "nobody"]),
         ("version = 1\n" + CONTEXT.replace('["owner"]', '["everyone"]'), ["everyone"]),
@@ -134,20 +141,20 @@ def test_a_manifest_is_read_in_file_order(tmp_path: Path) -> None:
         ("version = 1\n" + CONTEXT.replace("MEMORY.md", ".memory/x.md"), [".memory/x.md"]),
         ("version = 1\n" + CONTEXT.replace("MEMORY.md", "MEMORY.txt"), ["MEMORY.txt", "Markdown"]),
         ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = "group"\n', ["Knowledge/", "list"]),
-        ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = ["all"]\n', ["all", "known are"]),
+        ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = ["all"]\n', ["all", "Known audiences are"]),
         ("version = 1\n" + CONTEXT + '[audiences]\n"Knowledge/" = [["group"]]\n', ["group"]),
         ("version = 1\naudiences = 1\n" + CONTEXT, ["audiences", "table"]),
         ("version = 1\nrecall = 1\n" + CONTEXT, ["recall", "table"]),
     ],
 )
-def test_a_manifest_that_does_not_say_what_it_must_is_an_error(tmp_path: Path, text: str, words: list[str]) -> None:
+def test_an_invalid_manifest_is_an_error_that_names_the_fault(tmp_path: Path, text: str, words: list[str]) -> None:
     with pytest.raises(SettingsInvalid) as caught:
         load(tmp_path, text)
     for word in ["agent.toml", *words]:
         assert word in str(caught.value)
 
 
-def test_the_tables_of_the_packages_are_left_to_them(tmp_path: Path) -> None:
+def test_a_package_reads_its_own_table(tmp_path: Path) -> None:
     text = "version = 1\n" + CONTEXT + "".join(f"[{name}]\nwhole = 7\n" for name in TABLES)
     manifest = load(tmp_path, text)
     assert all(manifest.settings(name, Sample).whole == 7 for name in TABLES)
