@@ -30,7 +30,7 @@ PARTS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts that the options name, all by default; 0 when every one of them ran."""
+    """Run the parts that the options name, all by default. Return 0 when every part ran."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure everything beside its baselines.")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
     parser.add_argument("--only", action="append", choices=list(PARTS), help="run this part; may be repeated")

@@ -1,10 +1,12 @@
-"""What each setting of the ranking is worth: every one at other values, on every set, in both halves of its questions.
+"""Measure what each ranking constant is worth: every one at other values, on every set, in both halves of its
+questions.
 
     python -m bench.ablation --data DIR [--sets locomo,...] [--only NAME,...] [--json FILE]
 
-A set's conversations are split into those by which settings were chosen and those that confirm them (documents: every
-other question). Each question is asked of both legs once; only ranking is repeated. Figures are frac@5 and frac@10 of
-hybrid search, nDCG@10 and any@5 for documents: *choose*, then *confirm*.
+The conversations of a set are split into those on which the constants were chosen and those that confirm them.
+Documents are split by every other question. Both retrievers answer each question once, and only reranking is repeated.
+Figures are frac@5 and frac@10 of hybrid search, or nDCG@10 and any@5 for documents. The chosen half comes first, then
+the confirming half.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ class _Variant:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen sets; 0, or 1 when no set was there."""
+    """Run the chosen sets. Return 0, or 1 when no set was there."""
     parser = argparse.ArgumentParser(prog="bench.ablation", description="What each setting of the ranking is worth.")
     parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
     parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
@@ -115,7 +117,7 @@ def _variants(only: set[str]) -> list[_Variant]:
 
 
 def _measured(home: Home, name: str, folder: Path, embedder: Embedder, only: set[str]) -> dict[str, list[float]]:
-    """For each variant the two figures of the set, each for both halves."""
+    """Return for each variant the two figures of the set, each for both halves."""
     variants = _variants(only)
     halves = split_questions(folder)
     chosen: dict[str, dict[str, list[tuple[float, float]]]] = {v.name: {half: [] for half in halves} for v in variants}
@@ -170,7 +172,7 @@ def _answers(
 
 
 def _show(table: dict[str, dict[str, list[float]]], names: Sequence[str]) -> None:
-    """Figures of the settings as they are, then how far each change moves them, in thousandths."""
+    """Print the figures of the default constants, then how far each change moves them, in thousandths."""
     print(f"{'':24}" + "".join(f"{name:>28}" for name in names))
     base = table.get("as set", {})
     for variant, by_set in table.items():

@@ -1,8 +1,8 @@
-"""The main job, end to end, with the commands a user would type: ``python -m bench.demo FOLDER``.
+"""Run the main job end to end, with the commands that a user would type: ``python -m bench.demo FOLDER``.
 
-Makes a home, imports two conversations, closes them into memory commits, and assembles the prompt for a question
-about yesterday. Then it proves what it claims: the answer is in the prompt, the false claim is not in memory, and the
-planted secrets are in no file, no git object and no index row. Exit code 1 when one of that is not so.
+Makes a home, imports two conversations, closes them into memory commits, and assembles the prompt for a question about
+yesterday. Then it checks three claims. The answer is in the prompt. The false claim is not in memory. The planted
+secrets are in no file, no git object and no index row. The exit code is 1 when a claim fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the demo in the folder that *arguments* name; the exit code."""
+    """Run the demo in the folder that *arguments* name and return the exit code."""
     started = time.monotonic()
     top = Path(arguments[0] if arguments else "demo-home").absolute()
     _clear(top)
@@ -120,7 +120,7 @@ def _missing(prompt: str) -> Iterator[str]:
 
 
 def _leaks(home: Path, secrets: Sequence[str]) -> Iterator[str]:
-    """Places under *home* that hold a planted secret: files, the index among them, and git objects."""
+    """Yield places under *home* that hold a planted secret: files, the index among them, and git objects."""
     needles = [secret.encode() for secret in secrets]
     for path in sorted(home.rglob("*")):
         if path.is_file() and any(needle in path.read_bytes() for needle in needles):

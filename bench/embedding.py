@@ -1,10 +1,10 @@
-"""How fast texts become vectors, beside fastembed called in a plain loop, and what quantisation costs.
+"""Measure how fast texts become vectors, beside fastembed called in a plain loop, and what quantisation costs.
 
     python -m bench.embedding --data DIR [--texts N]
 
-Reads chat turns from ``DIR/locomo`` and abstracts from ``DIR/scifact``, cut into pieces of some 170 tokens. Needs the
-package with the published weights. Says which folders are absent and goes on. Every speed is the best of three runs:
-the others measure what else the machine was doing.
+Reads chat turns from ``DIR/locomo`` and abstracts from ``DIR/scifact``, cut into chunks of some 170 tokens. Needs the
+package with the published weights. Names absent folders and goes on. Every speed is the best of three runs, because the
+others also measure what else the machine was doing.
 """
 
 import argparse
@@ -39,7 +39,7 @@ print(time.perf_counter() - start)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables; returns the exit code."""
+    """Print the tables and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.embedding", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="Folder of evaluation data.")
     parser.add_argument("--texts", type=int, default=512, help="Chat turns to embed; a quarter as many chunks.")
@@ -73,7 +73,7 @@ def _open(cache: Path, folder: str) -> Embedder:
 
 
 def _float_folder(cache: Path, folder: Path) -> Path:
-    """The same model without quantisation beside the same tokenizer."""
+    """Write the same model without quantisation beside the same tokenizer, and return its folder."""
     from importlib.util import find_spec
 
     from safetensors.numpy import load_file
@@ -119,7 +119,7 @@ def _chunks(data: Path, count: int) -> list[str]:
 
 
 def _best(run: Callable[[], object]) -> float:
-    """Seconds of the quickest of three runs."""
+    """Return the seconds of the quickest of three runs."""
     times = []
     for _ in range(3):
         start = time.perf_counter()
@@ -145,7 +145,7 @@ def _speed(kind: str, texts: Sequence[str], folders: dict[str, Path], ours: dict
 
 
 def _neighbours(texts: Sequence[str], folder: Path, ours: Embedder) -> None:
-    """How far a text's vector moves when other texts stand in its batch."""
+    """Return how far a text's vector moves when other texts stand in its batch."""
     batch, alone = _fastembed(folder, texts, 256)(), _fastembed(folder, texts, 1)()
     worst = float((batch * alone).sum(axis=1).min())
     print(f"\nint8 in one batch against alone: lowest cosine {worst:.4f}, so equal texts would get unequal vectors")
@@ -171,7 +171,7 @@ def _cold(cache: Path) -> None:
 
 
 def _retrieval(data: Path, embedders: dict[str, Embedder]) -> None:
-    """Vectors alone: the share of gold turns among the nearest ten, over all conversations."""
+    """Return the share of gold turns among the ten nearest by vectors alone, over all conversations."""
     files = sorted((data / "locomo").glob("*.transcript.jsonl"))
     for name, embedder in embedders.items():
         shares: list[float] = []

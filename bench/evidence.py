@@ -1,16 +1,16 @@
-"""How well claims about work are told true from false; beside the rule of the original system.
+"""Measure how well claims about work are verified, beside the rule of the original system.
 
     python -m bench.evidence                 print the tables, as Markdown
     python -m bench.evidence --show          and print every claim that was judged wrongly
     python -m bench.evidence --write-docs    and put them into docs/evidence.md
 
-The corpus (``bench/evidence_data``) comes with its repositories; nothing else is needed. A claim that is true is to be
-``verified``; one that is false, vague or undone later never is. Precision is the share of true claims among the
-verified ones, recall the share of verified ones among the true claims that git can tell.
+The corpus (``bench/evidence_data``) comes with its repositories. A true claim should be ``verified``. A claim that is
+false, vague or undone later never should. Precision is the share of true claims among the verified ones. Recall is the
+share of verified claims among the true ones that git can confirm.
 
-The original's rule, reimplemented from its description: a sentence with one of thirteen English verbs is verified when
-any of its three longest words stands in any commit message of any branch, or one of the first two in a file's name or
-in the code; a timeout verifies as well. It knows no other answer than verified and not.
+The original's rule is reimplemented from its description. A sentence with one of thirteen English verbs is verified
+when any of its three longest words stands in any commit message of any branch, or one of the first two in a file name
+or in the code. A timeout verifies as well. Its only answers are verified and not verified.
 """
 
 import argparse
@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, Place, claims, places
+from bench.evidence_data import HALVES, OWN, Half, LabelledClaim, LabelledRepository, claims, repositories
 from bench.measure.page import DOCS, markdown, put, stamp
 from distill.evidence.checking import check_text
 from distill.evidence.status import Window
 
-__all__ = ["FLOORS", "Judged", "Score", "judged", "main", "score"]
+__all__ = ["FLOORS", "ClaimScore", "JudgedClaim", "judged_claims", "main", "score"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: Precision of verified and recall of true checkable claims; a true claim is contradicted never.
@@ -44,7 +44,7 @@ _ORIGINAL_VERBS = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedClaim:
     """A claim and what was said of it: a state, or ``no claim`` where none was found in the sentence."""
 
     claim: LabelledClaim
@@ -56,7 +56,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
+class ClaimScore:
     """Counts over some claims."""
 
     verified: int
@@ -67,12 +67,12 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Of what is verified, how much is true; 1 when nothing is."""
+        """Share of true claims among the verified ones, 1 when none is verified."""
         return self.verified_true / self.verified if self.verified else 1.0
 
     @property
     def recall(self) -> float:
-        """Of what is true and can be told, how much is verified; 1 when there is nothing."""
+        """Share of verified claims among the true ones that git can confirm, 1 when there is none."""
         return self.checkable_verified / self.checkable if self.checkable else 1.0
 
 
@@ -81,19 +81,19 @@ Judge = Callable[[str, Path, Window], tuple[str, str]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables; 1 when a floor is not held."""
+    """Print the tables. Return 1 when a floor does not hold."""
     parser = argparse.ArgumentParser(prog="python -m bench.evidence", description="Judge labelled claims about work.")
     parser.add_argument("--data", help="ignored: the corpus comes with the program")
     parser.add_argument("--show", action="store_true", help="print every claim that is judged wrongly")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/evidence.md")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="evidence-") as folder:
-        found = places(Path(folder), CHECKOUT)
+        found = repositories(Path(folder), CHECKOUT)
         if OWN not in found:
             print(f"(this checkout does not hold the project's history: claims about `{OWN}` are left out)\n")
-        ours = judged(found, by_evidence)
+        ours = judged_claims(found, by_evidence)
         beside = {"original's rule": by_original_rule, "its words on every claim": by_original_words}
-        rules_judged = {"evidence": ours, **{name: judged(found, judge) for name, judge in beside.items()}}
+        rules_judged = {"evidence": ours, **{name: judged_claims(found, judge) for name, judge in beside.items()}}
     rules, groups = _rules_table(rules_judged), _groups_table(ours)
     print(f"{rules}\n\n{groups}")
     if options.write_docs:
@@ -108,8 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if held else 1
 
 
-def judged(found: Mapping[str, Place], judge: Judge) -> list[Judged]:
-    """Every claim whose repository is there, judged."""
+def judged_claims(found: Mapping[str, LabelledRepository], judge: Judge) -> list[JudgedClaim]:
+    """Return every claim whose repository is there, with its verdict."""
     rows = []
     for half in HALVES:
         for claim in claims(half):
@@ -119,17 +119,17 @@ def judged(found: Mapping[str, Place], judge: Judge) -> list[Judged]:
             text, start = place.filled(claim.text), time.perf_counter()
             said, detail = judge(text, place.built.root, _window(place, claim.session))
             seconds = time.perf_counter() - start
-            rows.append(Judged(claim=claim, text=text, said=said, detail=detail, half=half, seconds=seconds))
+            rows.append(JudgedClaim(claim=claim, text=text, said=said, detail=detail, half=half, seconds=seconds))
     return rows
 
 
-def score(rows: Iterable[Judged]) -> Score:
+def score(rows: Iterable[JudgedClaim]) -> ClaimScore:
     """Count what was said of *rows*."""
     rows = list(rows)
     verified = [row for row in rows if row.said == "verified"]
     checkable = [row for row in rows if row.claim.label == "true" and row.claim.checkable]
     denied = [row for row in rows if row.claim.label in {"true", "undone"} and row.said == "contradicted"]
-    return Score(
+    return ClaimScore(
         verified=len(verified),
         verified_true=sum(row.claim.label == "true" for row in verified),
         checkable=len(checkable),
@@ -139,18 +139,18 @@ def score(rows: Iterable[Judged]) -> Score:
 
 
 def by_evidence(text: str, root: Path, window: Window) -> tuple[str, str]:
-    """What this system says."""
+    """Return this system's verdict on a claim."""
     said = check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S)
     return (said.state, said.detail) if said else ("no claim", "")
 
 
 def by_original_rule(text: str, root: Path, window: Window) -> tuple[str, str]:
-    """What the original's rule says."""
+    """Return the verdict of the original's rule."""
     return by_original_words(text, root, window) if _ORIGINAL_VERBS.search(text) else ("no claim", "")
 
 
 def by_original_words(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
-    """What the original's search for words says of any sentence, whether it has one of the verbs or not."""
+    """Return the verdict of the original's word search on any sentence, with or without one of its verbs."""
     words = sorted(re.findall(r"[A-Za-z][A-Za-z0-9_]{2,}", text), key=len, reverse=True)[:3]
     questions = [["log", "--all", "--oneline", "-3", "-i", "-F", f"--grep={word}"] for word in words]
     questions += [["ls-files", f"*{word}*"] for word in words[:2]]
@@ -165,14 +165,14 @@ def by_original_words(text: str, root: Path, window: Window) -> tuple[str, str]:
     return "unverified", ""
 
 
-def _window(place: Place, session: str) -> Window:
+def _window(place: LabelledRepository, session: str) -> Window:
     times = place.sessions[session]
     since, until = (datetime.fromisoformat(text).timestamp() for text in (times.since, times.until))
     return Window(since=since - _SLACK_S, until=until + _SLACK_S)
 
 
-def _rules_table(rules: Mapping[str, Sequence[Judged]]) -> str:
-    """One row for each half and rule, then for all claims."""
+def _rules_table(rules: Mapping[str, Sequence[JudgedClaim]]) -> str:
+    """Return one row for each half and rule, then for all claims."""
     rows = []
     for half in (*HALVES, None):
         for name, judgements in rules.items():
@@ -182,9 +182,9 @@ def _rules_table(rules: Mapping[str, Sequence[Judged]]) -> str:
     return markdown(["half", "rule", *_HEAD, "ms a claim"], rows, align="llrrrrr")
 
 
-def _groups_table(judgements: Sequence[Judged]) -> str:
-    """One row for each language, repository and kind."""
-    groups: list[tuple[str, Callable[[Judged], str]]] = [
+def _groups_table(judgements: Sequence[JudgedClaim]) -> str:
+    """Return one row for each language, repository and kind."""
+    groups: list[tuple[str, Callable[[JudgedClaim], str]]] = [
         ("language", lambda row: row.claim.lang), ("repository", lambda row: row.claim.repo),
         ("kind", lambda row: row.claim.kind),
     ]  # fmt: skip
@@ -196,13 +196,13 @@ def _groups_table(judgements: Sequence[Judged]) -> str:
     return markdown(["group", *_HEAD], rows, align="lrrrr")
 
 
-def _cells(found: Score) -> list[str]:
+def _cells(found: ClaimScore) -> list[str]:
     precision = f"{found.precision:.3f} ({found.verified_true}/{found.verified})"
     recall = f"{found.recall:.3f} ({found.checkable_verified}/{found.checkable})"
     return [precision, recall, str(found.true_contradicted)]
 
 
-def _print_mistakes(rows: Sequence[Judged]) -> None:
+def _print_mistakes(rows: Sequence[JudgedClaim]) -> None:
     print()
     for row in rows:
         claim, verified = row.claim, row.said == "verified"

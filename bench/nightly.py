@@ -1,12 +1,13 @@
-"""What a night costs as a home grows: ``python -m bench.nightly [--sizes 300,1000,3000,10000] [--new 30]``.
+"""Measure the cost of a night as a home grows: ``python -m bench.nightly [--sizes 300,1000,3000,10000] [--new 30]``.
 
-One home grows session by session. What stands in it is made with the parts of a closing (summary, daily section,
-placement in MEMORY.md) without its transactions, a commit for each day, and archived once a week; closing ten thousand
-sessions one by one would take hours and measure the same. At each size, thirty new sessions wait and one real
-``memory distill`` is timed, step by step, with the words of the index; then a second one that finds nothing to do.
-Beside it stands what a part costs that reads every daily log. The transcripts are invented: thirty turns, of which
-one holds a conclusion, and in some sessions one a lesson (a third of them comes back), a decision (most of them about
-a subject that was decided about before), a correction or a preference.
+One home grows session by session. Its content is made with the parts of a closing (summary, daily section, placement in
+MEMORY.md) without its transactions, with a commit for each day, and archived once a week. Closing ten thousand sessions
+one by one would take hours and measure the same. At each size thirty new sessions wait. One real ``memory distill`` is
+timed step by step, with the words of the index, then a second one that finds nothing to do. A column shows the cost of
+a part that reads every daily log.
+
+The transcripts are invented. A session has thirty turns with one conclusion. Some sessions have a lesson (a third of
+the lessons recurs), a decision (most of them about a subject of an earlier decision), a correction or a preference.
 """
 
 from __future__ import annotations
@@ -64,9 +65,10 @@ _DOINGS = (
 
 @dataclass(slots=True)
 class Measured:
-    """One size: seconds by step, of the idle second run, of reading every daily log; tokens, and shares of MEMORY.md.
+    """One size: seconds by step, of the idle second run, of reading every daily log, and the tokens of MEMORY.md.
 
-    *share* is of MEMORY.md, daily logs and archive; *share_all* of these and the transcripts, in bytes.
+    *share* is MEMORY.md's part of MEMORY.md, daily logs and archive. *share_all* is its part of these and the
+    transcripts, in bytes.
     """
 
     sessions: int
@@ -81,7 +83,7 @@ class Measured:
 
 
 def talk(number: int, chance: random.Random) -> list[Message]:
-    """The turns of session *number*."""
+    """Return the turns of session *number*."""
     said = list(_said(number, chance))
     now = moment_of(number)
     rows = [("user", f"Let us look at {chance.choice(_WORDS)} {number} today, and at what is left of it.")]
@@ -113,7 +115,9 @@ def _said(number: int, chance: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def _decision(number: int, topic: str) -> str:
-    """One in five is about something new and stands for good; the others are about a subject that is decided again."""
+    """Return a decision. One in five is about something new and lasts. The others are about a subject that is decided
+    again.
+    """
     if number % 5 == 0:
         return f"use {topic} for the new part."
     round_, subject = divmod(number, _SUBJECTS)
@@ -127,12 +131,12 @@ def name_of(number: int) -> str:
 
 
 def moment_of(number: int) -> datetime:
-    """When session *number* begins: thirty a day, twenty minutes apart."""
+    """Return the start of session *number*: thirty a day, twenty minutes apart."""
     return START + timedelta(days=number // A_DAY, minutes=20 * (number % A_DAY))
 
 
 def write_transcript(home: Home, number: int, chance: random.Random) -> tuple[list[Message], int]:
-    """The session's transcript on disk, as an import leaves it; its messages and its size in bytes."""
+    """Write the session's transcript as an import leaves it. Return its messages and its size in bytes."""
     messages = talk(number, chance)
     lines = "".join(
         json.dumps({
@@ -166,7 +170,7 @@ def grow(home: Home, first: int, last: int, chance: random.Random) -> None:
 def _day(
     home: Home, numbers: range, memory: Document, taken: set[str], settings: DistillSettings, chance: random.Random
 ) -> Document:
-    """One day's sessions into its daily log and *memory*."""
+    """Write one day's sessions into its daily log and *memory*."""
 
     def fresh_id(prefix: str, seed: str) -> str:
         found = new_id(prefix, seed, taken)
@@ -202,7 +206,10 @@ def _day(
 
 
 def measure(home: Home, sessions: int, new: int, chance: random.Random) -> Measured:
-    """A night's work with *new* sessions that wait, in a home of *sessions*; the index has the words of the rest."""
+    """Time a night's work on *new* waiting sessions in a home of *sessions*.
+
+    The index has the words of the other sessions.
+    """
     sync(home, RecallSettings(), None)
     for number in range(sessions, sessions + new):
         write_transcript(home, number, chance)
@@ -256,7 +263,7 @@ def _git(home: Home, *arguments: str) -> None:
 
 
 def table(rows: Sequence[Measured], new: int) -> str:
-    """A line for each size."""
+    """Return one line for each size."""
     steps = list(dict.fromkeys(step for row in rows for step in row.steps))
     head = ["sessions", f"night of {new}, s", *steps, "second run, s", "reading every daily log, s", "entries, tokens",
             "MEMORY.md of all text", "with transcripts"]  # fmt: skip
@@ -270,7 +277,7 @@ def table(rows: Sequence[Measured], new: int) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the curve; 0 when the largest home's night took under a minute and MEMORY.md holds under 5 %."""
+    """Print the curve. Return 0 when the largest home's night took under a minute and MEMORY.md holds under 5 %."""
     parser = argparse.ArgumentParser(prog="python -m bench.nightly", description="What a night costs as a home grows.")
     parser.add_argument("--sizes", default="300,1000,3000,10000", help="sessions at which a night is timed")
     parser.add_argument("--new", type=int, default=A_DAY, help="sessions that wait each time")

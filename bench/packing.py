@@ -1,11 +1,10 @@
-"""How much of the answer stands in the prompt: gold turns among what recall puts there within a number of tokens.
+"""Measure how many gold turns stand in the prompt among what recall puts there within a number of tokens.
 
-The question is a first message and the prompt is assembled as for a model, through :func:`assembler.prompt.assemble`
-with that many tokens for past conversations. A gold turn counts when its whole text stands in the prompt, white space
-aside, wherever and however it is shown.
+The question is a first message. :func:`assembler.prompt.assemble` assembles the prompt as for a model, with that many
+tokens for past conversations. A gold turn counts when its whole text stands anywhere in the prompt, white space aside.
 
-The baselines pack what they find best first, one line for each turn with its address and speaker, and pass over what
-no longer fits. They pay no headings and no fence, so that they have a little more room than the prompt has.
+The baselines pack their hits best first, one line for each turn with its address and speaker, and skip what no longer
+fits. They pay for no headings and no fence, so they have a little more room than the prompt.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from recall.evaluation.metrics import EvalCase
 
 from .measure.baselines import Find
 
-__all__ = ["BUDGETS", "Line", "Packing", "Turn", "pack", "packings", "read_turns", "share"]
+__all__ = ["BUDGETS", "Line", "Packing", "SourceTurn", "pack", "packings", "read_turns", "share"]
 
 #: Tokens of recall for which it is measured.
 BUDGETS = (1000, 2000)
@@ -39,7 +38,7 @@ Meter = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class SourceTurn:
     """A turn as the set has it."""
 
     source: str
@@ -59,13 +58,13 @@ class Packing:
 
 def packings(
     home: Home,
-    turns: Mapping[str, Turn],
+    turns: Mapping[str, SourceTurn],
     questions: Sequence[EvalCase],
     plain: Mapping[str, Find],
     embedder: Embedder | None,
     progress: Meter,
 ) -> dict[int, dict[str, Packing]]:
-    """For each budget what the prompt holds, under ``ours``, and what each baseline would."""
+    """Return for each budget what the prompt holds, under ``ours``, and what each baseline would hold."""
     last = max((turn.ts for turn in turns.values() if turn.ts), key=parse_time)
     now = parse_time(last) + timedelta(hours=1)
     found: dict[int, dict[str, Packing]] = {budget: {} for budget in BUDGETS}
@@ -79,25 +78,25 @@ def packings(
     return found
 
 
-def read_turns(folder: Path) -> dict[str, Turn]:
-    """The turns of every transcript of a set by their address."""
-    turns: dict[str, Turn] = {}
+def read_turns(folder: Path) -> dict[str, SourceTurn]:
+    """Return the turns of every transcript of a set by their address."""
+    turns: dict[str, SourceTurn] = {}
     for path in sorted(folder.glob("*transcript.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             row = json.loads(line)
             source = f"{row['session']}#{row['id']}"
-            turns[source] = Turn(source=source, ts=row["ts"], name=row["name"], content=row["content"])
+            turns[source] = SourceTurn(source=source, ts=row["ts"], name=row["name"], content=row["content"])
     return turns
 
 
-def share(text: str, gold: Sequence[Turn]) -> float:
-    """The share of *gold* whose whole content stands in *text*, white space aside."""
+def share(text: str, gold: Sequence[SourceTurn]) -> float:
+    """Return the share of *gold* whose whole content stands in *text*, white space aside."""
     flat = " ".join(text.split())
     return sum(" ".join(turn.content.split()) in flat for turn in gold) / len(gold)
 
 
 def pack(lines: Sequence[Line], budget: int) -> tuple[str, int]:
-    """As many of *lines*, best first, as *budget* tokens hold, and the tokens spent."""
+    """Return as many of *lines*, best first, as *budget* tokens hold, and the tokens spent."""
     room, kept = budget, []
     for text, cost in lines:
         if cost <= room:
@@ -106,13 +105,13 @@ def pack(lines: Sequence[Line], budget: int) -> tuple[str, int]:
     return "".join(kept), budget - room
 
 
-def _line(turn: Turn) -> Line:
+def _line(turn: SourceTurn) -> Line:
     text = f"- [{turn.source}] {turn.name}: {turn.content}\n"
     return text, count_tokens(text)
 
 
 def _packed(
-    answers: Sequence[Sequence[Line]], turns: Mapping[str, Turn], questions: Sequence[EvalCase], budget: int
+    answers: Sequence[Sequence[Line]], turns: Mapping[str, SourceTurn], questions: Sequence[EvalCase], budget: int
 ) -> Packing:
     shares, spent = [], []
     for question, lines in zip(questions, answers, strict=True):
@@ -124,7 +123,7 @@ def _packed(
 
 def _assembled(
     home: Home,
-    turns: Mapping[str, Turn],
+    turns: Mapping[str, SourceTurn],
     questions: Sequence[EvalCase],
     budget: int,
     embedder: Embedder | None,
@@ -148,5 +147,5 @@ def _assembled(
     return Packing(shares=tuple(shares), tokens=sum(spent) / len(spent), degraded=tuple(degraded))
 
 
-def _gold(turns: Mapping[str, Turn], question: EvalCase) -> list[Turn]:
+def _gold(turns: Mapping[str, SourceTurn], question: EvalCase) -> list[SourceTurn]:
     return [turns[source] for source in dict.fromkeys(question.expect)]

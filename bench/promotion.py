@@ -1,11 +1,11 @@
-"""How well it is told whether a newer entry supersedes an older one, says the same, or has nothing to do with it.
+"""Measure how well a newer entry is told to supersede an older one, to repeat it, or to be unrelated.
 
     python -m bench.promotion [--data DIR] [--show] [--write-docs]
 
-The pairs (``bench/promotion_data``) are labelled by hand, in English and Chinese. Beside the rules stands what a cosine
-alone would do: the newer entry takes the older one's place where both vectors are near enough, at the threshold that
-is best on the development half. With ``--data``, observations of conversations are paired as well: of each one a
-number, a name, a day or the sense is changed by a script, and none of these may be united with the original.
+The pairs (``bench/promotion_data``) are labelled by hand, in English and Chinese. The baseline is the cosine alone: the
+newer entry supersedes the older one where both vectors are near enough, at the threshold that is best on the
+development half. With ``--data``, observations of conversations are paired as well. A script changes a number, a name,
+a day or the sense of each observation, and none of these may be united with the original.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from distill.statements.contradiction import SAME_COSINE, SAME_WORDS, relation
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
-__all__ = ["FLOOR", "Score", "by_rules", "main", "score", "swaps"]
+__all__ = ["FLOOR", "PairScore", "by_rules", "main", "score", "swaps"]
 
 #: Precision of supersession on the held-back half.
 FLOOR = 0.95
@@ -46,8 +46,8 @@ Said = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """Precision and recall of one answer over some pairs; precision is 1 where it is never given."""
+class PairScore:
+    """Precision and recall of one answer over some pairs. Precision is 1 where the answer never occurs."""
 
     given: int
     right: int
@@ -63,7 +63,11 @@ class Score:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables; 1 when supersession is less precise on the held-back half than its floor, or a swap united."""
+    """Print the tables.
+
+    Return 1 when supersession on the held-back half is less precise than its floor, or a changed observation was
+    united.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m bench.promotion", description="Judge pairs of labelled statements."
     )
@@ -90,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def by_rules(rows: Sequence[Pair], cosines: Sequence[float] | None) -> list[str]:
-    """What the rules say of each pair; by words alone without *cosines*."""
+    """Return the rules' verdict on each pair, by words alone without *cosines*."""
     said: list[str] = []
     for place, pair in enumerate(rows):
         older = Entry(id=f"{pair.older_prefix}-0001", date="2026-11-01", title=pair.older, fields={"Sources": "a#1"})
@@ -99,16 +103,16 @@ def by_rules(rows: Sequence[Pair], cosines: Sequence[float] | None) -> list[str]
     return said
 
 
-def score(rows: Sequence[Pair], said: Said, answer: str) -> Score:
-    """How well *answer* was given."""
+def score(rows: Sequence[Pair], said: Said, answer: str) -> PairScore:
+    """Return how well *answer* was given."""
     wanted = [_WANTED[pair.label] == answer for pair in rows]
     given = [one == answer for one in said]
     right = sum(a and b for a, b in zip(wanted, given, strict=True))
-    return Score(given=sum(given), right=right, wanted=sum(wanted))
+    return PairScore(given=sum(given), right=right, wanted=sum(wanted))
 
 
 def swaps(text: str, speaker: str, other: str) -> Iterator[tuple[str, str]]:
-    """``(what, text)`` with one particular of *text* changed: a number, a day, the sense, or who it is about."""
+    """Yield ``(what, text)`` with one particular of *text* changed: a number, a day, the sense, or the person."""
     number = re.search(r"\b\d+\b", text)
     if number:
         yield "number", f"{text[: number.start()]}{int(number.group()) + 1}{text[number.end() :]}"
@@ -132,7 +136,7 @@ def _by_cosine(cosines: Sequence[float], threshold: float) -> list[str]:
 
 
 def _best_threshold(rows: Sequence[Pair], cosines: Sequence[float]) -> float:
-    """The cosine from which on superseding is right most often, by the harmonic mean of precision and recall."""
+    """Return the cosine threshold for superseding with the best harmonic mean of precision and recall."""
 
     def quality(threshold: float) -> float:
         found = score(rows, _by_cosine(cosines, threshold), "replaced")
@@ -173,7 +177,7 @@ def _print_mistakes(rows: Sequence[Pair], cosines: Sequence[float]) -> None:
 
 
 def _observations(data: Path, embedder: Embedder) -> int:
-    """Pair the observations of the development conversations; how many changed ones were united with the original."""
+    """Pair the observations of the development conversations. Count changed ones that were united with the original."""
     near = same = swapped = united = 0
     for number in _CONVERSATIONS:
         path = data / "locomo" / f"conv-{number}.observations.jsonl"

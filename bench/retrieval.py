@@ -1,16 +1,17 @@
-"""How well and how fast recall finds, beside plain ways to search the same texts for the same questions in one run.
+"""Measure how well and how fast recall finds, beside plain searches of the same texts for the same questions in one
+run.
 
     python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--split choose|confirm] [--cached]
                               [--markdown] [--write-docs] [--json FILE]
 
 For each development set a home is made in a temporary folder, filled, synced, and asked every question in each mode.
-Beside it stand the plain ways of :mod:`bench.baselines`. Every mean has its bootstrap interval over questions (95 %,
-2 000 draws, seeded), and so have, question by question, two differences: hybrid minus the baseline that is best in
-that measure, and hybrid minus the better of its two legs. Conversations are measured by turns and by sessions; the
-last table says how much of LoCoMo's gold stands in an assembled prompt.
+The baselines are those of :mod:`bench.measure.baselines`. Every mean has its bootstrap interval over questions (95 %, 2
+000 draws, seeded). So have two differences, paired by question: hybrid minus the best baseline of that measure, and
+hybrid minus the better of its two retrievers. Conversations are measured by turns and by sessions. The last table says
+how much of LoCoMo's gold stands in an assembled prompt.
 
-``--split`` asks only the questions by which settings were chosen, or only those that confirm them; the home holds the
-whole set all the same. ``--cached`` keeps vectors between runs in the user's cache. ``--write-docs`` puts the tables
+``--split`` asks only the questions on which constants were chosen, or only those that confirm them. The home holds the
+whole set in both cases. ``--cached`` keeps vectors between runs in the user's cache. ``--write-docs`` puts the tables
 into docs/benchmarks.md. Latencies are of one question after another in one process, the question's embedding included.
 """
 
@@ -46,7 +47,7 @@ from .measure.page import DOCS, aligned, markdown, put, stamp
 from .measure.vector_cache import CachedEmbedder
 from .packing import BUDGETS, Packing, packings, read_turns
 
-__all__ = ["MEASURES", "Outcome", "differences", "main", "ours", "theirs"]
+__all__ = ["MEASURES", "SystemOutcome", "differences", "main", "measure_baselines", "measure_recall"]
 
 #: What is shown at each grain.
 MEASURES: dict[Grain, tuple[str, ...]] = {
@@ -73,7 +74,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class SystemOutcome:
     """One system's values, question by question, by ``(grain, measure)``, and its milliseconds at the first grain."""
 
     p50: float
@@ -82,13 +83,13 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """One set, measured. *means* has the systems of *outcomes*, then the two differences; *packed* is by budget."""
+class SetResult:
+    """One measured set. *means* has the systems of *outcomes*, then the two differences. *packed* is by budget."""
 
     title: str
     about: str
     n: int
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, SystemOutcome]
     means: dict[str, dict[tuple[Grain, str], Interval]]
     categories: dict[str, Any]
     packed: dict[str, dict[int, Interval]]
@@ -97,13 +98,13 @@ class Result:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen sets; 0, or 1 when no set was there."""
+    """Run the chosen sets. Return 0, or 1 when no set was there."""
     given = _options(arguments)
     opened = open_embedder(EmbeddingSettings(), build_missing=True, progress=_say)
     if isinstance(opened, NoEmbedder):
         _say(f"no vectors: {opened.reason}")
     embedder = opened if isinstance(opened, NoEmbedder) or not given.cached else CachedEmbedder(opened)
-    results: dict[str, Result] = {}
+    results: dict[str, SetResult] = {}
     for name in given.sets:
         folder = given.data / name
         if not any(folder.glob("*queries.jsonl")):
@@ -145,7 +146,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _flags(given: argparse.Namespace) -> list[str]:
-    """The options that change the numbers, as they were given."""
+    """Return the options that change the numbers, as they were given."""
     flags = [] if given.sets == list(SETS) else ["--sets", ",".join(given.sets)]
     return [*flags, *(["--split", given.split] if given.split else [])]
 
@@ -155,7 +156,7 @@ def _flags(given: argparse.Namespace) -> list[str]:
 
 def _measure_set(
     name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, questions: Sequence[EvalCase]
-) -> Result:
+) -> SetResult:
     grains = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
     texts = fill(home, folder, say=_say)
@@ -167,7 +168,7 @@ def _measure_set(
         grain: evaluate(home, questions, settings=settings, embedder=embedder, ks=KS, grain=grain, progress=_meter)
         for grain in grains
     }
-    outcomes = {**theirs(baselines, questions), **ours(reports)}
+    outcomes = {**measure_baselines(baselines, questions), **measure_recall(reports)}
     draws = Bootstrap(len(questions))
     means = {
         system: {key: draws.interval(values) for key, values in outcome.values.items()}
@@ -177,7 +178,7 @@ def _measure_set(
     if name == _PACKED_SET:
         real = None if isinstance(embedder, NoEmbedder) else embedder
         packed = packings(home, read_turns(folder), questions, baselines["message"], real, _meter)
-    return Result(
+    return SetResult(
         title=_TITLES[name],
         about=f"{len(texts)} texts, {len(questions)} questions; {rates}",
         n=len(questions),
@@ -191,15 +192,17 @@ def _measure_set(
 
 
 def _degraded(reports: Mapping[Grain, Report], packed: Mapping[int, Mapping[str, Packing]]) -> tuple[str, ...]:
-    """What did not work while it was measured, each thing once."""
+    """Return each distinct degradation that occurred during the measurement."""
     found = [line for report in reports.values() for line in report.degraded]
     found += [line for by_system in packed.values() for one in by_system.values() for line in one.degraded]
     return tuple(dict.fromkeys(found))
 
 
-def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[EvalCase]) -> dict[str, Outcome]:
-    """What each baseline finds; its time is that of the first grain."""
-    found: dict[str, Outcome] = {}
+def measure_baselines(
+    baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[EvalCase]
+) -> dict[str, SystemOutcome]:
+    """Ask each baseline every question. Its time is that of the first grain."""
+    found: dict[str, SystemOutcome] = {}
     for grain, systems in baselines.items():
         for system, find in systems.items():
             times, rows = [], []
@@ -209,25 +212,30 @@ def theirs(baselines: Mapping[Grain, Mapping[str, Find]], questions: Sequence[Ev
                 times.append((time.perf_counter() - start) * 1000)
                 gold = question.expect if grain == "message" else tuple(map(session_of, question.expect))
                 rows.append(measure(answer, gold, KS))
-            outcome = found.setdefault(system, Outcome(p50=percentile(times, 50), p95=percentile(times, 95)))
+            outcome = found.setdefault(system, SystemOutcome(p50=percentile(times, 50), p95=percentile(times, 95)))
             outcome.values.update(_by_measure(grain, rows))
     return found
 
 
-def ours(reports: Mapping[Grain, Report]) -> dict[str, Outcome]:
-    """What recall found in each mode, worst known first, so that hybrid stands last."""
-    found: dict[str, Outcome] = {}
+def measure_recall(reports: Mapping[Grain, Report]) -> dict[str, SystemOutcome]:
+    """Return recall's outcome in each mode, hybrid last."""
+    found: dict[str, SystemOutcome] = {}
     for grain, report in reports.items():
         for mode in ("lexical", "vector", "hybrid"):
             times = report.modes[mode].latency_ms
             rows = [measure(_list(asked.ranks[mode]), list(asked.ranks[mode]), KS) for asked in report.questions]
-            outcome = found.setdefault(f"ours, {mode}", Outcome(p50=times["p50"], p95=times["p95"]))
+            outcome = found.setdefault(f"ours, {mode}", SystemOutcome(p50=times["p50"], p95=times["p95"]))
             outcome.values.update(_by_measure(grain, rows))
     return found
 
 
-def differences(outcomes: Mapping[str, Outcome], draws: Bootstrap) -> dict[str, dict[tuple[Grain, str], Interval]]:
-    """Hybrid minus the best baseline, and minus the better of its legs: each the best in the measure at hand."""
+def differences(
+    outcomes: Mapping[str, SystemOutcome], draws: Bootstrap
+) -> dict[str, dict[tuple[Grain, str], Interval]]:
+    """Return hybrid minus the best baseline, and minus the better of its retrievers.
+
+    The best one is chosen for each measure.
+    """
     hybrid = outcomes[_HYBRID]
     groups = {
         "hybrid - best baseline": [o for name, o in outcomes.items() if not name.startswith("ours")],
@@ -243,7 +251,7 @@ def differences(outcomes: Mapping[str, Outcome], draws: Bootstrap) -> dict[str, 
 
 
 def _list(ranks: Mapping[str, int | None]) -> list[str]:
-    """The answer as far as it matters: the expected sources at their ranks, others between them."""
+    """Return the answer as far as it matters: the expected sources at their ranks, others between them."""
     answer = [f"\0{place}" for place in range(max((rank or 0 for rank in ranks.values()), default=0))]
     for source, rank in ranks.items():
         if rank is not None:
@@ -256,7 +264,7 @@ def _by_measure(grain: Grain, rows: Sequence[Mapping[str, float]]) -> dict[tuple
 
 
 def _packed_means(packed: Mapping[int, Mapping[str, Packing]], draws: Bootstrap) -> dict[str, dict[int, Interval]]:
-    """By system and budget; last the difference of ours and the best baseline."""
+    """Return means by system and budget, the difference of ours and the best baseline last."""
     means: dict[int, dict[str, Interval]] = {}
     for budget, by_system in packed.items():
         means[budget] = {system: draws.interval(one.shares) for system, one in by_system.items()}
@@ -274,7 +282,7 @@ def _turned(by_budget: Mapping[int, Mapping[str, T]]) -> dict[str, dict[int, T]]
 
 
 def _synced(home: Home, texts: Mapping[str, str], place: Path, embedder: Embedder | NoEmbedder) -> str:
-    """Index words, then vectors; returns how fast each went, with single inserts beside the words."""
+    """Index words, then vectors. Return the speed of each, with single inserts beside the words."""
     settings = home.manifest.settings("recall", RecallSettings)
     made = embedder.made if isinstance(embedder, CachedEmbedder) else 0
     words = sync(home, settings, None)
@@ -290,7 +298,7 @@ def _synced(home: Home, texts: Mapping[str, str], place: Path, embedder: Embedde
 
 
 def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
-    """Texts a second, their terms made alike, when each is inserted in its own transaction."""
+    """Return texts a second when each is inserted in its own transaction, with the same terms."""
     conn = apsw.Connection(str(path))
     conn.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61')")
     chosen = texts[:_SINGLE_INSERTS]
@@ -304,7 +312,7 @@ def _single_insert_rate(texts: Sequence[str], path: Path) -> float:
 # ---------------------------------------------------------------------------------------------------------- showing
 
 
-def _shown(result: Result, *, as_markdown: bool) -> str:
+def _shown(result: SetResult, *, as_markdown: bool) -> str:
     keys = list(next(iter(result.means.values())))
     head = ["", *(f"{_NOUNS[grain]} {name}" for grain, name in keys), "p50 ms", "p95 ms"]
     best = {key: round(max(result.means[system][key].mean for system in result.outcomes), 3) for key in keys}
@@ -325,12 +333,12 @@ def _shown(result: Result, *, as_markdown: bool) -> str:
     return ("\n\n" if as_markdown else "\n").join(parts)
 
 
-def _packed_title(result: Result, *, as_markdown: bool) -> str:
+def _packed_title(result: SetResult, *, as_markdown: bool) -> str:
     title = f"{result.title}, the question as first message"
     return f"{f'**{title}**' if as_markdown else title}: share of its gold turns that stand in the prompt."
 
 
-def _packed_table(result: Result, *, as_markdown: bool) -> str:
+def _packed_table(result: SetResult, *, as_markdown: bool) -> str:
     head = ["", *(text for budget in BUDGETS for text in (f"{budget} tokens of recall", "spent"))]
     rows = []
     for system, means in result.packed.items():
@@ -350,7 +358,7 @@ def _cell(interval: Interval, *, signed: bool = False, bold: bool = False) -> st
 
 
 def _number(value: float, *, signed: bool) -> str:
-    """Three places without the leading 0.
+    """Return three decimal places without the leading 0.
 
     >>> _number(0.5, signed=False), _number(-0.0125, signed=True), _number(1.0, signed=False)
     ('.500', '-.013', '1.000')
@@ -359,7 +367,7 @@ def _number(value: float, *, signed: bool) -> str:
     return text.replace("0.", ".", 1) if abs(value) < 0.9995 else text
 
 
-def _as_json(result: Result) -> dict[str, Any]:
+def _as_json(result: SetResult) -> dict[str, Any]:
     systems: dict[str, dict[str, Any]] = {
         system: {f"{grain} {name}": asdict(interval) for (grain, name), interval in means.items()}
         for system, means in result.means.items()

@@ -53,7 +53,7 @@ class Docstring:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codebase:
-    """Figures of one codebase. Lengths are lines of a function with its docstring; shares are between 0 and 1."""
+    """Figures of one codebase. Lengths are lines of a function with its docstring. Shares are between 0 and 1."""
 
     modules: int
     lines: int
@@ -91,7 +91,7 @@ def offences(found: Docstring) -> list[str]:
 
 
 def measure(root: Path, packages: Sequence[str] | None = None) -> Codebase:
-    """Return the figures of the code under *root*; *packages* names its top folders, all of *root* by default."""
+    """Return the figures of the code under *root*. *packages* names its top folders, all of *root* by default."""
     tops = [root / name for name in packages] if packages else [root]
     paths = [
         path for top in tops for path in sorted(top.rglob("*.py")) if "test" not in path.relative_to(root).parts[0]
@@ -121,7 +121,7 @@ def measure(root: Path, packages: Sequence[str] | None = None) -> Codebase:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table, or with ``--check`` the offences; 1 when there are any."""
+    """Print the table, or with ``--check`` the offences. Return 1 when there are any."""
     parser = argparse.ArgumentParser(prog="python -m bench.style", description="Measure how readable the source is.")
     parser.add_argument("--beside", action="append", default=[], metavar="NAME=DIR", help="another codebase's sources")
     parser.add_argument("--check", action="store_true", help="name docstrings that break the rules, and do no more")

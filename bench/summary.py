@@ -1,16 +1,17 @@
-"""How much of what mattered in a conversation stands in the daily log, when the log may hold a quarter of its tokens.
+"""Measure how much of what mattered in a conversation stands in the daily log, in a quarter of its tokens.
 
     python -m bench.summary --data FOLDER [--write-docs]
 
-People wrote down what is worth knowing of each LoCoMo conversation, with the turns that say it. Measured is the share
-of those turns that a log cites, and how many of an observation's terms stand in the lines that cite its turn: "Hey!"
-cites a turn as well. Each line pays for its text and its citation, and this system also for topics and
-headings; beside it, with the same room: random choice (mean of 20 seeds), the first lines, the first sentence of every
-turn in order, and TextRank (sentences as nodes, shared words over the logarithms of their lengths as edges, PageRank).
-Turns that carry no citation are the first two again with whole turns that pay for their text alone.
+People wrote down what is worth knowing of each LoCoMo conversation, with the turns that say it. The measures are the
+share of those turns that a log cites, and the share of an observation's terms in the lines that cite its turn, because
+"Hey!" cites a turn as well. Each line pays for its text and its citation, and this system also for topics and headings.
 
-Then every line of every log of all development conversations is checked: its turns exist, and they have all its
-numbers, dates, names, paths and quotations. Conversations 26, 30 and 41 were there for choosing weights.
+The baselines have the same room: random choice (mean of 20 seeds), the first lines, the first sentence of every turn in
+order, and TextRank (sentences as nodes, shared words over the logarithms of their lengths as edges, PageRank). "No
+citation" repeats the first two with whole turns that pay for their text alone.
+
+Then every line of every log of all development conversations is checked. Its turns exist, and they hold all its
+numbers, dates, names, paths and quotations. Weights were chosen on conversations 26, 30 and 41.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = [
     "SHARE",
     "Counts",
     "Gold",
-    "Line",
+    "LogLine",
     "faults",
     "gold_of",
     "holds",
@@ -71,7 +72,7 @@ _SETS = ("locomo", "realtalk", "beam100k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LogLine:
     """A line that a method may choose: its turn's address and what it costs."""
 
     source: str
@@ -97,7 +98,7 @@ class Counts:
     cited: dict[str, float] = field(default_factory=dict)
     told: dict[str, float] = field(default_factory=dict)
 
-    def add(self, name: str, choices: Sequence[Sequence[Line]], gold: Gold) -> None:
+    def add(self, name: str, choices: Sequence[Sequence[LogLine]], gold: Gold) -> None:
         """Count what *choices* hold, on average: a random method has several."""
         for chosen in choices:
             texts: dict[str, set[str]] = {}
@@ -117,16 +118,16 @@ class Counts:
                 mine[name] = mine.get(name, 0.0) + number
 
     def share(self, name: str) -> float:
-        """The share of the gold turns that the method cites."""
+        """Return the share of the gold turns that the method cites."""
         return self.cited[name] / self.turns
 
     def words(self, name: str) -> float:
-        """The mean share of an observation's terms that the method's lines about its turn hold."""
+        """Return the mean share of an observation's terms in the method's lines about its turn."""
         return self.told[name] / self.observations
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the tables; 1 when a floor is not held or a line says what its turns do not."""
+    """Print the tables. Return 1 when a floor does not hold or a line is not grounded in its turns."""
     parser = argparse.ArgumentParser(prog="python -m bench.summary", description="Measure what the daily log holds.")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/summaries.md")
@@ -156,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read(path: Path) -> dict[str, list[Message]]:
-    """The conversation's sessions, in order."""
+    """Return the conversation's sessions, in order."""
     found: dict[str, list[Message]] = {}
     for text in path.read_text("utf-8").splitlines():
         row = json.loads(text)
@@ -166,7 +167,7 @@ def read(path: Path) -> dict[str, list[Message]]:
 
 
 def gold_of(path: Path) -> Gold:
-    """The turns that people's observations point at, each with the terms of these observations."""
+    """Return the turns that people's observations cite, each with the terms of these observations."""
     observations = path.with_name(path.name.replace(".transcript.", ".observations."))
     found: dict[str, list[set[str]]] = {}
     for line in observations.read_text("utf-8").splitlines():
@@ -176,7 +177,7 @@ def gold_of(path: Path) -> Gold:
 
 
 def shares(sessions: Mapping[str, Sequence[Message]], gold: Gold, embedder: Embedder | None) -> Counts:
-    """What each method's lines hold of the *gold* turns, and what this system's logs take."""
+    """Return the gold that the lines of each method hold, and the tokens of this system's logs."""
     counts = Counts(turns=len(gold), observations=sum(map(len, gold.values())))
     for messages in sessions.values():
         said = sum(count_tokens(message.content) for message in messages)
@@ -191,9 +192,10 @@ def shares(sessions: Mapping[str, Sequence[Message]], gold: Gold, embedder: Embe
 
 
 def holds(counts: Counts) -> bool:
-    """Whether the log cites 1.3 times what the better random choice does, more than the others, in a quarter.
+    """Return whether the floors hold.
 
-    Of what the turns say it tells more than any of them.
+    In a quarter of the tokens, the log cites 1.3 times what the better random choice does and more than every other
+    method. Its lines hold more of the observations' terms than any of them.
     """
     ours = counts.share(_OURS)
     return (
@@ -205,7 +207,7 @@ def holds(counts: Counts) -> bool:
 
 
 def text_rank(sentences: Sequence[str]) -> list[float]:
-    """The score of each sentence; all the same where none shares a word with another."""
+    """Return the score of each sentence. All scores are equal where no two sentences share a word."""
     words = [set(re.findall(r"\w+", sentence.casefold())) for sentence in sentences]
     near = np.zeros((len(words), len(words)))
     for one, mine in enumerate(words):
@@ -227,19 +229,19 @@ def _log(messages: Sequence[Message], embedder: Embedder | None) -> Summary:
     return add_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
 
 
-def _lines_of(summary: Summary) -> list[Line]:
-    return [Line(source=source, text=item.text, tokens=0) for item in summary.items for source in item.sources]
+def _lines_of(summary: Summary) -> list[LogLine]:
+    return [LogLine(source=source, text=item.text, tokens=0) for item in summary.items for source in item.sources]
 
 
 def _terms(text: str) -> set[str]:
-    """Content words, cut to five letters so that forms of one word agree."""
+    """Return content words, cut to five letters so that forms of one word agree."""
     return {term.casefold()[:5] for term in content_terms(text)}
 
 
-def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[Line]]]]:
-    """What each other method chooses, once for each seed."""
+def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[LogLine]]]]:
+    """Return the choice of each other method, once for each seed."""
     sentences = [_line(message, text) for message in messages for text in _sentences(message)]
-    turns = [Line(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
+    turns = [LogLine(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
     firsts = list({line.source: line for line in reversed(sentences)}.values())[::-1]
     ranks = text_rank([line.text for line in sentences])
     ranked = [line for _, _, line in sorted((-rank, n, sentences[n]) for n, rank in enumerate(ranks))]
@@ -249,21 +251,21 @@ def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, li
         yield name, [_fitting(units, room)]
 
 
-def _line(message: Message, text: str) -> Line:
+def _line(message: Message, text: str) -> LogLine:
     item = Item(kind="fact", text=text, sources=(message.source,), role=message.role)
-    return Line(source=message.source, text=text, tokens=count_item_tokens(item))
+    return LogLine(source=message.source, text=text, tokens=count_item_tokens(item))
 
 
 def _sentences(message: Message) -> list[str]:
     return [sentence for line in prose_lines(message.content) for sentence in split_sentences(line.text)]
 
 
-def _shuffled(units: Sequence[Line], seed: int) -> list[Line]:
+def _shuffled(units: Sequence[LogLine], seed: int) -> list[LogLine]:
     return random.Random(seed).sample(units, len(units))  # noqa: S311 - a baseline, not a secret
 
 
-def _fitting(units: Iterable[Line], room: int) -> list[Line]:
-    """Those *units*, in their order, that still fit."""
+def _fitting(units: Iterable[LogLine], room: int) -> list[LogLine]:
+    """Return those *units*, in their order, that still fit."""
     chosen = []
     for unit in units:
         if unit.tokens <= room:
@@ -273,7 +275,7 @@ def _fitting(units: Iterable[Line], room: int) -> list[Line]:
 
 
 def _groups(rows: Mapping[str, Counts]) -> dict[str, Counts]:
-    """The conversations together: those that weights were chosen on, the others, and all."""
+    """Group the conversations: those on which weights were chosen, the others, and all."""
     chosen = [counts for name, counts in rows.items() if name in _CHOSEN_ON]
     others = [counts for name, counts in rows.items() if name not in _CHOSEN_ON]
     groups = {"chosen on": chosen, "confirmed on": others, "all": [*chosen, *others]}
@@ -288,7 +290,7 @@ def _sum(group: Sequence[Counts]) -> Counts:
 
 
 def _coverage_table(rows: Mapping[str, Counts]) -> str:
-    """One row a method, one column a conversation or group: turns cited, and terms told."""
+    """Return one row a method and one column a conversation or group: turns cited, and terms held."""
     every = {**rows, **_groups(rows)}
     body = [["gold turns", *(str(counts.turns) for counts in every.values())]]
     body.append(["log / said", *(f"{counts.tokens / counts.said:.3f}" for counts in every.values())])
@@ -302,7 +304,7 @@ def _coverage_table(rows: Mapping[str, Counts]) -> str:
 
 
 def _checks(data: Path, embedder: Embedder | None) -> tuple[str, list[str]]:
-    """The table of what was checked over all sets, and a line for each line of a log that is not right."""
+    """Return the table of checks over all sets, and a message for each line of a log that failed one."""
     body, wrong = [], list[str]()
     for name in _SETS:
         paths = sorted((data / name).glob("*.transcript.jsonl"))
@@ -321,7 +323,7 @@ def _checks(data: Path, embedder: Embedder | None) -> tuple[str, list[str]]:
 
 
 def faults(messages: Sequence[Message], summary: Summary) -> list[str]:
-    """For each line of *summary* what is wrong with it, empty when nothing is."""
+    """Return for each line of *summary* its fault, or an empty string."""
     turns = {message.source: message for message in messages}
     return [_fault(item, turns) for item in summary.items]
 

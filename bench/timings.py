@@ -1,10 +1,10 @@
-"""How long a prompt takes, and where the time goes, beside the plain parts in the same run.
+"""Measure how long a prompt takes, and where the time goes, beside the plain parts in the same run.
 
     python -m bench.timings --data DIR [--questions N] [--runs N] [--home DIR] [--turns-only] [--json]
 
 Makes a home of all conversations in ``DIR/locomo``: their turns as transcripts, their observations as memory entries
-and daily log. Questions are spread evenly over the conversations. Reads no gold answers: only time is measured here.
-``--home`` keeps the home, and uses it again.
+and daily log. Questions are spread evenly over the conversations. No gold answer is read, because only time is
+measured. ``--home`` keeps the home and uses it again.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class RunTimes:
     """Milliseconds of *n* runs of one thing."""
 
     what: str
@@ -86,7 +86,7 @@ class _Timed:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; returns the exit code."""
+    """Print the table and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.timings", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="Folder of evaluation data.")
     parser.add_argument("--questions", type=int, default=200, help="Questions asked in one process.")
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _home(root: Path, data: Path, embedder: Embedder | None, *, observations: bool) -> tuple[Home, datetime]:
-    """The home, synced, and the time of its prompts: an hour after the last turn."""
+    """Return the synced home and the time of its prompts, an hour after the last turn."""
     rows = [row for file in sorted(data.glob("*.transcript.jsonl")) for row in _jsonl(file)]
     last = max(parse_time(row["ts"]) for row in rows)
     if not (root / "agent.toml").exists():
@@ -141,9 +141,9 @@ def _write_transcripts(home: Home, rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def _write_observations(home: Home, data: Path, days: Mapping[str, str]) -> None:
-    """Observations as entries of MEMORY.md, the newest on top, and as daily logs.
+    """Write observations as entries of MEMORY.md, newest first, and as daily logs.
 
-    Written past the gateway: screening a thousand texts is timed elsewhere, and no prompt waits for it.
+    The gateway is bypassed. Screening a thousand texts is timed elsewhere, and no prompt waits for it.
     """
     rows = [row for file in sorted(data.glob("*.observations.jsonl")) for row in _jsonl(file)]
     rows.sort(key=lambda row: days[row["session"]], reverse=True)
@@ -166,14 +166,14 @@ def _write_observations(home: Home, data: Path, days: Mapping[str, str]) -> None
 
 
 def _questions(data: Path, number: int) -> list[str]:
-    """Questions spread evenly over all conversations."""
+    """Return questions spread evenly over all conversations."""
     found = [str(row["query"]) for file in sorted(data.glob("*.queries.jsonl")) for row in _jsonl(file)]
     step = max(1, len(found) // number)
     return found[::step][:number]
 
 
-def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[Timing]:
-    """Whole processes, taking turns, so that what else the machine does falls on all of them alike."""
+def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[RunTimes]:
+    """Time whole processes in turns, so that other load on the machine affects all of them alike."""
     prompt = ["-c", "from interfaces.cli import main; main()", "prompt", "--home", str(home.root), "--json",
               "--window", str(WINDOW), "--now", now.isoformat()]  # fmt: skip
     commands = {
@@ -192,8 +192,8 @@ def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[
     return (_timing(what, values) for what, values in found.items())
 
 
-def _in_process(home: Home, now: datetime, questions: Sequence[str], embedder: Embedder | None) -> Iterator[Timing]:
-    """One warm process that asks every question once."""
+def _in_process(home: Home, now: datetime, questions: Sequence[str], embedder: Embedder | None) -> Iterator[RunTimes]:
+    """Time one warm process that asks every question once."""
     embed_ms: list[float] = []
     searcher = HomeSearcher(home, _Timed(embedder, embed_ms) if embedder is not None else None)
     found: dict[str, list[float]] = defaultdict(list)
@@ -221,8 +221,8 @@ def _in_process(home: Home, now: datetime, questions: Sequence[str], embedder: E
     return (_timing(what, values) for what, values in found.items())
 
 
-def _plain_parts(home: Home, questions: Sequence[str], embedder: Embedder | None) -> Iterator[Timing]:
-    """What the parts cost without any of this: files joined, an FTS5 table, the model alone."""
+def _plain_parts(home: Home, questions: Sequence[str], embedder: Embedder | None) -> Iterator[RunTimes]:
+    """Time the parts without this system: joined files, an FTS5 table, the model alone."""
     paths = [home.path(item.file) for item in home.manifest.context]
     conn = apsw.Connection(":memory:")
     conn.execute("CREATE VIRTUAL TABLE turns USING fts5(text, tokenize = 'porter unicode61')")
@@ -243,7 +243,7 @@ def _plain_parts(home: Home, questions: Sequence[str], embedder: Embedder | None
         yield _timed("plain: embed the question", embedder.embed_query, questions)
 
 
-def _timed(what: str, function: Callable[[str], Any], questions: Sequence[str]) -> Timing:
+def _timed(what: str, function: Callable[[str], Any], questions: Sequence[str]) -> RunTimes:
     values = []
     for question in questions:
         started = time.perf_counter()
@@ -252,14 +252,14 @@ def _timed(what: str, function: Callable[[str], Any], questions: Sequence[str]) 
     return _timing(what, values[_WARM_UP:])
 
 
-def _timing(what: str, values: Sequence[float]) -> Timing:
+def _timing(what: str, values: Sequence[float]) -> RunTimes:
     cuts = statistics.quantiles(values, n=20, method="inclusive") if len(values) > 1 else list(values) * 19
-    return Timing(
+    return RunTimes(
         what=what, n=len(values), p50=round(cuts[9], 2), p95=round(cuts[18], 2), largest=round(max(values), 2)
     )
 
 
-def _print_table(home: Home, rows: Sequence[Timing]) -> None:
+def _print_table(home: Home, rows: Sequence[RunTimes]) -> None:
     load = os.getloadavg()[0]
     print(f"{home.manifest.name}: window {WINDOW}, {os.cpu_count()} cores, load {load:.1f}; milliseconds\n")
     print("| what | n | p50 | p95 | max |")
@@ -275,7 +275,7 @@ def _jsonl(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _since(started: float) -> float:
-    """Milliseconds since *started*."""
+    """Return the milliseconds since *started*."""
     return (time.perf_counter() - started) * 1000
 
 

@@ -67,9 +67,10 @@ _FIRST, _LATER = 0.2, 0.4
 
 @dataclass(slots=True)
 class Year:
-    """What happened. *wrongly_archived*, *left_behind*, *not_found* and *not_exact* are ids and should all be empty.
+    """The result of a simulated year. *wrongly_archived*, *left_behind*, *not_found* and *not_exact* are ids and should
+    be empty.
 
-    *tokens* is what MEMORY.md cost after each session, *everything* what it would cost if nothing ever left.
+    *tokens* is the size of MEMORY.md after each session. *everything* is its size if no entry ever left.
     """
 
     home: Home
@@ -90,7 +91,7 @@ class Year:
 
 @dataclass(slots=True)
 class _Plan:
-    """What the simulation itself knows: when each entry was last written, said again, quoted, cited or restored."""
+    """The simulation's own record: when each entry was last written, restated, quoted, cited or restored."""
 
     chance: random.Random
     sessions: int
@@ -100,7 +101,7 @@ class _Plan:
 
 
 def simulate(root: Path, *, sessions: int, seed: int = 1) -> Year:
-    """Live a year of *sessions* sessions in a new home at *root*; the same seed gives the same year."""
+    """Simulate a year of *sessions* sessions in a new home at *root*. The same seed gives the same year."""
     started = time.perf_counter()
     year = Year(home=create(root, name="Year", now=START).home)
     plan = _Plan(sessions=sessions, chance=random.Random(seed))  # noqa: S311 - a plan that can be repeated
@@ -209,7 +210,7 @@ def _month_end(year: Year, plan: _Plan, now: datetime) -> None:
 
 
 def _look_back(year: Year) -> None:
-    """Whether everything that left is found by its words, and what the year came to."""
+    """Search everything that left by its words and return the result of the year."""
     sync(year.home, RecallSettings(), None)
     live = {entry.id for entry in parse(storage.read_text(year.home.root / MEMORY)).entries()}
     everything = storage.read_text(year.home.root / MEMORY)
@@ -233,7 +234,7 @@ def _look_back(year: Year) -> None:
 
 
 def _reversed(everything: str) -> tuple[int, int]:
-    """How many planted statements were taken back, and how many of these an entry says to be superseded."""
+    """Count the planted statements that were reversed, and those of them that an entry marks as superseded."""
     entries = list(parse(everything).entries())
     superseded = superseded_by(entries)
     planted = [re.split(r": |:|From now on ", first)[-1].rstrip(".。") for _, first, _ in _REVERSED]
@@ -244,7 +245,7 @@ def _reversed(everything: str) -> tuple[int, int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the year; 0 when nothing went wrong and memory stayed under its cap."""
+    """Print the year. Return 0 when nothing went wrong and memory stayed under its cap."""
     parser = argparse.ArgumentParser(prog="python -m bench.year", description="A simulated year of sessions.")
     parser.add_argument("--sessions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)

@@ -22,9 +22,9 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
 
 def load(name: str, values: Mapping[str, str]) -> list[str]:
-    """The lines of transcript *name*, without newlines, each ``{{key}}`` replaced by ``values[key]``.
+    """Return the lines of transcript *name*, without newlines, with each ``{{key}}`` replaced by ``values[key]``.
 
-    Values may hold any text; they are escaped as JSON asks.
+    Values may hold any text. They are escaped for JSON.
 
     Raises:
         KeyError: the transcript has a placeholder that *values* does not fill.
@@ -34,12 +34,15 @@ def load(name: str, values: Mapping[str, str]) -> list[str]:
 
 
 def dates(now: datetime) -> dict[str, str]:
-    """``yesterday``, and a ``deadline`` in six days, as ISO dates seen from *now*."""
+    """Return ``yesterday``, and a ``deadline`` in six days, as ISO dates seen from *now*."""
     return {"yesterday": f"{now - timedelta(days=1):%Y-%m-%d}", "deadline": f"{now + timedelta(days=6):%Y-%m-%d}"}
 
 
 def planted() -> dict[str, str]:
-    """The ``api_key`` and ``phone`` that must not survive. Assembled here, so that no scanner takes this for a leak."""
+    """Return the ``api_key`` and ``phone`` that must not survive.
+
+    They are assembled here, so that no scanner takes this file for a leak.
+    """
     return {"api_key": "AKIA" + "Q3EGRT5L" + "WX2NPK7D", "phone": "138" + "0013" + "8000"}
 
 

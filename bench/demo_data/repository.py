@@ -103,7 +103,7 @@ def test_half_a_cent_goes_to_the_even_neighbour() -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _ScriptedCommit:
     """A commit: when it is made, in minutes of yesterday, its message, and the files as they are from then on."""
 
     minute: int
@@ -112,20 +112,22 @@ class _Step:
 
 
 _TRUE_STEP = 3
-_STEPS: Sequence[_Step] = (
-    _Step(
+_STEPS: Sequence[_ScriptedCommit] = (
+    _ScriptedCommit(
         minute=555,
         message="Parse invoice lines into amounts",
         files={"README.md": _README, "invoice.py": _HEAD_HALF_UP + _PARSE, KEPT_FILE: _ROUNDING},
     ),
-    _Step(minute=610, message="Test currency prefixes", files={"test_invoice.py": _TESTS}),
-    _Step(minute=680, message="Reject lines without a quantity", files={"invoice.py": _HEAD_HALF_UP + _PARSE_STRICT}),
-    _Step(
+    _ScriptedCommit(minute=610, message="Test currency prefixes", files={"test_invoice.py": _TESTS}),
+    _ScriptedCommit(
+        minute=680, message="Reject lines without a quantity", files={"invoice.py": _HEAD_HALF_UP + _PARSE_STRICT}
+    ),
+    _ScriptedCommit(
         minute=968,
         message="Round half to even in invoice totals",
         files={"invoice.py": _HEAD_HALF_EVEN + _PARSE_STRICT, "test_invoice.py": _TESTS + _TEST_HALF_EVEN},
     ),
-    _Step(minute=1065, message="Describe the input format", files={"README.md": _README + _README_FORMAT}),
+    _ScriptedCommit(minute=1065, message="Describe the input format", files={"README.md": _README + _README_FORMAT}),
 )
 
 
@@ -158,6 +160,9 @@ def make_repository(folder: Path, now: datetime) -> dict[str, str]:
 
 
 def _short(digest: str) -> str:
-    """The first ten characters, or more until a letter and a digit are among them: else it reads as word or number."""
+    """Return the first ten characters of a hash, or more until they hold a letter and a digit.
+
+    Without both, the hash would read as a word or a number.
+    """
     heads = (digest[:length] for length in range(10, len(digest)))
     return next((head for head in heads if not head.isalpha() and not head.isdigit()), digest)

@@ -1,8 +1,8 @@
-"""Claims about work in real repositories, labelled by hand, and the repositories.
+"""Own claims about work in real repositories, labelled by hand, and build the repositories.
 
-Three repositories have scripted histories and are made anew; the fourth is this project's own history up to a fixed
-commit, and is left out where the checkout does not hold it (a shallow clone, a packed copy). Half of the claims is
-for development; the other half was written before anything was measured and is for reporting only.
+Three repositories have scripted histories and are built anew. The fourth is this project's own history up to a fixed
+commit. It is left out where the checkout does not hold that commit (a shallow clone, a packed copy). Half of the claims
+is for development. The other half was written before anything was measured and is for reporting only.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from .atlas import ATLAS
-from .history import Built, Session, build, git
+from .history import Built, SessionWindow, build, git
 from .orders import ORDERS
 from .parcel import PARCEL
 
-__all__ = ["HALVES", "OWN", "Half", "Label", "LabelledClaim", "Place", "claims", "places"]
+__all__ = ["HALVES", "OWN", "Half", "Label", "LabelledClaim", "LabelledRepository", "claims", "repositories"]
 
 Half = Literal["development", "heldback"]
 #: *undone*: it was so in the session, and is so no longer. *vague*: too little is said to be true or false.
@@ -29,8 +29,8 @@ HALVES: tuple[Half, ...] = ("development", "heldback")
 OWN = "self"
 _OWN_HEAD = "3ce4428"
 _OWN_SESSIONS = {
-    "early": Session(since="2026-11-21T02:50:00+00:00", until="2026-11-21T03:40:00+00:00"),
-    "late": Session(since="2026-11-21T04:50:00+00:00", until="2026-11-21T05:20:00+00:00"),
+    "early": SessionWindow(since="2026-11-21T02:50:00+00:00", until="2026-11-21T03:40:00+00:00"),
+    "late": SessionWindow(since="2026-11-21T04:50:00+00:00", until="2026-11-21T05:20:00+00:00"),
 }
 _SHORT = 8
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -38,9 +38,9 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledClaim:
-    """One sentence that an assistant said in *session* of *repo*; ``{key}`` in *text* is a commit's hash.
+    """One sentence that an assistant said in *session* of *repo*. A ``{key}`` in *text* is a commit's hash.
 
-    *checkable*: what git keeps (messages, paths, code, tags) is enough to tell.
+    *checkable* is true when git's messages, paths, code and tags are enough to decide.
     """
 
     id: str
@@ -54,39 +54,45 @@ class LabelledClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LabelledRepository:
     """A repository on disk with its sessions."""
 
     built: Built
-    sessions: dict[str, Session]
+    sessions: dict[str, SessionWindow]
 
     def filled(self, text: str) -> str:
-        """*text* with the short hashes of the commits that it names.
+        """Return *text* with the short hashes of the commits that it names.
 
         Raises:
-            KeyError: it names a step that the history does not have.
+            KeyError: *text* names a step that the history does not have.
         """
         return _PLACEHOLDER.sub(lambda match: self.built.commits[match[1]][:_SHORT], text)
 
 
 def claims(half: Half) -> list[LabelledClaim]:
-    """The claims of one half, in file order."""
+    """Return the claims of one half, in file order."""
     text = (Path(__file__).parent / f"{half}.jsonl").read_text(encoding="utf-8")
     return [LabelledClaim(**json.loads(line)) for line in text.splitlines()]
 
 
-def places(folder: Path, checkout: Path) -> dict[str, Place]:
-    """Make every repository in *folder* and return them by name; *checkout* is where this project's history may be."""
+def repositories(folder: Path, checkout: Path) -> dict[str, LabelledRepository]:
+    """Build every repository in *folder* and return them by name.
+
+    *checkout* is the folder where this project's own history may be.
+    """
     found = {
-        history.name: Place(built=build(history, folder / history.name), sessions=dict(history.sessions))
+        history.name: LabelledRepository(built=build(history, folder / history.name), sessions=dict(history.sessions))
         for history in (PARCEL, ORDERS, ATLAS)
     }
     own = _own(folder / OWN, checkout)
-    return found | ({OWN: Place(built=own, sessions=dict(_OWN_SESSIONS))} if own else {})
+    return found | ({OWN: LabelledRepository(built=own, sessions=dict(_OWN_SESSIONS))} if own else {})
 
 
 def _own(root: Path, checkout: Path) -> Built | None:
-    """A repository that ends at the fixed commit and borrows *checkout*'s objects; ``None`` when some are missing."""
+    """Build a repository that ends at the fixed commit and borrows *checkout*'s objects.
+
+    Return ``None`` when some of these objects are missing.
+    """
     try:
         if git(checkout, "rev-parse", "--is-shallow-repository") != "false":
             return None

@@ -6,7 +6,7 @@ amended one replaced and that lies on no branch, and a release.
 
 from __future__ import annotations
 
-from .history import History, Session, Step
+from .history import History, HistoryStep, SessionWindow
 
 __all__ = ["ATLAS"]
 
@@ -84,12 +84,12 @@ _CHANGELOG = "# Changelog\n\n## 0.3.0\n\n- Maps can be listed.\n"
 ATLAS = History(
     name="atlas",
     sessions={
-        "first": Session(since="2026-05-06T09:00:00+08:00", until="2026-05-06T18:00:00+08:00"),
-        "second": Session(since="2026-05-07T09:00:00+08:00", until="2026-05-07T18:00:00+08:00"),
+        "first": SessionWindow(since="2026-05-06T09:00:00+08:00", until="2026-05-06T18:00:00+08:00"),
+        "second": SessionWindow(since="2026-05-07T09:00:00+08:00", until="2026-05-07T18:00:00+08:00"),
     },
     uncommitted={"packages/web/src/draft_editor.ts": "export function openDraft() {\n  return null;\n}\n"},
     steps=(
-        Step(
+        HistoryStep(
             key="start", when="2026-04-01T10:00:00+08:00", message="Import the monorepo",
             files={
                 "Makefile": "all:\n\tcargo build\n",
@@ -105,47 +105,47 @@ ATLAS = History(
                 "crates/engine/src/planner.rs": _PLANNER.format(hints=""),
             },
         ),
-        Step(
+        HistoryStep(
             key="limit", when="2026-05-06T09:30:00+08:00",
             message="feat(api): rate limit login attempts to 5 per minute",
             files={"packages/api/src/rate_limit.ts": _LIMIT},
         ),
-        Step(
+        HistoryStep(
             key="hints", when="2026-05-06T10:10:00+08:00", message="fix(engine): planner ignored index hints",
             files={"crates/engine/src/planner.rs": _PLANNER.format(hints=_HINTS)},
         ),
-        Step(
+        HistoryStep(
             key="shim", when="2026-05-06T10:40:00+08:00", message="chore(web): drop the jquery shim",
             files={"packages/web/src/legacy/jquery_shim.js": None},
         ),
-        Step(
+        HistoryStep(
             key="cache", when="2026-05-06T11:20:00+08:00", message="feat(engine): cache query results",
             files={"crates/engine/src/query_cache.rs": _CACHE},
         ),
-        Step(
+        HistoryStep(
             key="uncache", when="2026-05-06T13:30:00+08:00",
             message='Revert "feat(engine): cache query results" (#42)\n\nReverts #41\n',
             files={"crates/engine/src/query_cache.rs": None},
         ),
-        Step(
+        HistoryStep(
             key="recache", when="2026-05-06T14:30:00+08:00",
             message='Revert "Revert "feat(engine): cache query results" (#42)"\n\nThis reverts commit {uncache}.\n',
             files={"crates/engine/src/query_cache.rs": _CACHE},
         ),
-        Step(
+        HistoryStep(
             key="guard", when="2026-05-06T15:00:00+08:00", message="test(web): 路由守卫的测试",
             files={"packages/web/tests/router_guard.test.ts": 'test("guests are sent to the login", () => {});\n'},
         ),
-        Step(
+        HistoryStep(
             key="deploy", when="2026-05-06T15:40:00+08:00", message="docs: 补充部署指南",
             files={"docs/deploy.md": "# 部署\n\n先构建,再上传。\n"},
         ),
-        Step(
+        HistoryStep(
             key="amended", when="2026-05-06T16:10:00+08:00", branch="amended",
             message="refactor(api): split server.ts into routes and middleware, first try",
             files={"packages/api/src/routes.ts": "export const routes = [];\n"},
         ),
-        Step(
+        HistoryStep(
             key="split", when="2026-05-06T16:20:00+08:00", drop="amended",
             message="refactor(api): split server.ts into routes and middleware",
             files={
@@ -154,23 +154,23 @@ ATLAS = History(
                 "packages/api/src/middleware.ts": "export const middleware = [verifyToken];\n",
             },
         ),
-        Step(
+        HistoryStep(
             key="rayon", when="2026-05-07T09:40:00+08:00", message="perf(engine): scan in parallel with rayon",
             files={"crates/engine/src/lib.rs": _LIB_PARALLEL, "crates/engine/Cargo.toml": _CARGO_RAYON},
         ),
-        Step(
+        HistoryStep(
             key="unrayon", when="2026-05-07T11:00:00+08:00", message="engine: back to the sequential scan",
             files={"crates/engine/src/lib.rs": _LIB, "crates/engine/Cargo.toml": _CARGO},
         ),
-        Step(
+        HistoryStep(
             key="theme", when="2026-05-07T13:20:00+08:00", message="feat(web): dark mode toggle in the settings panel",
             files={"packages/web/src/theme.ts": _THEME},
         ),
-        Step(
+        HistoryStep(
             key="compare", when="2026-05-07T15:00:00+08:00", message="fix(auth): compare passwords in constant time",
             files={"packages/api/src/auth.ts": _AUTH.format(compare="timingSafeEqual(a, b)")},
         ),
-        Step(
+        HistoryStep(
             key="v04", when="2026-05-07T17:00:00+08:00", message="chore(release): v0.4.0", tag="v0.4.0",
             files={"CHANGELOG.md": _CHANGELOG.replace("## 0.3.0", "## 0.4.0\n\n- Dark mode.\n\n## 0.3.0")},
         ),

@@ -1,7 +1,7 @@
-"""Git repositories with scripted histories, the same to the last bit wherever they are made.
+"""Build git repositories with scripted histories, the same to the last bit wherever they are built.
 
-A history is a row of steps; :func:`build` writes it with ``git fast-import``, so that authors, dates and hashes do
-not depend on the machine. What the claims about it are is no business of this module.
+A history is a list of steps. :func:`build` writes it with ``git fast-import``, so that authors, dates and hashes do not
+depend on the machine. The claims about a history stand elsewhere.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-__all__ = ["Built", "History", "Session", "Step", "build", "git"]
+__all__ = ["Built", "History", "HistoryStep", "SessionWindow", "build", "git"]
 
 _AUTHOR = "Developer <developer@example.invalid>"
 _MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One commit. *key* names it in claims and in the messages of later steps, as ``{key}``.
+class HistoryStep:
+    """One commit. Claims, and messages of later steps, name it as ``{key}``.
 
-    *files* are written (``None`` removes one), *moves* rename; *merge* is a branch that is merged; *tag* is put on it.
-    A new *branch* begins at the present end of main. A branch in *drop* is deleted afterwards, its commits stay behind
-    on no branch.
+    *files* are written, and ``None`` removes one. *moves* are renames. *merge* is a branch to merge. *tag* is put on
+    the commit. A new *branch* starts at the present end of main. A branch in *drop* is deleted afterwards, and its
+    commits stay behind on no branch.
     """
 
     key: str
@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class SessionWindow:
     """From when to when a session lasted, ISO 8601 with offset."""
 
     since: str
@@ -52,14 +52,14 @@ class History:
     """A repository: its *steps*, the *sessions* that worked on it by name, and what lies uncommitted in its folder."""
 
     name: str
-    steps: Sequence[Step]
-    sessions: Mapping[str, Session]
+    steps: Sequence[HistoryStep]
+    sessions: Mapping[str, SessionWindow]
     uncommitted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """A history on disk; *commits* maps the steps' keys to full hashes."""
+    """A history on disk. *commits* maps the keys of the steps to full hashes."""
 
     root: Path
     commits: Mapping[str, str]
@@ -82,7 +82,7 @@ def build(history: History, root: Path) -> Built:
 
 
 def git(root: Path, *arguments: str, stdin: str = "") -> str:
-    """What git prints, without the last newline; whatever is configured on the machine does not count.
+    """Run git and return its output without the last newline. Configuration of the machine does not apply.
 
     Raises:
         subprocess.CalledProcessError: git refused.
@@ -94,8 +94,8 @@ def git(root: Path, *arguments: str, stdin: str = "") -> str:
     return done.stdout.decode("utf-8", "replace").rstrip("\n")
 
 
-def _stream(step: Step, commits: Mapping[str, str], root: Path) -> str:
-    """The step in the language of ``git fast-import``."""
+def _stream(step: HistoryStep, commits: Mapping[str, str], root: Path) -> str:
+    """Return the step in the language of ``git fast-import``."""
     at = datetime.fromisoformat(step.when)
     stamp = f"{_AUTHOR} {int(at.timestamp())} {at:%z}"
     message = step.message
@@ -111,7 +111,7 @@ def _stream(step: Step, commits: Mapping[str, str], root: Path) -> str:
     return "\n".join([*lines, "", *tag, ""])
 
 
-def _parent(step: Step, root: Path) -> str:
+def _parent(step: HistoryStep, root: Path) -> str:
     known = git(root, "for-each-ref", "--format=%(refname)", "refs/heads").split()
     return step.branch if f"refs/heads/{step.branch}" in known else _MAIN
 

@@ -6,7 +6,7 @@ releases, and a component that goes away after both sessions.
 
 from __future__ import annotations
 
-from .history import History, Session, Step
+from .history import History, HistoryStep, SessionWindow
 
 __all__ = ["ORDERS"]
 
@@ -87,11 +87,11 @@ _MONEY = "package order\n\nfunc FormatMoney(cents int64) string {\n\treturn deci
 ORDERS = History(
     name="orders",
     sessions={
-        "morning": Session(since="2026-04-15T09:00:00+08:00", until="2026-04-15T12:00:00+08:00"),
-        "afternoon": Session(since="2026-04-15T14:00:00+08:00", until="2026-04-15T17:30:00+08:00"),
+        "morning": SessionWindow(since="2026-04-15T09:00:00+08:00", until="2026-04-15T12:00:00+08:00"),
+        "afternoon": SessionWindow(since="2026-04-15T14:00:00+08:00", until="2026-04-15T17:30:00+08:00"),
     },
     steps=(
-        Step(
+        HistoryStep(
             key="start", when="2026-03-01T10:00:00+08:00", message="初始化订单服务",
             files={
                 "go.mod": "module orders\n\ngo 1.21\n",
@@ -104,72 +104,72 @@ ORDERS = History(
                 "docs/接口说明.md": "# 接口说明\n\nPOST /orders 创建订单。\n",
             },
         ),
-        Step(
+        HistoryStep(
             key="wechat", when="2026-03-12T10:00:00+08:00", message="接入微信支付回调",
             files={"internal/pay/callback.go": _CALLBACK},
         ),
-        Step(
+        HistoryStep(
             key="stock", when="2026-03-20T10:00:00+08:00", message="增加库存同步脚本",
             files={"scripts/sync_stock.py": _SYNC},
         ),
-        Step(
+        HistoryStep(
             key="v20", when="2026-03-28T10:00:00+08:00", message="发布 2.0.0", tag="v2.0.0",
             files={"config/app.yaml": "port: 8080\ndatabase: orders\nversion: 2.0.0\n"},
         ),
-        Step(
+        HistoryStep(
             key="once", when="2026-04-15T09:30:00+08:00", message="修复重复扣款:支付回调增加幂等校验",
             files={"internal/pay/callback.go": _CALLBACK_ONCE},
         ),
-        Step(
+        HistoryStep(
             key="sms", when="2026-04-15T10:00:00+08:00", message="删除旧的短信通知",
             files={"internal/notify/sms.go": None},
         ),
-        Step(
+        HistoryStep(
             key="timeout", when="2026-04-15T10:30:00+08:00", message="订单超时自动取消,默认 30 分钟",
             files={"internal/order/timeout.go": _TIMEOUT},
         ),
-        Step(
+        HistoryStep(
             key="money", when="2026-04-15T11:00:00+08:00", message="utils.go 改名为 money.go,只剩金额格式化",
             moves={"internal/order/utils.go": "internal/order/money.go"},
         ),
-        Step(
+        HistoryStep(
             key="refund", when="2026-04-15T11:20:00+08:00", message="补充退款的单元测试",
             files={"internal/pay/refund_test.go": "package pay\n\nfunc TestRefundTwice(t *testing.T) {\n}\n"},
         ),
-        Step(
+        HistoryStep(
             key="go122", when="2026-04-15T11:40:00+08:00", message="升级 Go 到 1.22,gin 到 1.9.1",
             files={"go.mod": "module orders\n\ngo 1.22\n\nrequire github.com/gin-gonic/gin v1.9.1\n"},
         ),
-        Step(
+        HistoryStep(
             key="untimeout", when="2026-04-15T14:10:00+08:00",
             message="回滚订单超时自动取消\n\nThis reverts commit {timeout}.\n",
             files={"internal/order/timeout.go": None},
         ),
-        Step(
+        HistoryStep(
             key="export", when="2026-04-15T14:40:00+08:00", message="前端增加订单导出按钮",
             files={"web/src/ExportButton.tsx": _EXPORT},
         ),
-        Step(
+        HistoryStep(
             key="batch", when="2026-04-15T15:20:00+08:00", message="重构库存同步,改为批量接口",
             files={"scripts/sync_stock.py": _SYNC_BATCH},
         ),
-        Step(
+        HistoryStep(
             key="coupon", when="2026-04-15T15:30:00+08:00", branch="feature/coupon", message="新增优惠券校验",
             files={"internal/coupon/validate.go": _COUPON},
         ),
-        Step(
+        HistoryStep(
             key="merge", when="2026-04-15T16:00:00+08:00", message="合并分支 feature/coupon", merge="feature/coupon",
             files={"internal/coupon/validate.go": _COUPON},
         ),
-        Step(
+        HistoryStep(
             key="loyalty", when="2026-04-15T16:20:00+08:00", branch="feature/loyalty", message="积分兑换初稿",
             files={"internal/loyalty/points.go": _POINTS},
         ),
-        Step(
+        HistoryStep(
             key="v21", when="2026-04-15T16:30:00+08:00", message="发布 2.1.0", tag="v2.1.0",
             files={"config/app.yaml": "port: 8080\ndatabase: orders\nversion: 2.1.0\n"},
         ),
-        Step(
+        HistoryStep(
             key="later", when="2026-04-20T10:00:00+08:00", message="导出改到后台,去掉前端按钮",
             files={
                 "web/src/ExportButton.tsx": None,

@@ -6,7 +6,7 @@ and a file that goes away after both sessions.
 
 from __future__ import annotations
 
-from .history import History, Session, Step
+from .history import History, HistoryStep, SessionWindow
 
 __all__ = ["PARCEL"]
 
@@ -100,12 +100,12 @@ _README = "# Parcel\n\nFollows parcels over several carriers. Call `read_legacy_
 PARCEL = History(
     name="parcel",
     sessions={
-        "morning": Session(since="2026-03-02T09:00:00+00:00", until="2026-03-02T12:00:00+00:00"),
-        "afternoon": Session(since="2026-03-02T14:00:00+00:00", until="2026-03-02T17:30:00+00:00"),
+        "morning": SessionWindow(since="2026-03-02T09:00:00+00:00", until="2026-03-02T12:00:00+00:00"),
+        "afternoon": SessionWindow(since="2026-03-02T14:00:00+00:00", until="2026-03-02T17:30:00+00:00"),
     },
     uncommitted={"src/parcel/labels.py": "def print_label(parcel):\n    return str(parcel)\n"},
     steps=(
-        Step(
+        HistoryStep(
             key="start", when="2026-01-12T10:00:00+00:00", message="Start the parcel tracker",
             files={
                 "README.md": _README,
@@ -119,85 +119,85 @@ PARCEL = History(
                 "tests/test_tracker.py": "def test_an_unknown_parcel_has_no_status():\n    assert True\n",
             },
         ),
-        Step(
+        HistoryStep(
             key="cache", when="2026-01-20T10:00:00+00:00", message="Cache carrier responses on disk",
             files={"src/parcel/cache.py": _CACHE + _LOAD_CACHED},
         ),
-        Step(
+        HistoryStep(
             key="docker", when="2026-02-03T10:00:00+00:00", message="Add a Dockerfile for the nightly job",
             files={"Dockerfile": "FROM python:3.12-slim\n", "scripts/nightly.sh": "#!/bin/sh\nexec parcel --all\n"},
         ),
-        Step(
+        HistoryStep(
             key="v09", when="2026-02-10T10:00:00+00:00", message="Release 0.9.0", tag="v0.9.0",
             files={"setup.cfg": _SETUP.format(version="0.9.0", python="3.8")},
         ),
-        Step(
+        HistoryStep(
             key="retry", when="2026-03-02T09:20:00+00:00", message="Retry carrier requests with exponential backoff",
             files={"src/parcel/http_client.py": _CLIENT + _RETRY},
         ),
-        Step(
+        HistoryStep(
             key="csv", when="2026-03-02T09:50:00+00:00", message="Remove the legacy CSV reader",
             files={"src/parcel/legacy_csv.py": None},
         ),
-        Step(
+        HistoryStep(
             key="zone", when="2026-03-02T10:15:00+00:00", message="Fix timezone offset in delivery estimates",
             files={"src/parcel/estimate.py": _ESTIMATE.format(now="now(UTC)")},
         ),
-        Step(
+        HistoryStep(
             key="limits", when="2026-03-02T10:40:00+00:00", message="Call the constants what they are: limits",
             moves={"src/parcel/constants.py": "src/parcel/limits.py"},
         ),
-        Step(
+        HistoryStep(
             key="tests", when="2026-03-02T11:10:00+00:00", message="Test that retries stop after five attempts",
             files={"tests/test_retry.py": "def test_retries_stop_after_five_attempts():\n    assert True\n"},
         ),
-        Step(
+        HistoryStep(
             key="pins", when="2026-03-02T11:30:00+00:00", message="Bump requests to 2.32.4 and pin urllib3",
             files={"requirements.txt": "requests==2.32.4\nurllib3==2.2.1\n"},
         ),
-        Step(
+        HistoryStep(
             key="regex", when="2026-03-02T11:45:00+00:00",
             message="Speed up status parsing with a precompiled regular expression",
             files={"src/parcel/tracker.py": _TRACKER_COMPILED},
         ),
-        Step(
+        HistoryStep(
             key="unregex", when="2026-03-02T14:20:00+00:00",
             message='Revert "Speed up status parsing with a precompiled regular expression"\n\n'
             "This reverts commit {regex}.\n",
             files={"src/parcel/tracker.py": _TRACKER_PLAIN},
         ),
-        Step(
+        HistoryStep(
             key="hooks", when="2026-03-02T14:30:00+00:00", branch="webhooks",
             message="Add webhook notifications for delivered parcels",
             files={"src/parcel/webhooks.py": _WEBHOOKS},
         ),
-        Step(
+        HistoryStep(
             key="storage", when="2026-03-02T14:50:00+00:00", message="Move load_cached into the storage module",
             files={"src/parcel/cache.py": _CACHE, "src/parcel/storage.py": '"""Files on disk."""\n' + _LOAD_CACHED},
         ),
-        Step(
+        HistoryStep(
             key="sign", when="2026-03-02T15:10:00+00:00", branch="webhooks",
             message="Sign webhook payloads with HMAC-SHA256",
             files={"src/parcel/webhooks.py": _WEBHOOKS + _SIGN},
         ),
-        Step(
+        HistoryStep(
             key="merge", when="2026-03-02T15:30:00+00:00", message="Merge branch 'webhooks'", merge="webhooks",
             files={"src/parcel/webhooks.py": _WEBHOOKS + _SIGN},
         ),
-        Step(
+        HistoryStep(
             key="hookdocs", when="2026-03-02T16:10:00+00:00", message="Describe how webhooks are set up",
             files={"docs/webhooks.md": "# Webhooks\n\nSet `webhook_url` in parcel.toml.\n"},
         ),
-        Step(
+        HistoryStep(
             key="asyncio", when="2026-03-02T16:40:00+00:00", branch="experimental",
             message="Try an asyncio client for the carriers",
             files={"src/parcel/async_client.py": "async def fetch_async(url):\n    return await get(url)\n"},
         ),
-        Step(
+        HistoryStep(
             key="v10", when="2026-03-02T17:00:00+00:00", message="Release 1.0.0", tag="v1.0.0",
             files={"setup.cfg": _SETUP.format(version="1.0.0", python="3.8")},
         ),
-        Step(
+        HistoryStep(
             key="later", when="2026-03-10T10:00:00+00:00", message="Drop Python 3.8 and the container image",
             files={
                 "setup.cfg": _SETUP.format(version="1.0.0", python="3.9"),

@@ -1,16 +1,16 @@
-"""Plain ways to search whole texts, against which recall is measured.
+"""Search whole texts in plain ways, as baselines for recall.
 
-- *substring*: what grep does with a question. Its words (runs of letters and digits, stop words out, all of them when
-  nothing is left; of Chinese, Japanese and Korean every two characters) are looked for as substrings, upper and lower
-  case alike. Texts are ordered by how many distinct words they hold, then by how often, then as they stand in the set.
-- *naive FTS5*: whole texts under ``porter unicode61``, any of the question's words, in order of bm25.
-- *vectors alone*: cosine of the question's vector and the whole text's, by the model that recall uses; it reads the
-  first 256 tokens of a text.
+- *substring*: like grep. The words of the question (runs of letters and digits without stop words, or all of them
+when none is left, and pairs of characters for Chinese, Japanese and Korean) are searched as substrings in any case.
+Texts are ordered by the number of distinct words, then of occurrences, then as in the set.
+- *naive FTS5*: whole texts under ``porter unicode61``, any word of the question, ordered by bm25.
+- *vectors alone*: cosine of the question's and the whole text's vector, by the model that recall uses. The model reads
+the first 256 tokens of a text.
 - *plain RRF*: reciprocal rank fusion of the last two, with the published constant.
 
-Each answers with at most :data:`DEPTH` addresses, best first, none twice. Where sessions are asked for, the words are
-looked for in whole sessions, which serves both word searches better than the sessions of the best turns; the vectors
-give the sessions of the nearest turns, because a session is longer than the model reads.
+Each returns at most :data:`DEPTH` addresses, best first and without duplicates. For sessions, both word searches run on
+whole sessions, which serves them better than the sessions of the best turns. The vectors return the sessions of the
+nearest turns, because a session is longer than the model reads.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ _STOP = frozenset(
 def plain(
     texts: Mapping[str, str], embedder: Embedder | NoEmbedder, grains: Sequence[Grain]
 ) -> dict[Grain, dict[str, Find]]:
-    """For each grain every baseline over *texts* (address to text), by its name; without a model those without one."""
+    """Return every baseline over *texts* (address to text) by name, for each grain. Without a model, those without
+    vectors.
+    """
     matrix = None if isinstance(embedder, NoEmbedder) else embedder.embed(list(texts.values()))
     found: dict[Grain, dict[str, Find]] = {}
     for grain in grains:
@@ -71,7 +73,7 @@ def plain(
 
 
 def question_words(query: str) -> list[str]:
-    """The words of a question that are worth looking for, each once.
+    """Return the words of a question that are worth a search, without duplicates.
 
     >>> question_words("What did the Owl say to the owl?")
     ['owl', 'say']
@@ -81,7 +83,7 @@ def question_words(query: str) -> list[str]:
 
 
 def substrings(query: str) -> list[str]:
-    """The words of a question as grep would look for them: a run of Chinese is no word, so its pairs stand for it.
+    """Return the words of a question as grep would search them. Pairs of characters stand for a run of Chinese.
 
     >>> substrings("Where is 时间表 v2?")
     ['时间', '间表', 'v2']
@@ -94,7 +96,7 @@ def substrings(query: str) -> list[str]:
 
 
 def by_substring(texts: Mapping[str, str]) -> Find:
-    """Texts that hold the most words of the question anywhere, inside other words too."""
+    """Rank texts by the words of the question that they hold anywhere, inside other words too."""
     sources, lowered = list(texts), [text.lower() for text in texts.values()]
 
     def find(query: str) -> list[str]:
@@ -110,7 +112,7 @@ def by_substring(texts: Mapping[str, str]) -> Find:
 
 
 def by_words(texts: Mapping[str, str]) -> Find:
-    """FTS5 as its manual shows it."""
+    """Rank texts by FTS5 as its manual shows it."""
     sources = list(texts)
     conn = apsw.Connection(":memory:")
     conn.execute("CREATE VIRTUAL TABLE t USING fts5(body, tokenize='porter unicode61')")
@@ -126,7 +128,10 @@ def by_words(texts: Mapping[str, str]) -> Find:
 
 
 def by_vector(sources: Sequence[str], matrix: Vector, embedder: Embedder) -> Find:
-    """The nearest rows of *matrix*, all of them compared; *sources* has an address for each row, some perhaps twice."""
+    """Rank the rows of *matrix* by an exhaustive comparison.
+
+    *sources* has an address for each row. An address may occur several times.
+    """
 
     def find(query: str) -> list[str]:
         order = np.argsort(-(matrix @ embedder.embed_query(query)), kind="stable")
@@ -140,13 +145,13 @@ def by_vector(sources: Sequence[str], matrix: Vector, embedder: Embedder) -> Fin
     return find
 
 
-def by_fusion(*legs: Find) -> Find:
-    """Reciprocal rank fusion of *legs*; equal scores are ordered by address."""
+def by_fusion(*retrievers: Find) -> Find:
+    """Merge *retrievers* by reciprocal rank fusion. Equal scores are ordered by address."""
 
     def find(query: str) -> list[str]:
         scores: dict[str, float] = {}
-        for leg in legs:
-            for rank, source in enumerate(leg(query), 1):
+        for retriever in retrievers:
+            for rank, source in enumerate(retriever(query), 1):
                 scores[source] = scores.get(source, 0.0) + 1 / (_RRF_K + rank)
         return sorted(scores, key=lambda source: (-scores[source], source))[:DEPTH]
 
@@ -154,7 +159,7 @@ def by_fusion(*legs: Find) -> Find:
 
 
 def _sessions(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts of each session in one, a line between them."""
+    """Return the text of each session, its turns joined by newlines."""
     parts: dict[str, list[str]] = {}
     for source, text in texts.items():
         parts.setdefault(session_of(source), []).append(text)

@@ -1,8 +1,8 @@
-"""How far a mean over questions could have come out otherwise: percentile bootstrap intervals.
+"""Estimate percentile bootstrap intervals of means over questions.
 
-Questions are drawn anew with replacement; questions of one conversation are treated as independent, so that intervals
-are rather too narrow than too wide. One :class:`Bootstrap` draws once: everything that it judges is judged on the same
-draws, and a difference of two systems is judged question by question (paired).
+Questions are drawn with replacement. Questions of one conversation are treated as independent, so intervals are rather
+too narrow than too wide. One :class:`Bootstrap` draws once and judges everything on the same draws. A difference of two
+systems is judged question by question (paired).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Interval:
 
     @property
     def apart(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """True when the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
 
@@ -44,7 +44,7 @@ class Bootstrap:
         self._shares: NDArray[np.float64] = drawn / n
 
     def interval(self, values: Sequence[float]) -> Interval:
-        """The mean of *values*, one for each question, with its interval."""
+        """Return the mean of *values*, one for each question, with its interval."""
         given = np.asarray(values, np.float64)
         if given.shape != (self._shares.shape[1],):
             raise ValueError(f"{len(given)} values, wanted one for each of {self._shares.shape[1]} questions")
@@ -53,5 +53,5 @@ class Bootstrap:
         return Interval(mean=float(given.mean()), low=float(low), high=float(high))
 
     def difference(self, ours: Sequence[float], theirs: Sequence[float]) -> Interval:
-        """The mean of *ours* minus that of *theirs*, judged question by question."""
+        """Return the mean of *ours* minus that of *theirs*, paired by question."""
         return self.interval(np.subtract(ours, theirs).tolist())

@@ -30,7 +30,7 @@ Half = Literal["choose", "confirm"]
 
 
 def fill(home: Home, folder: Path, *, say: Callable[[str], None] = lambda _line: None) -> dict[str, str]:
-    """Put the set into the home; its whole texts by their source, for the baselines."""
+    """Write the set into the home. Return its whole texts by their source, for the baselines."""
     texts: dict[str, str] = {}
     transcripts = sorted(folder.glob("*transcript.jsonl"))
     for path in transcripts:
@@ -51,7 +51,10 @@ def fill(home: Home, folder: Path, *, say: Callable[[str], None] = lambda _line:
 
 
 def split_questions(folder: Path) -> dict[Half, list[EvalCase]]:
-    """The set's questions in two halves: three conversations of five and the rest, or every other question."""
+    """Split the set's questions into two halves.
+
+    Conversations are split into three of five and the rest, documents by every other question.
+    """
     files = [[q for q in read_cases(path) if q.expect] for path in sorted(folder.glob("*queries.jsonl"))]
     if len(files) == 1:
         return {"choose": files[0][::2], "confirm": files[0][1::2]}

@@ -1,6 +1,7 @@
-"""Tables as text or Markdown, their place in a page of the docs, and the line that says where numbers come from.
+"""Render tables as text or Markdown, put them into a page of the docs, and name the machine of a run.
 
-A page holds a table between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``; only what stands between is replaced.
+A page holds a table between ``<!-- NAME: begin -->`` and ``<!-- NAME: end -->``. Only the text between the markers is
+replaced.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, align: str = "") -> str:
-    """A Markdown table. *align* has ``l`` or ``r`` for each column; columns without one stand on the left."""
+    """Return a Markdown table. *align* has ``l`` or ``r`` for each column, and ``l`` where it is shorter."""
     rule = ["---:" if side == "r" else "---" for side in align.ljust(len(head), "l")]
     return "\n".join([_piped(head), f"|{'|'.join(rule)}|", *map(_piped, rows)])
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same table for a terminal: the first column on the left, the others on the right."""
+    """Return the same table for a terminal: the first column on the left, the others on the right."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(
@@ -52,12 +53,12 @@ def put(page: Path, tables: Mapping[str, str]) -> None:
 
 
 def machine() -> str:
-    """Processor, cores and interpreter, in a few words."""
+    """Return the processor, cores and interpreter in a few words."""
     return f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def stamp(command: str) -> str:
-    """One line of Markdown: the day, the command and the machine of a run."""
+    """Return one line of Markdown with the day, the command and the machine of a run."""
     return f"Run of {datetime.now(UTC):%Y-%m-%d}: `{command}`, on {machine()}."
 
 

@@ -1,8 +1,8 @@
-"""Pairs of statements, labelled by hand: what the newer one is to the older one.
+"""Own pairs of statements, labelled by hand with the relation of the newer one to the older one.
 
-A *contradiction* leaves one of both standing; a *refinement* adds to what stands; *unrelated* ones are about other
-things, however alike they are put; *duplicates* say the same. Half of the pairs is for development; the other half was
-written before anything was measured and is for reporting only.
+A *contradiction* leaves only one of both true. A *refinement* adds to the older statement. *unrelated* pairs are about
+different things, however alike their wording. *duplicates* say the same. Half of the pairs is for development. The
+other half was written before anything was measured and is for reporting only.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ class Pair:
 
 
 def pairs(half: Half) -> list[Pair]:
-    """The pairs of one half, in file order."""
+    """Return the pairs of one half, in file order."""
     text = (Path(__file__).parent / f"{half}.jsonl").read_text("utf-8")
     return [Pair(**json.loads(line)) for line in text.splitlines()]

@@ -39,7 +39,7 @@ class StockItem:
 
 
 class Inventory:
-    """Items by article number; raises `KeyError` for an unknown one."""
+    """Items by article number. Raises `KeyError` for an unknown one."""
 
     def __init__(self, items: Iterable[StockItem] = ()) -> None:
         self._items: dict[str, StockItem] = {item.article_number: item for item in items}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bench
-from bench.guard import WRITE_TESTS, WRITE_WORDS, Corpora, Row, interval, main, share, spread, table
+from bench.guard import WRITE_TESTS, WRITE_WORDS, Corpora, CorpusRow, interval, main, share, spread, table
 
 ROOT = Path(bench.__file__).parents[1]
 
@@ -43,7 +43,7 @@ def test_times_stand_with_mean_median_and_the_slowest_of_a_hundred() -> None:
 
 
 def test_a_column_that_is_empty_throughout_is_left_out() -> None:
-    rows = [Row(measure="m", value="1", floor="2"), Row(measure="n", value="3")]
+    rows = [CorpusRow(measure="m", value="1", floor="2"), CorpusRow(measure="n", value="3")]
     whole = "| measure | this guard | detect-secrets | floor |\n|---|---|---|---|\n| m | 1 |  | 2 |\n| n | 3 |  |  |"
     assert table(rows) == whole
     assert table(rows, head=("a", "b", "", "d")) == "| a | b | d |\n|---|---|---|\n| m | 1 | 2 |\n| n | 3 |  |"

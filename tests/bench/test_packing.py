@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from bench.packing import Turn, pack, share
+from bench.packing import SourceTurn, pack, share
 
 
-def turn(content: str, source: str = "s#1") -> Turn:
-    return Turn(source=source, ts="2026-05-01T10:00:00", name="Owl", content=content)
+def turn(content: str, source: str = "s#1") -> SourceTurn:
+    return SourceTurn(source=source, ts="2026-05-01T10:00:00", name="Owl", content=content)
 
 
 def test_a_turn_counts_wherever_its_whole_text_stands() -> None:

@@ -14,7 +14,7 @@ from bench.measure.baselines import Find
 from bench.measure.bootstrap import Bootstrap
 from bench.measure.datasets import fill, split_questions
 from bench.measure.vector_cache import CachedEmbedder
-from bench.retrieval import MEASURES, Outcome, differences, main, ours, theirs
+from bench.retrieval import MEASURES, SystemOutcome, differences, main, measure_baselines, measure_recall
 from recall.embedding.embedder import Embedder, open_embedder
 from recall.evaluation.metrics import EvalCase, Grain, evaluate, read_cases
 from recall.index.sync import sync
@@ -113,7 +113,7 @@ def test_values_by_question_average_to_what_the_evaluation_says(home: Home, data
     reports = {
         grain: evaluate(home, questions, settings=RecallSettings(), embedder=embedder, grain=grain) for grain in grains
     }
-    outcomes = ours(reports)
+    outcomes = measure_recall(reports)
     for grain in grains:
         for mode, scores in reports[grain].modes.items():
             for name in MEASURES[grain]:
@@ -126,14 +126,14 @@ def test_a_baseline_is_judged_by_sessions_at_the_grain_of_sessions() -> None:
         return lambda _query: answer
 
     questions = [EvalCase(query="?", expect=("s1#1", "s1#2", "s2#1"))]
-    found = theirs({"message": {"plain": find(["s1#1"])}, "session": {"plain": find(["s1"])}}, questions)
+    found = measure_baselines({"message": {"plain": find(["s1#1"])}, "session": {"plain": find(["s1"])}}, questions)
     assert found["plain"].values["message", "frac@5"] == [pytest.approx(1 / 3)]
     assert found["plain"].values["session", "frac@5"] == [pytest.approx(1 / 2)]
 
 
 def test_hybrid_is_compared_with_the_best_baseline_of_each_measure() -> None:
-    def outcome(frac: list[float], mrr: list[float]) -> Outcome:
-        return Outcome(p50=1, p95=1, values={("message", "frac@5"): frac, ("message", "mrr@10"): mrr})
+    def outcome(frac: list[float], mrr: list[float]) -> SystemOutcome:
+        return SystemOutcome(p50=1, p95=1, values={("message", "frac@5"): frac, ("message", "mrr@10"): mrr})
 
     outcomes = {
         "one": outcome([1, 0, 0], [0, 0, 0]),
