@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .measure.page import machine
 
-#: Module and the arguments it takes besides ``--data``, in the order in which they run: the longest last.
+#: Modules with their arguments besides ``--data``, in the order in which they run, the longest last.
 PARTS = {
     "tokens": ("bench.tokens", ["--write-docs"]),
     "embedding": ("bench.embedding", []),

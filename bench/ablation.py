@@ -47,7 +47,7 @@ __all__ = ["main"]
 KS = (5, 10)
 _PATIENCE_MS = 60_000.0
 _BASE = RankingWeights()
-#: Each setting, and the values beside its own at which it is tried.
+#: Each constant, and the other values at which it is tried.
 _TRIED: dict[str, tuple[float, ...]] = {
     "saturation": (0.4, 1.6),
     "length_norm": (0.0, 0.6),

@@ -23,7 +23,7 @@ from rich.rule import Rule
 from bench import demo_data
 
 QUESTION = "昨天 forecast gap 的结论是什么?哪几个 BU 风险最大?"
-#: What a reader must find in the prompt: the gap, the deal, and what the user corrected.
+#: Texts that the prompt must hold: the gap, the deal, and the correction of the user.
 WANTED = ("-12 %", "¥2.1M", "Corvid 这单不是 APX 的,而是 NORDA 的")
 MARKER = ".agent-home-demo"
 console = Console(highlight=False, soft_wrap=True)

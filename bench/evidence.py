@@ -32,7 +32,7 @@ from distill.evidence.status import Window
 __all__ = ["FLOORS", "ClaimScore", "JudgedClaim", "judged_claims", "main", "score"]
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-#: Precision of verified and recall of true checkable claims; a true claim is contradicted never.
+#: Precision of verified claims and recall of true checkable claims. A true claim is never contradicted.
 FLOORS = (0.98, 0.80)
 _HEAD = ("claims", "precision of verified", "recall of true checkable", "true contradicted")
 _SLACK_S = 3600.0
@@ -76,7 +76,7 @@ class ClaimScore:
         return self.checkable_verified / self.checkable if self.checkable else 1.0
 
 
-#: A sentence, its repository and the session's time give a state and a detail.
+#: Maps a sentence, its repository and the session's time to a state and a detail.
 Judge = Callable[[str, Path, Window], tuple[str, str]]
 
 

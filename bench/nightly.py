@@ -48,7 +48,7 @@ __all__ = ["Measured", "grow", "main", "measure"]
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 A_DAY = 30
 TURNS = 30
-#: Subjects that are decided about again and again, and what is decided.
+#: Subjects of recurring decisions, and the possible decisions.
 _SUBJECTS = 240
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday")
 _WORDS = (

@@ -27,12 +27,12 @@ from .measure.baselines import Find
 
 __all__ = ["BUDGETS", "Line", "Packing", "SourceTurn", "pack", "packings", "read_turns", "share"]
 
-#: Tokens of recall for which it is measured.
+#: Budgets in tokens of recall.
 BUDGETS = (1000, 2000)
-#: Nobody waits for a measurement: a late layer would measure the machine.
+#: No deadline: a late layer would measure the machine.
 _PATIENCE_MS = 60_000.0
 
-#: A turn as the baselines put it into a prompt, and its tokens.
+#: A turn as the baselines render it for a prompt, and its tokens.
 Line = tuple[str, int]
 Meter = Callable[[str, int, int], None]
 

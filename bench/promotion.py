@@ -36,12 +36,12 @@ _WANTED: Mapping[Label, str] = {
     "contradiction": "replaced", "duplicate": "same", "refinement": "different", "unrelated": "different",
 }  # fmt: skip
 _LABELS: tuple[Label, ...] = ("contradiction", "duplicate", "refinement", "unrelated")
-#: Conversations whose observations the thresholds were chosen on.
+#: Conversations on whose observations the thresholds were chosen.
 _CONVERSATIONS = (26, 30, 41)
 _NEAR = 0.75
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-#: What is said of every pair: ``same``, ``replaced`` or ``different``.
+#: The verdict on a pair: ``same``, ``replaced`` or ``different``.
 Said = Sequence[str]
 
 

@@ -49,7 +49,7 @@ from .packing import BUDGETS, Packing, packings, read_turns
 
 __all__ = ["MEASURES", "SystemOutcome", "differences", "main", "measure_baselines", "measure_recall"]
 
-#: What is shown at each grain.
+#: Measures shown at each grain.
 MEASURES: dict[Grain, tuple[str, ...]] = {
     "message": ("frac@5", "frac@10", "mrr@10", "ndcg@10"),
     "session": ("frac@5", "frac@10"),
@@ -63,11 +63,11 @@ _TITLES = {
     "cmrc2018": "CMRC2018 (Chinese)",
     "scifact": "SciFact",
 }
-#: The set of which it is measured how much of the gold stands in a prompt.
+#: The set whose gold turns are counted in assembled prompts.
 _PACKED_SET = "locomo"
 KS = (5, 10)
 _HYBRID = "ours, hybrid"
-#: Rows that are inserted one by one, each in its own transaction, to see what batching is worth.
+#: Rows inserted one by one, each in its own transaction, as the baseline of batching.
 _SINGLE_INSERTS = 500
 
 T = TypeVar("T")

@@ -58,7 +58,7 @@ __all__ = [
 ]
 
 SHARE = 0.25
-#: Times random choice.
+#: Floor, as a multiple of random choice.
 FLOOR = 1.3
 SEEDS = 20
 _DAMPING, _ROUNDS = 0.85, 50

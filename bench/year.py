@@ -37,7 +37,7 @@ from recall.settings import RecallSettings
 
 __all__ = ["CAP_TOKENS", "Year", "main", "simulate"]
 
-#: What memory may cost at most at any time: the whole budget of a model with a window of 64 000 tokens.
+#: Cap on the tokens of memory at any time: the whole budget of a model with a window of 64 000 tokens.
 CAP_TOKENS = 30_000
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 AGE_DAYS = 90
@@ -61,7 +61,7 @@ _REVERSED = (
     ("user", "决定:周会定在星期二。", "决定:周会定在星期四。"),
     ("user", "决定:缓存放在内存里。", "决定:缓存从内存改为磁盘。"),
 )
-#: When in the year they are said first, and when what replaces them.
+#: Days of the year on which they are first said, and on which their replacements are said.
 _FIRST, _LATER = 0.2, 0.4
 
 

@@ -22,10 +22,10 @@ from .parcel import PARCEL
 __all__ = ["HALVES", "OWN", "Half", "Label", "LabelledClaim", "LabelledRepository", "claims", "repositories"]
 
 Half = Literal["development", "heldback"]
-#: *undone*: it was so in the session, and is so no longer. *vague*: too little is said to be true or false.
+#: *undone*: true in the session and not any more. *vague*: says too little to be true or false.
 Label = Literal["true", "false", "undone", "vague"]
 HALVES: tuple[Half, ...] = ("development", "heldback")
-#: The name of this project's own history, and the commit that the claims about it were written at.
+#: Name of this project's own history, and the commit at which the claims about it were written.
 OWN = "self"
 _OWN_HEAD = "3ce4428"
 _OWN_SESSIONS = {

@@ -39,9 +39,9 @@ __all__ = [
 ]
 
 Find = Callable[[str], list[str]]
-#: Results of each way; also what the fusion sees of its legs.
+#: Results of each baseline, and of each retriever of the fusion.
 DEPTH = 100
-#: Of reciprocal rank fusion, as published.
+#: Rank offset of reciprocal rank fusion, as published.
 _RRF_K = 60
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _RUNS = re.compile(f"[{_CJK}]+|[^{_CJK}]+")

@@ -18,7 +18,7 @@ from recall.evaluation.metrics import EvalCase, Grain, read_cases
 
 __all__ = ["SETS", "Half", "fill", "split_questions"]
 
-#: Set and the grains at which it is measured; the first is that of its questions.
+#: Sets and the grains of their measurement. The first grain is that of the questions.
 SETS: dict[str, tuple[Grain, ...]] = {
     "locomo": ("message", "session"),
     "realtalk": ("message", "session"),
