@@ -1,6 +1,6 @@
-"""What a home needs in order to work, looked at one thing at a time.
+"""Own the checks of everything that a home needs to work.
 
-A check that cannot be made fails and says why; it never stops the others.
+A check that raises an error fails with that error as its detail. It never stops the other checks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Status = Literal["ok", "warning", "failed"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing looked at. *detail* says what was found and, unless it is ok, what to do."""
+    """Result of one check. *detail* says what was found and, unless the status is ok, what to do."""
 
     name: str
     status: Status
@@ -40,8 +40,8 @@ class Check:
 
 
 def examine(home: Home, now: datetime) -> list[Check]:
-    """All checks, in the order in which a later one depends on an earlier one."""
-    looks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
+    """Run all checks, in an order in which a later one depends only on earlier ones."""
+    checks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
         ("guard", lambda: _guard(home)),
@@ -55,20 +55,20 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("index", lambda: _index(home)),
         ("prompt", lambda: _prompt(home, now)),
     )
-    checks: list[Check] = []
-    for name, look in looks:
+    results: list[Check] = []
+    for name, check in checks:
         try:
-            checks += look()
+            results += check()
         except (HomeError, OSError, ValueError, ImportError, RuntimeError) as error:
-            checks.append(Check(name=name, status="failed", detail=" ".join(str(error).split())))
-    return checks
+            results.append(Check(name=name, status="failed", detail=" ".join(str(error).split())))
+    return results
 
 
 def _manifest(home: Home) -> Iterator[Check]:
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
-    absent = [file for file in absent if file != "BOOTSTRAP.md"]  # deleted once the agent knows its user
+    absent = [file for file in absent if file != "BOOTSTRAP.md"]  # the agent deletes this file once it knows its user
     if absent:
-        detail = f"agent.toml names {', '.join(absent)}, which do not exist; `memory init` adds what is missing"
+        detail = f"agent.toml names {', '.join(absent)}, which do not exist; `memory init` adds missing files"
         yield Check(name="manifest", status="warning", detail=detail)
     else:
         yield Check(name="manifest", status="ok", detail=f"{len(home.manifest.context)} context files")
@@ -79,61 +79,65 @@ def _git(home: Home) -> Iterator[Check]:
     if (home.machine / "redo.json").exists():
         detail = "a write was interrupted; the next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
-    by_hand = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
-    if by_hand:
-        detail = f"not committed: {', '.join(by_hand[:5])}; the next write to each commits it, or do it yourself"
+    uncommitted = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
+    if uncommitted:
+        detail = f"not committed: {', '.join(uncommitted[:5])}; the next write to a file commits it, or do it now"
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
 
 
 def _guard(home: Home) -> Iterator[Check]:
-    """Whether the home's own rules work: reading goes on without them, and writing stops."""
+    """Check that the home's own rules work. Without them reading continues and writing stops."""
     try:
         sets = guard_settings(home).rule_sets()
         for rules in sets:
             rules.check()
     except GuardError as error:
-        yield Check(name="guard", status="failed", detail=f"{error}; texts are read by the bundled rules until then")
+        yield Check(
+            name="guard",
+            status="failed",
+            detail=f"{error}; until then reading uses only the bundled rules",
+        )
         return
-    own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home's" if sets else "alone"
+    own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home" if sets else "only"
     yield Check(name="guard", status="ok", detail=f"the bundled rules {own}")
 
 
 def _edits(home: Home) -> Iterator[Check]:
-    """What people wrote by hand and did not commit: the gateway will not commit it for them if it fails the guard."""
+    """Check uncommitted manual edits. The gateway does not commit an edit that the guard refuses."""
     failing = failing_edits(home)
     if failing:
         places = ", ".join(f"{remark.path}:{remark.line} {remark.what}" for remark in failing[:5])
         more = f" and {len(failing) - 5} more" if len(failing) > 5 else ""
-        detail = f"written by hand, and refused by the guard: {places}{more}; take it out, or commit it yourself"
+        detail = f"manual edits that the guard refuses: {places}{more}; remove the text, or commit it yourself"
         yield Check(name="edits", status="failed", detail=detail)
     else:
-        yield Check(name="edits", status="ok", detail="nothing written by hand waits that the guard would refuse")
+        yield Check(name="edits", status="ok", detail="the guard refuses no uncommitted manual edit")
 
 
 def _hook(home: Home) -> Iterator[Check]:
-    """Whether what people commit by hand is screened."""
+    """Check that a hook screens manual commits."""
     state = hook_state(home)
     if state.works and not state.advice:
-        yield Check(name="hook", status="ok", detail=f"commits by hand are screened by {state.path}")
+        yield Check(name="hook", status="ok", detail=f"{state.path} screens manual commits")
     else:
-        what = "another installation's" if state.works else "commits by hand are not screened"
-        yield Check(name="hook", status="warning", detail=f"{what} ({state.state}, {state.path}): {state.advice}")
+        problem = "another installation's hook" if state.works else "manual commits are not screened"
+        yield Check(name="hook", status="warning", detail=f"{problem} ({state.state}, {state.path}): {state.advice}")
 
 
 def _merge(home: Home) -> Iterator[Check]:
-    """Whether clones are merged by entries, and what was flagged when they were."""
+    """Check that clones are merged by entries, and list entries in conflict."""
     driver = driver_state(home)
     if driver.advice:
         yield Check(name="merge", status="warning", detail=driver.advice)
     memory = parse(storage.read_text(home.root / MEMORY))
     flagged = [f"{entry.id} and {other}" for entry in memory.entries() if (other := conflicting_id(entry))]
     if flagged:
-        detail = f"changed on two machines, both versions stand: {', '.join(flagged[:5])}; join each pair by hand"
+        detail = f"changed on two machines, with both versions kept: {', '.join(flagged[:5])}; edit each pair into one"
         yield Check(name="merge", status="warning", detail=detail)
     elif not driver.advice:
-        yield Check(name="merge", status="ok", detail="clones are merged by entries, nothing is in conflict")
+        yield Check(name="merge", status="ok", detail="clones are merged by entries, and none is in conflict")
 
 
 def _files(home: Home) -> Iterator[Check]:
@@ -143,26 +147,26 @@ def _files(home: Home) -> Iterator[Check]:
         detail = f"{len(found)} problems, the first {first.file}:{first.line} {first.rule}; run `memory check`"
         yield Check(name="files", status="failed", detail=detail)
     else:
-        yield Check(name="files", status="ok", detail="every file is what it must be")
+        yield Check(name="files", status="ok", detail="every file is valid")
 
 
 def _quarantine(home: Home) -> Iterator[Check]:
-    held = list(waiting(home))
+    quarantined = list(waiting(home))
     broken = [str(problem) for problem in unreadable(home)]
     if broken:
         yield Check(name="quarantine", status="failed", detail="; ".join(broken))
-    if held:
-        first = f"the first {held[0].id}: {held[0].reason}"
-        detail = f"{len(held)} texts wait for a person, {first}; run `memory review list`"
+    if quarantined:
+        first = f"the first {quarantined[0].id}: {quarantined[0].reason}"
+        detail = f"{len(quarantined)} texts wait for a person, {first}; run `memory review list`"
         yield Check(name="quarantine", status="warning", detail=detail)
     elif not broken:
         yield Check(name="quarantine", status="ok", detail="nothing waits")
 
 
 def _proposals(home: Home) -> Iterator[Check]:
-    """Proposals are meant to wait: they are counted, and no warning."""
+    """Count the proposals. A waiting proposal is no warning."""
     ids = pending_ids(home)
-    detail = f"{len(ids)} wait for a person, `memory review list` names them" if ids else "nothing waits"
+    detail = f"{len(ids)} wait for a person, `memory review list` lists them" if ids else "nothing waits"
     yield Check(name="proposals", status="ok", detail=detail)
 
 
@@ -194,25 +198,24 @@ def _index(home: Home) -> Iterator[Check]:
     if report.degraded:
         yield Check(name="index", status="warning", detail="; ".join(report.degraded))
     elif report.pending:
-        detail = f"{report.pending} passages wait for vectors; run `memory sync`"
+        detail = f"{report.pending} passages have no vectors yet; run `memory sync`"
         yield Check(name="index", status="warning", detail=detail)
     else:
-        yield Check(name="index", status="ok", detail="in step with the files; `memory index verify` proves it")
+        yield Check(name="index", status="ok", detail="up to date; `memory index verify` compares it with the files")
 
 
 def _prompt(home: Home, now: datetime) -> Iterator[Check]:
-    """Every cut of the plain prompt is named here too: a silent one would be found by nobody."""
+    """Check the prompt without a message: every cut and every blocked text is a warning."""
     from assembler.prompt import Request, assemble
 
     receipt = assemble(home, Request(now=now))
     blocked = [f"{line.id} {line.reason}" for line in receipt.entries if line.action == "blocked"]
     if blocked:
         more = f" and {len(blocked) - 5} more" if len(blocked) > 5 else ""
-        detail = (
-            f"in the files, and kept out of prompts by the guard: {', '.join(blocked[:5])}{more}; take it out of the"
-        )
-        yield Check(name="blocked", status="warning", detail=f"{detail} file, or say it in quotation marks")
-    cuts = [s for s in receipt.sections if s.full_tokens > s.tokens]
+        detail = f"blocked from prompts by the guard: {', '.join(blocked[:5])}{more}"
+        advice = "remove it from the file, or put it in quotation marks"
+        yield Check(name="blocked", status="warning", detail=f"{detail}; {advice}")
+    cuts = [section for section in receipt.sections if section.full_tokens > section.tokens]
     share = f"{receipt.tokens} of {receipt.budget} tokens, {receipt.advice}"
     if cuts:
         names = ", ".join(f"{cut.name} ({cut.tokens} of {cut.full_tokens}: {cut.action})" for cut in cuts)

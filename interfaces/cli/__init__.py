@@ -1,65 +1,77 @@
-"""The command ``memory``. One module for each command or family of commands."""
+"""Define the command ``memory`` and the table of its commands, one module for each command or family of commands."""
 
 from __future__ import annotations
 
-from importlib import metadata
-
 import click
 
-from .frame import LazyGroup
+from .command import LazyGroup
 
 __all__ = ["COMMANDS", "cli", "main"]
 
+#: Headings of ``memory --help``, and under each its commands: the name, where it is defined, and its summary.
+#: The summary is repeated here from the command's docstring, so that the help imports no command.
 COMMANDS = {
-    "init": "interfaces.cli.commands.init:init",
-    "import": "interfaces.cli.commands.imports:import_",
-    "close": "interfaces.cli.commands.close:close",
-    "distill": "interfaces.cli.commands.distill:distill",
-    "prompt": "interfaces.cli.commands.prompt:prompt",
-    "resume": "interfaces.cli.commands.resume:resume",
-    "search": "interfaces.cli.commands.search:search",
-    "sync": "interfaces.cli.commands.sync:sync",
-    "watch": "interfaces.cli.commands.watch:watch",
-    "reindex": "interfaces.cli.commands.index:reindex",
-    "index": "interfaces.cli.commands.index:index",
-    "eval": "interfaces.cli.commands.eval:eval_",
-    "review": "interfaces.cli.commands.review:review",
-    "cite": "interfaces.cli.commands.cite:cite",
-    "archive": "interfaces.cli.commands.archive:archive",
-    "restore": "interfaces.cli.commands.restore:restore",
-    "evolve": "interfaces.cli.commands.evolve:evolve",
-    "forget": "interfaces.cli.commands.forget:forget",
-    "verify": "interfaces.cli.commands.verify:verify",
-    "history": "interfaces.cli.commands.history:history",
-    "diff": "interfaces.cli.commands.diff:diff",
-    "revert": "interfaces.cli.commands.revert:revert",
-    "bisect": "interfaces.cli.commands.bisect:bisect",
-    "merge-driver": "interfaces.cli.commands.merge_driver:merge_driver",
-    "guard": "interfaces.cli.commands.guard:guard",
-    "check": "interfaces.cli.commands.check:check",
-    "doctor": "interfaces.cli.commands.doctor:doctor",
-    "model": "interfaces.cli.commands.model:model",
+    "Start": {
+        "init": ("interfaces.cli.commands.init:init", "Create an agent's home in DIR."),
+        "import": ("interfaces.cli.commands.imports:import_", "Import conversations as transcripts."),
+        "model": ("interfaces.cli.commands.model:model", "Show which embedding model is in use, or build it."),
+    },
+    "Every session": {
+        "prompt": ("interfaces.cli.commands.prompt:prompt", "Assemble the system prompt and print it."),
+        "close": ("interfaces.cli.commands.close:close", "Turn finished sessions into memory."),
+        "resume": ("interfaces.cli.commands.resume:resume", "Summarize a session so that it can be continued."),
+        "search": ("interfaces.cli.commands.search:search", "Search memory, conversations and knowledge."),
+        "cite": ("interfaces.cli.commands.cite:cite", "Record that entries were useful."),
+    },
+    "Look after memory": {
+        "review": ("interfaces.cli.commands.review:review", "Decide about texts that wait for a person."),
+        "evolve": ("interfaces.cli.commands.evolve:evolve", "Show recurring corrections and the rules they suggest."),
+        "distill": ("interfaces.cli.commands.distill:distill", "Run the nightly maintenance."),
+        "archive": ("interfaces.cli.commands.archive:archive", "Move entries that nobody uses to the archive."),
+        "restore": ("interfaces.cli.commands.restore:restore", "Bring an archived entry back to MEMORY.md."),
+        "verify": ("interfaces.cli.commands.verify:verify", "Check the evidence of entries against git again."),
+        "forget": ("interfaces.cli.commands.forget:forget", "Erase an entry or a text everywhere in the home."),
+    },
+    "Look back": {
+        "history": ("interfaces.cli.commands.history:history", "Show where an entry comes from."),
+        "diff": ("interfaces.cli.commands.diff:diff", "Show what changed in memory, entry by entry."),
+        "revert": ("interfaces.cli.commands.revert:revert", "Undo the last change of one entry."),
+        "bisect": ("interfaces.cli.commands.bisect:bisect", "Find the commit that changed what the prompt says."),
+    },
+    "Safety and health": {
+        "guard": ("interfaces.cli.commands.guard:guard", "Scan texts and commits for secrets and attacks."),
+        "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),
+        "doctor": ("interfaces.cli.commands.doctor:doctor", "Check everything the home needs to work."),
+    },
+    "Index": {
+        "sync": ("interfaces.cli.commands.sync:sync", "Bring the search index up to date."),
+        "watch": ("interfaces.cli.commands.watch:watch", "Keep the search index up to date until Ctrl-C."),
+        "reindex": ("interfaces.cli.commands.index:reindex", "Rebuild the search index from the files."),
+        "index": ("interfaces.cli.commands.index:index", "Inspect the search index."),
+        "eval": ("interfaces.cli.commands.eval:eval_", "Measure search on questions with known answers."),
+    },
+    "Plumbing": {
+        "merge-driver": ("interfaces.cli.commands.merge_driver:merge_driver", "Merge two versions of a memory file."),
+    },
 }
 
 
 @click.command(
     cls=LazyGroup,
-    lazy=COMMANDS,
+    sections=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    examples=(
+        ("Create a home", "memory init ~/agent --name Ada"),
+        ("Bring a conversation in and turn it into memory", "memory import chat talk.jsonl"),
+        ("Turn everything new into memory", "memory close --all"),
+        ("Assemble the prompt for a first message", 'memory prompt --message "Which database do we use?"'),
+    ),
 )
-@click.version_option(metadata.version("agent-home"), prog_name="memory")
+@click.version_option(package_name="agent-home", prog_name="memory")
 def cli() -> None:
-    """The memory of an AI agent: a folder of Markdown in git, and the prompt made from it.
-
-    Begin with `memory init DIR`, bring conversations in with `memory import`, turn one into memory with
-    `memory close`, and assemble a system prompt with `memory prompt --message "..."`.
-
-    Exit codes: 0 done; 1 done, with findings; 2 wrong usage; 3 no home; 4 refused by the guard; 5 could not lock;
-    6 index unusable; 7 a file is not what it must be; 8 git, disk or model failed; 70 a defect of this program;
-    130 interrupted.
-    """
+    """Keep the memory of an AI agent as a folder of Markdown in git, and make its prompt."""
 
 
 def main() -> None:
-    """Entry point of the console script."""
+    """Run ``memory``, as the console script does."""
     cli(prog_name="memory")

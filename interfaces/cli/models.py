@@ -1,4 +1,4 @@
-"""The models that a home's settings name, as commands that write summaries hand them on."""
+"""Own how commands open the models that a home's settings name."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     from agent_home.home import Home
     from distill import Models
 
-    from .frame import Frame
+    from .invocation import Invocation
 
 __all__ = ["opened_models"]
 
 
-def opened_models(home: Home, frame: Frame) -> Models:
-    """The embedding model, loaded when it is first wanted, and the endpoint of ``[distill.endpoint]``, if any.
+def opened_models(home: Home, invocation: Invocation) -> Models:
+    """Return the embedding model, loaded on first use, and the endpoint of ``[distill.endpoint]``, if any.
 
-    The endpoint's key is what its variable holds; where that is not set, none is sent and the endpoint may refuse.
+    The endpoint's key is the value of its environment variable. If that is not set, no key is sent, and the endpoint
+    may refuse.
     """
     from distill import DistillSettings, Endpoint, Models
 
-    wanted = home.manifest.settings("distill", DistillSettings).endpoint
-    key = os.environ.get(wanted.key_env, "") if wanted and wanted.key_env else ""
+    endpoint = home.manifest.settings("distill", DistillSettings).endpoint
+    key = os.environ.get(endpoint.key_env, "") if endpoint and endpoint.key_env else ""
     return Models(
-        embedder=functools.cache(lambda: opened_embedder(home, frame, build_missing=False)),
-        endpoint=Endpoint(settings=wanted, key=key.strip()) if wanted else None,
+        embedder=functools.cache(lambda: opened_embedder(home, invocation, build_missing=False)),
+        endpoint=Endpoint(settings=endpoint, key=key.strip()) if endpoint else None,
     )

@@ -1,4 +1,4 @@
-"""Who is at the other end: decisions about memory are taken by people, and recorded with their names."""
+"""Own how commands learn which person decides. The name is recorded with the decision."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ import sys
 
 import click
 
-from .frame import Frame
+from .invocation import Invocation
 
 __all__ = ["person_option", "the_person"]
 
 person_option = click.option(
-    "--as", "person", default="", metavar="PERSON", help="Who decides; needed where no terminal is."
+    "--as", "person", default="", metavar="PERSON", help="Name of the person who decides; required without a terminal."
 )
 
 
-def the_person(frame: Frame, named: str) -> str:
-    """The name given with ``--as``, or at a terminal the name that git or the system knows.
+def the_person(invocation: Invocation, name: str) -> str:
+    """Return the name given with ``--as``, or at a terminal the name that git or the system knows.
 
     Raises:
-        UsageError: nobody is named, and no person can be asked.
+        UsageError: if no name is given and there is no terminal.
     """
-    if named:
-        return named
-    if frame.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise click.UsageError("a person decides this, and there is no terminal; name the person with --as PERSON")
+    if name:
+        return name
+    if invocation.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError(
+            "only a person can decide this, and there is no terminal; name the person with --as PERSON"
+        )
     from getpass import getuser
 
     from agent_home.git.history import configured_name
 
-    return configured_name(frame.home.root) or getuser()
+    return configured_name(invocation.home.root) or getuser()

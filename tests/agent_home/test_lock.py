@@ -15,7 +15,7 @@ import pytest
 
 from agent_home.errors import Locked
 from agent_home.lock import hold
-from interfaces.cli.frame import exit_code
+from interfaces.cli.exit_codes import exit_code
 
 HOLDER = """
 import sys

@@ -1,4 +1,4 @@
-"""``memory archive``."""
+"""Define ``memory archive``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
+from ..render import shortened
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -17,31 +18,38 @@ if TYPE_CHECKING:
 
 __all__ = ["archive"]
 
-_MAX_TITLE_CHARS = 60
 
+@home_command(
+    "archive",
+    examples=(
+        ("List the entries that would be archived, and why", "memory archive"),
+        ("Archive them", "memory archive --apply"),
+    ),
+)
+@click.option("--apply", is_flag=True, help="Archive the entries (default: only list them).")
+def archive(invocation: Invocation, apply: bool) -> None:
+    """Move entries that nobody uses to the archive.
 
-@home_command("archive")
-@click.option("--apply", is_flag=True, help="Move them; without it nothing changes.")
-def archive(frame: Frame, apply: bool) -> None:
-    """Show what nobody refers to any more, and with --apply move it to Archive/, where search still finds it.
+    Archived entries are in Archive/, where search still finds them. Without --apply, the command only lists the
+    entries it would archive.
 
-    Entries leave whose section lets them (lessons and recent context; open threads with a line "State: resolved";
-    decisions that another one superseded) when nobody referred to them for 90 days (archive-after-days in [distill]),
-    counted from their date or their last reference; and before that, the least fit first, when their section or the
-    whole of MEMORY.md has no room (section-entries, room, memory-tokens). Preferences and corrections never leave, nor
-    does an entry with a line "Protected: why". Daily logs leave when they are as old and all sessions in them are
-    closed. `memory cite ID` keeps an entry, `memory restore ID` brings one back.
+    Entries of some sections can leave: lessons, recent context, open threads with a line "State: resolved", and
+    decisions that another one superseded. They leave when nobody has referred to them for 90 days (archive-after-days
+    in [distill]), counted from their date or their last reference. They leave earlier, the least useful first, when
+    their section or MEMORY.md is full (section-entries, room and memory-tokens). Preferences and corrections never
+    leave, nor does an entry with a line "Protected: REASON". A daily log leaves when it is as old and all its sessions
+    are closed. `memory cite ID` keeps an entry, and `memory restore ID` brings one back.
 
-    Regret is the part of all archived entries that was wanted again: it says whether 90 days are too few.
+    Regret is the share of archived entries that were needed again. A high regret means that 90 days are too few.
     """
     from distill import archive as move
 
-    home = frame.home
-    found = move(home, now=frame.moment, apply=apply)
-    problems = follow(home, frame) if found.commit else []
+    home = invocation.home
+    found = move(home, now=invocation.moment, apply=apply)
+    problems = follow(home, invocation) if found.commit else []
     for problem in problems:
-        frame.warn(problem)
-    frame.show({**_data(found, apply), "degraded": problems}, _lines(found, apply))
+        invocation.warn(problem)
+    invocation.show({**_data(found, apply), "degraded": problems}, _lines(found, apply))
 
 
 def _data(found: ArchiveReport, apply: bool) -> dict[str, Any]:
@@ -63,19 +71,18 @@ def _data(found: ArchiveReport, apply: bool) -> dict[str, Any]:
 def _lines(found: ArchiveReport, apply: bool) -> Iterator[str]:
     verb = "archived" if apply else "would archive"
     yield f"{verb} {len(found.candidates)} of {found.examined} entries"
-    for one in found.candidates:
-        title = one.title if len(one.title) <= _MAX_TITLE_CHARS else f"{one.title[: _MAX_TITLE_CHARS - 1].rstrip()}…"
-        yield f"  [{one.id}] {one.date} {title} ({one.reason})"
+    for candidate in found.candidates:
+        yield f"  [{candidate.id}] {candidate.date} {shortened(candidate.title)} ({candidate.reason})"
     if found.daily:
-        what = "daily log" if len(found.daily) == 1 else "daily logs"
-        yield f"{'moved' if apply else 'would move'} {len(found.daily)} {what}"
+        logs = "daily log" if len(found.daily) == 1 else "daily logs"
+        yield f"{'moved' if apply else 'would move'} {len(found.daily)} {logs}"
         yield from (f"  {path}" for path in found.daily)
     if found.settled:
-        yield f"in memory and in the archive, {'now' if apply else 'to be left'} in one: {', '.join(found.settled)}"
-    yield from (f"too full, with nothing in it that may leave: {what}" for what in found.crowded)
+        yield f"in both memory and archive, {'now' if apply else 'to be kept'} in one: {', '.join(found.settled)}"
+    yield from (f"over its limit, and no entry may leave: {section}" for section in found.crowded)
     regret = found.regret
-    yield f"regret: {regret.wanted} of {regret.archived} archived entries were wanted again ({regret.rate:.1%})"
+    yield f"regret: {regret.wanted} of {regret.archived} archived entries were needed again ({regret.rate:.1%})"
     if found.commit:
         yield f"commit {found.commit[:7]}"
     elif not apply and (found.candidates or found.daily or found.settled):
-        yield "nothing was changed; `memory archive --apply` does it"
+        yield "nothing was changed; run `memory archive --apply` to archive them"

@@ -1,4 +1,4 @@
-"""``memory bisect``."""
+"""Define ``memory bisect``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from agent_home.audience import Audience
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from assembler.prompt_bisect import Turning
@@ -18,38 +18,51 @@ if TYPE_CHECKING:
 __all__ = ["bisect"]
 
 
-@home_command("bisect")
+@home_command(
+    "bisect",
+    examples=(
+        (
+            "Find the commit since which the prompt names Postgres",
+            'memory bisect --query "Which database do we use?" --expect Postgres',
+        ),
+        (
+            "Look only at the last twenty commits",
+            'memory bisect --query "Which database do we use?" --expect Postgres --since HEAD~20',
+        ),
+    ),
+)
 @click.option("--query", required=True, metavar="Q", help="The session's first message, as for `memory prompt`.")
-@click.option("--expect", "expected", required=True, metavar="TEXT", help="What the prompt says, or should say.")
-@click.option("--since", default="", metavar="REV", help="Where to begin (default: the first commit).")
-@click.option("--until", default="HEAD", metavar="REV", help="Where to end.")
+@click.option("--expect", "expected", required=True, metavar="TEXT", help="Text to look for in the prompt.")
+@click.option("--since", default="", metavar="REV", help="Oldest revision to look at (default: the first commit).")
+@click.option("--until", default="HEAD", metavar="REV", show_default=True, help="Newest revision to look at.")
 @click.option("--window", default=0, metavar="N", help="The model's context window in tokens.")
 @click.option(
-    "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who sees the prompt."
+    "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
 def bisect(
-    frame: Frame, query: str, expected: str, since: str, until: str, window: int, audience: str
+    invocation: Invocation, query: str, expected: str, since: str, until: str, window: int, audience: str
 ) -> None:  # fmt: skip
-    """Find the memory commit since which the prompt for Q says TEXT, or no longer says it.
+    """Find the commit that changed what the prompt says.
 
-    Prompts of the past are made of the files as they were, without recall. Case and spacing of TEXT do not count.
-    `memory history` and `memory revert` take it from there.
+    The commit is the one since which the prompt for the message Q says TEXT, or no longer says it. Prompts of the past
+    are made from the files of that revision, without recall. Case and spacing of TEXT are ignored. Continue with
+    `memory history` and `memory revert`.
     """
     from assembler.prompt import Request
     from assembler.prompt_bisect import turning_point
 
     if not expected.strip() or window < 0:
-        raise click.UsageError("--expect is a text that is not blank, and --window a number of tokens, 0 or more")
-    request = Request(message=query, window=window, audience=audience, now=frame.moment)
-    found = turning_point(frame.home, request, expected, since=since, until=until)
+        raise click.UsageError("--expect must not be blank, and --window must be a number of tokens, 0 or more")
+    request = Request(message=query, window=window, audience=audience, now=invocation.moment)
+    found = turning_point(invocation.home, request, expected, since=since, until=until)
     for problem in found.degraded:
-        frame.warn(problem)
+        invocation.warn(problem)
     data = {"query": query, "expect": expected, **dataclasses.asdict(found), "commit": found.commit or None}
-    frame.show(data, _lines(found))
+    invocation.show(data, _lines(found))
 
 
 def _lines(found: Turning) -> Iterator[str]:
-    searched = f"{found.looked_at} prompts of {found.commits} commits looked at"
+    searched = f"compared {found.looked_at} prompts of {found.commits} commits"
     if not found.commit:
         yield f"the prompt {'says' if found.says else 'does not say'} it, and no commit changed that; {searched}"
         return

@@ -1,4 +1,4 @@
-"""``memory check``."""
+"""Define ``memory check``."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import dataclasses
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 
 __all__ = ["check"]
 
 
-@home_command("check")
+@home_command(
+    "check",
+    examples=(
+        ("List the problems of this home", "memory check"),
+        ("Check another home and print JSON", "memory check --home ~/agent --json"),
+    ),
+)
 @click.pass_context
-def check(context: click.Context, frame: Frame) -> None:
-    """Name every place in the home's files that breaks a rule: file, line, rule.
+def check(context: click.Context, invocation: Invocation) -> None:
+    """List every place in the home that breaks a rule.
 
-    Exit code 1 when there is one.
+    Each line names the file, the line, the rule and the remedy. The exit code is 1 when there is a problem.
     """
     from agent_home.documents.check import RULES, problems
 
-    found = problems(frame.home)
+    found = problems(invocation.home)
     lines = [f"{p.file}:{p.line}: {p.rule}: {p.message}; {RULES.get(p.rule, '')}" for p in found]
-    frame.show({"problems": [dataclasses.asdict(p) for p in found]}, lines or ["no problems"])
+    invocation.show({"problems": [dataclasses.asdict(p) for p in found]}, lines or ["no problems"])
     context.exit(FINDINGS if found else 0)

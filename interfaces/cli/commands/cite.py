@@ -1,4 +1,4 @@
-"""``memory cite``."""
+"""Define ``memory cite``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -17,32 +17,38 @@ if TYPE_CHECKING:
 __all__ = ["cite"]
 
 
-@home_command("cite")
+@home_command(
+    "cite",
+    examples=(
+        ("Record that an entry was useful", "memory cite KD-7F3A"),
+        ("Name the session that used two entries", "memory cite KD-7F3A LL-2M0Q --session s-1a2b"),
+    ),
+)
 @click.argument("ids", nargs=-1, required=True, metavar="ID...")
-@click.option("--session", default="", metavar="SESSION", help="The session in which they were used.")
-def cite(frame: Frame, ids: tuple[str, ...], session: str) -> None:
-    """Note that the entries with these IDs were of use now.
+@click.option("--session", default="", metavar="SESSION", help="The session that used the entries.")
+def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
+    """Record that entries were useful.
 
-    Entries that nobody refers to for long enough leave for the archive (`memory archive`). A reference is what keeps
-    them: this command, an id that the agent quotes in a conversation (found when the session is closed), or a session
-    that says the same again. Being shown in a prompt is none. An archived entry that is cited comes back.
+    `memory archive` moves entries that nobody refers to for long enough. A reference keeps an entry in memory: this
+    command, an id that the agent quotes in a conversation (found when the session is closed), or a session that
+    restates the entry. Being shown in a prompt is not a reference. Citing an archived entry restores it.
 
-    An id that is not known is an error, and then none of IDS is noted.
+    When one ID is unknown, the command fails and records none of them.
     """
     from agent_home.store.transcript import session_name
     from distill import cite as note
 
-    home = frame.home
-    done = note(home, ids, now=frame.moment, session=session_name(home, session) if session else "")
-    problems = follow(home, frame) if done.restored else []
+    home = invocation.home
+    done = note(home, ids, now=invocation.moment, session=session_name(home, session) if session else "")
+    problems = follow(home, invocation) if done.restored else []
     for problem in problems:
-        frame.warn(problem)
+        invocation.warn(problem)
     data = {"ids": list(done.ids), "restored": list(done.restored), "commit": done.commit, "degraded": problems}
-    frame.show(data, _lines(done))
+    invocation.show(data, _lines(done))
 
 
 def _lines(done: Cited) -> Iterator[str]:
-    where = f"commit {done.commit[:7]}" if done.commit else "noted already"
+    where = f"commit {done.commit[:7]}" if done.commit else "recorded already"
     yield f"cited {', '.join(done.ids)}, {where}"
     if done.restored:
-        yield f"back from the archive: {', '.join(done.restored)}"
+        yield f"restored from the archive: {', '.join(done.restored)}"

@@ -1,4 +1,4 @@
-"""``memory close``."""
+"""Define ``memory close``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 from ..models import opened_models
 from .sync import follow
 
@@ -19,51 +20,63 @@ if TYPE_CHECKING:
 
 __all__ = ["close"]
 
-#: Keys whose lists are joined for several sessions.
+#: Keys whose lists are concatenated over several sessions.
 _LISTS = ("entries", "merged", "superseded", "claims", "proposed", "restored", "learned", "projects", "quarantine")
 
 
-@home_command("close")
+@home_command(
+    "close",
+    examples=(
+        ("Close one session", "memory close s-1a2b"),
+        ("Close every session with new turns, oldest first", "memory close --all"),
+        ("Close a session again after its commit was reverted", "memory close s-1a2b --again"),
+    ),
+)
 @click.argument("session", required=False)
-@click.option("--all", "every", is_flag=True, help="Close every session that has something new, oldest first.")
-@click.option("--again", is_flag=True, help="Close once more what a closing covered that was taken back in git.")
+@click.option("--all", "every", is_flag=True, help="Close every session with new turns, oldest first.")
+@click.option("--again", is_flag=True, help="Close turns again whose closing was reverted in git.")
 @click.pass_context
-def close(context: click.Context, frame: Frame, session: str | None, every: bool, again: bool) -> None:
-    """Turn what was said in SESSION into memory: a section of the daily log, entries of MEMORY.md, one commit.
+def close(context: click.Context, invocation: Invocation, session: str | None, every: bool, again: bool) -> None:
+    """Turn finished sessions into memory.
 
-    Claims about commits, files and symbols are checked against the git repositories that the session worked in. What
-    git contradicts stays in the daily log, marked. Closing again adds only what was said since. A closing that was
-    taken back with `git revert` stays taken back on this machine: --again ignores what the machine remembers. Exit
-    code 1 when the guard held something back, or when a session of --all could not be closed.
+    Closing SESSION writes a section of the daily log and entries of MEMORY.md in one commit. Claims about commits,
+    files and symbols are checked against the git repositories that the session worked in. Claims that git contradicts
+    stay in the daily log, marked. Closing a session again adds only its new turns. A closing that was undone with
+    `git revert` stays undone on this machine, unless --again is given. The exit code is 1 when the guard quarantined a
+    text, or when a session of --all could not be closed.
     """
     from distill import close as close_one
     from distill import close_all
 
     if every == (session is not None):
-        raise click.UsageError("name one SESSION, or give --all for every session that has something new")
+        raise click.UsageError("name one SESSION, or give --all for every session with new turns")
     if every and again:
-        raise click.UsageError("--again is for one SESSION: name it")
-    home = frame.home
+        raise click.UsageError("--again applies to one SESSION; name it instead of --all")
+    home = invocation.home
     failed: Sequence[Failure] = ()
     if every:
-        done = close_all(home, now=frame.moment, models=opened_models(home, frame), progress=_progress(frame))
+        done = close_all(
+            home, now=invocation.moment, models=opened_models(home, invocation), progress=_progress(invocation)
+        )
         closed, failed = done.closed, done.failed
     else:
-        closed = (close_one(home, session or "", now=frame.moment, models=opened_models(home, frame), again=again),)
-    problems: Sequence[str] = follow(home, frame) if any(one.commit for one in closed) else ()
+        closed = (
+            close_one(home, session or "", now=invocation.moment, models=opened_models(home, invocation), again=again),
+        )
+    problems: Sequence[str] = follow(home, invocation) if any(one.commit for one in closed) else ()
     problems = [*problems, *dict.fromkeys(problem for one in closed for problem in one.degraded)]
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
-        frame.warn(problem)
+        invocation.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
-    frame.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
-    held_back = any(one.quarantined for one in closed)
-    context.exit(FINDINGS if failed or held_back else 0)
+    invocation.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
+    quarantined = any(session.quarantined for session in closed)
+    context.exit(FINDINGS if failed or quarantined else 0)
 
 
-def _progress(frame: Frame) -> Any:
+def _progress(invocation: Invocation) -> Any:
     def show(session: str, number: int, total: int) -> None:
         if total > 1 and sys.stderr.isatty():
-            frame.warn(f"closing {number} of {total}: {session}")
+            invocation.warn(f"closing {number} of {total}: {session}")
 
     return show
 
@@ -115,7 +128,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 
 def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, Any]:
-    """The same keys for all sessions together, and each of them under ``sessions``."""
+    """Return the keys of one session for all of them together, and each session's own under ``sessions``."""
     rows = [_data(one) for one in closed]
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
     together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
@@ -136,7 +149,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
 
 def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) -> Iterator[str]:
     if every and not closed:
-        yield f"nothing closed: {len(failed)} failed" if failed else "nothing new: every session is closed"
+        yield f"nothing closed: {len(failed)} failed" if failed else "no new turns: every session is closed"
     for one in closed:
         if one.commit is None:
             why = "; its closing was taken back in git, --again repeats it" if one.taken_back else ""
@@ -151,28 +164,28 @@ def _written(one: Closed) -> Iterator[str]:
     for entry in one.entries:
         yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
     for entry in one.merged:
-        yield f"  [{entry.id}] was known; it gained a source"
+        yield f"  [{entry.id}] was known already, and has one more source"
     for link in one.superseded:
         yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
     if one.learned:
-        yield f"  learned, in EVOLUTION.md: {', '.join(one.learned)}"
+        yield f"  corrections in EVOLUTION.md: {', '.join(one.learned)}"
     for path in one.projects:
-        yield f"  what worked and failed: {path}"
+        yield f"  project notes: {path}"
     if one.restored:
-        yield f"  back from the archive: {', '.join(one.restored)}"
+        yield f"  restored from the archive: {', '.join(one.restored)}"
 
 
 def _not_written(one: Closed) -> Iterator[str]:
     for claim in one.claims:
         if claim.evidence.state == "contradicted":
-            yield f"  not remembered, git contradicts it: {claim.text} ({claim.evidence.detail})"
+            yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
     for proposal in one.proposed:
         yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
     if one.proposed:
-        yield "  `memory review list` names what waits"
+        yield "  `memory review list` lists what waits"
     if one.dropped:
-        yield f"  {one.dropped} not written: a person rejected it, or has it to review already"
+        yield f"  {one.dropped} not written: rejected by a person, or in review already"
     if one.left_in_log:
-        yield f"  {one.left_in_log} more stay in the daily log: one closing adds no more to a section"
+        yield f"  {one.left_in_log} more stay in the daily log, because one closing adds only so many to a section"
     if one.redacted or one.quarantined:
         yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"

@@ -1,4 +1,4 @@
-"""``memory diff``."""
+"""Define ``memory diff``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import Frame, home_command
-from .review import printable
+from ..invocation import Invocation, home_command
+from ..render import printable
 
 if TYPE_CHECKING:
     from agent_home.git.entry_diff import Comparison, EntryChange
@@ -19,21 +19,29 @@ __all__ = ["diff"]
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "archived": ">", "restored": "<", "moved": ">"}
 
 
-@home_command("diff")
+@home_command(
+    "diff",
+    examples=(
+        ("Show what is not committed yet", "memory diff"),
+        ("Show what changed since yesterday's last commits", "memory diff HEAD~5"),
+        ("Compare two revisions", "memory diff HEAD~20..HEAD~10"),
+    ),
+)
 @click.argument("revisions", metavar="[REV[..REV]]", default="HEAD")
-def diff(frame: Frame, revisions: str) -> None:
-    """Tell what changed in memory, by entries: added, changed, removed, archived, restored.
+def diff(invocation: Invocation, revisions: str) -> None:
+    """Show what changed in memory, entry by entry.
 
-    Without REV: what is on disk and not committed. With REV: from REV to what is on disk. With A..B: from A to B, a
-    side that is left out being HEAD. Other files are named, with what happened to them.
+    An entry was added, changed, removed, archived or restored. Without REV, the changes are those on disk that are not
+    committed. With one REV, they are those from REV to the disk. With A..B, they are those from A to B, and an omitted
+    side is HEAD. Changes of other files are listed by name.
     """
     from agent_home.git.entry_diff import compare
 
     first, dots, last = revisions.partition("..")
-    found = compare(frame.home, first or "HEAD", (last.lstrip(".") or "HEAD") if dots else None)
+    found = compare(invocation.home, first or "HEAD", (last.lstrip(".") or "HEAD") if dots else None)
     data = {"from": found.old, "to": found.new, "entries": [dataclasses.asdict(entry) for entry in found.entries],
             "files": [dataclasses.asdict(file) for file in found.files]}  # fmt: skip
-    frame.show(data, _lines(found))
+    invocation.show(data, _lines(found))
 
 
 def _lines(found: Comparison) -> Iterator[str]:
@@ -48,7 +56,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 
 def _texts(change: EntryChange) -> Iterator[str]:
-    """The lines of an entry that differ, or all of one that came or went."""
+    """Yield the lines of an entry that differ, or all lines of an added or removed entry."""
     before, after = change.before.splitlines(), change.after.splitlines()
     if change.action in {"archived", "restored", "moved"} and change.before == change.after:
         yield f"from {change.old_path}"

@@ -1,4 +1,4 @@
-"""``memory distill``."""
+"""Define ``memory distill``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import FINDINGS, Frame, exit_code, homes_command
+from ..exit_codes import FINDINGS, exit_code
+from ..invocation import Invocation, homes_command
 from ..models import opened_models
 from .sync import follow
 
@@ -26,7 +27,7 @@ _COUNTED = ("sessions", "added", "merged", "superseded", "archived", "proposed")
 
 @dataclass(slots=True, kw_only=True)
 class _Done:
-    """What came of one home: its night, or why there was none."""
+    """Result of one home: its nightly run, or the error that prevented it."""
 
     home: str
     night: NightlyRun | None = None
@@ -34,57 +35,68 @@ class _Done:
     degraded: list[str] = field(default_factory=list)
 
 
-@homes_command("distill")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and to whom and why; change nothing.")
+@homes_command(
+    "distill",
+    examples=(
+        ("Run the maintenance of this home", "memory distill"),
+        ("Show what it would do and why", "memory distill --dry-run"),
+        ("Maintain two homes, for example from cron", "memory distill --home ~/agent --home ~/work-agent"),
+    ),
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change and why, and change nothing.")
 @click.pass_context
-def distill(context: click.Context, frames: Sequence[Frame], dry_run: bool) -> None:
-    """Do the night's work: everything that keeps memory small and true, in every home given.
+def distill(context: click.Context, invocations: Sequence[Invocation], dry_run: bool) -> None:
+    """Run the nightly maintenance.
 
-    In each home: sessions that were never closed are closed; evidence is checked again where code moved; entries that
-    say the same become one, contradicted ones are superseded; what nobody refers to goes to the archive; what recurring
-    corrections call for is proposed; the catalogues and the index follow. What was done stands in
-    ledger/nights/DATE.md, committed, in ids and numbers. A second run in the same night changes nothing. Run it from
-    cron, on as many machines as you like: clones are merged by `git pull` entry by entry, see `memory merge-driver`.
+    The maintenance keeps memory small and true, in every home given. It closes sessions with new turns. It checks
+    evidence again where code moved. It merges entries that say the same and supersedes contradicted ones. It archives
+    entries that nobody refers to, and proposes rules for recurring corrections. Catalogues and index follow. The
+    report, in ids and numbers, is committed as ledger/nights/DATE.md. A second run in the same night changes nothing.
+    Run it from cron on as many machines as you like: `git pull` merges clones entry by entry (see
+    `memory merge-driver`).
 
-    --dry-run looks at the home as it is: what the sessions that wait would bring is not counted. Exit code 1 when
-    something failed or waits because the guard held it back; one home that fails does not stop the others.
+    --dry-run shows the home as it is, without the entries that unclosed sessions would add. The exit code is 1 when
+    something failed or the guard quarantined a text. A home that fails does not stop the others.
     """
-    with _bar(frames) as told:
-        done = [_one(frame, told, apply=not dry_run, alone=len(frames) == 1) for frame in frames]
+    with _progress(invocations) as progress:
+        alone = len(invocations) == 1
+        done = [_maintain(invocation, progress, apply=not dry_run, alone=alone) for invocation in invocations]
     for one in done:
         for problem in _problems(one):
-            frames[0].warn(f"{one.home}: {problem}" if len(done) > 1 else problem)
+            invocations[0].warn(f"{one.home}: {problem}" if len(done) > 1 else problem)
     rows = [_data(one, dry_run=dry_run) for one in done]
-    whole = {key: sum(row[key] for row in rows) for key in _COUNTED}
+    totals = {key: sum(row[key] for row in rows) for key in _COUNTED}
     report = rows[0]["report"] if len(rows) == 1 else [row["report"] for row in rows]
-    frames[0].show({**whole, "report": report, "dry_run": dry_run, "homes": rows}, _lines(done, dry_run=dry_run))
-    held = any(one.quarantined for o in done if o.night for one in o.night.closed)
-    context.exit(FINDINGS if held or any(map(_problems, done)) else 0)
+    invocations[0].show({**totals, "report": report, "dry_run": dry_run, "homes": rows}, _lines(done, dry_run=dry_run))
+    quarantined = any(closed.quarantined for home in done if home.night for closed in home.night.closed)
+    context.exit(FINDINGS if quarantined or any(map(_problems, done)) else 0)
 
 
-def _one(frame: Frame, told: Callable[[str, str, int, int], None], *, apply: bool, alone: bool) -> _Done:
-    """The night of one home. What is expected to go wrong is told of, unless it is the only home."""
+def _maintain(
+    invocation: Invocation, progress: Callable[[str, str, int, int], None], *, apply: bool, alone: bool
+) -> _Done:
+    """Run the maintenance of one home. An expected error is returned, unless this is the only home."""
     from distill import distill_home
 
-    name = frame.home_option or "."
+    name = invocation.home_option or "."
     try:
-        home = frame.home
+        home = invocation.home
         name = str(home.root)
         night = distill_home(
-            home, now=frame.moment, models=opened_models(home, frame), apply=apply,
-            progress=lambda step, at, total: told(name, step, at, total),
+            home, now=invocation.moment, models=opened_models(home, invocation), apply=apply,
+            progress=lambda step, at, total: progress(name, step, at, total),
         )  # fmt: skip
-        degraded = follow(home, frame) if apply and night.commits else []
+        degraded = follow(home, invocation) if apply and night.commits else []
         return _Done(home=name, night=night, degraded=degraded)
     except Exception as error:
-        if alone or exit_code(error) is None:  # a defect is no home's fault: it ends the command, and is reported
+        if alone or exit_code(error) is None:  # a defect of the program ends the command
             raise
         return _Done(home=name, error=" ".join(str(error).split()))
 
 
 @contextmanager
-def _bar(frames: Sequence[Frame]) -> Iterator[Callable[[str, str, int, int], None]]:
-    """Progress as a bar on standard error, a line for each step; nothing where that is no terminal."""
+def _progress(invocations: Sequence[Invocation]) -> Iterator[Callable[[str, str, int, int], None]]:
+    """Show a progress bar for each step on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _home, _step, _at, _total: None
         return
@@ -95,14 +107,14 @@ def _bar(frames: Sequence[Frame]) -> Iterator[Callable[[str, str, int, int], Non
     tasks: dict[str, Any] = {}
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
 
-        def told(home: str, step: str, at: int, total: int) -> None:
-            line = f"{home} {step}" if len(frames) > 1 else step
+        def show(home: str, step: str, at: int, total: int) -> None:
+            line = f"{home} {step}" if len(invocations) > 1 else step
             task = tasks.get(line)
             if task is None:
                 task = tasks[line] = progress.add_task(line, total=total)
             progress.update(task, completed=at, total=total)
 
-        yield told
+        yield show
 
 
 def _problems(one: _Done) -> list[str]:
@@ -146,11 +158,11 @@ def _lines(done: Sequence[_Done], *, dry_run: bool) -> Iterator[str]:
         if night.report and not dry_run:
             yield f"  report: {night.report}"
         if dry_run and not night.idle:
-            yield "  nothing was changed; `memory distill` does it"
+            yield "  nothing was changed; run `memory distill` to do it"
 
 
 def _named(night: NightlyRun) -> Iterator[str]:
-    """Who and why."""
+    """Yield the sessions and entries that changed, each with the reason."""
     for session in night.sessions:
         yield f"  close {session}"
     for link in night.merged:
@@ -164,6 +176,6 @@ def _named(night: NightlyRun) -> Iterator[str]:
     for path in night.archived_days:
         yield f"  {path} to the archive"
     for entry_id in night.settled:
-        yield f"  [{entry_id}] stood in memory and in the archive"
+        yield f"  [{entry_id}] was in both memory and archive"
     for proposal in night.proposed:
         yield f"  [{proposal.id}] proposed as {proposal.kind}: {proposal.reason}"

@@ -1,4 +1,4 @@
-"""``memory doctor``."""
+"""Define ``memory doctor``."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ import dataclasses
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 
 __all__ = ["doctor"]
 
 
-@home_command("doctor")
+@home_command(
+    "doctor",
+    examples=(
+        ("Check this home", "memory doctor"),
+        ("Check another home and print JSON", "memory doctor --home ~/agent --json"),
+    ),
+)
 @click.pass_context
-def doctor(context: click.Context, frame: Frame) -> None:
-    """Look at everything that a home needs, and say what to do where something is missing.
+def doctor(context: click.Context, invocation: Invocation) -> None:
+    """Check everything the home needs to work.
 
-    Exit code 1 when a check fails; a degraded one (no model, for example) is a warning.
+    Each line says what was found and, where something is missing, what to do. The exit code is 1 when a check fails. A
+    degraded service, for example search without a model, is only a warning.
     """
     from interfaces.health import examine
 
-    checks = examine(frame.home, frame.moment)
+    checks = examine(invocation.home, invocation.moment)
     lines = [f"{check.status:8} {check.name:14} {check.detail}" for check in checks]
-    frame.show({"checks": [dataclasses.asdict(check) for check in checks]}, lines)
+    invocation.show({"checks": [dataclasses.asdict(check) for check in checks]}, lines)
     context.exit(FINDINGS if any(check.status == "failed" for check in checks) else 0)

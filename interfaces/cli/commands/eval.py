@@ -1,4 +1,4 @@
-"""``memory eval``."""
+"""Define ``memory eval``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 from .search import MAX_HITS, layer_names
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ def _depths(_context: click.Context, _parameter: click.Parameter, value: str) ->
     try:
         depths = tuple(sorted({int(part) for part in value.split(",")}))
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is no list of numbers; write for example 5,10") from error
+        raise click.BadParameter(f"{value!r} is not a list of numbers; write for example 5,10") from error
     if depths[0] < 1 or depths[-1] > MAX_HITS:
-        raise click.BadParameter(f"{value!r} is out of range; wanted numbers from 1 to {MAX_HITS}")
+        raise click.BadParameter(f"{value!r} is out of range; give numbers from 1 to {MAX_HITS}")
     return depths
 
 
@@ -39,35 +40,53 @@ def _floors(_context: click.Context, _parameter: click.Parameter, values: tuple[
         raise click.BadParameter(str(error)) from error
 
 
-@home_command("eval")
+@home_command(
+    "eval",
+    examples=(
+        ("Measure search on the questions of a file", "memory eval questions.jsonl"),
+        ("Compare with an earlier run", "memory eval questions.jsonl --compare before.json"),
+        ("Fail when hybrid search finds too little", "memory eval questions.jsonl --floor hybrid.frac@5=0.7"),
+    ),
+)
 @click.argument("file", metavar="FILE.jsonl", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("-k", "depths", default="5,10", callback=_depths, metavar="K,...", help="Hits that are looked at.")
+@click.option(
+    "-k",
+    "depths",
+    default="5,10",
+    callback=_depths,
+    metavar="K,...",
+    show_default=True,
+    help="Numbers of hits to measure.",
+)
 @click.option("--in", "layers", callback=layer_names, metavar="LAYER,...", help="Search only these layers.")
 @click.option(
-    "--grain", default="message", type=click.Choice(("message", "session", "file")), help="What counts as found."
+    "--grain",
+    default="message",
+    type=click.Choice(("message", "session", "file")),
+    help="Unit that must match: the message, its session or its file.",
 )
 @click.option(
     "--compare", "earlier", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="PREVIOUS.json",
-    help="The --json output of an earlier run: print what changed, and which questions were won and lost.",
+    help="Compare with the --json output of an earlier run: measures, and questions won and lost.",
 )  # fmt: skip
 @click.option(
     "--floor", "floors", multiple=True, callback=_floors, metavar="MODE.MEASURE=VALUE",
-    help="Exit code 1 when that measure is lower, as in hybrid.frac@5=0.7; may be repeated.",
+    help="Exit with 1 when this measure is lower, as in hybrid.frac@5=0.7; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.01, type=click.FloatRange(0, 1), metavar="X", show_default=True,
-    help="With --compare: exit code 1 when a --floor measure, else frac@K of hybrid, fell by more.",
+    help="With --compare, exit with 1 when a --floor measure, or hybrid frac@K, fell by more.",
 )  # fmt: skip
 @click.pass_context
 def eval_(
-    context: click.Context, frame: Frame, file: Path, depths: tuple[int, ...], layers: tuple[str, ...] | None,
+    context: click.Context, invocation: Invocation, file: Path, depths: tuple[int, ...], layers: tuple[str, ...] | None,
     grain: Grain, earlier: Path | None, floors: tuple[Floor, ...], tolerance: float,
 ) -> None:  # fmt: skip
-    """Measure how well search answers questions whose sources are known.
+    """Measure search on questions with known answers.
 
-    Each line of FILE is {"query": "...", "expect": ["SOURCE", ...], "category": "..."}. Printed are, for words alone,
-    vectors alone and both: found gold in the first K (frac), any or all of it, MRR, nDCG, and the latency. Kept beside
-    a home, FILE is a regression test of its memory: see --floor and --compare.
+    Each line of FILE is {"query": "...", "expect": ["SOURCE", ...], "category": "..."}. The command prints measures for
+    words alone, vectors alone and both: the share of expected sources in the first K hits (frac), any and all of them,
+    MRR, nDCG and the latency. Keep FILE beside a home as a regression test of its memory (see --floor and --compare).
     """
     from recall.evaluation.comparison import compare, read_previous, shortfalls, worsenings
     from recall.evaluation.metrics import read_cases
@@ -75,9 +94,11 @@ def eval_(
     previous = read_previous(earlier, grain=grain) if earlier else None
     questions = read_cases(file)
     if not any(question.expect for question in questions):
-        wanted = 'lines of {"query": "...", "expect": ["SOURCE", ...]}'
-        raise click.UsageError(f"{file} has {len(questions)} questions and none that expects a source; wanted {wanted}")
-    report = _measured(frame, questions, depths=depths, layers=layers, grain=grain)
+        example = '{"query": "...", "expect": ["SOURCE", ...]}'
+        raise click.UsageError(
+            f"{file} has {len(questions)} questions, and none expects a source; write lines {example}"
+        )
+    report = _measured(invocation, questions, depths=depths, layers=layers, grain=grain)
     try:
         findings = shortfalls(report, floors)
     except ValueError as error:
@@ -89,37 +110,42 @@ def eval_(
         data["comparison"] = comparison.as_json()
         lines += ["", *changes_table(comparison)]
     data["findings"] = findings
-    frame.show(data, lines)
+    invocation.show(data, lines)
     for finding in findings:
-        frame.warn(finding)
+        invocation.warn(finding)
     context.exit(FINDINGS if findings else 0)
 
 
 def _measured(
-    frame: Frame, questions: list[EvalCase], *, depths: tuple[int, ...], layers: tuple[str, ...] | None, grain: Grain
+    invocation: Invocation,
+    questions: list[EvalCase],
+    *,
+    depths: tuple[int, ...],
+    layers: tuple[str, ...] | None,
+    grain: Grain,
 ) -> Report:
-    """Bring the index up to the files and ask all questions."""
+    """Bring the index up to date and search for every question."""
     from recall.evaluation.metrics import evaluate
     from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
 
     from .sync import meter, opened_embedder
 
-    home = frame.home
+    home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = opened_embedder(home, frame, build_missing=False)
+    embedder = opened_embedder(home, invocation, build_missing=False)
     for problem in ensure_fresh(home, settings, embedder).degraded:
-        frame.warn(problem)
+        invocation.warn(problem)
     report = evaluate(
         home, questions, settings=settings, embedder=embedder, ks=depths, layers=layers, grain=grain, progress=meter()
     )
     for problem in report.degraded:
-        frame.warn(problem)
+        invocation.warn(problem)
     return report
 
 
 def table(report: Report) -> Iterator[str]:
-    """The report in lines: all questions first, then each category."""
+    """Yield the report in lines: all questions first, then each category."""
     names = next((tuple(scores.measures) for scores in report.modes.values() if scores.n), ())
     yield f"{'':28}{'mode':8}{'n':>6}" + "".join(f"{name:>10}" for name in names) + f"{'p50 ms':>9}{'p95 ms':>9}"
     for mode, scores in report.modes.items():
@@ -130,7 +156,7 @@ def table(report: Report) -> Iterator[str]:
 
 
 def changes_table(comparison: EvalComparison) -> Iterator[str]:
-    """What changed since the earlier run in lines: the measures, then the questions won and lost."""
+    """Yield the changes since the earlier run in lines: the measures, then the questions won and lost."""
     yield f"{'mode':10}{'measure':10}{'before':>8}{'after':>8}{'change':>9}"
     for change in comparison.changes:
         difference = change.after - change.before

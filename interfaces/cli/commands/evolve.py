@@ -1,4 +1,4 @@
-"""``memory evolve``."""
+"""Define ``memory evolve``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,28 +17,35 @@ if TYPE_CHECKING:
 __all__ = ["evolve"]
 
 
-@home_command("evolve")
-@click.option("--propose", "apply", is_flag=True, help="Let them wait for a person; without it nothing changes.")
-def evolve(frame: Frame, apply: bool) -> None:
-    """Show what the agent was corrected for and how often, and which rules a person should be asked about.
+@home_command(
+    "evolve",
+    examples=(
+        ("Show recurring corrections and the rules they suggest", "memory evolve"),
+        ("Propose these rules for review", "memory evolve --propose"),
+    ),
+)
+@click.option("--propose", "apply", is_flag=True, help="Propose the rules for review (default: only show them).")
+def evolve(invocation: Invocation, apply: bool) -> None:
+    """Show recurring corrections and the rules they suggest.
 
-    Closing a session writes corrections to EVOLUTION.md and counts those that were made before. One of two sessions or
-    more (rule-after-sessions in [distill]) should become a rule in STEERING.md; a rule that was broken after it held, a
-    gate: a check in code or a setting; what even a gate did not hold, a principle. A rule that nobody named by its id
-    or broke for 90 days (retire-rules-after-days) should retire to Archive/STEERING.md. None of these files is ever
-    written by the program: --propose puts the suggestions where `memory review` shows them, each once; what a person
-    rejects is not proposed again. `memory distill` does the same every night.
+    Closing a session writes corrections to EVOLUTION.md and counts those that were made before. A correction made in
+    two sessions or more (rule-after-sessions in [distill]) suggests a rule in STEERING.md. A rule that was broken
+    later suggests a gate, which is a check in code or a setting. A gate that did not help suggests a principle. A rule
+    that nobody cited or broke for 90 days (retire-rules-after-days) should retire to Archive/STEERING.md.
+
+    The program never writes these files by itself: --propose adds the suggestions to `memory review`, each once. A
+    rejected suggestion is not proposed again. `memory distill` proposes them every night.
     """
     from agent_home.documents.document import parse
     from agent_home.storage import read_text
     from distill.learning.evolution import EVOLUTION, corrections
     from distill.learning.governance import GovernanceResult, propose, suggestions
 
-    home = frame.home
+    home = invocation.home
     learned = corrections(parse(read_text(home.path(EVOLUTION))))
-    now = frame.moment
+    now = invocation.moment
     found = propose(home, now=now) if apply else GovernanceResult(suggestions=suggestions(home, now=now))
-    frame.show({**_data(learned, found), "applied": apply}, _lines(learned, found, apply))
+    invocation.show({**_data(learned, found), "applied": apply}, _lines(learned, found, apply))
 
 
 def _data(learned: Sequence[Correction], found: GovernanceResult) -> dict[str, Any]:
@@ -66,12 +73,12 @@ def _lines(learned: Sequence[Correction], found: GovernanceResult, apply: bool) 
     recurring = sorted(learned, key=lambda one: -one.occurrences)
     yield f"{len(learned)} corrections, {sum(one.occurrences > 1 for one in learned)} of them made more than once"
     yield from (f"  [{one.entry.id}] {one.occurrences} x {one.right}" for one in recurring)
-    for one in found.suggestions:
-        said = " ".join(one.text.split())
-        yield f"{one.layer} for {one.draft.path}, {one.reason}: {said}"
+    for suggestion in found.suggestions:
+        text = " ".join(suggestion.text.split())
+        yield f"{suggestion.layer} for {suggestion.draft.path}, {suggestion.reason}: {text}"
     if found.proposed:
-        yield f"{len(found.proposed)} wait for a person; `memory review list` names them"
+        yield f"{len(found.proposed)} wait for a person; `memory review list` lists them"
     elif found.suggestions and not apply:
-        yield "nothing was changed; `memory evolve --propose` lets them wait for a person"
+        yield "nothing was changed; run `memory evolve --propose` to propose them for review"
     elif not found.suggestions:
-        yield "nothing to ask a person"
+        yield "no rule to suggest"

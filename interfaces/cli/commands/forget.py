@@ -1,4 +1,4 @@
-"""``memory forget``."""
+"""Define ``memory forget``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.forgetting.erasure import Place
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["forget"]
 
-#: Places that a person is shown for each kind; the rest is counted.
-_SHOWN = 12
+#: Places listed for each kind. The rest is counted.
+_MAX_LISTED = 12
 _KINDS = {
     "memory": "memory",
     "transcript": "transcripts",
@@ -31,54 +32,66 @@ _KINDS = {
 }
 
 
-@home_command("forget")
+@home_command(
+    "forget",
+    examples=(
+        ("List every place that holds an entry", "memory forget KD-7F3A"),
+        ("Erase the entry, in git's history as well", "memory forget KD-7F3A --apply --purge"),
+        ("Erase a text without leaving it in the shell's history", "memory forget - --apply --purge < text.txt"),
+    ),
+)
 @click.argument("text", metavar="ID|TEXT|-")
-@click.option("--apply", "do_it", is_flag=True, help="Do it; without this, only the places are shown.")
-@click.option("--purge", is_flag=True, help="Make git's history anew without it as well, on every branch.")
-@click.option("--exact-id", is_flag=True, help="TEXT is an identifier: spelled just so, and standing alone.")
-@click.option("--actor", default="forget", show_default=True, help="Who asks, for the tombstone and the commit.")
+@click.option("--apply", "do_it", is_flag=True, help="Erase it (default: only list the places).")
+@click.option("--purge", is_flag=True, help="Rewrite git's history without it as well, on every branch.")
+@click.option("--exact-id", is_flag=True, help="TEXT is an identifier: match it exactly and as a whole word.")
+@click.option("--actor", default="forget", show_default=True, help="Name for the tombstone and the commit.")
 @click.pass_context
 def forget(
-    context: click.Context, frame: Frame, text: str, do_it: bool, purge: bool, exact_id: bool, actor: str
+    context: click.Context, invocation: Invocation, text: str, do_it: bool, purge: bool, exact_id: bool, actor: str
 ) -> None:
-    """Take an entry, or a text, out of everything that the home keeps, and prove that it is gone.
+    """Erase an entry or a text everywhere in the home.
 
-    ID is an entry's: the entry goes, and so does what it says wherever else that stands; where it says but a word or
-    two, those stay in other texts. TEXT is found whatever its case, spacing and Unicode form, and written with escapes;
-    a mark that says nothing stands in its place. With - the text is read from standard input, so that no shell
-    remembers it.
+    ID names an entry: the entry goes, and its text is erased in other places too, unless it is only a word or two. TEXT
+    is found in any case, spacing and Unicode form, and also when written with escapes. A placeholder replaces it. With
+    - the text is read from standard input, so that no shell remembers it.
 
-    Looked through are memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the index
-    and every object of git's. Without --apply nothing is changed. Without --purge git's history keeps it; --purge
-    gives new hashes to every commit since it first stood there, and drops reflogs and unreachable objects. Afterwards
-    everything is searched again. ledger/forgotten.jsonl says that something was forgotten, and not what: importing the
-    same chat again does not bring it back on this machine.
+    The command searches memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the
+    index and every git object. Without --apply it changes nothing. Without --purge, git's history keeps the text.
+    --purge rewrites every commit since the text first appeared, and drops reflogs and unreachable objects. Afterwards
+    the command searches everything again. ledger/forgotten.jsonl records that something was forgotten, but not the
+    text. Importing the same chat again does not bring the text back on this machine.
 
-    Exit code 1 when it still stands somewhere, git's history included.
+    The exit code is 1 when the text is still somewhere, git's history included.
     """
     from distill.forget import StructuralWord, TextTooShort, places, redaction_target
     from distill.forget import forget as forget_it
 
-    wanted_text = sys.stdin.read() if text == "-" else text
-    say = _progress()
-    home = frame.home
+    target_text = sys.stdin.read() if text == "-" else text
+    progress = _progress()
+    home = invocation.home
     try:
         if do_it:
             done = forget_it(
-                home, wanted_text, now=frame.moment, exact=exact_id, history_too=purge, actor=actor, progress=say
+                home,
+                target_text,
+                now=invocation.moment,
+                exact=exact_id,
+                history_too=purge,
+                actor=actor,
+                progress=progress,
             )
-            _show_done(frame, done, purge=purge)
+            _show_done(invocation, done, purge=purge)
             context.exit(FINDINGS if done.remaining else 0)
-        wanted = redaction_target(home, wanted_text, exact=exact_id)
-        found = places(home, wanted, progress=say)
+        target = redaction_target(home, target_text, exact=exact_id)
+        found = places(home, target, progress=progress)
     except (StructuralWord, TextTooShort) as error:
         raise click.UsageError(str(error)) from error
-    frame.show({"applied": False, "id": wanted.entry_id, "places": _rows(found)}, _plan(found, purge=purge))
+    invocation.show({"applied": False, "id": target.entry_id, "places": _rows(found)}, _plan(found, purge=purge))
 
 
-def _show_done(frame: Frame, done: ForgetResult, *, purge: bool) -> None:
+def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> None:
     for warning in done.warnings:
-        frame.warn(warning)
+        invocation.warn(warning)
     data = {
         "applied": True,
         "name": done.name,
@@ -88,48 +101,48 @@ def _show_done(frame: Frame, done: ForgetResult, *, purge: bool) -> None:
         "remaining": _rows(done.remaining),
         "warnings": list(done.warnings),
     }
-    frame.show(data, _result(done, purge=purge))
+    invocation.show(data, _result(done, purge=purge))
 
 
 def _plan(found: Sequence[Place], *, purge: bool) -> Iterator[str]:
     if not found:
-        yield "it stands nowhere in this home, git's objects included"
+        yield "found nowhere in this home, git's objects included"
         return
     yield from _table(found)
-    kept = "" if purge else "; git's history keeps it unless --purge is given"
-    yield f"nothing was changed: --apply takes it out{kept}"
+    kept = "" if purge else ", and --purge to erase it in git's history too"
+    yield f"nothing was changed; add --apply to erase it{kept}"
 
 
 def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     counts = Counter(place.kind for place in done.before)
-    stood = ", ".join(f"{count} in {_KINDS[kind]}" for kind, count in counts.items())
-    yield f"{done.name}: it stood in {len(done.before)} places ({stood})" if stood else f"{done.name}: it stood nowhere"
+    found = ", ".join(f"{count} in {_KINDS[kind]}" for kind, count in counts.items())
+    yield f"{done.name}: found in {len(done.before)} places ({found})" if found else f"{done.name}: found nowhere"
     if done.commit:
         yield f"commit {done.commit[:7]}"
     if done.purged is not None:
-        yield f"history: {done.purged.blobs} texts and {len(done.purged.commits)} commits were made anew"
+        yield f"history: {done.purged.blobs} texts and {len(done.purged.commits)} commits were rewritten"
     if not done.remaining:
-        yield "searched again, git's objects included: it stands nowhere"
+        yield "searched again, git's objects included: found nowhere"
         return
     if done.in_history and not purge:
         commits = len({place.commit for place in done.in_history if place.commit})
-        yield f"git's history still holds it, in {commits} commits; `memory forget ... --purge --apply` takes it out"
+        yield f"git's history still holds it in {commits} commits; run it again with --purge --apply to erase it"
     others = done.remaining if purge else [place for place in done.remaining if place.kind != "history"]
     if others:
-        yield "it still stands here:"
+        yield "still found here:"
         yield from _table(others)
 
 
 def _table(found: Iterable[Place]) -> Iterator[str]:
-    """The places by kind, in the order in which they were found."""
+    """Yield the places by kind, in the order in which they were found."""
     groups: dict[str, list[Place]] = {}
     for place in found:
         groups.setdefault(place.kind, []).append(place)
     for kind, group in groups.items():
         yield f"{_KINDS[kind]}: {len(group)}"
-        yield from (f"  {_address(place)}" for place in group[:_SHOWN])
-        if len(group) > _SHOWN:
-            yield f"  and {len(group) - _SHOWN} more; --json lists them"
+        yield from (f"  {_address(place)}" for place in group[:_MAX_LISTED])
+        if len(group) > _MAX_LISTED:
+            yield f"  and {len(group) - _MAX_LISTED} more; --json lists them"
 
 
 def _address(place: Place) -> str:
@@ -143,7 +156,7 @@ def _rows(found: Iterable[Place]) -> list[dict[str, object]]:
 
 
 def _progress() -> Callable[[str], None] | None:
-    """Says each step on standard error, where that is a terminal."""
+    """Return a function that prints each step on standard error, or ``None`` if that is not a terminal."""
     if not sys.stderr.isatty():
         return None
-    return lambda what: click.echo(f"{what} ...", err=True)
+    return lambda step: click.echo(f"{step} ...", err=True)

@@ -1,4 +1,4 @@
-"""``memory guard``: scanning texts here; what concerns commits by hand is in ``hook``."""
+"""Define ``memory guard`` and ``memory guard scan``. The commands for commits by hand are in ``hook``."""
 
 from __future__ import annotations
 
@@ -11,64 +11,89 @@ import click
 
 from guard import Action, Destination, GuardSettings, Source, Verdict, screen
 
-from ..frame import FINDINGS, Frame, options
+from ..command import Command, Group
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, options
 from .hook import install, staged
 from .survey import show_history, show_paths
 
 __all__ = ["guard"]
 
 
-@click.group("guard")
+@click.group(
+    "guard",
+    cls=Group,
+    examples=(
+        ("Scan a file", "memory guard scan notes.md"),
+        ("Screen every commit made by hand", "memory guard install"),
+    ),
+)
 def guard() -> None:
-    """Look at text the way the guard does before anything is stored."""
+    """Scan texts and commits for secrets and attacks."""
 
 
 guard.add_command(staged)
 guard.add_command(install)
 
 
-@guard.command("scan")
+@guard.command(
+    "scan",
+    cls=Command,
+    examples=(
+        ("Scan a text from standard input", "memory guard scan - < notes.md"),
+        ("Scan a folder, and print places instead of texts", "memory guard scan Knowledge"),
+        ("Scan everything in the home, git history included", "memory guard scan --history"),
+        ("Scan one text per line", "memory guard scan --jsonl texts.jsonl --source web"),
+    ),
+)
 @click.argument("files", nargs=-1, type=click.Path(exists=True, allow_dash=True), metavar="[FILE|FOLDER|-]...")
-@click.option("--history", is_flag=True, help="Look at all that the home holds already, git history included.")
+@click.option("--history", is_flag=True, help="Scan everything in the home, git history included.")
 @click.option("--jsonl", is_flag=True, help='Read {"text": ...} lines and print one result line for each.')
-@click.option("--source", type=click.Choice([str(name) for name in Source]), default="user", help="Who wrote the text.")
+@click.option(
+    "--source",
+    type=click.Choice([str(name) for name in Source]),
+    default="user",
+    show_default=True,
+    help="Who wrote the text.",
+)
 @click.option(
     "--destination", type=click.Choice([str(name) for name in Destination]), default="memory", show_default=True,
-    help="What the text is to become part of.",
+    help="Where the text is to be stored.",
 )  # fmt: skip
 @options
 @click.pass_context
 def scan(
-    context: click.Context, frame: Frame, files: tuple[str, ...], history: bool, jsonl: bool, source: str,
+    context: click.Context, invocation: Invocation, files: tuple[str, ...], history: bool, jsonl: bool, source: str,
     destination: str,
 ) -> None:  # fmt: skip
-    """Print what the guard would do with FILE (or standard input), and why. Nothing is stored.
+    """Scan texts with the guard and print its findings.
 
-    Exit code 1 when something is found. The home's own guard settings count where there is a home. With --jsonl, a
-    line that is no {"text": ...} object is answered by {"error": ...}, and counts as something found.
+    The command prints what the guard would do with FILE or standard input, and why. It stores nothing. The guard
+    settings of the home apply if there is a home. The exit code is 1 when there is a finding. With --jsonl, a line that
+    is not a {"text": ...} object gets the answer {"error": ...} and counts as a finding.
 
-    Of several files, of a folder, and with --history, the places of findings are printed with their kind and a salted
-    digest, and never the text. --history looks at every file of the home, transcripts, outputs and quarantine
-    included, and at every object of its git repository, reachable or not: each finding where it stands first.
+    For several files, for a folder and with --history, the command prints places of findings with their kind and a
+    salted digest, never the text. --history scans every file of the home, with transcripts, outputs and quarantine,
+    and every object of its git repository, reachable or not. It prints the first place of each finding.
     """
     if history:
         if files or jsonl:
-            raise click.UsageError("--history looks at the whole home; leave files and --jsonl out")
-        context.exit(FINDINGS if show_history(frame) else 0)
-    settings = _settings(frame)
+            raise click.UsageError("--history scans the whole home; omit files and --jsonl")
+        context.exit(FINDINGS if show_history(invocation) else 0)
+    settings = _settings(invocation)
     if len(files) > 1 or any(Path(name).is_dir() for name in files):
         if jsonl:
-            raise click.UsageError("--jsonl reads one file or standard input; give one")
-        context.exit(FINDINGS if show_paths(frame, map(Path, files), settings) else 0)
+            raise click.UsageError("--jsonl reads one file or standard input; name one file")
+        context.exit(FINDINGS if show_paths(invocation, map(Path, files), settings) else 0)
     with click.open_file(files[0] if files else "-", encoding="utf-8", errors="surrogateescape") as file:
-        _scan_text(context, frame, file, settings, jsonl=jsonl, source=source, destination=destination)
+        _scan_text(context, invocation, file, settings, jsonl=jsonl, source=source, destination=destination)
 
 
 def _scan_text(
-    context: click.Context, frame: Frame, file: IO[str], settings: GuardSettings, *, jsonl: bool, source: str,
+    context: click.Context, invocation: Invocation, file: IO[str], settings: GuardSettings, *, jsonl: bool, source: str,
     destination: str,
 ) -> None:  # fmt: skip
-    """Print what the guard would do with one text, or with each line."""
+    """Print the guard's verdict on one text, or on each line."""
     if jsonl:
         found = [
             _scan_line(line, number, source, destination, settings)
@@ -78,43 +103,43 @@ def _scan_text(
         context.exit(FINDINGS if any(found) else 0)
     verdict = screen(file.read(), source, destination, settings=settings)
     lines = [f"{verdict.action}"] + [f"  {f.layer} {f.rule} ({f.kind}) at {f.start}-{f.end}" for f in verdict.findings]
-    frame.show(_row(verdict), lines)
+    invocation.show(_row(verdict), lines)
     context.exit(FINDINGS if verdict.findings else 0)
 
 
-def _settings(frame: Frame) -> GuardSettings:
-    """The settings of the home, if there is one: a scan works without."""
+def _settings(invocation: Invocation) -> GuardSettings:
+    """Return the settings of the home, or the defaults if there is no home."""
     from agent_home.errors import NoHome
     from agent_home.screening.write_screening import guard_settings
 
     try:
-        return guard_settings(frame.home)
+        return guard_settings(invocation.home)
     except NoHome:
-        if frame.home_option or os.environ.get("AGENT_HOME"):
+        if invocation.home_option or os.environ.get("AGENT_HOME"):
             raise
         return GuardSettings()
 
 
 def _scan_line(line: str, number: int, source: str, destination: str, settings: GuardSettings) -> bool:
-    """Print what the guard makes of one line; whether it is anything but an allowed text."""
-    asked = _asked(line, source)
-    if asked is None:
-        wanted = f'wanted {{"text": ...}} and, if given, a "source" of {", ".join(map(str, Source))}'
-        click.echo(json.dumps({"error": f"line {number} is no object to scan: {wanted}"}))
+    """Print the guard's verdict on one line. Return whether it is anything but an allowed text."""
+    scanned = _text_and_source(line, source)
+    if scanned is None:
+        expected = f'write {{"text": ...}} and optionally a "source" of {", ".join(map(str, Source))}'
+        click.echo(json.dumps({"error": f"line {number} is not an object to scan: {expected}"}))
         return True
-    verdict = screen(*asked, destination, settings=settings)
+    verdict = screen(*scanned, destination, settings=settings)
     click.echo(json.dumps(_row(verdict)))
     return verdict.action != Action.ALLOW
 
 
-def _asked(line: str, source: str) -> tuple[str, Source] | None:
-    """The text in *line* and who wrote it; ``None`` when the line does not say."""
+def _text_and_source(line: str, source: str) -> tuple[str, Source] | None:
+    """Return the text in *line* and its source, or ``None`` if the line is malformed."""
     try:
         row = json.loads(line)
-        text, said_by = row["text"], Source(row.get("source", source))
+        text, author = row["text"], Source(row.get("source", source))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return (text, said_by) if isinstance(text, str) else None
+    return (text, author) if isinstance(text, str) else None
 
 
 def _row(verdict: Verdict) -> dict[str, Any]:

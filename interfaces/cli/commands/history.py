@@ -1,4 +1,4 @@
-"""``memory history``."""
+"""Define ``memory history``."""
 
 from __future__ import annotations
 
@@ -8,35 +8,42 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import Frame, home_command
-from .review import printable
+from ..invocation import Invocation, home_command
+from ..render import printable
 
 if TYPE_CHECKING:
     from agent_home.store.lineage import CitedTurn, Lineage
 
 __all__ = ["history"]
 
-#: A turn can be long; the transcript has the rest.
-_SHOWN_CHARS = 300
+#: A turn can be long. The transcript has the rest.
+_MAX_TURN_CHARS = 300
 
 
-@home_command("history")
+@home_command(
+    "history",
+    examples=(
+        ("Show the commits, sessions and turns behind an entry", "memory history KD-7F3A"),
+        ("Print them as JSON, with the turns in full", "memory history KD-7F3A --json"),
+    ),
+)
 @click.argument("entry_id", metavar="ID")
-def history(frame: Frame, entry_id: str) -> None:
-    """Tell how entry ID came to be: its commits, oldest first, the sessions they closed, and the turns that it cites.
+def history(invocation: Invocation, entry_id: str) -> None:
+    """Show where an entry comes from.
 
-    Works for live, archived, removed and proposed entries. --json holds the turns whole.
+    The command lists the commits of entry ID, oldest first, the sessions that they closed, and the turns that the entry
+    cites. It works for live, archived, removed and proposed entries. --json has the turns in full.
     """
     from agent_home.store.lineage import lineage
 
-    found = lineage(frame.home, entry_id)
+    found = lineage(invocation.home, entry_id)
     entry = found.entry
     data = {
         "id": found.id, "state": found.state, "path": found.path, "text": entry.text if entry else "",
         "events": [dataclasses.asdict(event) for event in found.events],
         "turns": [dataclasses.asdict(turn) for turn in found.turns],
     }  # fmt: skip
-    frame.show(data, _lines(found))
+    invocation.show(data, _lines(found))
 
 
 def _lines(found: Lineage) -> Iterator[str]:
@@ -56,4 +63,4 @@ def _turn_lines(turn: CitedTurn) -> Iterator[str]:
         return
     text = " ".join(turn.text.split())
     yield f"{turn.source}  {turn.ts}  {turn.role}"
-    yield f"  {printable(text[:_SHOWN_CHARS])}{'…' if len(text) > _SHOWN_CHARS else ''}"
+    yield f"  {printable(text[:_MAX_TURN_CHARS])}{'…' if len(text) > _MAX_TURN_CHARS else ''}"

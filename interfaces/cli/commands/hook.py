@@ -1,4 +1,4 @@
-"""``memory guard staged`` and ``memory guard install``: what people commit by hand is screened as well."""
+"""Define ``memory guard staged`` and ``memory guard install``, which screen commits by hand."""
 
 from __future__ import annotations
 
@@ -6,64 +6,76 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, home_command
+from ..exit_codes import REFUSED
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.screening.inspector import Remark
 
 __all__ = ["install", "staged"]
 
-#: Refused by the guard, as in ``frame.EXIT_CODES``; a commit hook that does not exit with 0 stops the commit.
-_REFUSED = 4
-_MOST = 20
+#: Findings listed. The rest is counted.
+_MAX_LISTED = 20
 
 
-@home_command("staged")
+@home_command(
+    "staged",
+    examples=(
+        ("Scan what is staged for the next commit", "memory guard staged"),
+        ("Print the findings as JSON", "memory guard staged --json"),
+    ),
+)
 @click.pass_context
-def staged(context: click.Context, frame: Frame) -> None:
-    """Look at what is staged for the next commit; the home's commit hook calls this.
+def staged(context: click.Context, invocation: Invocation) -> None:
+    """Scan what is staged for the next commit.
 
-    Only what is added is looked at. Exit code 4, which stops the commit, when it holds a secret or an instruction that
-    the guard would hold back. E-mail addresses and telephone numbers may be committed by hand; other personal data is
-    named and does not stop the commit.
+    The home's commit hook calls this command. It scans only added lines. The exit code is 4, which stops the commit,
+    when they hold a secret or an instruction that the guard would quarantine. E-mail addresses and telephone numbers
+    may be committed by hand. Other personal data is reported and does not stop the commit.
     """
     from agent_home.screening.staged import staged_remarks
 
-    found = staged_remarks(frame.home)
+    found = staged_remarks(invocation.home)
     failing = [remark for remark in found if remark.fails]
-    if not frame.as_json:
-        _explain(frame, found)
-    frame.show({"refused": bool(failing), "findings": [_row(remark) for remark in found]}, [])
-    context.exit(_REFUSED if failing else 0)
+    if not invocation.as_json:
+        _explain(invocation, found)
+    invocation.show({"refused": bool(failing), "findings": [_row(remark) for remark in found]}, [])
+    context.exit(REFUSED if failing else 0)
 
 
-@home_command("install")
+@home_command(
+    "install",
+    examples=(
+        ("Install the commit hook in this home", "memory guard install"),
+        ("Install it in another home", "memory guard install --home ~/agent"),
+    ),
+)
 @click.pass_context
-def install(context: click.Context, frame: Frame) -> None:
-    """Write the commit hook that screens what people commit by hand, where git looks for it.
+def install(context: click.Context, invocation: Invocation) -> None:
+    """Install the commit hook that screens commits by hand.
 
-    A hook that somebody else wrote is left alone, and so is a folder of hooks that other repositories share; what to
-    add to it is said then, and the exit code is 1. `memory init` does this for a new home.
+    The command does not change a hook that somebody else wrote, or a folder of hooks that other repositories share. It
+    then prints what to add to that hook, and the exit code is 1. `memory init` installs the hook in a new home.
     """
     from agent_home.git.hook import install_hook
 
-    state = install_hook(frame.home)
+    state = install_hook(invocation.home)
     done = f"{state.state}: {state.path}" + (f"; {state.advice}" if state.advice else "")
-    frame.show({"state": state.state, "path": state.path, "advice": state.advice, "works": state.works}, [done])
+    invocation.show({"state": state.state, "path": state.path, "advice": state.advice, "works": state.works}, [done])
     context.exit(0 if state.works else 1)
 
 
-def _explain(frame: Frame, found: list[Remark]) -> None:
-    """Say on standard error what was found and what to do: git shows a hook's words to the person who commits."""
+def _explain(invocation: Invocation, found: list[Remark]) -> None:
+    """Print findings and remedies on standard error, which git shows to the person who commits."""
     ordered = sorted(found, key=lambda remark: not remark.fails)
-    for remark in ordered[:_MOST]:
+    for remark in ordered[:_MAX_LISTED]:
         entry = f" in {remark.entry}" if remark.entry else ""
-        frame.warn(f"{remark.path}:{remark.line}: {remark.what} ({remark.kind}){entry}: {_advice(remark)}")
-    if len(ordered) > _MOST:
-        frame.warn(f"... and {len(ordered) - _MOST} more")
+        invocation.warn(f"{remark.path}:{remark.line}: {remark.what} ({remark.kind}){entry}: {_advice(remark)}")
+    if len(ordered) > _MAX_LISTED:
+        invocation.warn(f"... and {len(ordered) - _MAX_LISTED} more")
     if any(remark.fails for remark in found):
-        frame.warn(
-            "nothing was committed; mend it, `git add` it and commit again (`git commit --no-verify` goes around)"
+        invocation.warn(
+            "nothing was committed; correct it, `git add` it and commit again (`git commit --no-verify` skips this)"
         )
 
 
@@ -71,14 +83,14 @@ def _advice(remark: Remark) -> str:
     from agent_home.screening.inspector import UNAVAILABLE
 
     if remark.layer == "secret":
-        return "take it out, and name where it is kept instead"
+        return "remove it, and name the place where it is kept instead"
     if remark.fails and remark.layer == "unicode":
         return "remove the hidden characters"
     if remark.rule == UNAVAILABLE:
-        return "the guard cannot run; `memory doctor` names the rule file of [guard] in agent.toml to mend"
+        return "the guard cannot run; `memory doctor` names the rule file of [guard] in agent.toml to correct"
     if remark.fails:
-        return "say it in other words, or in quotation marks if it is about an attack"
-    return "committed all the same; prompts show it taken out"
+        return "reword it, or put it in quotation marks if it describes an attack"
+    return "committed anyway; prompts leave it out"
 
 
 def _row(remark: Remark) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``memory import chat`` and ``memory import claude-code``."""
+"""Define ``memory import chat`` and ``memory import claude-code``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..command import Group
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -17,64 +19,83 @@ if TYPE_CHECKING:
 __all__ = ["import_"]
 
 
-@click.group("import")
+@click.group(
+    "import",
+    cls=Group,
+    examples=(
+        ("Import chat lines", "memory import chat talk.jsonl"),
+        ("Import the sessions of a coding assistant", "memory import claude-code ~/.claude/projects"),
+    ),
+)
 def import_() -> None:
-    """Bring conversations into the home's transcripts.
+    """Import conversations as transcripts.
 
-    Importing the same files again adds nothing; importing a file that has grown adds what is new. Text that this
-    system had put into a session is left out, secrets are replaced before anything is stored.
+    Importing the same files again adds nothing. Importing a file that has grown adds its new messages. Text that this
+    system had put into a session is left out. Secrets are redacted before anything is stored.
     """
 
 
-@home_command("chat")
+@home_command(
+    "chat",
+    examples=(
+        ("Import two files", "memory import chat monday.jsonl tuesday.jsonl"),
+        ("Import into another home", "memory import chat talk.jsonl --home ~/agent"),
+    ),
+)
 @click.argument(
     "files", metavar="FILE.jsonl ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path)
 )
 @click.pass_context
-def chat(context: click.Context, frame: Frame, files: tuple[Path, ...]) -> None:
-    """Import neutral chat lines.
+def chat(context: click.Context, invocation: Invocation, files: tuple[Path, ...]) -> None:
+    """Import chat lines from JSON files.
 
-        Each line is an object: {"session", "id", "ts", "role", "name", "content"} and, if there is one, "cwd", the git
-    repository that the session worked in. Exit code 1 when a file could not be read or holds no message at all, or
-        when the guard held a text back.
+    Each line is an object with the keys "session", "id", "ts", "role", "name" and "content". An optional key "cwd"
+    names the git repository that the session worked in. The exit code is 1 when a file cannot be read or holds no
+    message, or when the guard quarantined a text.
     """
     from agent_home.imports import import_chat
 
-    _show(context, frame, import_chat(frame.home, files, now=frame.moment))
+    _show(context, invocation, import_chat(invocation.home, files, now=invocation.moment))
 
 
-@home_command("claude-code")
+@home_command(
+    "claude-code",
+    examples=(
+        ("Import all sessions below a folder", "memory import claude-code ~/.claude/projects"),
+        ("Import one session", "memory import claude-code session.jsonl"),
+    ),
+)
 @click.argument("paths", metavar="PATH ...", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.pass_context
-def claude_code(context: click.Context, frame: Frame, paths: tuple[Path, ...]) -> None:
+def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Path, ...]) -> None:
     """Import a coding assistant's session files.
 
-    PATH is a file, or a folder: all *.jsonl files below it. Kept are the words of user and assistant, and one short
-    line for each tool that changed something. Exit code 1 when a file could not be read, or when the guard held a text
-    back.
+    PATH is a file, or a folder with *.jsonl files at any depth. The transcript keeps the words of user and assistant,
+    and one short line for each tool call that changed something. The exit code is 1 when a file cannot be read, or when
+    the guard quarantined a text.
     """
     from agent_home.imports import import_claude_code
 
-    _show(context, frame, import_claude_code(frame.home, paths, now=frame.moment))
+    _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment))
 
 
 import_.add_command(chat)
 import_.add_command(claude_code)
 
 
-def _show(context: click.Context, frame: Frame, done: Imported) -> None:
+def _show(context: click.Context, invocation: Invocation, done: Imported) -> None:
     if not done.files:
-        frame.warn("no *.jsonl file there; name a file, or a folder that holds some")
+        invocation.warn("found no *.jsonl file; name a file, or a folder that holds some")
     for file in done.unread:
-        frame.warn(f"{file.path} could not be read: {file.reason}")
+        invocation.warn(f"{file.path} could not be read: {file.reason}")
     for path in done.unusable:
-        frame.warn(f"{path} holds no message at all; wanted lines of this format, see `memory import chat --help`")
+        invocation.warn(f"{path} holds no message in this format; see `memory import chat --help`")
     if done.quarantined:
-        frame.warn(f"texts that the guard held back: {len(done.quarantined)}; `memory review list` names them")
-    degraded = follow(frame.home, frame) if done.messages else []
+        invocation.warn(f"texts that the guard quarantined: {len(done.quarantined)}; `memory review list` lists them")
+    degraded = follow(invocation.home, invocation) if done.messages else []
     for problem in degraded:
-        frame.warn(problem)
-    frame.show({**_data(done), "degraded": degraded}, _lines(done))
+        invocation.warn(problem)
+    invocation.show({**_data(done), "degraded": degraded}, _lines(done))
     context.exit(FINDINGS if done.unread or done.unusable or done.quarantined else 0)
 
 
@@ -98,15 +119,15 @@ def _data(done: Imported) -> dict[str, Any]:
 
 
 def _lines(done: Imported) -> Iterator[str]:
-    yield f"messages added: {done.messages} (sessions: {len(done.sessions)}, there already: {done.duplicates})"
+    yield f"messages added: {done.messages} (sessions: {len(done.sessions)}, already present: {done.duplicates})"
     if done.skipped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
-        yield f"lines left out: {done.skipped.total()} ({reasons})"
+        yield f"lines skipped: {done.skipped.total()} ({reasons})"
     if done.waiting:
-        yield f"half-written last lines, left for the next import: {done.waiting}"
+        yield f"incomplete last lines, left for the next import: {done.waiting}"
     if done.redacted or done.quarantined:
         yield f"guard: {done.redacted} redacted, {len(done.quarantined)} quarantined"
     if done.dropped:
-        yield f"guard: {done.dropped} left out, a person had rejected the same text"
+        yield f"guard: {done.dropped} dropped, because a person rejected the same text before"
     if done.sessions:
         yield "Next: memory close --all"

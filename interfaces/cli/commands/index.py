@@ -1,4 +1,4 @@
-"""``memory reindex`` and ``memory index verify``."""
+"""Define ``memory reindex`` and ``memory index verify``."""
 
 from __future__ import annotations
 
@@ -6,50 +6,65 @@ import time
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..command import Group
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 from .sync import meter, opened_embedder, report_data, report_lines, warn_of
 
 __all__ = ["index", "reindex"]
 
 
-@home_command("reindex")
-def reindex(frame: Frame) -> None:
-    """Build the search index anew from the files.
+@home_command(
+    "reindex",
+    examples=(
+        ("Rebuild the index after a change of the embedding model", "memory reindex"),
+        ("Rebuild the index of another home", "memory reindex --home ~/agent"),
+    ),
+)
+def reindex(invocation: Invocation) -> None:
+    """Rebuild the search index from the files.
 
-    Needed after the embedding model was changed. Vectors of unchanged texts are kept when the model is the same; the
-    old index answers until the new one is complete.
+    A rebuild is necessary after a change of the embedding model. If the model is the same, vectors of unchanged texts
+    are kept. Searches use the old index until the new one is complete.
     """
     from recall.index.sync import reindex as rebuild
     from recall.settings import RecallSettings
 
-    home = frame.home
+    home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    report = rebuild(home, settings, opened_embedder(home, frame, build_missing=True), progress=meter())
-    warn_of(frame, report)
-    frame.show(report_data(report), report_lines(report))
+    report = rebuild(home, settings, opened_embedder(home, invocation, build_missing=True), progress=meter())
+    warn_of(invocation, report)
+    invocation.show(report_data(report), report_lines(report))
 
 
-@click.group("index")
+@click.group("index", cls=Group, examples=(("Prove that the index agrees with the files", "memory index verify"),))
 def index() -> None:
-    """Look after the search index."""
+    """Inspect the search index."""
 
 
-@home_command("verify")
+@home_command(
+    "verify",
+    examples=(
+        ("Compare the index with the files", "memory index verify"),
+        ("Print the differences as JSON", "memory index verify --json"),
+    ),
+)
 @click.pass_context
-def verify(context: click.Context, frame: Frame) -> None:
-    """Prove that the index is what the files say: every file is cut anew and all rows are compared.
+def verify(context: click.Context, invocation: Invocation) -> None:
+    """Prove that the index agrees with the files.
 
-    Exit code 1 when there is a difference.
+    The command cuts every file into passages again and compares all rows. The exit code is 1 when there is a
+    difference.
     """
     from recall.index.verify import verify as compare
     from recall.settings import RecallSettings
 
     start = time.perf_counter()
-    home = frame.home
+    home = invocation.home
     found = compare(home, home.manifest.settings("recall", RecallSettings))
     seconds = round(time.perf_counter() - start, 3)
     if found.pending:
-        frame.warn(f"{found.pending} passages wait for vectors; run `memory sync`")
+        invocation.warn(f"{found.pending} passages have no vectors yet; run `memory sync`")
     data = {
         "ok": found.ok,
         "differences": list(found.differences),
@@ -57,7 +72,7 @@ def verify(context: click.Context, frame: Frame) -> None:
         "pending": found.pending,
         "seconds": seconds,
     }
-    frame.show(data, found.differences or [f"{found.passages} passages, all as the files say; {seconds:.2f} s"])
+    invocation.show(data, found.differences or [f"{found.passages} passages agree with the files; {seconds:.2f} s"])
     context.exit(0 if found.ok else FINDINGS)
 
 

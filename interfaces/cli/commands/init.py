@@ -1,4 +1,4 @@
-"""``memory init``."""
+"""Define ``memory init``."""
 
 from __future__ import annotations
 
@@ -6,26 +6,36 @@ from pathlib import Path
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
 
 __all__ = ["init"]
 
 
-@home_command("init")
+@home_command(
+    "init",
+    examples=(
+        ("Create a home", "memory init ~/agent"),
+        (
+            "Name the agent and give it a first preference",
+            'memory init ~/agent --name Ada --seed "Answer in British English."',
+        ),
+    ),
+)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--name", default="", help="What the agent is called (default: the folder's name).")
+@click.option("--name", default="", help="Name of the agent (default: the folder's name).")
 @click.option("--seed", "seeds", multiple=True, metavar="TEXT", help="A first standing preference; may be repeated.")
 @click.pass_context
-def init(context: click.Context, frame: Frame, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
-    """Make DIR an agent's home: template files, git repository, first commit.
+def init(context: click.Context, invocation: Invocation, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
+    """Create an agent's home in DIR.
 
-    A commit hook screens what people commit there by hand; one that is there already is left alone, and what to add
-    to it is said. Doing it again adds what is missing and changes nothing that is there. Exit code 1 when the guard
-    held a seed back or took something out of one.
+    The command writes template files, a git repository and a first commit. It installs a commit hook that screens
+    commits by hand. If another hook is there, the command prints what to add to that hook. Running it again adds
+    missing files and changes no existing one. The exit code is 1 when the guard quarantined or redacted a seed.
     """
     from agent_home.creation import create
 
-    created = create(folder, name=name, seeds=seeds, now=frame.moment)
+    created = create(folder, name=name, seeds=seeds, now=invocation.moment)
     data = {
         "home": str(created.home.root),
         "commit": created.commit,
@@ -36,11 +46,11 @@ def init(context: click.Context, frame: Frame, folder: Path, name: str, seeds: t
         "hook": created.hook.state,
     }
     if not created.hook.works:
-        frame.warn(f"commits by hand are not screened ({created.hook.path}): {created.hook.advice}")
+        invocation.warn(f"commits by hand are not screened ({created.hook.path}): {created.hook.advice}")
     for item in created.quarantined:
-        frame.warn(f"a seed was held back as {item.id} ({item.reason}); say it in other words")
+        invocation.warn(f"a seed was quarantined as {item.id} ({item.reason}); reword it")
     if created.redacted:
-        frame.warn(f"seeds of which the guard took something out: {created.redacted}; MEMORY.md shows what is left")
+        invocation.warn(f"seeds that the guard redacted: {created.redacted}; see MEMORY.md")
     done = f"{len(created.files)} files, commit {created.commit[:7]}" if created.commit else "nothing was missing"
-    frame.show(data, [f"{created.home.root}: {done}", "Next: memory import chat FILE.jsonl, or edit USER.md"])
+    invocation.show(data, [f"{created.home.root}: {done}", "Next: memory import chat FILE.jsonl, or edit USER.md"])
     context.exit(FINDINGS if created.quarantined or created.redacted else 0)

@@ -1,4 +1,4 @@
-"""``memory merge-driver``, which git calls."""
+"""Define ``memory merge-driver``, which git calls."""
 
 from __future__ import annotations
 
@@ -6,27 +6,35 @@ from pathlib import Path
 
 import click
 
+from ..command import Command
+
 __all__ = ["merge_driver"]
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command("merge-driver")
+@click.command(
+    "merge-driver",
+    cls=Command,
+    examples=(
+        ("Merge two versions of MEMORY.md, as git does", "memory merge-driver base.md ours.md theirs.md MEMORY.md"),
+    ),
+)
 @click.argument("base", type=_FILE)
 @click.argument("ours", type=_FILE)
 @click.argument("theirs", type=_FILE)
 @click.argument("path")
 def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
-    """Merge two versions of a memory file into OURS, by entries and sections instead of lines.
+    """Merge two versions of a memory file.
 
-    Git calls this when clones of a home are merged: BASE is what both started with, PATH the file's name in the home.
-    `memory init` tells git so, in a new home and in a clone. What either side added stays, what both changed is one
-    entry where the changes fit together; where they do not, both versions stand, the second one under an id of its own
-    with a line "State: conflict with ...". A file whose structure is broken is left to you, as a conflict without
-    markers.
+    Git calls this command when it merges clones of a home. It merges entries and sections instead of lines, and writes
+    the result to OURS. BASE is the common ancestor, and PATH is the file's name in the home. `memory init` configures
+    git, in a new home and in a clone. Additions of both sides stay. An entry that both sides changed becomes one entry
+    if the changes are compatible. Otherwise both versions stay, the second one under its own id with a line "State:
+    conflict with ...". A file with a broken structure is left to you as a conflict without markers.
     """
     from agent_home.documents.document_merge import merge_files
 
     merged = merge_files(base, ours, theirs, path)
     for name in merged.flagged:
-        click.echo(f"memory: {path}: both sides changed the same, both versions stand: {name}", err=True)
+        click.echo(f"memory: {path}: both sides changed the same entry, and both versions stay: {name}", err=True)

@@ -1,4 +1,4 @@
-"""``memory model`` and ``memory model build``."""
+"""Define ``memory model`` and ``memory model build``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import FINDINGS, Frame, options
+from ..command import Command, Group
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, options
 
 if TYPE_CHECKING:
     from recall.embedding.model import EmbeddingSettings, ModelLocation
@@ -15,59 +17,79 @@ if TYPE_CHECKING:
 __all__ = ["model"]
 
 
-@click.group("model", invoke_without_command=True)
-@click.option(
-    "--verify", is_flag=True, help="Hash every file and run the model, instead of looking at sizes and times."
+@click.group(
+    "model",
+    cls=Group,
+    invoke_without_command=True,
+    examples=(
+        ("Show which embedding model is in use", "memory model"),
+        ("Verify its files and run it", "memory model --verify"),
+        ("Build it", "memory model build"),
+    ),
 )
+@click.option("--verify", is_flag=True, help="Hash every file and run the model, instead of comparing sizes and times.")
 @options
 @click.pass_context
-def model(context: click.Context, frame: Frame, verify: bool) -> None:
-    """Show which embedding model is in use, and where it is.
+def model(context: click.Context, invocation: Invocation, verify: bool) -> None:
+    """Show which embedding model is in use, or build it.
 
-    Exit code 1 when there is none, or it is damaged: the search then goes by words alone.
+    The exit code is 1 when the model is missing or damaged. Search then uses words alone.
     """
     if context.invoked_subcommand is not None:
-        if frame.home_option or frame.as_json or verify:
-            raise click.UsageError(f"options were given to `model`; write them after `{context.invoked_subcommand}`")
+        if invocation.home_option or invocation.as_json or verify:
+            raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")
         return
     from recall.embedding.model import locate
 
-    settings = _settings(frame)
-    _show(context, frame, settings, locate(settings), verify=verify)
+    settings = _settings(invocation)
+    _show(context, invocation, settings, locate(settings), verify=verify)
 
 
-@model.command("build")
-@click.option("--verify", is_flag=True, help="Run the model afterwards and see that it understands.")
+@model.command(
+    "build",
+    cls=Command,
+    examples=(
+        ("Put the model in the cache", "memory model build"),
+        ("Build it and run it", "memory model build --verify"),
+    ),
+)
+@click.option("--verify", is_flag=True, help="Run the model afterwards and check its answers.")
 @options
 @click.pass_context
-def build_(context: click.Context, frame: Frame, verify: bool) -> None:
-    """Put the model in the cache: written from the installed weights, or downloaded where the settings allow it.
+def build_(context: click.Context, invocation: Invocation, verify: bool) -> None:
+    """Build the embedding model in the cache.
 
-    Does nothing when it is there and whole; a damaged one is written anew.
+    The model is written from the installed weights, or downloaded if the settings allow it. A complete model is left as
+    it is. A damaged one is written again.
     """
     from recall.embedding.model import build
 
-    settings = _settings(frame)
-    _show(context, frame, settings, build(settings, progress=frame.warn), verify=verify)
+    settings = _settings(invocation)
+    _show(context, invocation, settings, build(settings, progress=invocation.warn), verify=verify)
 
 
-def _settings(frame: Frame) -> EmbeddingSettings:
-    """The settings of the home, if there is one: the model can be built before the first home is made."""
+def _settings(invocation: Invocation) -> EmbeddingSettings:
+    """Return the settings of the home, or the defaults if there is no home yet."""
     from agent_home.errors import NoHome
     from recall.embedding.model import EmbeddingSettings
 
     try:
-        return frame.home.manifest.settings("embedding", EmbeddingSettings)
+        return invocation.home.manifest.settings("embedding", EmbeddingSettings)
     except NoHome:
-        if frame.home_option or os.environ.get("AGENT_HOME"):
+        if invocation.home_option or os.environ.get("AGENT_HOME"):
             raise
         return EmbeddingSettings()
 
 
 def _show(
-    context: click.Context, frame: Frame, settings: EmbeddingSettings, location: ModelLocation, *, verify: bool
+    context: click.Context,
+    invocation: Invocation,
+    settings: EmbeddingSettings,
+    location: ModelLocation,
+    *,
+    verify: bool,
 ) -> None:
-    """Print *location*, with what a verification found, and set the exit code."""
+    """Print *location* and the result of a verification, and set the exit code."""
     from recall.embedding.model import digest
 
     problems = _problems(settings, location) if verify else []
@@ -85,7 +107,7 @@ def _show(
     if verify:
         data["problems"] = problems
         lines += problems or ["verified"]
-    frame.show(data, lines)
+    invocation.show(data, lines)
     context.exit(FINDINGS if problems or (settings.enabled and not location.ready) else 0)
 
 
@@ -99,4 +121,8 @@ def _problems(settings: EmbeddingSettings, location: ModelLocation) -> list[str]
     embedder = open_embedder(settings, build_missing=False)
     if isinstance(embedder, NoEmbedder):
         return [embedder.reason]
-    return [] if distinguishes_meaning(embedder) else [f"{location.name} runs, but cannot tell a dog from a tax office"]
+    return (
+        []
+        if distinguishes_meaning(embedder)
+        else [f"{location.name} runs, but gives unrelated texts similar vectors; run `memory model build`"]
+    )

@@ -1,4 +1,4 @@
-"""``memory prompt``."""
+"""Define ``memory prompt``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from agent_home.audience import Audience
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,35 +20,51 @@ if TYPE_CHECKING:
 __all__ = ["prompt", "receipt_lines"]
 
 
-@home_command("prompt")
-@click.option("--message", default="", metavar="TEXT", help="The session's first message: what recall looks for.")
-@click.option("--window", default=0, metavar="N", help="The model's context window in tokens.")
-@click.option("--used", default=0, metavar="N", help="Tokens of the window that the conversation has used.")
+@home_command(
+    "prompt",
+    examples=(
+        ("Assemble the prompt for a first message", 'memory prompt --message "Which database do we use?"'),
+        ("Print it and the reason for every cut", "memory prompt --explain"),
+        ("Continue a session in a small context window", "memory prompt --resume s-1a2b --window 32000"),
+        ("Show the prompt of three commits ago", "memory prompt --at HEAD~3"),
+    ),
+)
+@click.option("--message", default="", metavar="TEXT", help="First message of the session, which recall searches for.")
+@click.option("--window", default=0, metavar="N", help="Context window of the model in tokens.")
+@click.option("--used", default=0, metavar="N", help="Tokens of the window that the conversation uses already.")
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
-@click.option("--session", default="", metavar="ID", help="The session that will use it; it is not recalled to itself.")
-@click.option("--resume", default="", metavar="ID", help="A session to continue: what it came to, in some 600 tokens.")
-@click.option("--at", default="", metavar="REV", help="The prompt as it was at a revision, on the day of its commit.")
-@click.option("--explain", is_flag=True, help="Print the receipt as a table on standard error as well.")
+@click.option("--session", default="", metavar="ID", help="Session that will use the prompt; it is not recalled.")
+@click.option("--resume", default="", metavar="ID", help="Session to continue; its summary takes some 600 tokens.")
+@click.option("--at", default="", metavar="REV", help="Revision whose prompt to show, as on the day of its commit.")
+@click.option("--explain", is_flag=True, help="Also print the receipt as a table on standard error.")
 def prompt(
-    frame: Frame, message: str, window: int, used: int, audience: str, session: str, resume: str, at: str, explain: bool
+    invocation: Invocation,
+    message: str,
+    window: int,
+    used: int,
+    audience: str,
+    session: str,
+    resume: str,
+    at: str,
+    explain: bool,
 ) -> None:
     """Assemble the system prompt and print it.
 
-    With --message it holds what past conversations, knowledge and memory have to say about that message. Nothing is
-    changed by it. --json prints the receipt with the text in it: every section and entry, kept or not and why.
+    With --message, the prompt includes what past conversations, knowledge and memory hold about that message. The
+    command changes nothing. --json prints the receipt: the text, and every section and entry, kept or not and why.
     """
     from assembler.prompt import Request, assemble
 
     from .resume import continued_session
 
     if window < 0 or used < 0:
-        raise click.UsageError("--window and --used are numbers of tokens, 0 or more")
-    home = frame.home
+        raise click.UsageError("--window and --used must be numbers of tokens, 0 or more")
+    home = invocation.home
     if resume and at:
-        raise click.UsageError("--resume continues a session of today, --at shows a day of the past: give one of them")
-    now = _day_of(frame, at) if at else frame.moment
+        raise click.UsageError("--resume continues a session today and --at shows a past prompt; give only one of them")
+    now = _day_of(invocation, at) if at else invocation.moment
     continued = continued_session(home, resume) if resume else None
     request = Request(
         message=message, window=window, used=used, audience=audience, session=session, continued=continued, at=at,
@@ -62,23 +78,23 @@ def prompt(
         searcher.refresh(message)
     receipt = assemble(home, request, searcher)
     for problem in receipt.degraded:
-        frame.warn(problem)
+        invocation.warn(problem)
     if explain:
         for line in receipt_lines(receipt):
             click.echo(line, err=True)
-    frame.show(receipt.as_dict(), [receipt.text.rstrip("\n")])
+    invocation.show(receipt.as_dict(), [receipt.text.rstrip("\n")])
 
 
-def _day_of(frame: Frame, revision: str) -> datetime:
-    """The present of a prompt of the past: the commit's own time, unless --now says another."""
+def _day_of(invocation: Invocation, revision: str) -> datetime:
+    """Return the present for a past prompt: the commit's time, unless --now is given."""
     from assembler.prompt_bisect import commit_time
 
-    given = click.get_current_context().get_parameter_source("moment") is ParameterSource.COMMANDLINE
-    return frame.moment if given else commit_time(frame.home, revision)
+    on_command_line = click.get_current_context().get_parameter_source("moment") is ParameterSource.COMMANDLINE
+    return invocation.moment if on_command_line else commit_time(invocation.home, revision)
 
 
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
-    """The receipt as a table, in lines."""
+    """Yield the receipt as a table, in lines."""
     yield (
         f"{receipt.tokens} of {receipt.budget} tokens (tier {receipt.tier}, window {receipt.window}): "
         f"{receipt.advice}; stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"

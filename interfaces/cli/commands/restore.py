@@ -1,30 +1,36 @@
-"""``memory restore``."""
+"""Define ``memory restore``."""
 
 from __future__ import annotations
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 from .sync import follow
 
 __all__ = ["restore"]
 
 
-@home_command("restore")
+@home_command(
+    "restore",
+    examples=(
+        ("Find an archived entry", "memory search --in archive postgres"),
+        ("Restore it", "memory restore KD-7F3A"),
+    ),
+)
 @click.argument("entry_id", metavar="ID")
-def restore(frame: Frame, entry_id: str) -> None:
-    """Bring the archived entry ID back to its section of MEMORY.md, to the letter.
+def restore(invocation: Invocation, entry_id: str) -> None:
+    """Bring an archived entry back to MEMORY.md.
 
-    It ages anew from now on. An entry that is live already stays as it is, and nothing is committed. `memory search
-    --in archive` finds archived entries by their words.
+    The entry ID returns unchanged to its section, and its age counts from now on. An entry that is live already stays
+    as it is, and nothing is committed. `memory search --in archive` finds archived entries by their words.
     """
     from distill import restore as bring_back
 
-    home = frame.home
-    done = bring_back(home, entry_id, now=frame.moment)
-    problems = follow(home, frame) if done.commit else []
+    home = invocation.home
+    done = bring_back(home, entry_id, now=invocation.moment)
+    problems = follow(home, invocation) if done.commit else []
     for problem in problems:
-        frame.warn(problem)
-    said = f"{done.id} is back in {done.section}, commit {done.commit[:7]}" if done.commit else f"{done.id} is live"
+        invocation.warn(problem)
+    line = f"{done.id} is back in {done.section}, commit {done.commit[:7]}" if done.commit else f"{done.id} is live"
     data = {"id": done.id, "section": done.section, "text": done.text, "commit": done.commit, "degraded": problems}
-    frame.show(data, [said])
+    invocation.show(data, [line])

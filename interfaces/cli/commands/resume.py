@@ -1,4 +1,4 @@
-"""``memory resume``."""
+"""Define ``memory resume``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.home import Home
@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 __all__ = ["continued_session", "resume"]
 
 
-@home_command("resume")
+@home_command(
+    "resume",
+    examples=(
+        ("Summarize a session", "memory resume s-1a2b"),
+        ("Summarize it in at most 300 tokens", "memory resume s-1a2b --tokens 300"),
+    ),
+)
 @click.argument("session")
-@click.option("--tokens", default=0, metavar="N", help="At most so many tokens, instead of the setting (600).")
-def resume(frame: Frame, session: str, tokens: int) -> None:
-    """Say what SESSION came to, so that it can be continued without being replayed.
+@click.option("--tokens", default=0, metavar="N", help="Limit in tokens (default: the setting, 600).")
+def resume(invocation: Invocation, session: str, tokens: int) -> None:
+    """Summarize a session so that it can be continued.
 
-    What was asked, found out, decided and left open, the files and commits that were touched, and the last turns, by
-    rules alone: the same transcript gives the same text. It is fenced as data, as `memory prompt --resume SESSION` puts
-    it into a prompt. --json has every line with its turn, also those that the text has no room for. Nothing is changed.
+    The summary has the requests, findings, decisions and open questions of SESSION, the files and commits that it
+    touched, and its last turns. It is made by rules alone, so the same transcript gives the same text. It is fenced as
+    data, as `memory prompt --resume SESSION` puts it into a prompt. --json has every line with its turn, even lines
+    that do not fit. The command changes nothing.
     """
     from agent_home.tokens import count_tokens
     from assembler.resume_hint import fenced
@@ -32,20 +39,21 @@ def resume(frame: Frame, session: str, tokens: int) -> None:
     from distill.settings import DistillSettings
 
     if tokens < 0:
-        raise click.UsageError("--tokens is a number of tokens, 1 or more")
-    home = frame.home
+        raise click.UsageError("--tokens must be a number of tokens, 1 or more")
+    home = invocation.home
     room = tokens or home.manifest.settings("distill", DistillSettings).resume_tokens
     found = found_in(home, session)
     text = fenced(_continued(found, room), room, count_tokens)
     data = {**found.as_dict(), "text": text, "tokens": count_tokens(text)}
-    frame.show(data, [text.rstrip("\n") or f"no room for {found.session} in {room} tokens; 100 are enough"])
+    invocation.show(data, [text.rstrip("\n") or f"{found.session} does not fit in {room} tokens; allow 100 or more"])
 
 
 def continued_session(home: Home, session: str) -> Continued:
-    """*session* as a prompt continues it: in as many tokens as the setting says, or fewer.
+    """Return *session* for a prompt that continues it, in at most as many tokens as the setting allows.
 
     Raises:
-        NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
+        NoSuchSession: if there is no session of that name.
+        EmptySession: if the session has no turns.
     """
     from distill.resume import resume as found_in
     from distill.settings import DistillSettings

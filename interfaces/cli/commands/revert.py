@@ -1,4 +1,4 @@
-"""``memory revert``."""
+"""Define ``memory revert``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import Frame, home_command
-from .review import printable
+from ..invocation import Invocation, home_command
+from ..render import printable
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -18,29 +18,35 @@ if TYPE_CHECKING:
 __all__ = ["revert"]
 
 _UNDOING = {
-    "added": "goes away", "changed": "says again what it said", "removed": "comes back", "archived": "comes back",
+    "added": "is removed", "changed": "has its earlier text again", "removed": "comes back", "archived": "comes back",
     "restored": "goes back to the archive", "moved": "goes back",
 }  # fmt: skip
 
 
-@home_command("revert")
+@home_command(
+    "revert",
+    examples=(
+        ("Show what the revert would change", "memory revert KD-7F3A"),
+        ("Revert the last change of the entry", "memory revert KD-7F3A --apply"),
+    ),
+)
 @click.argument("entry_id", metavar="ID")
-@click.option("--apply", "applied", is_flag=True, help="Do it. Without, only what would happen is told.")
-def revert(frame: Frame, entry_id: str, applied: bool) -> None:
-    """Undo what the last commit did to entry ID, and to no other.
+@click.option("--apply", "applied", is_flag=True, help="Revert it (default: only show what would change).")
+def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
+    """Undo the last change of one entry.
 
-    An entry that it brought goes, and those that it superseded count again; one that it took away comes back, one that
-    it changed says again what it said. A dry run unless --apply is given. Undoing is a commit itself; to undo that,
-    revert the entry again.
+    The last commit that changed entry ID is undone for this entry alone. An added entry is removed, and entries that it
+    superseded are valid again. A removed entry comes back. A changed entry gets its earlier text. Without --apply, the
+    command only shows what would change. The revert is a commit itself, and reverting the entry again undoes it.
     """
     from distill.review.reverting import plan_revert
     from distill.review.reverting import revert as undo
 
-    home = frame.home
-    done = undo(home, entry_id, now=frame.moment) if applied else plan_revert(home, entry_id)
-    problems = follow(home, frame) if done.commit else ()
+    home = invocation.home
+    done = undo(home, entry_id, now=invocation.moment) if applied else plan_revert(home, entry_id)
+    problems = follow(home, invocation) if done.commit else ()
     for problem in problems:
-        frame.warn(problem)
+        invocation.warn(problem)
     event = done.undoes
     data = {
         "id": done.id, "commit": done.commit, "applied": applied, "undoes": dataclasses.asdict(event),
@@ -48,7 +54,7 @@ def revert(frame: Frame, entry_id: str, applied: bool) -> None:
         "linked": [link.before.id for link in done.linked], "relinked": [_link(link) for link in done.linked],
         "degraded": list(problems),
     }  # fmt: skip
-    frame.show(data, _lines(done))
+    invocation.show(data, _lines(done))
 
 
 def _link(link: RelinkedEntry) -> dict[str, str]:
@@ -64,4 +70,4 @@ def _lines(done: EntryRevert) -> Iterator[str]:
     if done.linked:
         ids = ", ".join(link.before.id for link in done.linked)
         yield f"  {'superseded by it again' if change.before else 'no longer superseded by it'}: {ids}"
-    yield f"commit {done.commit[:7]}" if done.commit else "nothing was changed; --apply does it"
+    yield f"commit {done.commit[:7]}" if done.commit else "nothing was changed; add --apply to revert it"

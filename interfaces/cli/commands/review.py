@@ -1,4 +1,4 @@
-"""``memory review``: what waits for a person."""
+"""Define ``memory review``, with which a person decides about waiting texts."""
 
 from __future__ import annotations
 
@@ -8,153 +8,206 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, options
+from ..command import Command, Group
+from ..invocation import Invocation, options
 from ..person import person_option, the_person
+from ..render import printable
 from .sync import follow
 
 if TYPE_CHECKING:
     from distill.review.queue import ReviewItem, ReviewOutcome
     from distill.statements.risk import Risk
 
-__all__ = ["printable", "review"]
+__all__ = ["review"]
 
 
-@click.group("review", invoke_without_command=True)
+@click.group(
+    "review",
+    cls=Group,
+    invoke_without_command=True,
+    examples=(
+        ("List what waits", "memory review"),
+        ("Read one proposal, then accept it", "memory review show KD-7F3A"),
+        ("Accept every proposal of low risk", "memory review accept --tier low"),
+    ),
+)
 @options
 @click.pass_context
-def review(context: click.Context, frame: Frame) -> None:
-    """Decide about what waits for a person: proposed entries, and texts that the guard held back.
+def review(context: click.Context, invocation: Invocation) -> None:
+    """Decide about texts that wait for a person.
 
-    `list`, or no command at all, names what waits, `show ID` says what it is, where it comes from and why it waits,
-    `accept ID` writes it where it was meant to stand, `reject ID` forgets it, so that the same is never brought up
-    again.
+    Proposed entries and quarantined texts wait. `list`, which is the default, lists them. `show ID` prints a text, its
+    origin and the reason why it waits. `accept ID` writes it to its place. `reject ID` drops it, and the same text is
+    not proposed again.
 
-    Decisions are a person's: they are taken at a terminal, or with --as PERSON. The name is recorded in the commit and
-    in the audit, and must not be the one that proposed the text.
+    Only a person can decide, at a terminal or with --as PERSON. The commit and the audit record the name, which must
+    not be the name of the author of the text.
     """
     if context.invoked_subcommand is None:
-        _list(frame)
-    elif frame.home_option or frame.as_json:
-        raise click.UsageError(f"options were given to `review`; write them after `{context.invoked_subcommand}`")
+        _list(invocation)
+    elif invocation.home_option or invocation.as_json:
+        raise click.UsageError(f"write options after `{context.invoked_subcommand}`, not before it")
 
 
-@review.command("list")
+@review.command(
+    "list",
+    cls=Command,
+    examples=(
+        ("List what waits, oldest first", "memory review list"),
+        ("Print it as JSON", "memory review list --json"),
+    ),
+)
 @options
-def list_(frame: Frame) -> None:
-    """Print what waits, the oldest first: id, risk, kind, place, and the beginning of the text."""
-    _list(frame)
+def list_(invocation: Invocation) -> None:
+    """List waiting texts, oldest first.
+
+    Each line has the id, the risk, the kind, the place and the beginning of the text.
+    """
+    _list(invocation)
 
 
-def _list(frame: Frame) -> None:
+def _list(invocation: Invocation) -> None:
     from agent_home.screening.quarantine import unreadable
     from distill.review.queue import waiting
 
-    found = waiting(frame.home, frame.moment)
-    for problem in unreadable(frame.home):
-        frame.warn(str(problem))
+    found = waiting(invocation.home, invocation.moment)
+    for problem in unreadable(invocation.home):
+        invocation.warn(str(problem))
     lines = [_line(item) for item in found] or ["nothing waits"]
-    frame.show({"proposals": [_row(item) for item in found]}, lines)
+    invocation.show({"proposals": [_row(item) for item in found]}, lines)
 
 
-@review.command("show")
+@review.command(
+    "show",
+    cls=Command,
+    examples=(
+        ("Print a waiting text and the change it would make", "memory review show KD-7F3A"),
+        ("Print it as JSON", "memory review show KD-7F3A --json"),
+    ),
+)
 @click.argument("waiting_id", metavar="ID")
 @options
-def show(frame: Frame, waiting_id: str) -> None:
-    """Print what waits as ID: its text, where it is meant to stand, who said it and why it waits.
+def show(invocation: Invocation, waiting_id: str) -> None:
+    """Print one waiting text.
 
-    Characters that a terminal hides or obeys are shown as escapes.
+    The command prints the text of ID, its place, its author and the reason why it waits. Characters that a terminal
+    hides or obeys are shown as escapes.
     """
     from distill.errors import NotPlaceable
     from distill.review.queue import find, plan
 
-    item = find(frame.home, waiting_id, frame.moment)
+    item = find(invocation.home, waiting_id, invocation.moment)
     try:
-        diff = plan(frame.home, item).diff
+        diff = plan(invocation.home, item).diff
     except NotPlaceable as error:
         diff = (f"({error})",)
-    frame.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _shown(item, diff))
+    invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _shown(item, diff))
 
 
-@review.command("accept")
+@review.command(
+    "accept",
+    cls=Command,
+    examples=(
+        ("Accept one text", "memory review accept KD-7F3A"),
+        ("Show what would be written", "memory review accept KD-7F3A --dry-run"),
+        ("Accept every proposal up to medium risk, without a terminal", "memory review accept --tier medium --as Ada"),
+    ),
+)
 @click.argument("ids", metavar="[ID...]", nargs=-1)
-@click.option("--tier", type=click.Choice(["low", "medium", "high"]), help="Every proposal of this risk or less.")
-@click.option("--as-is", "form", flag_value="as-is", help="Store a held-back text as it waits (the default).")
-@click.option("--redacted", "form", flag_value="redacted", help="Take out the sentences that the guard objects to.")
+@click.option(
+    "--tier", type=click.Choice(["low", "medium", "high"]), help="Accept every proposal of this risk or less."
+)
+@click.option("--as-is", "form", flag_value="as-is", help="Store a quarantined text unchanged (the default).")
+@click.option("--redacted", "form", flag_value="redacted", help="Remove the sentences that the guard objects to.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written, and write nothing.")
 @person_option
 @options
 def accept(
-    frame: Frame, ids: Sequence[str], tier: Risk | None, form: str | None, dry_run: bool, person: str
+    invocation: Invocation, ids: Sequence[str], tier: Risk | None, form: str | None, dry_run: bool, person: str
 ) -> None:  # fmt: skip
-    """Write what waits as ID where it was meant to stand: one commit for each, in the name of the person who accepts.
+    """Write waiting texts to their places.
 
-    A secret never comes back: quarantine keeps texts with their secrets redacted. What was accepted as it is passes the
-    guard from then on, wherever it stands. --tier takes every proposal up to a risk at once; texts that the guard held
-    back are never among them.
+    Each accepted text is one commit in the name of the person who accepts it. A secret never comes back, because
+    quarantined texts have their secrets redacted. A text accepted unchanged passes the guard from then on, in every
+    place. --tier accepts every proposal up to a risk, but never quarantined texts.
     """
     from distill.review.queue import accept as accept_one
     from distill.review.queue import find, plan, up_to_risk, waiting
 
     if bool(ids) == (tier is not None):
-        raise click.UsageError("name what to accept by ID, or give --tier for all proposals up to a risk")
-    home, now = frame.home, frame.moment
+        raise click.UsageError("name the IDs to accept, or give --tier for all proposals up to a risk")
+    home, now = invocation.home, invocation.moment
     items = up_to_risk(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
     if form and any(item.kind == "proposal" for item in items):
-        raise click.UsageError("--as-is and --redacted are for texts that the guard held back; edit a proposal instead")
+        raise click.UsageError(
+            "--as-is and --redacted apply to quarantined texts; use `memory review edit` for a proposal"
+        )
     if dry_run:
         done = [plan(home, item, form=_form(form)) for item in items]
     else:
-        decider = the_person(frame, person)
+        decider = the_person(invocation, person)
         done = [accept_one(home, item, person=decider, now=now, form=_form(form)) for item in items]
-    _finish(frame, done)
+    _finish(invocation, done)
 
 
-@review.command("edit")
+@review.command(
+    "edit",
+    cls=Command,
+    examples=(("Change the text of a proposal", 'memory review edit KD-7F3A --text "Use PostgreSQL 16."'),),
+)
 @click.argument("waiting_id", metavar="ID")
-@click.option("--text", required=True, help="What it is to say instead.")
+@click.option("--text", required=True, help="New text of the proposal.")
 @person_option
 @options
-def edit(frame: Frame, waiting_id: str, text: str, person: str) -> None:
-    """Let the proposal ID say something else. It still waits, and git's word on the old text counts no more."""
+def edit(invocation: Invocation, waiting_id: str, text: str, person: str) -> None:
+    """Change the text of a proposal.
+
+    The proposal ID still waits. The evidence for the old text no longer applies.
+    """
     from distill.review.queue import edit as edit_one
     from distill.review.queue import find
 
-    item = find(frame.home, waiting_id, frame.moment)
-    decider = the_person(frame, person)
-    _finish(frame, [edit_one(frame.home, item, text, person=decider, now=frame.moment)])
+    item = find(invocation.home, waiting_id, invocation.moment)
+    decider = the_person(invocation, person)
+    _finish(invocation, [edit_one(invocation.home, item, text, person=decider, now=invocation.moment)])
 
 
-@review.command("reject")
+@review.command(
+    "reject",
+    cls=Command,
+    examples=(
+        ("Reject one text", "memory review reject KD-7F3A"),
+        ("Reject two texts without a terminal", "memory review reject KD-7F3A LL-2M0Q --as Ada"),
+    ),
+)
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @person_option
 @options
-def reject(frame: Frame, ids: Sequence[str], person: str) -> None:
-    """Forget what waits as ID. A digest of it stays, in git: the same text never waits again, on any clone."""
+def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
+    """Drop waiting texts.
+
+    A digest of each text stays in git, so that the same text never waits again on any clone.
+    """
     from distill.review.queue import find
     from distill.review.queue import reject as reject_one
 
-    home, now = frame.home, frame.moment
+    home, now = invocation.home, invocation.moment
     items = [find(home, waiting_id, now) for waiting_id in ids]
-    decider = the_person(frame, person)
-    _finish(frame, [reject_one(home, item, person=decider, now=now) for item in items])
+    decider = the_person(invocation, person)
+    _finish(invocation, [reject_one(home, item, person=decider, now=now) for item in items])
 
 
-def printable(text: str) -> str:
-    """*text* with every character as an escape that a terminal would hide or obey; line ends stay."""
-    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+def _form(option: str | None) -> Any:
+    return option or "as-is"
 
 
-def _form(given: str | None) -> Any:
-    return given or "as-is"
-
-
-def _finish(frame: Frame, done: Sequence[ReviewOutcome]) -> None:
-    problems = follow(frame.home, frame) if any(one.commit for one in done) else ()
+def _finish(invocation: Invocation, done: Sequence[ReviewOutcome]) -> None:
+    problems = follow(invocation.home, invocation) if any(one.commit for one in done) else ()
     for problem in problems:
-        frame.warn(problem)
+        invocation.warn(problem)
     rows = [_decided_row(one) for one in done]
     commit = next((one.commit for one in reversed(done) if one.commit), None)
-    frame.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _decided_lines(done))
+    invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _decided_lines(done))
 
 
 def _row(item: ReviewItem) -> dict[str, Any]:

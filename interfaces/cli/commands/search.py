@@ -1,4 +1,4 @@
-"""``memory search``."""
+"""Define ``memory search``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import click
 
 from agent_home.audience import Audience
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from recall.search.hybrid import Duplicates, Hit, Mode, SearchResult
 
 __all__ = ["layer_names", "search"]
 
-#: The same as ``recall.search.hybrid``'s, written out so that ``--help`` loads no SQLite; a test compares them.
+#: Copied from ``recall.search.hybrid``, so that ``--help`` loads no SQLite. A test compares them.
 MODES = ("hybrid", "lexical", "vector")
 DUPLICATES = ("show", "collapse")
 MAX_HITS = 1000
@@ -24,7 +24,7 @@ _WIDTH = 96
 
 
 def layer_names(_context: click.Context, _parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
-    """``--in memory,sessions`` as names; ``None`` means all layers."""
+    """Return the names of ``--in memory,sessions``. ``None`` means all layers."""
     if value is None:
         return None
     from recall.index.passage import LAYERS
@@ -32,17 +32,32 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
     names = tuple(name.strip() for name in value.split(",") if name.strip())
     unknown = [name for name in names if name not in LAYERS]
     if unknown or not names:
-        raise click.BadParameter(f"{value!r} names {unknown or 'no layer'}; known are {','.join(LAYERS)}")
+        raise click.BadParameter(f"{value!r} names {unknown or 'no layer'}; the layers are {','.join(LAYERS)}")
     return names
 
 
-@home_command("search")
-@click.argument("query")
-@click.option("-k", "wanted", default=10, type=click.IntRange(0, MAX_HITS), metavar="N", help="How many hits.")
-@click.option(
-    "--in", "layers", callback=layer_names, metavar="LAYER,...", help="Only these: memory,sessions,daily, ..."
+@home_command(
+    "search",
+    examples=(
+        ("Search everything", 'memory search "which database did we choose"'),
+        ("Search conversations and the daily logs", "memory search postgres --in sessions,daily"),
+        ("Print the three best hits and their scores", "memory search postgres -k 3 --explain"),
+    ),
 )
-@click.option("--mode", default="hybrid", type=click.Choice(MODES), help="Words, vectors, or both.")
+@click.argument("query")
+@click.option(
+    "-k", "count", default=10, type=click.IntRange(0, MAX_HITS), metavar="N", show_default=True, help="Number of hits."
+)
+@click.option(
+    "--in",
+    "layers",
+    callback=layer_names,
+    metavar="LAYER,...",
+    help="Search only these layers, for example memory,sessions,daily.",
+)
+@click.option(
+    "--mode", default="hybrid", type=click.Choice(MODES), show_default=True, help="Search by words, vectors, or both."
+)
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the hits."
 )
@@ -50,23 +65,26 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
     "--duplicates",
     default="collapse",
     type=click.Choice(DUPLICATES),
-    help="Name passages that say the same beside the one that stands for them, or show each as a hit.",
+    help="Collapse passages with the same text into one hit, or show each of them.",
 )
-@click.option("--explain", is_flag=True, help="Print the score of each part, and the milliseconds of each retriever.")
+@click.option(
+    "--explain", is_flag=True, help="Also print the parts of each score, and the milliseconds of each retriever."
+)
 def search(
-    frame: Frame,
+    invocation: Invocation,
     query: str,
-    wanted: int,
+    count: int,
     layers: tuple[str, ...] | None,
     mode: Mode,
     audience: str,
     duplicates: Duplicates,
     explain: bool,
 ) -> None:
-    """Find the passages that answer QUERY, with their addresses.
+    """Search memory, conversations and knowledge.
 
-    An entry that another one supersedes follows just below it; archived passages stand below living ones.
-    Changed files are noticed first. What could not be searched is said on standard error, and in "degraded".
+    The command prints the passages that best answer QUERY, with their sources. It indexes changed files first. A
+    superseded entry follows just below its successor, and archived passages rank below live ones. A part of the search
+    that did not work is reported on standard error and in "degraded".
     """
     from recall.index.sync import ensure_fresh
     from recall.search.hybrid import search as find
@@ -74,24 +92,24 @@ def search(
 
     from .sync import opened_embedder
 
-    home = frame.home
+    home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if mode == "lexical" else opened_embedder(home, frame, build_missing=False)
+    embedder = None if mode == "lexical" else opened_embedder(home, invocation, build_missing=False)
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
-        home, query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode, audience=audience,
-        now=frame.moment, duplicates=duplicates,
+        home, query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode, audience=audience,
+        now=invocation.moment, duplicates=duplicates,
     )  # fmt: skip
     degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
     for problem in degraded:
-        frame.warn(problem)
+        invocation.warn(problem)
     data = {
         "hits": [_hit(hit) for hit in result.hits],
         "degraded": degraded,
         "ms": round(result.ms, 3),
         "legs": {name: round(ms, 3) for name, ms in result.retriever_ms.items()},
     }
-    frame.show(data, _lines(result, explain=explain))
+    invocation.show(data, _lines(result, explain=explain))
 
 
 def _hit(hit: Hit) -> dict[str, Any]:

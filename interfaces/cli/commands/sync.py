@@ -1,4 +1,4 @@
-"""``memory sync``, and what the commands that fill the index share."""
+"""Define ``memory sync``, and own what commands that fill the index share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.home import Home
@@ -18,34 +18,45 @@ if TYPE_CHECKING:
 __all__ = ["follow", "meter", "opened_embedder", "report_data", "report_lines", "sync", "warn_of"]
 
 
-@home_command("sync")
-@click.option("--words-only", is_flag=True, help="Index words now and leave the vectors to a later sync.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Make at most N vectors; the rest waits.")
-def sync(frame: Frame, words_only: bool, limit: int | None) -> None:
-    """Bring the search index up to the files.
+@home_command(
+    "sync",
+    examples=(
+        ("Index everything that changed", "memory sync"),
+        ("Index words only, without vectors", "memory sync --words-only"),
+    ),
+)
+@click.option("--words-only", is_flag=True, help="Index words, and leave the vectors to a later sync.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Compute at most N vectors, and leave the rest to a later sync.",
+)
+def sync(invocation: Invocation, words_only: bool, limit: int | None) -> None:
+    """Bring the search index up to date.
 
-    Only what changed is read again. Words are searchable first, vectors follow; stopped at any time, the next sync
-    goes on from there. Without an embedding model words alone are indexed.
+    Only changed files are read. Words are indexed first, then vectors. An interrupted sync continues with the next one.
+    Without an embedding model, only words are indexed.
     """
     from recall.index.sync import sync as bring_up
     from recall.settings import RecallSettings
 
-    home = frame.home
+    home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if words_only else opened_embedder(home, frame, build_missing=True)
+    embedder = None if words_only else opened_embedder(home, invocation, build_missing=True)
     report = bring_up(home, settings, embedder, progress=meter(), embed_limit=limit)
-    warn_of(frame, report)
-    frame.show(report_data(report), report_lines(report))
+    warn_of(invocation, report)
+    invocation.show(report_data(report), report_lines(report))
 
 
-#: Vectors that a command makes in passing, some two seconds' work; more wait for `memory sync`.
-IN_PASSING = 1000
+#: Most vectors that another command computes along the way, in some two seconds. More wait for `memory sync`.
+MAX_VECTORS = 1000
 
 
-def follow(home: Home, frame: Frame) -> list[str]:
-    """Index what a command has just written: words at once, and the vectors if they are few.
+def follow(home: Home, invocation: Invocation) -> list[str]:
+    """Index the files that a command has just written: words at once, and vectors if they are few.
 
-    Never fails the command that it follows: what is not as it should be is returned, in lines.
+    Return problems in lines, so that the command itself does not fail.
     """
     from agent_home.errors import Locked
     from recall.errors import RecallError
@@ -55,43 +66,43 @@ def follow(home: Home, frame: Frame) -> list[str]:
 
     settings = home.manifest.settings("recall", RecallSettings)
     report = ensure_fresh(home, settings, None)
-    if not 0 < report.pending <= IN_PASSING:
+    if not 0 < report.pending <= MAX_VECTORS:
         return list(report.degraded)
     try:
-        embedder = opened_embedder(home, frame, build_missing=True)
+        embedder = opened_embedder(home, invocation, build_missing=True)
         return list(bring_up(home, settings, embedder).degraded)
     except (RecallError, Locked) as error:
         return [str(error)]
 
 
-def opened_embedder(home: Home, frame: Frame, *, build_missing: bool) -> Embedder | NoEmbedder:
-    """The model that the home's settings name. *build_missing*: whether it may be put into the cache first."""
+def opened_embedder(home: Home, invocation: Invocation, *, build_missing: bool) -> Embedder | NoEmbedder:
+    """Open the model that the home's settings name. With *build_missing*, build it in the cache if it is missing."""
     from recall.embedding.embedder import open_embedder
     from recall.embedding.model import EmbeddingSettings
 
     settings = home.manifest.settings("embedding", EmbeddingSettings)
-    return open_embedder(settings, build_missing=build_missing, progress=frame.warn)
+    return open_embedder(settings, build_missing=build_missing, progress=invocation.warn)
 
 
 def meter() -> Callable[[str, int, int], None] | None:
-    """Progress as one line that is written over, where standard error is a terminal."""
+    """Return a function that prints progress over one line, or ``None`` if standard error is not a terminal."""
     if not sys.stderr.isatty():
         return None
 
-    def show(what: str, done: int, total: int) -> None:
-        click.echo(f"\r{what}: {done} of {total}", err=True, nl=done >= total)
+    def show(step: str, done: int, total: int) -> None:
+        click.echo(f"\r{step}: {done} of {total}", err=True, nl=done >= total)
 
     return show
 
 
-def warn_of(frame: Frame, report: SyncReport) -> None:
-    """Say what was left out and what is not as it should be."""
+def warn_of(invocation: Invocation, report: SyncReport) -> None:
+    """Warn of files that were skipped and of degraded parts."""
     for problem in (*report.skipped, *report.degraded):
-        frame.warn(problem)
+        invocation.warn(problem)
 
 
 def report_data(report: SyncReport) -> dict[str, Any]:
-    """The report as JSON."""
+    """Return the report as JSON."""
     return {
         "added": report.added,
         "changed": report.changed,
@@ -106,8 +117,8 @@ def report_data(report: SyncReport) -> dict[str, Any]:
 
 
 def report_lines(report: SyncReport) -> Iterator[str]:
-    """The report for a person."""
+    """Yield the report in lines for a person."""
     yield (
         f"{report.passages} passages: {report.added} added, {report.changed} changed, {report.removed} removed; "
-        f"{report.embedded} vectors made, {report.pending} to be made; {report.seconds:.2f} s"
+        f"{report.embedded} vectors computed, {report.pending} pending; {report.seconds:.2f} s"
     )

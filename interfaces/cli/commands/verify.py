@@ -1,4 +1,4 @@
-"""``memory verify``."""
+"""Define ``memory verify``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..frame import FINDINGS, Frame, home_command
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
+from ..render import shortened
 from .sync import follow
 
 if TYPE_CHECKING:
@@ -17,62 +19,69 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
-_MAX_TITLE_CHARS = 60
 
-
-@home_command("verify")
+@home_command(
+    "verify",
+    examples=(
+        ("Check entries whose repositories changed", "memory verify"),
+        ("Write the new evidence to MEMORY.md", "memory verify --apply"),
+        ("Check one entry", "memory verify KD-7F3A"),
+    ),
+)
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--all", "everything", is_flag=True, help="Ask about every entry, also where no repository moved.")
-@click.option("--apply", is_flag=True, help="Write what changed; without it nothing changes.")
+@click.option("--all", "everything", is_flag=True, help="Check every entry, even if its repository did not change.")
+@click.option("--apply", is_flag=True, help="Write the changes (default: only show them).")
 @click.pass_context
-def verify(context: click.Context, frame: Frame, ids: tuple[str, ...], everything: bool, apply: bool) -> None:
-    """Ask git again about the work that entries of MEMORY.md claim, where the code has moved on since.
+def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...], everything: bool, apply: bool) -> None:
+    """Check the evidence of entries against git again.
 
-    An entry that git confirmed once and confirms no longer (its file was deleted, its commit reverted or rewritten, its
-    function gone) is marked stale, with the reason, on its line "Evidence:"; an entry that git confirms by now is
-    marked verified. Where git gives no answer, where a repository or a transcript is not on this machine, and where a
-    repository has another branch checked out, the line stays as it is.
+    An entry is marked stale, with the reason, on its line "Evidence:" when git no longer confirms it: its file was
+    deleted, its commit was reverted or rewritten, or its function is gone. An entry that git now confirms is marked
+    verified. The line stays as it is when git gives no answer, when a repository or transcript is not on this machine,
+    and when a repository has another branch checked out.
 
-    Only entries are asked about whose repositories have a new HEAD, branch or tag since the last `memory verify
-    --apply`; --all asks about every entry, and IDs about just these. Exit code 1 when an entry holds no longer.
+    Only entries whose repositories have a new HEAD, branch or tag since the last `memory verify --apply` are checked.
+    --all checks every entry, and IDs check just these. The exit code is 1 when an entry is no longer confirmed.
     """
     from distill import verify as ask
 
-    home = frame.home
-    wanted = [name.strip().strip("[]").upper() for name in ids]
-    found = ask(home, wanted, now=frame.moment, everything=everything, apply=apply, progress=_progress(frame))
-    problems = follow(home, frame) if found.commit else []
+    home = invocation.home
+    entry_ids = [name.strip().strip("[]").upper() for name in ids]
+    found = ask(
+        home, entry_ids, now=invocation.moment, everything=everything, apply=apply, progress=_progress(invocation)
+    )
+    problems = follow(home, invocation) if found.commit else []
     for problem in problems:
-        frame.warn(problem)
+        invocation.warn(problem)
     data = {
-        "entries": [{**dataclasses.asdict(one), "changed": bool(one.line)} for one in found.entries],
+        "entries": [{**dataclasses.asdict(entry), "changed": bool(entry.line)} for entry in found.entries],
         "checked": len(found.entries),
         "unmoved": found.unmoved,
         "applied": apply,
         "commit": found.commit,
         "degraded": problems,
     }
-    frame.show(data, _lines(found, apply))
-    context.exit(FINDINGS if any(one.fell for one in found.entries) else 0)
+    invocation.show(data, _lines(found, apply))
+    context.exit(FINDINGS if any(entry.fell for entry in found.entries) else 0)
 
 
-def _progress(frame: Frame) -> Callable[[str, int, int], None]:
+def _progress(invocation: Invocation) -> Callable[[str, int, int], None]:
     def show(entry_id: str, number: int, total: int) -> None:
         if total > 1 and sys.stderr.isatty():
-            frame.warn(f"asking git, {number} of {total}: {entry_id}")
+            invocation.warn(f"checking {number} of {total}: {entry_id}")
 
     return show
 
 
 def _lines(found: Verification, apply: bool) -> Iterator[str]:
-    yield f"asked about {len(found.entries)} entries, {found.unmoved} have not moved"
-    for one in found.entries:
-        title = one.title if len(one.title) <= _MAX_TITLE_CHARS else f"{one.title[: _MAX_TITLE_CHARS - 1].rstrip()}…"
-        if one.line:
-            yield f"  [{one.id}] {title}: {one.was} -> {one.line}"
-        elif one.now == "unchecked":
-            yield f"  [{one.id}] {title}: left {one.was}, {one.detail or 'nobody can say'}"
+    yield f"checked {len(found.entries)} entries; the repositories of {found.unmoved} did not change"
+    for entry in found.entries:
+        title = shortened(entry.title)
+        if entry.line:
+            yield f"  [{entry.id}] {title}: {entry.was} -> {entry.line}"
+        elif entry.now == "unchecked":
+            yield f"  [{entry.id}] {title}: left {entry.was}, {entry.detail or 'git gave no answer'}"
     if found.commit:
         yield f"commit {found.commit[:7]}"
     elif found.changed and not apply:
-        yield "nothing was changed; `memory verify --apply` does it"
+        yield "nothing was changed; run `memory verify --apply` to write it"

@@ -1,4 +1,4 @@
-"""``memory watch``."""
+"""Define ``memory watch``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..frame import Frame, home_command
+from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from recall.index.watch import Outcome
@@ -18,19 +18,26 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 
-@home_command("watch")
-@click.option("--once", is_flag=True, help="Sync what changed until nothing changes any more, then stop.")
-@click.option("--words-only", is_flag=True, help="Index words and leave the vectors to a later sync.")
-@click.option("--poll", is_flag=True, help="Look at all files every two seconds: for network drives.")
+@home_command(
+    "watch",
+    examples=(
+        ("Keep the index up to date until Ctrl-C", "memory watch"),
+        ("Watch a network drive", "memory watch --poll"),
+        ("Sync until nothing changes any more, then stop", "memory watch --once"),
+    ),
+)
+@click.option("--once", is_flag=True, help="Sync until nothing changes any more, then stop.")
+@click.option("--words-only", is_flag=True, help="Index words, and leave the vectors to a later sync.")
+@click.option("--poll", is_flag=True, help="Read all files every two seconds, for network drives.")
 @click.option(
     "--quiet-ms", default=300, type=click.IntRange(1, 60_000), metavar="N", show_default=True,
-    help="Sync when nothing has changed for N milliseconds, under constant change every 5 seconds.",
+    help="Sync after N milliseconds without a change, or every 5 seconds under constant change.",
 )  # fmt: skip
-def watch(frame: Frame, once: bool, words_only: bool, poll: bool, quiet_ms: int) -> None:
-    """Keep the search index in step with the files until Ctrl-C.
+def watch(invocation: Invocation, once: bool, words_only: bool, poll: bool, quiet_ms: int) -> None:
+    """Keep the search index up to date until Ctrl-C.
 
-    Words are indexed first, vectors follow; searches never wait. What fails is said on standard error and tried
-    again. --json prints a stream, one JSON document in a line for each sync: the keys of `memory sync` and "phase",
+    Words are indexed first, then vectors. Searches never wait. A failure is reported on standard error, and the sync is
+    tried again. --json prints one JSON document per line for each sync. It has the keys of `memory sync` and "phase",
     which is "words" or "vectors".
     """
     from recall.index.file_scan import scan
@@ -38,32 +45,32 @@ def watch(frame: Frame, once: bool, words_only: bool, poll: bool, quiet_ms: int)
 
     from .sync import meter, opened_embedder
 
-    home = frame.home
+    home = invocation.home
     watcher = Watcher(
         home,
-        open_embedder=None if words_only else lambda at: opened_embedder(at, frame, build_missing=True),
+        open_embedder=None if words_only else lambda at: opened_embedder(at, invocation, build_missing=True),
         progress=meter(),
         timing=Timing(quiet_s=quiet_ms / 1000),
         polling=poll,
     )
     last: Outcome | None = None
-    told = _Told(frame)
+    printer = _Printer(invocation)
     with _stopping(watcher.stop), closing(watcher.run(once=once)) as outcomes:
-        frame.warn(f"watching {len(scan(home))} files in {home.root}")
+        invocation.warn(f"watching {len(scan(home))} files in {home.root}")
         for last in outcomes:
-            told.outcome(last)
+            printer.show(last)
     if once and isinstance(last, Problem) and last.error is not None:
         raise last.error
 
 
-class _Told:
-    """Prints outcomes; what is wrong is said once and not again at every sync."""
+class _Printer:
+    """Printer of outcomes, which reports a problem once and not again at every sync."""
 
-    def __init__(self, frame: Frame) -> None:
-        self._frame = frame
-        self._before: set[str] = set()
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+        self._reported: set[str] = set()
 
-    def outcome(self, outcome: Outcome) -> None:
+    def show(self, outcome: Outcome) -> None:
         from recall.index.watch import Synced
 
         from .sync import report_data, report_lines
@@ -74,19 +81,19 @@ class _Told:
         report = outcome.report
         self._warn(dict.fromkeys((*report.skipped, *report.degraded)))
         data: dict[str, Any] = {"phase": outcome.phase, **report_data(report)}
-        for line in [json.dumps(data, ensure_ascii=False)] if self._frame.as_json else report_lines(report):
+        for line in [json.dumps(data, ensure_ascii=False)] if self._invocation.as_json else report_lines(report):
             click.echo(line)
 
     def _warn(self, lines: dict[str, None]) -> None:
         for line in lines:
-            if line not in self._before:
-                self._frame.warn(line)
-        self._before = set(lines)
+            if line not in self._reported:
+                self._invocation.warn(line)
+        self._reported = set(lines)
 
 
 @contextmanager
 def _stopping(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM call *stop*; a second one does what it does elsewhere."""
+    """Call *stop* on the first Ctrl-C or SIGTERM. A second signal has its usual effect."""
     before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def handle(number: int, _frame: object) -> None:

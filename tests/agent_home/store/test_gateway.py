@@ -25,7 +25,7 @@ from agent_home.screening.quarantine import waiting
 from agent_home.store import gateway
 from agent_home.store.gateway import transaction
 from guard import GuardError
-from interfaces.cli.frame import exit_code
+from interfaces.cli.exit_codes import exit_code
 
 from ..conftest import AddEntry, Git, titles
 
@@ -540,7 +540,7 @@ import sys
 from pathlib import Path
 from agent_home.store.gateway import transaction
 from agent_home.home import MEMORY, Home
-from interfaces.cli.frame import exit_code
+from interfaces.cli.exit_codes import exit_code
 try:
     with transaction(Home(Path(sys.argv[1])), actor="child", message="m") as edits:
         edits.write("Knowledge/child.md", "child\\n")

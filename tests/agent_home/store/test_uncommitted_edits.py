@@ -17,7 +17,7 @@ from agent_home.screening.quarantine import waiting
 from agent_home.store.gateway import recover, transaction
 from agent_home.store.uncommitted_edits import failing_edits
 from interfaces.cli import cli
-from interfaces.cli.frame import exit_code
+from interfaces.cli.exit_codes import exit_code
 
 from ..conftest import AddEntry, Git, titles
 

@@ -23,7 +23,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def run(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``run("archive", "--json")`` on 2026-11-21, in a home with an old lesson and a new one, without a model."""
-    monkeypatch.setattr("interfaces.cli.commands.sync.IN_PASSING", 0)
+    monkeypatch.setattr("interfaces.cli.commands.sync.MAX_VECTORS", 0)
     with transaction(home, actor="test", message="Add", now=now) as edits:
         for entry_id, day in (("LL-0AAA", "2026-08-01"), ("LL-0BBB", "2026-11-20")):
             entry = Entry(id=entry_id, date=day, title=f"Zeppelins of {entry_id}")
@@ -67,7 +67,7 @@ def test_an_entry_goes_is_found_and_comes_back(run: Run, home: Home) -> None:
     assert set(sources) == {"MEMORY.md#LL-0BBB", "MEMORY.md#LL-0AAA"}
     found = data(run("archive", "--json"))
     assert (found["candidates"], found["regret"]) == ([], {"archived": 1, "wanted": 1, "rate": 1.0})
-    assert "1 of 1 archived entries were wanted again (100.0%)" in run("archive").stdout
+    assert "1 of 1 archived entries were needed again (100.0%)" in run("archive").stdout
 
 
 def test_citing_says_what_was_noted_and_what_came_back(run: Run) -> None:
@@ -75,7 +75,7 @@ def test_citing_says_what_was_noted_and_what_came_back(run: Run) -> None:
     found = data(run("cite", "LL-0AAA", "[ll-0bbb]", "--session", "fc-1", "--json"))
     assert (found["ids"], found["restored"]) == (["LL-0AAA", "LL-0BBB"], ["LL-0AAA"])
     assert found["commit"]
-    assert "noted already" in run("cite", "LL-0BBB", "--session", "fc-1").stdout
+    assert "recorded already" in run("cite", "LL-0BBB", "--session", "fc-1").stdout
     assert "is live" in run("restore", "LL-0AAA").stdout
 
 

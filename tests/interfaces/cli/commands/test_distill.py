@@ -81,7 +81,7 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(homes: tuple[Home, Hom
     assert result.exit_code == 0, result.output
     assert "would be: 1 sessions" in result.stdout
     assert "close one" in result.stdout
-    assert "nothing was changed; `memory distill` does it" in result.stdout
+    assert "nothing was changed; run `memory distill` to do it" in result.stdout
     assert unclosed(homes[0]) == ["one"]
 
 

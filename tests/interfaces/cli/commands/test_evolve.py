@@ -59,11 +59,11 @@ def test_without_propose_nothing_waits_and_with_it_everything_does_once(home: Ho
 
 def test_for_a_person_it_says_how_often_and_what_to_do_next(home: Home) -> None:
     assert run(home, "evolve").stdout == (
-        "0 corrections, 0 of them made more than once\nnothing to ask a person\n"
+        "0 corrections, 0 of them made more than once\nno rule to suggest\n"
     )  # fmt: skip
     run(home, "close", "--all")
     text = run(home, "evolve").stdout
     assert "2 x sort the report by risk" in text
     assert "rule for STEERING.md, corrected in 2 sessions: - **[RU-" in text
-    assert text.endswith("nothing was changed; `memory evolve --propose` lets them wait for a person\n")
-    assert run(home, "evolve", "--propose").stdout.endswith("1 wait for a person; `memory review list` names them\n")
+    assert text.endswith("nothing was changed; run `memory evolve --propose` to propose them for review\n")
+    assert run(home, "evolve", "--propose").stdout.endswith("1 wait for a person; `memory review list` lists them\n")

@@ -59,7 +59,7 @@ def test_a_purge_ends_in_nothing_found(told: Home) -> None:
     assert rows["remaining"] == []
     assert rows["purged"]["commits"] == 2
     result = run(told, "forget", "blue heron")
-    assert result.stdout == "it stands nowhere in this home, git's objects included\n"
+    assert result.stdout == "found nowhere in this home, git's objects included\n"
 
 
 def test_remotes_are_warned_of(told: Home) -> None:

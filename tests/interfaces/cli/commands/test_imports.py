@@ -62,7 +62,7 @@ def test_claude_code_takes_a_folder(home: Home, tmp_path: Path) -> None:
 
 def test_the_text_for_a_person_names_counts_and_the_next_step(home: Home, conversation: Path) -> None:
     lines = run(home, "chat", conversation).stdout.splitlines()
-    assert lines[0] == "messages added: 2 (sessions: 1, there already: 0)"
+    assert lines[0] == "messages added: 2 (sessions: 1, already present: 0)"
     assert "1 no-content" in lines[1]
     assert lines[-1] == "Next: memory close --all"
 
@@ -100,7 +100,7 @@ def test_a_text_that_was_held_back_is_a_finding(home: Home, tmp_path: Path) -> N
     path.write_text(json.dumps(CHAT | {"role": "tool", "content": attack}) + "\n", encoding="utf-8")
     result = run(home, "chat", path, "--json")
     assert (result.exit_code, json.loads(result.stdout)["quarantined"]) == (1, 1)
-    assert "held back: 1" in result.stderr
+    assert "quarantined: 1" in result.stderr
     assert run(home, "chat", path).exit_code == 0  # it is there already
 
 

@@ -32,7 +32,7 @@ def test_a_seed_that_is_held_back_is_a_finding(tmp_path: Path) -> None:
 def test_a_seed_with_a_secret_is_a_finding(tmp_path: Path) -> None:
     result = init(tmp_path / "ada", "--seed", f"The key is {KEY}.", "--json")
     assert (result.exit_code, json.loads(result.stdout)["redacted"]) == (1, 1)
-    assert "took something out" in result.stderr
+    assert "the guard redacted: 1" in result.stderr
     assert KEY not in (tmp_path / "ada" / "MEMORY.md").read_text()
 
 

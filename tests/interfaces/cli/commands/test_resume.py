@@ -77,7 +77,7 @@ def test_json_has_every_line_with_its_turn_and_the_text(home: Home) -> None:
 
 def test_the_room_can_be_named_and_too_little_says_so(home: Home) -> None:
     assert data(home, "resume", "work", "--tokens", "20")["text"] == ""
-    assert "no room for work in 20 tokens" in run(home, "resume", "work", "--tokens", "20").stdout
+    assert "work does not fit in 20 tokens" in run(home, "resume", "work", "--tokens", "20").stdout
     assert run(home, "resume", "work", "--tokens", "-1").exit_code == 2
 
 

@@ -57,7 +57,7 @@ def test_what_fell_is_shown_first_written_with_apply_and_told_by_the_exit_code(c
     shown = run(closed)
     assert shown.exit_code == 1
     assert "verified -> stale" in shown.stdout
-    assert "`memory verify --apply` does it" in shown.stdout
+    assert "run `memory verify --apply` to write it" in shown.stdout
     data = json.loads(run(closed, "--apply", "--json").stdout)
     assert {"entries", "checked", "unmoved", "applied", "commit"} <= set(data)
     assert (data["entries"][0]["was"], data["entries"][0]["now"], bool(data["commit"])) == ("verified", "stale", True)

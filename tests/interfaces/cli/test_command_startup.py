@@ -52,7 +52,7 @@ def test_help_loads_no_slow_library_and_lists_the_commands() -> None:
         "agent_home.store.gateway",
         "agent_home.store.transcript",
         "agent_home.documents.document",
-        "interfaces.cli.frame",
+        "interfaces.cli.invocation",
     ],
 )
 def test_importing_runs_no_git_and_loads_no_model(module: str) -> None:

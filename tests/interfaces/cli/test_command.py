@@ -6,7 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from interfaces.cli.frame import LazyGroup, home_command
+from interfaces.cli.command import LazyGroup
+from interfaces.cli.invocation import home_command
 
 
 class Interrupted:
@@ -14,7 +15,7 @@ class Interrupted:
 
 
 @home_command("wait")
-def wait(_frame: object) -> None:
+def wait(_invocation: object) -> None:
     raise Interrupted.error
 
 
@@ -24,7 +25,7 @@ def test_an_interrupted_command_says_so_in_one_line_and_exits_as_shells_expect(
 ) -> None:
     monkeypatch.setattr(Interrupted, "error", error)
     monkeypatch.setattr(LazyGroup, "get_command", lambda *_: wait)
-    result = CliRunner().invoke(LazyGroup("memory", lazy={"wait": "not:imported"}), ["wait"])
+    result = CliRunner().invoke(LazyGroup("memory", sections={"Test": {"wait": ("not:imported", "Wait.")}}), ["wait"])
     assert result.exit_code == 130
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()

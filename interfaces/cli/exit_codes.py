@@ -1,0 +1,69 @@
+"""Own the exit codes of ``memory`` and the errors that lead to each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["DEFECT", "EXIT_CODES", "FINDINGS", "INTERRUPTED", "MEANINGS", "REFUSED", "WRONG_USAGE", "exit_code"]
+
+#: The command did its work and has findings to report.
+FINDINGS = 1
+#: The command line is not one that the command accepts.
+WRONG_USAGE = 2
+#: The guard refused to store a text. A commit hook that exits with it stops the commit.
+REFUSED = 4
+#: This program has a defect.
+DEFECT = 70
+#: Ctrl-C ended the command. Shells count 128 plus the signal's number.
+INTERRUPTED = 130
+#: Meaning of every exit code, as ``memory --help`` lists them.
+MEANINGS: Mapping[int, str] = {
+    0: "done",
+    FINDINGS: "done, with findings",
+    WRONG_USAGE: "wrong usage",
+    3: "no home",
+    REFUSED: "refused by the guard",
+    5: "the home is locked by another process",
+    6: "the index is unusable and could not be rebuilt",
+    7: "a file is invalid",
+    8: "git, the disk or the model failed",
+    DEFECT: "a defect of this program",
+    INTERRUPTED: "interrupted",
+}
+#: Exit code for each class of error. Classes are named, because importing their packages may be slow. A subclass
+#: shares the code of its nearest parent in the table.
+EXIT_CODES: Mapping[str, int] = {
+    "click.exceptions.UsageError": WRONG_USAGE,
+    "agent_home.errors.NoSuchEntry": 2,
+    "distill.errors.NoSuchSession": 2,
+    "distill.errors.NoSuchProposal": 2,
+    "distill.errors.NotAllowed": 2,
+    "distill.errors.NotPlaceable": 7,
+    "distill.errors.NotRevertable": 7,
+    "distill.errors.EmptySession": 7,
+    "distill.errors.Contended": 5,
+    "assembler.errors.WindowTooSmall": 2,
+    "agent_home.errors.NoHome": 3,
+    "agent_home.errors.GuardRefused": REFUSED,
+    "guard.policy.GuardError": REFUSED,
+    "agent_home.errors.Locked": 5,
+    "agent_home.errors.Changed": 5,
+    "recall.errors.IndexUnusable": 6,
+    "agent_home.errors.DocumentInvalid": 7,
+    "agent_home.errors.SettingsInvalid": 7,
+    "agent_home.errors.HomeError": 8,
+    "recall.errors.RecallError": 8,
+    "apsw.Error": 8,
+    "assembler.errors.AssemblerError": 8,
+    "distill.errors.DistillError": 8,
+    "builtins.OSError": 8,
+}
+
+
+def exit_code(error: BaseException) -> int | None:
+    """Return the exit code of an expected error, or ``None`` for a defect of the program."""
+    for kind in type(error).__mro__:
+        code = EXIT_CODES.get(f"{kind.__module__}.{kind.__qualname__}")
+        if code is not None:
+            return code
+    return None

@@ -1,0 +1,115 @@
+"""Own the options that every command shares: the home it works on, ``--json`` and ``--now``.
+
+A command parses, calls one function and prints. It imports slow libraries inside the function that needs them, so that
+``memory --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agent_home.clock import now, parse_time
+from agent_home.home import Home, find_home
+
+from .command import Command, Example
+
+__all__ = ["Invocation", "home_command", "homes_command", "options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """Values of the shared options in one call of a command. *moment* is ``--now`` or the present."""
+
+    home_option: str | None
+    as_json: bool
+    moment: datetime
+
+    @property
+    def home(self) -> Home:
+        """The home to work on.
+
+        Raises:
+            NoHome: if there is none.
+        """
+        return find_home(self.home_option, os.environ, Path.cwd())
+
+    def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
+        """Print *data* as one JSON document under ``--json``, else *lines* for a person."""
+        if self.as_json:
+            click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+            return
+        for line in lines:
+            click.echo(line)
+
+    def warn(self, message: str) -> None:
+        """Print *message* on standard error, so that it never mixes with the data."""
+        click.echo(f"memory: {message}", err=True)
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``--home``, ``--json`` and ``--now``, and pass them as its first argument."""
+
+    @click.option("--home", "home_option", metavar="DIR", help="The home (default: $AGENT_HOME, or the nearest above).")
+    @_json_and_now
+    @functools.wraps(function)
+    def wrapped(home_option: str | None, as_json: bool, moment: datetime, **arguments: Any) -> Any:
+        return function(Invocation(home_option=home_option, as_json=as_json, moment=moment), **arguments)
+
+    return wrapped
+
+
+def home_command(
+    name: str, *, examples: Sequence[Example] = ()
+) -> Callable[[Callable[..., Any]], Command]:  # fmt: skip
+    """Make a command with the shared options. Its function receives the :class:`Invocation` first."""
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        return click.command(name, cls=Command, examples=examples)(options(function))
+
+    return decorate
+
+
+def homes_command(name: str, *, examples: Sequence[Example] = ()) -> Callable[[Callable[..., Any]], Command]:
+    """Make a command for several homes. ``--home`` may be repeated, and each home has its :class:`Invocation`."""
+
+    def decorate(function: Callable[..., Any]) -> Command:
+        @click.option(
+            "--home", "homes", multiple=True, metavar="DIR",
+            help="A home; may be repeated (default: $AGENT_HOME, or the nearest above).",
+        )  # fmt: skip
+        @_json_and_now
+        @functools.wraps(function)
+        def wrapped(homes: tuple[str, ...], as_json: bool, moment: datetime, **arguments: Any) -> Any:
+            named = dict.fromkeys(homes) or [None]
+            invocations = [Invocation(home_option=home, as_json=as_json, moment=moment) for home in named]
+            return function(invocations, **arguments)
+
+        return click.command(name, cls=Command, examples=examples)(wrapped)
+
+    return decorate
+
+
+def _json_and_now(function: Callable[..., Any]) -> Callable[..., Any]:
+    add_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+    add_now = click.option(
+        "--now", "moment", metavar="TIME", callback=_moment, help="Use this ISO 8601 time as the present."
+    )
+    return add_json(add_now(function))
+
+
+def _moment(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime:
+    if value is None:
+        return now()
+    try:
+        return parse_time(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
