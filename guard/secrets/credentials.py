@@ -5,6 +5,7 @@ settings bring, generic rules. What was found first is not reported again. Only 
 before it; of a private key the whole block.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -12,7 +13,7 @@ from importlib import resources
 from guard.match import Match, Strength, placeholder
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
-from guard.secrets.rule import RuleSet, compiled
+from guard.secrets.rule import RuleSet
 from guard.text.canonical import Reading
 
 
@@ -49,18 +50,24 @@ def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
     )
 
 
+# These three stay in `re`: each matches forward from a fixed opening and never gives back, so they are linear.
 _KEY_HEADER = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_FOOTER = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_LINES = r"(?:[\s\\n]{0,8}[A-Za-z0-9+/=.]{12,100})*"
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
     """Yield whole PEM and PGP private key blocks; one without an end goes as far as its lines of code."""
     position, closed = 0, True
-    while header := compiled("private-key", _KEY_HEADER).search(text, position):
-        footer = compiled("private-key", _KEY_FOOTER).search(text, header.end()) if closed else None
+    while header := _compiled(_KEY_HEADER).search(text, position):
+        footer = _compiled(_KEY_FOOTER).search(text, header.end()) if closed else None
         closed = footer is not None
         if footer is None:
-            footer = compiled("private-key", _KEY_LINES).match(text, header.end())
+            footer = _compiled(_KEY_LINES).match(text, header.end())
         position = max(header.end(), footer.end() if footer else 0)
         yield header.start(), position

@@ -10,9 +10,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import partial
 
-from guard.secrets.goregex import python_pattern
+from guard.secrets.pattern import compiled
 
 Candidate = Mapping[str, str]
 """``secret``, ``match`` and ``line`` of one candidate."""
@@ -30,8 +30,10 @@ class _Unreadable(Exception):
     """The expression is not of this language."""
 
 
-def drops(expression: str) -> Callable[[Candidate], bool]:
-    """Return a predicate: whether the filter *expression* is known to drop a candidate.
+def drops(expression: str, rule: str = "filter") -> Callable[[Candidate], bool]:
+    """Return a predicate: whether the filter *expression* of *rule* is known to drop a candidate.
+
+    The predicate raises ``RuleError`` when a pattern of the expression does not compile.
 
     >>> drops('entropy(finding["secret"]) <= 3.0')({"secret": "aaaaaaaa"})
     True
@@ -39,11 +41,10 @@ def drops(expression: str) -> Callable[[Candidate], bool]:
     False
     """
     try:
-        parser = _Parser(expression)
-        compiled = parser.whole()
-    except (_Unreadable, re.error):
+        parsed = _Parser(expression, rule).whole()
+    except _Unreadable:
         return lambda _candidate: False
-    return lambda candidate: compiled(candidate) is True
+    return lambda candidate: parsed(candidate) is True
 
 
 def entropy(text: str) -> float:
@@ -52,7 +53,8 @@ def entropy(text: str) -> float:
 
 
 class _Parser:
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, rule: str) -> None:
+        self._functions = _FUNCTIONS | {"matchesAny": partial(_matches_any, rule)}
         self._tokens: list[tuple[str, str, str, str]] = _TOKEN.findall(expression.strip())
         self._at = 0
 
@@ -142,7 +144,7 @@ class _Parser:
     def _named(self, name: str) -> _Expression:
         expression: _Expression = _unknown
         if self._take("("):
-            function = _FUNCTIONS.get(name.removeprefix("filter."))
+            function = self._functions.get(name.removeprefix("filter."))
             arguments: list[_Expression] = []
             while not self._take(")"):
                 arguments.append(self._either())
@@ -198,13 +200,9 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(python_pattern(pattern), re.ASCII)
-
-
-def _matches_any(text: str, patterns: list[str]) -> bool:
-    return any(_pattern(pattern).search(text) for pattern in patterns)
+def _matches_any(rule: str, text: str, patterns: list[str]) -> bool:
+    # All are compiled before the first is searched for, so that `SecretRule.check` compiles every one.
+    return any(pattern.occurs(text) for pattern in [compiled(rule, pattern) for pattern in patterns])
 
 
 def _contains_any(text: str, parts: list[str]) -> bool:
@@ -215,6 +213,5 @@ def _contains_any(text: str, parts: list[str]) -> bool:
 _FUNCTIONS: dict[str, Callable[..., _Value]] = {
     "entropy": entropy,
     "len": len,
-    "matchesAny": _matches_any,
     "containsAny": _contains_any,
 }

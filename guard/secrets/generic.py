@@ -5,6 +5,12 @@ Here a pattern only proposes, and ``accept`` judges the value: what stands for a
 passes. Looking random is never enough: a telling name has to stand beside it.
 """
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from guard.secrets.pattern import Spans
 from guard.secrets.rule import RuleSet, SecretRule
 from guard.secrets.value import (
     basic_credentials,
@@ -21,6 +27,46 @@ from guard.secrets.value import (
     url_password,
     varied,
 )
+from guard.text.canonical import Reading
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GenericRule(SecretRule):
+    """A rule of this module, run by Python's ``re``.
+
+    The patterns look behind and ahead, which RE2 cannot. They are linear all the same: every repetition is bounded,
+    and ``tests/guard/test_screen_linear_time.py`` measures it. A user's own rules never run here.
+
+    Attributes:
+        pattern: regular expression in Python's syntax, ASCII classes.
+        anchor: pattern, in lower case, that has to match the lower-cased text wherever *pattern* may. It is much
+            quicker to search for. Empty asks for none.
+    """
+
+    anchor: str = ""
+
+    def matches(self, reading: Reading) -> Iterator[Spans]:
+        """Yield the matches of the pattern in the text of *reading*."""
+        pattern = _compiled(self.pattern)
+        if not self.anchor:
+            yield from (match.regs for match in pattern.finditer(reading.text))
+            return
+        behind = 0
+        for place in reading.places(_compiled(self.anchor)):
+            if place >= behind and (match := pattern.match(reading.text, place)):
+                behind = match.end()
+                yield match.regs
+
+    def check(self) -> None:
+        """Compile the patterns."""
+        _compiled(self.pattern)
+        _compiled(self.anchor)
+
 
 _B = r"(?<![A-Za-z0-9])"
 
@@ -59,7 +105,7 @@ def _assignment(names: str, shortest: int) -> str:
 
 GENERIC = RuleSet(
     (
-        SecretRule(
+        GenericRule(
             name="jwt",
             kind="jwt",
             pattern=(
@@ -68,21 +114,21 @@ GENERIC = RuleSet(
             keywords=(".ey",),
             accept=varied,
         ),
-        SecretRule(
+        GenericRule(
             name="url-credentials",
             kind="url_password",
             pattern=r"""(?<=://)[^\s/:@"'`<>]{0,80}:([^\s/"'`<>]{1,160})@""",
             keywords=("://",),
             accept=url_password,
         ),
-        SecretRule(
+        GenericRule(
             name="basic-authorization",
             kind="basic_credentials",
             pattern=rf"(?i:{_B}basic)\s{{1,4}}([A-Za-z0-9+/]{{8,400}}={{0,2}})",
             keywords=("basic",),
             accept=basic_credentials,
         ),
-        SecretRule(
+        GenericRule(
             name="authorization",
             kind="bearer_token",
             pattern=(
@@ -92,7 +138,7 @@ GENERIC = RuleSet(
             keywords=("bearer", "basic", "authorization"),
             accept=strange,
         ),
-        SecretRule(
+        GenericRule(
             name="command-credentials",
             kind="password",
             pattern=(
@@ -103,35 +149,35 @@ GENERIC = RuleSet(
             keywords=("curl", "wget", "http"),
             accept=spoken_password,
         ),
-        SecretRule(
+        GenericRule(
             name="command-key",
             kind="secret",
             pattern=r"""\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}["']?([^\s:"']{8,200}):(?=["'\s])""",
             keywords=("curl",),
             accept=strange,
         ),
-        SecretRule(
+        GenericRule(
             name="option-password",
             kind="password",
             pattern=r"""(?<=\s)--?(?:password|passwd|pass|pw)[\s=]["']?([^\s"']{5,120})""",
             keywords=("-p",),
             accept=password_value,
         ),
-        SecretRule(
+        GenericRule(
             name="option-token",
             kind="secret",
             pattern=r"""(?<=\s)--?[\w-]{0,30}(?:token|secret|api-?key|access-?key|auth)[\s=]["']?([^\s"']{12,400})""",
             keywords=("-",),
             accept=token_value,
         ),
-        SecretRule(
+        GenericRule(
             name="netrc",
             kind="password",
             pattern=r"(?i:\b(?:login|user)\s{1,4}\S{1,80}\s{1,8}password)\s{1,4}(\S{4,120})",
             keywords=("login", "user"),
             accept=spoken_password,
         ),
-        SecretRule(
+        GenericRule(
             name="element-secret",
             kind="secret",
             pattern=(
@@ -141,7 +187,7 @@ GENERIC = RuleSet(
             keywords=("</",),
             accept=quoted_password,
         ),
-        SecretRule(
+        GenericRule(
             name="kubernetes-secret",
             kind="secret",
             pattern=(
@@ -151,7 +197,7 @@ GENERIC = RuleSet(
             keywords=("kind: secret", 'kind: "secret', "kind: 'secret"),
             accept=encoded_value,
         ),
-        SecretRule(
+        GenericRule(
             name="password-assignment",
             kind="password",
             pattern=_assignment(_WORD_LIKE, 5),
@@ -159,7 +205,7 @@ GENERIC = RuleSet(
             anchor=_WORD_LIKE,
             accept=password_value,
         ),
-        SecretRule(
+        GenericRule(
             name="quoted-password",
             kind="password",
             pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})')",
@@ -167,7 +213,7 @@ GENERIC = RuleSet(
             anchor=_WORD_LIKE,
             accept=quoted_password,
         ),
-        SecretRule(
+        GenericRule(
             name="environment-password",
             kind="password",
             pattern=(
@@ -177,7 +223,7 @@ GENERIC = RuleSet(
             keywords=("pass", "pwd"),
             accept=environment_password,
         ),
-        SecretRule(
+        GenericRule(
             name="bracketed-password",
             kind="password",
             pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
@@ -185,7 +231,7 @@ GENERIC = RuleSet(
             anchor=_WORD_LIKE,
             accept=bracketed_password,
         ),
-        SecretRule(
+        GenericRule(
             name="bracketed-secret",
             kind="secret",
             pattern=rf"(?i:{_KEY_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
@@ -193,14 +239,14 @@ GENERIC = RuleSet(
             anchor=_KEY_LIKE,
             accept=bracketed_password,
         ),
-        SecretRule(
+        GenericRule(
             name="compared-secret",
             kind="secret",
             pattern=rf"[\"']([^\"'\s]{{6,200}})[\"']\s{{0,3}}[!=]={{1,2}}\s{{0,3}}[\w.]{{0,30}}(?i:{_WORD_LIKE}|{_KEY_LIKE})",
             keywords=("==", "!="),
             accept=quoted_password,
         ),
-        SecretRule(
+        GenericRule(
             name="token-assignment",
             kind="secret",
             pattern=_assignment(_KEY_LIKE, 10),
@@ -208,7 +254,7 @@ GENERIC = RuleSet(
             anchor=_KEY_LIKE,
             accept=token_value,
         ),
-        SecretRule(
+        GenericRule(
             name="key-assignment",
             kind="secret",
             pattern=_assignment(_KEYS, 16),
@@ -216,7 +262,7 @@ GENERIC = RuleSet(
             anchor="key",
             accept=key_value,
         ),
-        SecretRule(
+        GenericRule(
             name="mentioned-token",
             kind="secret",
             pattern=(
@@ -228,7 +274,7 @@ GENERIC = RuleSet(
             anchor=r"(?:api|access|secret|auth|license|master|private)[ _-]?(?:key|token)|token|secret|credential",
             accept=mentioned_token,
         ),
-        SecretRule(
+        GenericRule(
             name="spoken-password",
             kind="password",
             pattern=(
@@ -240,7 +286,7 @@ GENERIC = RuleSet(
             keywords=("pass", "pwd", "pin"),
             accept=password_value,
         ),
-        SecretRule(
+        GenericRule(
             name="spoken-password-zh",
             kind="password",
             pattern=(
@@ -250,7 +296,7 @@ GENERIC = RuleSet(
             keywords=("密码", "密碼", "口令", "暗号"),
             accept=spoken_password,
         ),
-        SecretRule(
+        GenericRule(
             name="spoken-key-zh",
             kind="secret",
             pattern=(
@@ -260,7 +306,7 @@ GENERIC = RuleSet(
             keywords=("密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证"),
             accept=strange,
         ),
-        SecretRule(
+        GenericRule(
             name="spoken-token-zh",
             kind="secret",
             pattern=(

@@ -14,7 +14,6 @@ from typing import Any
 
 from guard.policy import RuleError
 from guard.secrets.filters import drops
-from guard.secrets.goregex import python_pattern
 from guard.secrets.rule import Allowance, RuleSet, SecretRule
 from guard.secrets.value import part_value
 
@@ -32,7 +31,7 @@ def rules_from_gitleaks(text: str) -> RuleSet:
         raise RuleError("file", f"not TOML: {error}") from error
     shared = _allowances(data.get("allowlist", ()), "allowlist")
     shared += _allowances(data.get("allowlists", ()), "allowlists")
-    common = _filter(data.get("filter", ""))
+    common = _filter(data.get("filter", ""), "filter")
     rows = data.get("rules", [])
     if not isinstance(rows, list):
         raise RuleError("file", f"rules is {type(rows).__name__}, wanted [[rules]] tables")
@@ -48,21 +47,27 @@ def _rule(row: Mapping[str, Any], shared: tuple[Allowance, ...], common: Iterabl
         return SecretRule(
             name=name,
             kind=str(row.get("kind") or name.replace("-", "_")),
-            pattern=python_pattern(row["regex"]),
+            pattern=_pattern(row["regex"], name),
             keywords=tuple(str(keyword).lower() for keyword in row.get("keywords", ())),
             group=int(row.get("secretGroup", 0)),
             entropy=float(row.get("entropy", 0)),
             digits=name.startswith("generic"),
             allow=_allowances(row.get("allowlists", row.get("allowlist", ())), name) + shared,
-            drops=(*_filter(row.get("filter", "")), *common),
+            drops=(*_filter(row.get("filter", ""), name), *common),
             accept=part_value if row.get("skipReport") else None,
         )
     except (TypeError, ValueError) as error:
         raise RuleError(name, str(error)) from error
 
 
-def _filter(expression: Any) -> tuple[Callable[..., bool], ...]:
-    return (drops(expression),) if isinstance(expression, str) and expression.strip() else ()
+def _filter(expression: Any, name: str) -> tuple[Callable[..., bool], ...]:
+    return (drops(expression, name),) if isinstance(expression, str) and expression.strip() else ()
+
+
+def _pattern(pattern: Any, name: str) -> str:
+    if not isinstance(pattern, str):
+        raise RuleError(name, f"a regular expression is {type(pattern).__name__}, wanted a string")
+    return pattern
 
 
 def _allowances(tables: Any, name: str) -> tuple[Allowance, ...]:
@@ -76,7 +81,7 @@ def _allowances(tables: Any, name: str) -> tuple[Allowance, ...]:
             continue
         found.append(
             Allowance(
-                patterns=tuple(python_pattern(pattern) for pattern in table.get("regexes", ())),
+                patterns=tuple(_pattern(pattern, name) for pattern in table.get("regexes", ())),
                 words=tuple(str(word).lower() for word in table.get("stopwords", ())),
                 target=str(table.get("regexTarget", "secret") or "secret"),
                 together=together,

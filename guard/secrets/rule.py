@@ -3,13 +3,12 @@
 A rule runs only when one of its keywords occurs in the text, and is compiled then.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
-from guard.policy import RuleError
 from guard.secrets.filters import Candidate, entropy
+from guard.secrets.pattern import Spans, compiled
 from guard.text.canonical import Reading
 from guard.text.keywords import KeywordIndex
 
@@ -31,7 +30,7 @@ class Allowance:
         checks = []
         if self.patterns:
             text = candidate.get(self.target, candidate["secret"])
-            checks.append(any(compiled(rule, pattern).search(text) for pattern in self.patterns))
+            checks.append(any(compiled(rule, pattern).occurs(text) for pattern in self.patterns))
         if self.words:
             lowered = candidate["secret"].lower()
             checks.append(any(word in lowered for word in self.words))
@@ -45,7 +44,7 @@ class SecretRule:
     Attributes:
         name: kebab-case; unique within its set.
         kind: what stands in the replacement.
-        pattern: regular expression, ASCII classes.
+        pattern: regular expression in RE2's syntax.
         keywords: lower-case; the rule runs when one of them is in the lower-cased text, or always without any.
         group: the group that is the secret; 0 means the first that took part, else the whole match.
         entropy: least Shannon entropy of the secret, exclusive, in bits per character; 0 asks for none.
@@ -53,8 +52,6 @@ class SecretRule:
         allow: what is harmless all the same.
         drops: further reasons to drop a candidate.
         accept: last word on the secret itself.
-        anchor: pattern, in lower case, that has to match the lower-cased text wherever *pattern* may; it is much
-            quicker to search for. Empty asks for none.
     """
 
     name: str
@@ -67,7 +64,6 @@ class SecretRule:
     allow: tuple[Allowance, ...] = ()
     drops: tuple[Callable[[Candidate], bool], ...] = ()
     accept: Callable[[str], bool] | None = None
-    anchor: str = ""
 
     def spans(self, reading: Reading) -> Iterator[tuple[int, int]]:
         """Yield the half-open spans of the secrets in the text of *reading*.
@@ -75,28 +71,36 @@ class SecretRule:
         Raises:
             RuleError: the rule does not compile.
         """
-        for match in self._matches(reading):
-            start, end = match.span(self._group(match))
-            if start < end and self._secret(reading.text, match, reading.text[start:end]):
+        for spans in self.matches(reading):
+            start, end = spans[self._group(spans)]
+            if start < end and self._secret(reading.text, spans[0], reading.text[start:end]):
                 yield start, end
 
-    def _matches(self, reading: Reading) -> Iterator[re.Match[str]]:
-        pattern = compiled(self.name, self.pattern)
-        if not self.anchor:
-            yield from pattern.finditer(reading.text)
-            return
-        behind = 0
-        for place in reading.places(compiled(self.name, self.anchor)):
-            if place >= behind and (match := pattern.match(reading.text, place)):
-                behind = match.end()
-                yield match
+    def matches(self, reading: Reading) -> Iterator[Spans]:
+        """Yield the matches of the pattern in the text of *reading*.
 
-    def _group(self, match: re.Match[str]) -> int:
+        Raises:
+            RuleError: the pattern does not compile.
+        """
+        return compiled(self.name, self.pattern).matches(reading)
+
+    def check(self) -> None:
+        """Compile every pattern of the rule, which is otherwise done when a text mentions the rule.
+
+        Raises:
+            RuleError: a pattern does not compile.
+        """
+        for pattern in (self.pattern, *(pattern for allowance in self.allow for pattern in allowance.patterns)):
+            compiled(self.name, pattern)
+        for drop in self.drops:
+            drop({"secret": "", "match": "", "line": ""})
+
+    def _group(self, spans: Spans) -> int:
         if self.group:
-            return self.group if self.group <= match.re.groups else 0
-        return next((number for number, value in enumerate(match.groups(), 1) if value), 0)
+            return self.group if self.group < len(spans) else 0
+        return next((number for number, (start, end) in enumerate(spans) if number and start < end), 0)
 
-    def _secret(self, text: str, match: re.Match[str], secret: str) -> bool:
+    def _secret(self, text: str, span: tuple[int, int], secret: str) -> bool:
         if self.accept is not None and not self.accept(secret):
             return False
         if self.digits and not any(map(str.isdigit, secret)):
@@ -105,7 +109,7 @@ class SecretRule:
             return False
         if not self.allow and not self.drops:
             return True
-        candidate = {"secret": secret, "match": match[0], "line": _line(text, *match.span())}
+        candidate = {"secret": secret, "match": text[span[0] : span[1]], "line": _line(text, *span)}
         return not (
             any(allowance.excuses(self.name, candidate) for allowance in self.allow)
             or any(drop(candidate) for drop in self.drops)
@@ -129,26 +133,11 @@ class RuleSet:
             RuleError: a rule does not compile.
         """
         for rule in self.rules:
-            patterns = [pattern for allowance in rule.allow for pattern in allowance.patterns]
-            for pattern in (rule.pattern, rule.anchor, *patterns):
-                compiled(rule.name, pattern)
+            rule.check()
 
     @cached_property
     def _index(self) -> KeywordIndex:
         return KeywordIndex([rule.keywords for rule in self.rules])
-
-
-@cache
-def compiled(name: str, pattern: str) -> re.Pattern[str]:
-    """Return *pattern* of the rule *name*, compiled once.
-
-    Raises:
-        RuleError: it does not compile.
-    """
-    try:
-        return re.compile(pattern, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise RuleError(name, str(error)) from error
 
 
 _LONGEST_LINE = 400

@@ -18,6 +18,8 @@ from functools import cache, cached_property
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 # Format characters that are printed: number signs and the like of Arabic, Syriac and Kaithi.
 _VISIBLE_FORMATS = frozenset({0x6DD, 0x70F, 0x8E2, 0x110BD, 0x110CD, *range(0x600, 0x606), 0x890, 0x891})
 
@@ -77,10 +79,9 @@ class Reading:
         return offsets
 
     @cached_property
-    def grams(self) -> frozenset[tuple[str, ...]]:
-        """Every three neighbouring characters of the lower-cased text."""
-        lowered = self.lowered
-        return frozenset(zip(lowered, lowered[1:], lowered[2:], strict=False))
+    def utf8(self) -> bytes:
+        """The text in UTF-8, as RE2 searches it."""
+        return utf8(self.text)
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
@@ -122,6 +123,14 @@ def readings(text: str) -> tuple[Reading, ...]:
 @cache
 def _alternatives(keywords: str) -> tuple[str, ...]:
     return tuple(keywords.split("|"))
+
+
+def utf8(text: str) -> bytes:
+    """Return *text* in UTF-8. A lone surrogate becomes U+FFFD, so that every character stays one character."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text).encode()
 
 
 def skeleton(text: str) -> str:

@@ -20,6 +20,7 @@ SLOW = {
     "watchdog",
     "markdown_it",
     "httpx",
+    "re2",
 }
 HELP = """
 import json, sys

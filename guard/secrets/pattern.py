@@ -1,0 +1,75 @@
+"""Regular expressions of secret rules, compiled and run by RE2.
+
+RE2 reads Go's syntax, in which secret scanners write their rules, and its time grows linearly with the text whatever
+the pattern is. It works on UTF-8. Spans are translated back to characters here.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from guard.policy import RuleError
+from guard.text.canonical import Reading, utf8
+
+__all__ = ["Re2Pattern", "Spans", "compiled"]
+
+Spans = Sequence[tuple[int, int]]
+"""Half-open spans of one match and its groups, in characters. A group that took no part has the span (-1, -1)."""
+
+
+class Re2Pattern:
+    """One compiled pattern."""
+
+    def __init__(self, regexp: Any) -> None:
+        self._regexp = regexp
+        self._groups = range(regexp.groups + 1)
+
+    def occurs(self, text: str) -> bool:
+        """Return whether the pattern matches anywhere in *text*."""
+        return self._regexp.search(utf8(text)) is not None
+
+    def matches(self, reading: Reading) -> Iterator[Spans]:
+        """Yield the non-empty matches in the text of *reading*, leftmost first and apart from each other."""
+        data = reading.utf8
+        one_byte_each = len(data) == len(reading.text)
+        counted = characters = 0
+        for match in self._regexp.finditer(data):
+            start, end = match.span()
+            if start == end:
+                continue
+            spans = [match.span(group) for group in self._groups]
+            if one_byte_each:
+                yield spans
+                continue
+            # Each byte is decoded once between matches, so that a flood of matches stays linear.
+            characters += _length(data, counted, start)
+            counted = start
+            yield [
+                (first, last)
+                if first < 0
+                else (characters + _length(data, start, first), characters + _length(data, start, last))
+                for first, last in spans
+            ]
+
+
+@cache
+def compiled(rule: str, pattern: str) -> Re2Pattern:
+    """Return *pattern* of *rule*, compiled once. RE2 is imported by the first call.
+
+    Raises:
+        RuleError: RE2 cannot compile the pattern.
+    """
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return Re2Pattern(re2.compile(utf8(pattern), options))
+    except re2.error as error:
+        reason = error.args[0]
+        raise RuleError(rule, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from error
+
+
+def _length(data: bytes, start: int, end: int) -> int:
+    """Count the characters of UTF-8 *data* between two byte offsets."""
+    return len(data[start:end].decode(errors="ignore"))

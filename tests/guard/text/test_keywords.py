@@ -1,0 +1,34 @@
+"""Keywords are found in any text, and a search that fails counts every rule as mentioned."""
+
+import pytest
+
+from guard.text.canonical import Reading
+from guard.text.keywords import KeywordIndex
+
+INDEX = KeywordIndex([["aws", "a3t"], [], ["a.b", "("], ["密码"], ["-p"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("", [1]),
+        ("AWS and aws", [0, 1]),
+        ("x A3T x", [0, 1]),
+        ("a.b", [1, 2]),
+        ("axb", [1]),
+        ("f(x)", [1, 2]),
+        ("\ud800密码 -p", [1, 3, 4]),
+    ],
+)
+def test_the_rules_of_the_keywords_in_a_text_are_mentioned(text: str, numbers: list[int]) -> None:
+    assert INDEX.mentioned(Reading(text, text)) == numbers
+
+
+def test_a_search_that_runs_out_of_memory_mentions_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Exhausted:
+        def Match(self, _text: bytes) -> None:  # noqa: N802
+            return None
+
+    index = KeywordIndex([["aws"], [], ["key"]])
+    monkeypatch.setattr(index, "_set", Exhausted())
+    assert index.mentioned(Reading("nothing", "nothing")) == [0, 1, 2]
