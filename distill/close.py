@@ -298,7 +298,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         _add_to_daily_log(edits, draft, settings)
         found = find_candidates(
             draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
-            seen=seen, recurring=settings.recurring,
+            mentions=seen, recurring=settings.recurring,
         )  # fmt: skip
         documents = _memory(edits)
         placed = place_candidates(

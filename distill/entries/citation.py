@@ -1,7 +1,7 @@
-"""An entry is referred to: the ledger remembers it, and an entry that had been archived comes back.
+"""References to entries: each is noted in the ledger, and restores the entry from the archive.
 
-Whatever happens, it is one commit. An entry comes back to the letter, on top of its section; one that is live already
-stays as it is. When an unused entry leaves is ``distill.entries.decay``'s business.
+A citation and its restorations are one commit. A restored entry stands unchanged on top of its section. A live entry
+stays as it is. ``distill.entries.decay`` archives unused entries.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from ..learning import evolution
 
 __all__ = ["Cited", "Restored", "cite", "note_mentions", "restore"]
 
+#: Where each entry stands: its paths with its versions, by its id.
 _Places = Mapping[str, Sequence[tuple[str, Entry]]]
-#: Ids that a commit's subject names; the trailers of a restoring commit name them all.
+#: Most ids in a commit's subject. The trailers of a restoring commit name all of them.
 _MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cited:
-    """What :func:`cite` did. *restored* are those of *ids* that came back from the archive."""
+    """Result of :func:`cite`. *restored* are those of *ids* that came back from the archive."""
 
     ids: tuple[str, ...]
     restored: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class Cited:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What :func:`restore` did. *commit* is ``None`` when the entry was live already."""
+    """Result of :func:`restore`. *commit* is ``None`` when the entry was live already."""
 
     id: str
     section: str
@@ -46,75 +47,83 @@ class Restored:
 
 
 def cite(home: Home, ids: Sequence[str], *, now: datetime, session: str = "") -> Cited:
-    """Note that *ids* were referred to now. Those that are archived come back to their file.
+    """Note a reference to each of *ids*, and restore the archived ones to their file.
 
     Raises:
-        NoSuchEntry: one of them is not known; nothing was written.
+        NoSuchEntry: one of them is not known. Nothing was written.
         HomeError: see :func:`agent_home.store.gateway.transaction`.
     """
     with transaction(home, actor="cite", message="Cite", session=session, now=now) as edits:
         places = entry_places(home, edits)
-        wanted = meant(ids, places)
-        edits.message = f"Cite {_named(wanted)}"
-        restored = _refer(edits, [_cited(one, now, session) for one in wanted], places)
-    return Cited(ids=tuple(wanted), restored=restored, commit=edits.outcome.commit)
+        cited = meant(ids, places)
+        edits.message = f"Cite {_enumerate_ids(cited)}"
+        restored = _note_and_restore(edits, [_citation(entry_id, now, session) for entry_id in cited], places)
+    return Cited(ids=tuple(cited), restored=restored, commit=edits.outcome.commit)
 
 
 def restore(home: Home, entry_id: str, *, now: datetime) -> Restored:
-    """Bring the archived entry back to its section of its file, to the letter.
+    """Restore the archived entry unchanged to its section of its file.
 
-    Asking for it is a reference: it ages anew. An entry that is live already stays as it is, and nothing is noted.
+    A restoration is a reference, so the entry's age starts again. A live entry stays as it is, and nothing is noted.
 
     Raises:
-        NoSuchEntry: it is neither live nor archived.
+        NoSuchEntry: the entry is neither live nor archived.
         HomeError: see :func:`agent_home.store.gateway.transaction`.
     """
     with transaction(home, actor="restore", message="Restore", now=now) as edits:
         places = entry_places(home, edits)
-        (wanted,) = meant([entry_id], places)
-        edits.message = f"Restore {wanted}"
-        path, entry = places[wanted][0]
+        (known_id,) = meant([entry_id], places)
+        edits.message = f"Restore {known_id}"
+        path, entry = places[known_id][0]
         if _is_archived(path):
-            _refer(edits, [_cited(wanted, now, "")], places)
+            _note_and_restore(edits, [_citation(known_id, now, "")], places)
         else:
-            _leave_archive(edits, wanted, places)
+            _remove_archived_copies(edits, known_id, places)
     return Restored(
-        id=wanted, section=_home_of(entry)[1], text=entry.render(), commit=edits.outcome.commit
+        id=known_id, section=_file_and_section(entry)[1], text=entry.render(), commit=edits.outcome.commit
     )  # fmt: skip
 
 
-def note_mentions(edits: Transaction, turns: Sequence[Turn], same: Collection[str]) -> tuple[str, ...]:
-    """Note, as part of a closing, which entries the agent named in *turns* and which the session said again (*same*).
+def note_mentions(edits: Transaction, turns: Sequence[Turn], restated: Collection[str]) -> tuple[str, ...]:
+    """Note, as part of a closing, the entries that the agent named in *turns* and those that the session *restated*.
 
-    Each entry is noted once, at the time of the last turn that named it. Returns those that came back from the archive.
+    Each entry is noted once, at the time of the last turn that named it. Return the ids that came back from the
+    archive.
     """
     places = entry_places(edits.home, edits)
     found: dict[tuple[str, str], Reference] = {}
     for turn in turns:
         ts, session = _time(turn.message.ts, edits.now), turn.message.session
         if turn.message.role == "assistant":
-            for one in quoted_ids(turn.message.content):
-                if one in places:
-                    found[one, "transcript"] = Reference(ts=ts, id=one, by="transcript", session=session)
-        found |= {(one, "pipeline"): Reference(ts=ts, id=one, by="pipeline", session=session) for one in same}
-    return _refer(edits, list(found.values()), places)
+            for entry_id in quoted_ids(turn.message.content):
+                if entry_id in places:
+                    found[entry_id, "transcript"] = Reference(ts=ts, id=entry_id, by="transcript", session=session)
+        found |= {
+            (entry_id, "pipeline"): Reference(ts=ts, id=entry_id, by="pipeline", session=session)
+            for entry_id in restated
+        }
+    return _note_and_restore(edits, list(found.values()), places)
 
 
-def _refer(edits: Transaction, references: Sequence[Reference], places: _Places) -> tuple[str, ...]:
-    """Note *references*, and bring back what they name in the archive; the ids that came back."""
+def _note_and_restore(edits: Transaction, references: Sequence[Reference], places: _Places) -> tuple[str, ...]:
+    """Note *references*, restore the archived entries among them, and return the restored ids."""
     note(edits, references)
-    archived = [one for one in dict.fromkeys(r.id for r in references) if all(_is_archived(p) for p, _ in places[one])]
-    for one in archived:
-        _, entry = places[one][-1]
-        file, title = _home_of(entry)
+    archived = [
+        entry_id
+        for entry_id in dict.fromkeys(reference.id for reference in references)
+        if all(_is_archived(path) for path, _ in places[entry_id])
+    ]
+    for entry_id in archived:
+        _, entry = places[entry_id][-1]
+        file, title = _file_and_section(entry)
         edits.write(file, edits.read(file).with_entry(title, entry))
-        for path in dict.fromkeys(path for path, _ in places[one]):
-            edits.write(path, edits.read(path).without_entry(one))
+        for path in dict.fromkeys(path for path, _ in places[entry_id]):
+            edits.write(path, edits.read(path).without_entry(entry_id))
     return tuple(archived)
 
 
-def _home_of(entry: Entry) -> tuple[str, str]:
-    """The file and section that *entry* belongs to by its id."""
+def _file_and_section(entry: Entry) -> tuple[str, str]:
+    """Return the file and section that *entry* belongs to by its id."""
     own = evolution.section_of(entry.prefix)
     if own:
         return evolution.EVOLUTION, own
@@ -122,15 +131,15 @@ def _home_of(entry: Entry) -> tuple[str, str]:
     return MEMORY, rule.title if rule else "Restored"
 
 
-def _leave_archive(edits: Transaction, entry_id: str, places: _Places) -> None:
-    """Take the archived copies of a live entry away that say the same to the letter: its move was never finished."""
+def _remove_archived_copies(edits: Transaction, entry_id: str, places: _Places) -> None:
+    """Remove archived copies that equal the live entry: they remain from a move that never finished."""
     (_, live), *others = places[entry_id]
     for path, copy in others:
         if _is_archived(path) and copy.raw.strip() == live.raw.strip():
             edits.write(path, edits.read(path).without_entry(entry_id))
 
 
-def _cited(entry_id: str, now: datetime, session: str) -> Reference:
+def _citation(entry_id: str, now: datetime, session: str) -> Reference:
     return Reference(ts=now.isoformat(timespec="seconds"), id=entry_id, by="cite", session=session)
 
 
@@ -139,7 +148,7 @@ def _is_archived(path: str) -> bool:
 
 
 def _time(ts: str, now: datetime) -> str:
-    """When something was said, never later than *now*: a clock that runs ahead must not keep an entry for years."""
+    """Return *ts*, but never later than *now*: a clock that runs ahead must not keep an entry for years."""
     try:
         moment = parse_time(ts)
     except ValueError:
@@ -147,6 +156,6 @@ def _time(ts: str, now: datetime) -> str:
     return min(moment, now).isoformat(timespec="seconds")
 
 
-def _named(ids: Sequence[str]) -> str:
+def _enumerate_ids(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
     return ", ".join(ids[:_MAX_NAMED]) + more

@@ -1,9 +1,8 @@
-"""Entries that say the same become one, and an entry that a newer one contradicts is marked as superseded.
+"""Consolidation of entries: duplicates are merged, and an entry that a newer one contradicts is marked as superseded.
 
-A pure function over parsed documents: nothing is read, written or embedded here, and doing it again changes nothing.
-Nothing is lost either: an entry that another one takes in leaves for the archive with a link to it, and a superseded
-one stays where it is, linked both ways; prompts leave it out. Whether two statements agree or contradict each other is
-said by ``distill.statements.contradiction``; here is said which entries may have to do with each other at all.
+A pure and idempotent function over parsed documents. Nothing is lost: the archive keeps a merged entry with a link to
+the one that remains. A superseded entry stays in its place, is linked both ways, and is left out of prompts.
+``distill.statements.contradiction`` compares two statements. This module decides which entries are compared.
 """
 
 from __future__ import annotations
@@ -20,12 +19,21 @@ from recall.embedding.embedder import Embedder, Vector
 from ..statements.contradiction import SAME_COSINE, Relation, relation
 from ..statements.statement_parser import parse_statement
 
-__all__ = ["Consolidation", "Link", "consolidate", "embed_entries", "merge_entries", "relate_entries"]
+__all__ = [
+    "INSTEAD_OF",
+    "Consolidation",
+    "Link",
+    "consolidate",
+    "embed_entries",
+    "merge_entries",
+    "relate_entries",
+    "stated_text",
+]
 
-#: Sections whose entries hold until further notice.
+#: Prefixes of sections whose entries hold until further notice.
 _LASTING = frozenset({"KD", "SP", "CO"})
-#: Whose entries an entry of a section may replace. Threads are resolved, never replaced; a conclusion overturns no
-#: decision, and a lesson only another lesson.
+#: Prefixes that an entry of a section may supersede. Threads are resolved instead. A conclusion overturns no decision,
+#: and a lesson only another lesson.
 _MAY_REPLACE: Mapping[str, frozenset[str]] = {
     "CO": frozenset({"CO", "KD", "LL", "RC"}),
     "KD": frozenset({"KD", "RC"}),
@@ -33,16 +41,17 @@ _MAY_REPLACE: Mapping[str, frozenset[str]] = {
     "LL": frozenset({"LL"}),
     "RC": frozenset({"RC"}),
 }
-#: A word that more entries hold leads to none of them: looking stays linear in what is there.
-_COMMON = 40
-#: The only reason that counts across sections: what is no correction stands among corrections too (root causes).
-_ACROSS = "names what it replaces"
-_INSTEAD = "Instead of: "
+#: A word in more entries selects no pairs, so that the number of pairs stays linear.
+_MAX_POSTINGS = 40
+#: The only reason that counts between sections, because the section of corrections also holds root causes.
+_NAMES_REPLACED = "names what it replaces"
+#: Opens the detail line with the sentence that an entry replaced.
+INSTEAD_OF = "Instead of: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """*older* gave way to *newer*; of two that say the same, *newer* is the one that stays. *reason* names the rule."""
+    """A link from *older* to the entry that superseded it, or that it was merged into. *reason* names the rule."""
 
     older: str
     newer: str
@@ -51,9 +60,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
-    """The documents as they should be, and what was done, in chronological order of the newer entry.
+    """The edited documents with the links made, in chronological order of the newer entry.
 
-    *merged*: one entry for both, the older id. *superseded*: both stand, linked. *unchanged* when neither happened.
+    *merged*: one entry remains, with the older id. *superseded*: both entries remain, linked.
     """
 
     documents: Mapping[str, Document]
@@ -62,6 +71,7 @@ class Consolidation:
 
     @property
     def unchanged(self) -> bool:
+        """True when nothing was merged or superseded."""
         return not (self.merged or self.superseded)
 
 
@@ -72,74 +82,76 @@ def consolidate(
     vectors: Mapping[str, Vector] | None = None,
     fresh: Collection[str] | None = None,
 ) -> Consolidation:
-    """Unite and supersede the live entries of ``MEMORY.md``.
+    """Merge and supersede the live entries of ``MEMORY.md``.
 
     Args:
-        documents: by path; ``MEMORY.md`` and, where there is one, the archive file.
-        archive: path of the archive file for entries that another one takes in.
-        vectors: unit vectors of ``Entry.text`` by id; entries without one are compared by their words alone.
-        fresh: ids that nobody has seen yet: only pairs with one of them are compared, and one of them that says what an
-            older entry says leaves no trace but its sources. ``None`` compares all.
+        documents: ``MEMORY.md`` and, where it exists, the archive file, by path.
+        archive: path of the archive file for merged entries.
+        vectors: unit vectors of ``Entry.text`` by id. Entries without a vector are compared by their words alone.
+        fresh: ids of entries that were not committed yet. Only pairs with one of them are compared. A fresh entry that
+            is merged leaves nothing but its sources. ``None`` compares all pairs.
     """
     memory = documents[MEMORY]
-    unseen = None if fresh is None else frozenset(fresh)
-    shelf = _Shelf(list(memory.entries()), vectors or {})
+    fresh_ids = None if fresh is None else frozenset(fresh)
+    live = _LiveEntries(list(memory.entries()), vectors or {})
     merged: list[Link] = []
     superseded: list[Link] = []
-    for newer in list(shelf.order):
-        for older in shelf.before(newer):
-            if newer not in shelf.live:
+    for newer in list(live.order):
+        for older in live.related_before(newer):
+            if newer not in live.entries:
                 break
-            if older not in shelf.live or (unseen is not None and unseen.isdisjoint((older, newer))):
+            if older not in live.entries or (fresh_ids is not None and fresh_ids.isdisjoint((older, newer))):
                 continue
-            found = relate_entries(shelf.live[older], shelf.live[newer], cosine=shelf.cosine(older, newer))
+            found = relate_entries(live.entries[older], live.entries[newer], cosine=live.cosine(older, newer))
             if found.kind == "same":
-                shelf.unite(older, newer)
+                live.merge(older, newer)
                 merged.append(Link(older=newer, newer=older, reason=found.reason))
             elif found.kind == "replaced":
-                shelf.supersede(older, newer)
+                live.supersede(older, newer)
                 superseded.append(Link(older=older, newer=newer, reason=found.reason))
-    gone = {link.older: link.newer for link in merged}
-    edited = memory.without_entries(gone).with_entries([], [e for e in shelf.changed.values() if e.id not in gone])
-    result = {**documents, MEMORY: edited}
-    kept = [memory.entry(one) for one in gone if one not in (fresh or ())]
-    moved = [_linked(entry, gone[entry.id]) for entry in kept if entry is not None]
+    successors = {link.older: link.newer for link in merged}
+    changed = [entry for entry in live.changed.values() if entry.id not in successors]
+    result = {**documents, MEMORY: memory.without_entries(successors).with_entries([], changed)}
+    committed = [memory.entry(entry_id) for entry_id in successors if entry_id not in (fresh or ())]
+    moved = [_linked(entry, successors[entry.id]) for entry in committed if entry is not None]
     if moved:
-        target = documents.get(archive) or parse(_head(archive))
+        target = documents.get(archive) or parse(_archive_heading(archive))
         result[archive] = target.with_entries([(_title(entry), entry) for entry in moved])
     return Consolidation(documents=result, merged=tuple(merged), superseded=tuple(superseded))
 
 
 def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
-    """What *newer* is to *older*, by their words and by what entries may do to each other.
+    """Relate *newer* to *older* by their words and by the rules of their sections.
 
-    A protected entry, and one of whom a more trusted one spoke, is replaced by nothing; without a date nothing is
-    older. A correction that names the sentence it corrects replaces the entry that says it.
+    A protected entry and one of a more trusted origin are never replaced. An entry without a date is neither older nor
+    newer. A correction that names the sentence it corrects replaces the entry with that sentence.
     """
-    if not _may_meet(older, newer):
-        return Relation(kind="different", reason="of kinds that have nothing to do with each other")
+    if not _are_comparable(older, newer):
+        return Relation(kind="different", reason="sections that are not compared")
     found = relation(
-        _said(older), _said(newer), cosine=cosine,
+        stated_text(older), stated_text(newer), cosine=cosine,
         lasting=older.prefix in _LASTING and newer.prefix in _LASTING, apart=not _sessions(older) & _sessions(newer),
     )  # fmt: skip
-    if found.kind == "different" and any(relation(_said(older), line).kind == "same" for line in _instead_of(newer)):
-        found = Relation(kind="replaced", reason=_ACROSS)
+    if found.kind == "different" and any(
+        relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
+    ):
+        found = Relation(kind="replaced", reason=_NAMES_REPLACED)
     if found.kind == "same" and (older.prefix != newer.prefix or newer.protected):
-        return Relation(kind="different", reason="the same, in another section or protected")
+        return Relation(kind="different", reason="the same text, but in another section or protected")
     if found.kind == "replaced" and not _may_replace(older, newer, found):
-        return Relation(kind="different", reason="may not be replaced by it")
+        return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
     return found
 
 
 def merge_entries(kept: Entry, other: Entry) -> Entry:
-    """*kept* with the sources of both, the newer date, the less trusted origin, and evidence where one has it."""
+    """Return *kept* with the sources of both, the newer date, the less trusted origin and the evidence of either."""
     fields = dict(kept.fields)
     sources = [*_list(kept.fields.get("Sources", "")), *_list(other.fields.get("Sources", ""))]
     if sources:
         fields["Sources"] = ", ".join(dict.fromkeys(sources))
-    theirs = other.fields.get("Evidence", "")
-    if theirs.startswith("verified") and not fields.get("Evidence", "").startswith("verified"):
-        fields["Evidence"] = theirs
+    evidence = other.fields.get("Evidence", "")
+    if evidence.startswith("verified") and not fields.get("Evidence", "").startswith("verified"):
+        fields["Evidence"] = evidence
     origin = least_trusted([_origin(kept), _origin(other)])
     if origin != "user" or "Origin" in fields:
         fields["Origin"] = origin
@@ -150,100 +162,108 @@ def merge_entries(kept: Entry, other: Entry) -> Entry:
 
 
 def embed_entries(entries: Sequence[Entry], embedder: Embedder) -> dict[str, Vector]:
-    """The unit vector of what each entry says, by id.
+    """Embed the statements of *entries*. Return unit vectors by id.
 
     Raises:
         ModelError: see :meth:`recall.embedding.embedder.Embedder.embed`.
     """
     if not entries:
         return {}
-    found = embedder.embed([_said(entry) for entry in entries])
-    return {entry.id: vector for entry, vector in zip(entries, found, strict=True)}
+    vectors = embedder.embed([stated_text(entry) for entry in entries])
+    return {entry.id: vector for entry, vector in zip(entries, vectors, strict=True)}
 
 
-class _Shelf:
-    """The live entries, oldest first, found by the words they share."""
+def stated_text(entry: Entry) -> str:
+    """Return the statement of *entry* without the sentences that it replaced."""
+    lines = [line for line in entry.detail.splitlines() if not line.startswith(INSTEAD_OF)]
+    return entry.changed(detail="\n".join(lines)).text
+
+
+class _LiveEntries:
+    """Live entries in chronological order, with an index of their words."""
 
     def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector]) -> None:
         self._all = entries
         replaced = superseded_by(entries)
-        standing = [entry for entry in reversed(entries) if entry.id not in replaced and section_of(entry.prefix)]
-        standing.sort(key=lambda entry: (entry.date, entry.prefix == "CO"))
-        self.live = {entry.id: entry for entry in standing}
-        self.order = {one: place for place, one in enumerate(self.live)}
+        ordered = [entry for entry in reversed(entries) if entry.id not in replaced and section_of(entry.prefix)]
+        ordered.sort(key=lambda entry: (entry.date, entry.prefix == "CO"))
+        self.entries = {entry.id: entry for entry in ordered}
+        self.order = {entry_id: place for place, entry_id in enumerate(self.entries)}
         self.changed: dict[str, Entry] = {}
         self._vectors = vectors
-        self._keys = {one: frozenset(parse_statement(_said(entry)).keys) for one, entry in self.live.items()}
-        self._holding: dict[str, list[str]] = {}
-        for one, keys in self._keys.items():
-            for key in (*keys, self._whole(one)):
-                self._holding.setdefault(key, []).append(one)
+        self._words = {
+            entry_id: frozenset(parse_statement(stated_text(entry)).keys) for entry_id, entry in self.entries.items()
+        }
+        self._postings: dict[str, list[str]] = {}
+        for entry_id, words in self._words.items():
+            for word in (*words, self._all_words(entry_id)):
+                self._postings.setdefault(word, []).append(entry_id)
 
-    def before(self, newer: str) -> Iterator[str]:
-        """The older entries that share a word that is not common, or a direction, with *newer*; newest first."""
+    def related_before(self, newer: str) -> Iterator[str]:
+        """Yield older entries that share a rare word or all words with *newer* or have a near vector, newest first."""
         place = self.order[newer]
-        rare = [found for key in self._keys[newer] if len(found := self._holding[key]) <= _COMMON]
-        shared = {
-            one for found in (*rare, self._holding[self._whole(newer)]) for one in found if self.order[one] < place
+        rare = [found for word in self._words[newer] if len(found := self._postings[word]) <= _MAX_POSTINGS]
+        related = {
+            entry_id
+            for found in (*rare, self._postings[self._all_words(newer)])
+            for entry_id in found
+            if self.order[entry_id] < place
         }
         if newer in self._vectors:
-            shared |= {
-                one for one, at in self.order.items() if at < place and (self.cosine(one, newer) or 0) >= SAME_COSINE
+            related |= {
+                entry_id
+                for entry_id, older_place in self.order.items()
+                if older_place < place and (self.cosine(entry_id, newer) or 0) >= SAME_COSINE
             }
-        yield from sorted(shared, key=lambda one: self.order[one], reverse=True)
+        yield from sorted(related, key=lambda entry_id: self.order[entry_id], reverse=True)
 
-    def _whole(self, one: str) -> str:
-        """A key for all words of an entry together; no single word is spelled like it."""
-        return " ".join(sorted(self._keys[one])) + "\n"
+    def _all_words(self, entry_id: str) -> str:
+        """Return a key for all words of an entry together, which no single word is spelled like."""
+        return " ".join(sorted(self._words[entry_id])) + "\n"
 
-    def cosine(self, one: str, other: str) -> float | None:
-        if one not in self._vectors or other not in self._vectors:
+    def cosine(self, first: str, second: str) -> float | None:
+        if first not in self._vectors or second not in self._vectors:
             return None
-        return float(self._vectors[one] @ self._vectors[other])
+        return float(self._vectors[first] @ self._vectors[second])
 
-    def unite(self, kept: str, gone: str) -> None:
-        entry = merge_entries(self.live[kept], self.live[gone])
-        # What the one that goes had replaced, the one that stays has replaced now.
-        links = list(dict.fromkeys([*_ids(entry, "Supersedes"), *_ids(self.live[gone], "Supersedes")]))
+    def merge(self, kept: str, removed: str) -> None:
+        entry = merge_entries(self.entries[kept], self.entries[removed])
+        # The entry that remains takes over the links of the one that goes.
+        links = list(dict.fromkeys([*_ids(entry, "Supersedes"), *_ids(self.entries[removed], "Supersedes")]))
         if links != _ids(entry, "Supersedes"):
             entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(links)})
         for known in self._all:
             older = self.changed.get(known.id, known)
-            if gone in _ids(older, "Superseded-By"):
+            if removed in _ids(older, "Superseded-By"):
                 self.changed[older.id] = _linked(older, kept)
-        self.live[kept] = self.changed[kept] = entry
-        del self.live[gone]
+        self.entries[kept] = self.changed[kept] = entry
+        del self.entries[removed]
 
     def supersede(self, older: str, newer: str) -> None:
-        entry = self.live[newer]
+        entry = self.entries[newer]
         links = [*_ids(entry, "Supersedes"), older]
-        self.live[newer] = self.changed[newer] = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(links)})
-        self.changed[older] = _linked(self.live.pop(older), newer)
+        entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(links)})
+        self.entries[newer] = self.changed[newer] = entry
+        self.changed[older] = _linked(self.entries.pop(older), newer)
 
 
-def _may_meet(older: Entry, newer: Entry) -> bool:
+def _are_comparable(older: Entry, newer: Entry) -> bool:
     return older.prefix == newer.prefix or older.prefix in _MAY_REPLACE.get(newer.prefix, frozenset())
 
 
 def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
-    """Whether *newer* may take the place of *older*, which it contradicts."""
+    """Return whether *newer* may take the place of *older*, which it contradicts."""
     if older.prefix not in _MAY_REPLACE.get(newer.prefix, frozenset()) or older.protected:
         return False
     if not older.date or not newer.date or older.date > newer.date:
         return False
-    if older.prefix != newer.prefix and found.reason != _ACROSS:
+    if older.prefix != newer.prefix and found.reason != _NAMES_REPLACED:
         return False
     return least_trusted([_origin(older), _origin(newer)]) == _origin(older)
 
 
-def _said(entry: Entry) -> str:
-    """What an entry says; not what it was said instead of."""
-    lines = [line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD)]
-    return entry.changed(detail="\n".join(lines)).text
-
-
 def _instead_of(entry: Entry) -> list[str]:
-    return [line.removeprefix(_INSTEAD) for line in entry.detail.splitlines() if line.startswith(_INSTEAD)]
+    return [line.removeprefix(INSTEAD_OF) for line in entry.detail.splitlines() if line.startswith(INSTEAD_OF)]
 
 
 def _sessions(entry: Entry) -> set[str]:
@@ -271,6 +291,6 @@ def _title(entry: Entry) -> str:
     return rule.title if rule else "Entries"
 
 
-def _head(path: str) -> str:
+def _archive_heading(path: str) -> str:
     month = path.removesuffix(".md")[-7:]
     return f"# Memory archived in {month}\n\nEntries that left memory. `memory restore ID` brings one back.\n"

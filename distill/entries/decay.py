@@ -1,11 +1,12 @@
-"""What nobody refers to leaves memory for the archive, where it stays searchable and can come back.
+"""Archiving of unused entries and old daily logs, which stay searchable and can be restored.
 
-Owns which entries and daily logs are old, and moves them. An entry leaves when its section lets it (lessons and recent
-context; threads that are resolved; decisions that another one superseded), when nobody referred to it for long enough,
-counted from its date or its last reference, and when no person protected it; or when there is no room for it
-(``distill.entries.eviction``). A daily log leaves when it is as old and
-all that was said in its sessions is distilled. Nothing is ever lost: one transaction, one commit, and the text is in
-the archive before it leaves its place. Coming back is ``distill.entries.citation``'s business.
+An entry is archived when its section lets it age out and nobody referred to it for long enough, counted from its date
+or its last reference. Lessons and recent context age out, as do resolved threads and superseded decisions. A person can
+protect an entry. ``distill.entries.eviction`` adds entries for which there is no room. A daily log is archived when it
+is equally old and all its sessions are closed.
+
+All moves are one transaction and one commit, and a text reaches the archive before it leaves its place.
+``distill.entries.citation`` restores entries.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ __all__ = ["ArchiveCandidate", "ArchiveReport", "archive", "archive_path"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveCandidate:
-    """An entry that nobody referred to for *age_days*. *last_reference* is ISO 8601, empty when there never was one.
+    """An entry without a reference for *age_days*. *last_reference* is ISO 8601, empty when there never was one.
 
-    *rule*: it is old, or there is no room for it.
+    *rule*: the entry is old (``age``), or it exceeds a size limit (``room``).
     """
 
     id: str
@@ -55,10 +56,16 @@ class ArchiveCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveReport:
-    """What leaves, or left where *commit* is given: *candidates* in file order, *daily* logs by their paths.
+    """Plan of an archiving run, or its result where *commit* is given.
 
-    *settled* are entries that stood in ``MEMORY.md`` and in the archive, to the letter, and stand in one of them after
-    this; *crowded* says what holds more than it should of what may not leave; *examined* counts the live entries.
+    Attributes:
+        candidates: the entries to archive, in file order.
+        daily: paths of the daily logs to archive.
+        settled: ids of entries that stand in ``MEMORY.md`` and, unchanged, in the archive. One copy is removed.
+        crowded: sizes over their limit that no entry may leave for.
+        examined: number of live entries.
+        regret: see ``distill.entries.regret``.
+        commit: the commit of the moves.
     """
 
     candidates: tuple[ArchiveCandidate, ...] = ()
@@ -78,13 +85,13 @@ def archive(
     apply: bool = False,
     with_regret: bool = True,
 ) -> ArchiveReport:
-    """Find what is old and, where *apply* says so, move it to the archive. Doing it again moves nothing more.
+    """Find old entries and daily logs, and move them to the archive with *apply*. A second run moves nothing more.
 
-    The regret is read from all of git's history; without *with_regret* it is left empty.
+    The regret is read from the whole history of git. Without *with_regret* it is left empty.
 
     Raises:
         DocumentInvalid: a file of entries or a daily log is not UTF-8.
-        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was moved.
+        HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was moved.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     if not apply:
@@ -92,7 +99,7 @@ def archive(
         return replace(found, regret=measure_regret(home.root)) if with_regret else found
     with transaction(home, actor="archive", message="Archive", now=now) as edits:
         found = _survey(home, edits.read, now, settings)
-        edits.message = _subject(found, settings.archive_after_days)
+        edits.message = _commit_subject(found, settings.archive_after_days)
         _move_entries(edits, found, archive_path(now))
         for path in found.daily:
             _move_day(edits, path)
@@ -104,7 +111,7 @@ def archive(
 
 
 def archive_path(now: datetime) -> str:
-    """Where what is archived *now* goes."""
+    """Return the path of the archive file for the month of *now*."""
     return f"Archive/MEMORY-{now:%Y-%m}.md"
 
 
@@ -113,25 +120,27 @@ def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings
     memory = read(MEMORY)
     entries = list(memory.entries())
     places = entry_places(home)
-    twice = {entry.id for entry in entries if len(places.get(entry.id, ())) > 1}
-    settled = tuple(entry.id for entry in entries if entry.id in twice and _is_copy(places[entry.id]))
-    fit = [entry for entry in entries if entry.id not in twice or entry.id in settled]
+    duplicated = {entry.id for entry in entries if len(places.get(entry.id, ())) > 1}
+    settled = tuple(entry.id for entry in entries if entry.id in duplicated and _is_copy(places[entry.id]))
+    movable = [entry for entry in entries if entry.id not in duplicated or entry.id in settled]
     superseded, last = superseded_by(entries), last_references(home)
-    old = tuple(_candidates(fit, superseded, last, now, days))
-    leaves = {candidate.id for candidate in old}
-    use = _use(fit, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
-    room = select_evictions(
-        [entry for entry in fit if entry.id not in leaves], use, sizes=settings.section_sizes,
+    old = tuple(_aged_candidates(movable, superseded, last, now, days))
+    old_ids = {candidate.id for candidate in old}
+    use = _use(movable, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
+    eviction = select_evictions(
+        [entry for entry in movable if entry.id not in old_ids], use, sizes=settings.section_sizes,
         memory_tokens=settings.memory_tokens,
         frame_tokens=sum(count_tokens(block.raw) for block in memory.blocks if block.entry is None),
     )  # fmt: skip
-    crowded = {entry.id: _crowded_out(entry, reason, use[entry.id], last, now) for entry, reason in room.entries}
-    found = {candidate.id: candidate for candidate in old} | crowded
+    evicted = {
+        entry.id: _evicted_candidate(entry, reason, use[entry.id], last, now) for entry, reason in eviction.entries
+    }
+    found = {candidate.id: candidate for candidate in old} | evicted
     return ArchiveReport(
-        candidates=tuple(found[entry.id] for entry in fit if entry.id in found),
+        candidates=tuple(found[entry.id] for entry in movable if entry.id in found),
         daily=tuple(_old_days(home, now, days)),
         settled=settled,
-        crowded=room.crowded,
+        crowded=eviction.crowded,
         examined=len(entries),
         regret=Regret(),
     )
@@ -145,7 +154,7 @@ def _use(
     now: datetime,
     days: int,
 ) -> dict[str, EntryUse]:
-    """How each entry is used; a reference is recent as long as it keeps an entry from growing old."""
+    """Return the use of each entry by id. A reference of less than *days* ago is recent."""
     return {
         entry.id: EntryUse(
             since=_since(entry, last.get(entry.id), now),
@@ -157,7 +166,7 @@ def _use(
     }
 
 
-def _crowded_out(
+def _evicted_candidate(
     entry: Entry, reason: str, use: EntryUse, last: Mapping[str, datetime], now: datetime
 ) -> ArchiveCandidate:
     rule = section_of(entry.prefix)
@@ -169,15 +178,15 @@ def _crowded_out(
 
 
 def _is_copy(places: Sequence[tuple[str, Entry]]) -> bool:
-    """Whether an entry stands once in memory and to the letter the same in the archive, and nowhere else.
+    """Return whether an entry stands once in memory, once with the same text in the archive, and nowhere else.
 
-    Two different texts under one id are for a person to mend; `memory check` names them.
+    A person must repair two different texts under one id, which `memory check` reports.
     """
     texts = {entry.raw.strip() for _, entry in places}
     return len(texts) == 1 and Counter(path.startswith("Archive/") for path, _ in places) == {False: 1, True: 1}
 
 
-def _candidates(
+def _aged_candidates(
     entries: Sequence[Entry],
     superseded: Mapping[str, str],
     last: Mapping[str, datetime],
@@ -208,7 +217,7 @@ def _candidates(
 
 
 def _since(entry: Entry, last: datetime | None, now: datetime) -> date | None:
-    """The day from which *entry* is unused; ``None`` where no date tells: what has no age does not grow old."""
+    """Return the day since which *entry* is unused, ``None`` for an entry without a date, which never ages out."""
     days = [last.astimezone(now.tzinfo).date()] if last else []
     with suppress(ValueError):
         days.append(date.fromisoformat(entry.date))
@@ -216,22 +225,22 @@ def _since(entry: Entry, last: datetime | None, now: datetime) -> date | None:
 
 
 def _old_days(home: Home, now: datetime, days: int) -> Iterator[str]:
-    """The daily logs that are old and distilled: each section says what it covers, and nothing of it is unsaid."""
-    waiting, busy = _unclosed(home)
+    """Yield the paths of old daily logs whose sections all belong to completely closed sessions."""
+    open_sessions, open_days = _unclosed(home)
     for path in daily_log.daily_files(home):
-        if path.parent != home.daily or not _is_old(path.stem, now, days) or path.stem in busy:
+        if path.parent != home.daily or not _is_old(path.stem, now, days) or path.stem in open_days:
             continue
         text = storage.read_text(path)
         covered = daily_log.parse_closings(text, path.stem)
         complete = covered and len(covered) == len(parse(text).sections(level=2))
         if complete and not any(
-            daily_log.covers_session(closing, session) for closing in covered for session in waiting
+            daily_log.covers_session(closing, session) for closing in covered for session in open_sessions
         ):
             yield home.relative(path)
 
 
 def _unclosed(home: Home) -> tuple[set[str], set[str]]:
-    """The sessions with turns that no closing covers, and the days of these turns."""
+    """Return the sessions with turns that no closing covers, and the days of these turns."""
     found = closings.open_sessions(home)
     return {session for session, _ in found}, {turn.message.ts[:10] for _, turns in found for turn in turns}
 
@@ -244,43 +253,43 @@ def _is_old(day: str, now: datetime, days: int) -> bool:
 
 
 def _move_entries(edits: Transaction, found: ArchiveReport, target: str) -> None:
-    """The candidates from ``MEMORY.md`` to *target*, and of what stands in both places one copy away."""
-    leaving = {candidate.id for candidate in found.candidates}
+    """Move the candidates from ``MEMORY.md`` to *target*, and remove one copy of each settled entry."""
+    moved = {candidate.id for candidate in found.candidates}
     memory = edits.read(MEMORY)
     entries = {entry.id: entry for entry in memory.entries()}
     added: dict[str, list[tuple[str, Entry]]] = {}
-    for c in found.candidates:
-        if c.id not in found.settled:
-            added.setdefault(c.section, []).insert(0, (c.section, entries[c.id]))  # the last one put in stands on top
+    for candidate in found.candidates:
+        if candidate.id not in found.settled:  # the entry inserted last stands on top
+            added.setdefault(candidate.section, []).insert(0, (candidate.section, entries[candidate.id]))
     if added:
-        text = edits.text(target) or _head(target)
+        text = edits.text(target) or _archive_heading(target)
         edits.write(target, parse(text).with_entries([pair for pairs in added.values() for pair in pairs]))
-    edits.write(MEMORY, memory.without_entries(leaving))
-    staying = set(found.settled) - leaving
-    for path in entry_files(edits.home) if staying else ():
-        copies = staying & {entry.id for entry in edits.read(path).entries()}
+    edits.write(MEMORY, memory.without_entries(moved))
+    kept = set(found.settled) - moved
+    for path in entry_files(edits.home) if kept else ():
+        copies = kept & {entry.id for entry in edits.read(path).entries()}
         if path.startswith("Archive/") and copies:
             edits.write(path, edits.read(path).without_entries(copies))
 
 
 def _move_day(edits: Transaction, path: str) -> None:
-    """A daily log to the archive; below what is there where another part of that day was moved before."""
+    """Move a daily log to the archive, below an earlier part of that day that was moved before."""
     target, text = f"Archive/{path}", edits.text(path)
-    there = edits.text(target)
-    if not there:
+    archived = edits.text(target)
+    if not archived:
         edits.write(target, text)
-    elif text not in there:
+    elif text not in archived:
         first, _, rest = text.partition("\n")
-        edits.write(target, f"{there.rstrip()}\n\n{(rest if first.startswith('# ') else text).strip()}\n")
+        edits.write(target, f"{archived.rstrip()}\n\n{(rest if first.startswith('# ') else text).strip()}\n")
     edits.write(path, "")
 
 
-def _head(target: str) -> str:
+def _archive_heading(target: str) -> str:
     month = target.removesuffix(".md")[-7:]
     return f"# Memory archived in {month}\n\nEntries that nobody referred to. `memory restore ID` brings one back.\n"
 
 
-def _subject(found: ArchiveReport, days: int) -> str:
+def _commit_subject(found: ArchiveReport, days: int) -> str:
     parts = []
     old = sum(candidate.rule == "age" for candidate in found.candidates)
     if old:
@@ -289,7 +298,7 @@ def _subject(found: ArchiveReport, days: int) -> str:
         parts.append(f"{_counted(len(found.candidates) - old, 'entry', 'entries')} without room")
     if found.daily:
         parts.append(_counted(len(found.daily), "daily log", "daily logs"))
-    return f"Archive {' and '.join(parts)}" if parts else "Settle what stands in memory and in the archive"
+    return f"Archive {' and '.join(parts)}" if parts else "Remove second copies of archived entries"
 
 
 def _counted(number: int, one: str, many: str) -> str:

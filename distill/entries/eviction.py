@@ -1,8 +1,8 @@
-"""How much ``MEMORY.md`` may hold, and which entries leave when it holds more: the least fit ones, never the wanted.
+"""Eviction: which entries leave ``MEMORY.md`` when it, or one of its sections, is over its size limit.
 
-A pure function over entries. What may leave is what may leave for its age as well (``SectionRule.leaves``), when no
-person protected it and nobody referred to it lately; where nothing of that is left, a section stays over its size and
-is named. Moving entries to the archive is the business of ``distill.entries.decay``.
+A pure function over entries. An entry may leave if its section lets it age out (``SectionRule.leaves``), no person
+protected it and no recent reference names it. The least useful entries leave first. A section without such an entry
+stays over its limit and is reported. ``distill.entries.decay`` moves the entries to the archive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from agent_home.tokens import count_tokens
 
 __all__ = ["EntryUse", "Eviction", "select_evictions"]
 
-#: What a reference of long ago and a confirmation by git are worth, in days by which an entry counts as younger.
+#: Days by which one old reference, and a confirmation by git, make an entry count as younger.
 _DAYS_PER_REFERENCE = 30
 _MAX_REFERENCES = 3
 _DAYS_OF_EVIDENCE = 30
@@ -25,9 +25,9 @@ _DAYS_OF_EVIDENCE = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryUse:
-    """How an entry is used: the day from which it is unused, its references so far, and whether one is recent.
+    """Use of an entry: the day since which it is unused, its number of references, and whether one is recent.
 
-    *settled*: it is resolved, or another one superseded it.
+    *settled*: the entry is resolved or superseded.
     """
 
     since: date | None
@@ -38,7 +38,7 @@ class EntryUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eviction:
-    """*entries* with the reason why each leaves, the least fit first; *crowded* names what stays over its size."""
+    """Evicted *entries* with their reasons, least useful first. *crowded* names sections that stay over their limit."""
 
     entries: tuple[tuple[Entry, str], ...] = ()
     crowded: tuple[str, ...] = ()
@@ -52,33 +52,37 @@ def select_evictions(
     memory_tokens: int,
     frame_tokens: int,
 ) -> Eviction:
-    """Which of *entries* have no room.
+    """Select the entries that must leave to meet the limits.
 
     Args:
-        entries: the live ones that stay otherwise.
-        use: of every entry, by its id.
-        sizes: how many entries a section may hold, by its prefix.
-        memory_tokens: what ``MEMORY.md`` may cost in all; *frame_tokens* of them for headings and other text.
+        entries: the live entries that no other rule removes.
+        use: the use of every entry, by its id.
+        sizes: the largest number of entries of a section, by its prefix.
+        memory_tokens: the limit of ``MEMORY.md``. *frame_tokens* of them belong to headings and other text.
     """
-    ranked = sorted((entry for entry in entries if _may_leave(entry, use[entry.id])), key=lambda e: _fitness(e, use))
-    held = Counter(entry.prefix for entry in entries)
-    spent = frame_tokens + sum(count_tokens(entry.render()) for entry in entries)
-    found: list[tuple[Entry, str]] = []
-    for entry in ranked:
+    evictable = [entry for entry in entries if _may_leave(entry, use[entry.id])]
+    counts = Counter(entry.prefix for entry in entries)
+    tokens = frame_tokens + sum(count_tokens(entry.render()) for entry in entries)
+    evicted: list[tuple[Entry, str]] = []
+    for entry in sorted(evictable, key=lambda entry: _usefulness(entry, use)):
         size = sizes.get(entry.prefix)
-        if size is not None and held[entry.prefix] > size:
-            reason = f"its section holds {held[entry.prefix]} entries, wanted {size}"
-        elif spent > memory_tokens:
-            reason = f"MEMORY.md costs {spent} tokens, wanted {memory_tokens}"
+        if size is not None and counts[entry.prefix] > size:
+            reason = f"its section holds {counts[entry.prefix]} entries, the limit is {size}"
+        elif tokens > memory_tokens:
+            reason = f"MEMORY.md costs {tokens} tokens, the limit is {memory_tokens}"
         else:
             continue
-        found.append((entry, reason))
-        held[entry.prefix] -= 1
-        spent -= count_tokens(entry.render())
-    crowded = [f"{_title(p)} holds {held[p]} entries, wanted {size}" for p, size in sizes.items() if held[p] > size]
-    if spent > memory_tokens:
-        crowded.append(f"MEMORY.md costs {spent} tokens, wanted {memory_tokens}")
-    return Eviction(entries=tuple(found), crowded=tuple(crowded))
+        evicted.append((entry, reason))
+        counts[entry.prefix] -= 1
+        tokens -= count_tokens(entry.render())
+    crowded = [
+        f"{_section_title(prefix)} holds {counts[prefix]} entries, the limit is {size}"
+        for prefix, size in sizes.items()
+        if counts[prefix] > size
+    ]
+    if tokens > memory_tokens:
+        crowded.append(f"MEMORY.md costs {tokens} tokens, the limit is {memory_tokens}")
+    return Eviction(entries=tuple(evicted), crowded=tuple(crowded))
 
 
 def _may_leave(entry: Entry, use: EntryUse) -> bool:
@@ -88,14 +92,14 @@ def _may_leave(entry: Entry, use: EntryUse) -> bool:
     return rule.leaves == "any" or (rule.leaves != "never" and use.settled)
 
 
-def _fitness(entry: Entry, use: Mapping[str, EntryUse]) -> tuple[bool, date, str]:
-    """What is settled first, then what is unused for longest; references and evidence make an entry younger."""
+def _usefulness(entry: Entry, use: Mapping[str, EntryUse]) -> tuple[bool, date, str]:
+    """Return a sort key: settled entries first, then the longest unused. References and evidence make one younger."""
     mine = use[entry.id]
     bonus = _DAYS_PER_REFERENCE * min(mine.references, _MAX_REFERENCES)
     bonus += _DAYS_OF_EVIDENCE * entry.fields.get("Evidence", "").startswith("verified")
     return not mine.settled, (mine.since or date.max - timedelta(days=bonus)) + timedelta(days=bonus), entry.id
 
 
-def _title(prefix: str) -> str:
+def _section_title(prefix: str) -> str:
     rule = section_of(prefix)
     return rule.title if rule else prefix

@@ -1,9 +1,10 @@
-"""From a session's items to entries of ``MEMORY.md``.
+"""Promotion of a session's items to entries of ``MEMORY.md``.
 
-Says which items earn an entry, in which section, with which fields; unites what says exactly the same, in the section
-or in the archive, and lets ``distill.entries.consolidation`` look at the new entries beside the live ones. Nothing here
-writes: the caller passes documents in and writes the ones it gets back. Two items are the same only when their own
-words are: provenance never counts, so unrelated items stay apart.
+This module decides which items earn an entry, in which section and with which fields. An item that equals an entry of
+its section or of the archive is merged into it. ``distill.entries.consolidation`` then compares the new entries with
+the live ones. Only the words of two items are compared, never their provenance.
+
+Nothing here writes. The caller passes documents in and writes the edited ones.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from agent_home.home import MEMORY
 
 from ..evidence.status import UNCHECKED, Evidence
 from ..statements.sentences import split_title
-from ..statements.statement_parser import parse_statement as particulars
+from ..statements.statement_parser import parse_statement
 from ..summary.cues import ItemKind
 from ..summary.extraction import Item, normalised
-from .consolidation import Link, consolidate, merge_entries
+from .consolidation import INSTEAD_OF, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention
 
 __all__ = [
@@ -36,7 +37,7 @@ __all__ = [
     "place_candidates",
 ]
 
-#: Kinds that earn an entry, and the prefix of its section. A fact stays in the daily log until its topic comes back.
+#: Kinds that earn an entry, with the prefix of its section. A fact waits in the daily log until its topic recurs.
 PREFIXES: Mapping[ItemKind, str] = {
     "decision": "KD",
     "lesson": "LL",
@@ -48,16 +49,16 @@ PREFIXES: Mapping[ItemKind, str] = {
     "conclusion": "RC",
     "deliverable": "RC",
 }
-#: Where a fact stands that another session spoke of as well.
+#: Section of a fact whose topic another session had.
 _RECURRING = "RC"
 
-#: Characters of an item that a tool printed by chance as well.
-_LEAST_REPEATED = 12
+#: Shorter items may stand in a tool's output by chance.
+_MIN_REPEATED_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromotionCandidate:
-    """An item on its way to *section*, with what git said and who answers for its words."""
+    """An item that earns an entry of *section*, with its evidence from git and the *origin* of its words."""
 
     item: Item
     section: SectionRule
@@ -94,59 +95,64 @@ def find_candidates(
     evidence: Mapping[Item, Evidence],
     origins: Mapping[str, str],
     date: str,
-    heard: str = "",
+    tool_text: str = "",
     *,
-    seen: Mapping[Item, EarlierMention] = MappingProxyType({}),
+    mentions: Mapping[Item, EarlierMention] = MappingProxyType({}),
     recurring: Collection[str] = (),
 ) -> list[PromotionCandidate]:
-    """The items that earn an entry, in their order. *origins* maps a turn's source to who said it.
+    """Find the items that earn an entry, in their order.
 
-    *heard* is what tools printed, normalised: what the agent only repeats from there is the tool's, not its own.
-    *seen* says where another session had an item's topic: that earns a fact its entry, and one of the sections titled
-    in *recurring*.
+    Items that git contradicts or a later turn corrected stay in the daily log, and so does a deliverable without a
+    claim that git could check.
 
-    What git contradicts, and what a later turn corrected, stays in the daily log; of deliverables only those that
-    git was asked about are work. *date* stands in for a turn without a time.
+    Args:
+        items: the items of the session.
+        evidence: the result of asking git about an item, where it was asked.
+        origins: the origin of each turn, by its source.
+        date: the date of items whose turn has no time.
+        tool_text: the normalised output of tools. The origin of an item that only repeats it is the tool.
+        mentions: earlier mentions of an item's topic in other sessions. A fact needs one.
+        recurring: titles of sections whose items need an earlier mention as well.
     """
     found = []
-    answering = item_origins(items, evidence, origins, heard)
-    stated = {particulars(item.text).keys for item in items if item.kind != "fact"}
+    own_origins = item_origins(items, evidence, origins, tool_text)
+    stated = {parse_statement(item.text).keys for item in items if item.kind != "fact"}
     for item in items:
-        said, before = evidence.get(item), seen.get(item)
-        if item.kind == "fact" and particulars(item.text).keys in stated:
-            continue  # it stands among the items of its kind already
-        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and before else None)
+        checked, mention = evidence.get(item), mentions.get(item)
+        if item.kind == "fact" and parse_statement(item.text).keys in stated:
+            continue  # the same statement is an item of another kind already
+        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and mention else None)
         section = section_of(prefix) if prefix else None
-        if section is None or item.corrected or (said is not None and said.state == "contradicted"):
+        if section is None or item.corrected or (checked is not None and checked.state == "contradicted"):
             continue
-        if (item.kind == "deliverable" and said is None) or (section.title in recurring and before is None):
+        if (item.kind == "deliverable" and checked is None) or (section.title in recurring and mention is None):
             continue
-        origin = least_trusted([answering[item], before.origin]) if before else answering[item]
-        sources = (*before.sources, *item.sources) if before else item.sources
+        origin = least_trusted([own_origins[item], mention.origin]) if mention else own_origins[item]
+        sources = (*mention.sources, *item.sources) if mention else item.sources
         found.append(
             PromotionCandidate(
                 item=replace(item, sources=tuple(dict.fromkeys(sources))), section=section,
-                evidence=said or UNCHECKED, origin=origin, date=item.ts[:10] or date,
+                evidence=checked or UNCHECKED, origin=origin, date=item.ts[:10] or date,
             )
         )  # fmt: skip
     return found
 
 
 def item_origins(
-    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], heard: str
+    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], tool_text: str
 ) -> dict[Item, str]:
-    """Who answers for the words of each item; *origins* and *heard* as in :func:`find_candidates`.
+    """Return the least trusted origin of each item's words. See :func:`find_candidates` for the arguments.
 
     Work that git confirms is the agent's, although a tool printed the commit.
     """
-    found = {}
+    result = {}
     for item in items:
-        said_by = [origins.get(source, "agent") for source in item.sources]
+        speakers = [origins.get(source, "agent") for source in item.sources]
         words = normalised(item.text)
-        own = "user" in said_by or (item in evidence and evidence[item].state == "verified")
-        repeated = not own and len(words) >= _LEAST_REPEATED and words in heard
-        found[item] = least_trusted([*said_by, "tool"] if repeated else said_by)
-    return found
+        own = "user" in speakers or (item in evidence and evidence[item].state == "verified")
+        repeated = not own and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
+        result[item] = least_trusted([*speakers, "tool"] if repeated else speakers)
+    return result
 
 
 def place_candidates(
@@ -160,16 +166,22 @@ def place_candidates(
     proposed_sections: Collection[str] = (),
     refused: Callable[[Entry], bool] = lambda _: False,
 ) -> Placement:
-    """Put *found* into ``MEMORY.md``, newest on top, or unite each with the older entry that says the same.
+    """Add each candidate to ``MEMORY.md``, newest on top, or merge it into the older entry with the same statement.
 
-    *documents* are ``MEMORY.md`` and the archive files by their paths; *address* is the daily section that evidence
-    points at. Each section gains at most *max_per_section* entries, those said first; the rest is counted. New entries
-    of *proposed_sections* are not put into the document, and those that are *refused* nowhere.
+    Args:
+        found: the candidates in the order of the conversation.
+        documents: ``MEMORY.md`` and the archive files, by path.
+        new_id: returns an unused id for a prefix and a seed.
+        address: the section of the daily log that the evidence points at.
+        title_chars: the longest title of an entry.
+        max_per_section: most entries that a section gains. The first candidates get them, the rest is counted.
+        proposed_sections: titles of sections whose new entries are returned but not added.
+        refused: returns whether a new entry must not be added at all.
     """
     placed = Placement(documents=dict(documents))
     index = _index(documents)
-    rooms = dict.fromkeys((candidate.section.title for candidate in found), max_per_section)
-    made: dict[str, tuple[PromotionCandidate, Entry]] = {}
+    room = dict.fromkeys((candidate.section.title for candidate in found), max_per_section)
+    created: dict[str, tuple[PromotionCandidate, Entry]] = {}
     gained: dict[str, tuple[str, PromotionCandidate, Entry]] = {}
     for candidate in found:
         key = (candidate.section.prefix, normalised(candidate.item.text))
@@ -177,37 +189,37 @@ def place_candidates(
         if known is not None:
             path, older = known
             entry = merge_entries(older, _entry(candidate, older.id, address, title_chars))
-            if entry.id in made:
-                made[entry.id] = (made[entry.id][0], entry)
+            if entry.id in created:
+                created[entry.id] = (created[entry.id][0], entry)
             else:
                 gained[entry.id] = (path, gained[entry.id][1] if entry.id in gained else candidate, entry)
             index[key] = (path, entry)
             continue
-        if rooms[candidate.section.title] == 0:
+        if room[candidate.section.title] == 0:
             placed.left_in_log += 1
             continue
-        # From the turn and its words alone: a closing that is run again names its entries alike.
+        # The id depends on the turn and its words alone, so that a repeated closing gives its entries the same ids.
         entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
         entry = _entry(candidate, entry_id, address, title_chars)
         if refused(entry):
             placed.refused += 1
             continue
-        rooms[candidate.section.title] -= 1
-        made[entry_id] = (candidate, entry)
+        room[candidate.section.title] -= 1
+        created[entry_id] = (candidate, entry)
         index[key] = (MEMORY, entry)
-    placed.added = [pair for pair in made.values() if pair[0].section.title not in proposed_sections]
-    placed.proposed = [pair for pair in made.values() if pair[0].section.title in proposed_sections]
+    placed.added = [pair for pair in created.values() if pair[0].section.title not in proposed_sections]
+    placed.proposed = [pair for pair in created.values() if pair[0].section.title in proposed_sections]
     placed.merged = [(candidate, entry) for _, candidate, entry in gained.values()]
     for path, document in documents.items():
         added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
-        changed = [entry for where, _, entry in gained.values() if where == path]
+        changed = [entry for entry_path, _, entry in gained.values() if entry_path == path]
         placed.documents[path] = document.with_entries(added, changed)
     _consolidate(placed)
     return placed
 
 
 def _consolidate(placed: Placement) -> None:
-    """Look at the added entries beside the live ones: they may say in other order what is there, or contradict it."""
+    """Merge added entries into live ones that say the same in another order, and supersede the ones they contradict."""
     if not placed.added:
         return
     fresh = {entry.id: candidate for candidate, entry in placed.added}
@@ -215,24 +227,20 @@ def _consolidate(placed: Placement) -> None:
     placed.documents[MEMORY] = done.documents[MEMORY]
     placed.superseded = done.superseded
     now = {entry.id: entry for entry in placed.documents[MEMORY].entries()}
-    taken_in = [link for link in done.merged if link.newer not in fresh]
+    merged_links = [link for link in done.merged if link.newer not in fresh]
     known = {entry.id for _, entry in placed.merged}
-    placed.merged += [(fresh[link.older], now[link.newer]) for link in taken_in if link.newer not in known]
+    placed.merged += [(fresh[link.older], now[link.newer]) for link in merged_links if link.newer not in known]
     placed.merged = [(candidate, now.get(entry.id, entry)) for candidate, entry in placed.merged]
     placed.added = [(candidate, now[entry.id]) for candidate, entry in placed.added if entry.id in now]
 
 
 def normalised_statement(entry: Entry) -> str:
-    """What an entry says, normalised; not what it was said instead of."""
-    lines = [line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD)]
-    return normalised(entry.changed(detail="\n".join(lines)).text)
-
-
-_INSTEAD = "Instead of: "
+    """Return the statement of *entry* in the form in which exact duplicates are equal."""
+    return normalised(stated_text(entry))
 
 
 def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str, Entry]]:
-    """The entries by prefix and statement, live ones before archived; superseded ones say nothing any more."""
+    """Index the entries that are not superseded by prefix and statement. A live entry wins over an archived one."""
     found: dict[tuple[str, str], tuple[str, Entry]] = {}
     for path in sorted(documents, key=lambda name: (name != MEMORY, name)):
         for key, entry in _statements(documents[path].render()).items():
@@ -242,7 +250,7 @@ def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str
 
 @lru_cache(maxsize=64)
 def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
-    """The entries of one file that stand; kept, because the archive is the same for one closing after the other."""
+    """Index the entries of one file. The result is cached, because the archive rarely changes between closings."""
     found: dict[tuple[str, str], Entry] = {}
     for entry in parse(text).entries():
         if not entry.fields.get("Superseded-By"):
@@ -262,6 +270,6 @@ def _entry(candidate: PromotionCandidate, entry_id: str, address: str, title_cha
         date=candidate.date,
         title=title.rstrip("*"),
         body=body,
-        detail=f"{_INSTEAD}{candidate.item.replaces}" if candidate.item.replaces else "",
+        detail=f"{INSTEAD_OF}{candidate.item.replaces}" if candidate.item.replaces else "",
         fields={name: value for name, value in fields.items() if value},
     )

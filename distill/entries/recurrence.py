@@ -1,9 +1,9 @@
-"""What comes up again: facts of a session whose topic another session of the last weeks had in the daily log.
+"""Recurrence: the items of a session whose topic another recent session already had in the daily log.
 
-A fact that nobody marks stays in the daily log; the second session that speaks of it earns it an entry, with the turns
-of both. Only the daily logs of some days are read, never a transcript, so that a closing costs what its own session and
-these days cost, however old the home is. Two lines have a topic in common when they share half of what the one that
-says less says; words that many lines hold count little.
+A fact without a cue stays in the daily log. It earns an entry when a second session mentions its topic, and the entry
+cites the turns of both. Only the daily logs of some days are read and no transcript, so the cost of a closing does not
+grow with the age of the home. Two lines share a topic when both hold half of the lighter line's words, weighted by
+rarity.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from ..summary.extraction import Item
 
 __all__ = ["EarlierMention", "LogLine", "all_log_lines", "find_recurring", "read_recent_logs", "standing_log_lines"]
 
-#: How much of the lighter of two lines both must hold, and how many words that must be at least.
-_SHARE = 0.5
-_LEAST_WORDS = 2.0
-#: A line of fewer words tells of nothing in particular ("The kids loved it!").
-_LEAST_SAID = 4.0
-#: Added to the number of lines: in a short log one mention more or less says little about how common a word is.
-_SMOOTHED = 20
-#: Earlier turns that an entry names; more would say no more.
-_MAX_SOURCES = 3
+#: Least share of the lighter line that two lines of one topic have in common, and the least weight of these words.
+_MIN_SHARE = 0.5
+_MIN_SHARED_WEIGHT = 2.0
+#: Lines of less weight have no topic of their own ("The kids loved it!").
+_MIN_LINE_WEIGHT = 4.0
+#: Added to the number of lines. In a short log the count of a word says little about its rarity.
+_SMOOTHING = 20
+#: Most earlier lines that an entry cites.
+_MAX_CITED_LINES = 3
 _LINE = re.compile(r"^- \\?(?P<text>.+) \((?P<sources>[^()\s]+#[^()\n]+)\)[ \t]*$")
-_BELOW = re.compile(r"^  (?P<name>State|Evidence|Origin): (?P<value>.*)$")
+_FIELD = re.compile(r"^  (?P<name>State|Evidence|Origin): (?P<value>.*)$")
 _COVERS = re.compile(r"^Session: `(?P<session>[^`\n]+)` messages ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLine:
-    """A line of the daily log, or the topics of one of its sections; *sources* are empty for these.
+    """A line of the daily log, or the topics of a section, which have no *sources*.
 
-    *corrected* says that its session took it back, *contradicted* that git does not have what it claims.
+    *corrected*: a later turn of the session corrected the line. *contradicted*: git contradicts its claim.
     """
 
     text: str
@@ -58,7 +58,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierMention:
-    """Where a topic came up before: turns of other sessions, oldest first, and who answers for them."""
+    """Earlier mentions of a topic: the *sources* in other sessions, oldest first, and their least trusted *origin*."""
 
     sessions: tuple[str, ...]
     sources: tuple[str, ...]
@@ -66,7 +66,7 @@ class EarlierMention:
 
 
 def read_recent_logs(home: Home, day: str, days: int) -> list[str]:
-    """The texts of the daily logs of the *days* up to *day*, oldest first; those that are not there are left out."""
+    """Read the daily logs of the *days* up to and including *day*, oldest first. Missing logs are left out."""
     last = date.fromisoformat(day)
     paths = (home.root / daily_path(f"{last - timedelta(days=back):%Y-%m-%d}") for back in range(days - 1, -1, -1))
     return [storage.read_text(path) for path in paths if path.exists()]
@@ -75,100 +75,105 @@ def read_recent_logs(home: Home, day: str, days: int) -> list[str]:
 def find_recurring(
     items: Sequence[Item], logs: Iterable[str], session: str, *, most: int
 ) -> dict[Item, EarlierMention]:
-    """Of *items* those whose topic other sessions than *session* had in *logs*: the *most* that share most."""
+    """Find the items, at most *most*, whose topic another session had in *logs*. Those that share most are kept."""
     if not items:
         return {}
-    known = [one for text in logs for one in zip(standing_log_lines(text), _words_of(text), strict=True)]
-    known = [(line, keys) for line, keys in known if line.session != session]
+    known = [pair for text in logs for pair in zip(standing_log_lines(text), _line_words(text), strict=True)]
+    known = [(line, words) for line, words in known if line.session != session]
     if not known:
         return {}
-    lines, held = [line for line, _ in known], [keys for _, keys in known]
-    spread = Counter(key for keys in held for key in keys)
-    holding: dict[str, list[int]] = {}
-    for place, keys in enumerate(held):
-        for key in keys:
-            holding.setdefault(key, []).append(place)
+    lines, line_words = [line for line, _ in known], [words for _, words in known]
+    frequency = Counter(word for words in line_words for word in words)
+    postings: dict[str, list[int]] = {}
+    for place, words in enumerate(line_words):
+        for word in words:
+            postings.setdefault(word, []).append(place)
     found: dict[Item, tuple[float, EarlierMention]] = {}
     for item in items:
-        shares = _shares(item, held, spread, holding)
+        shares = _shares(item, line_words, frequency, postings)
         if shares:
-            places = sorted(shares, key=lambda place: (-shares[place], place))[:_MAX_SOURCES]
-            found[item] = max(shares.values()), _seen([lines[place] for place in sorted(places)])
+            places = sorted(shares, key=lambda place: (-shares[place], place))[:_MAX_CITED_LINES]
+            found[item] = max(shares.values()), _mention([lines[place] for place in sorted(places)])
     best = sorted(found, key=lambda item: -found[item][0])[:most]
     return {item: found[item][1] for item in items if item in best}
 
 
 @lru_cache(maxsize=128)
 def standing_log_lines(text: str) -> tuple[LogLine, ...]:
-    """The lines of a daily log that stand; what was corrected or what git contradicts is left out."""
+    """Return the lines of a daily log that are neither corrected nor contradicted by git."""
     return tuple(line for line in all_log_lines(text) if not line.corrected and not line.contradicted)
 
 
 @lru_cache(maxsize=128)
-def _words_of(text: str) -> tuple[frozenset[str], ...]:
-    """The words of each line of a log; kept, because of all the days that a closing looks at only one changes."""
+def _line_words(text: str) -> tuple[frozenset[str], ...]:
+    """Return the words of each line. The result is cached: of the days that a closing reads, only one changes."""
     return tuple(frozenset(parse_statement(line.text).keys) for line in standing_log_lines(text))
 
 
 def all_log_lines(text: str) -> Iterator[LogLine]:
-    """The lines of a daily log in file order, with those that were corrected or that git contradicts."""
+    """Yield the lines of a daily log in file order, including corrected and contradicted ones."""
     rows = text.splitlines()
-    session, topics = "", False
-    for at, row in enumerate(rows):
+    session, in_topics = "", False
+    for index, row in enumerate(rows):
         covers = _COVERS.match(row)
         if covers:
             session = unquote(covers["session"], errors="surrogatepass")
         elif row.startswith("#"):
-            topics = row == "### Topics"
-        elif topics and row.strip():
+            in_topics = row == "### Topics"
+        elif in_topics and row.strip():
             yield LogLine(text=row, session=session)
-            topics = False
+            in_topics = False
         elif match := _LINE.match(row):
-            below = _below(rows, at + 1)
+            fields = _fields(rows, index + 1)
             yield LogLine(
                 text=match["text"],
                 session=session,
                 sources=tuple(source.strip() for source in match["sources"].split(",")),
-                origin=below.get("Origin", "agent"),
-                corrected="State" in below,
-                contradicted=below.get("Evidence", "").startswith("contradicted"),
+                origin=fields.get("Origin", "agent"),
+                corrected="State" in fields,
+                contradicted=fields.get("Evidence", "").startswith("contradicted"),
             )
 
 
-def _below(rows: Sequence[str], at: int) -> dict[str, str]:
-    """What stands indented below a line."""
+def _fields(rows: Sequence[str], start: int) -> dict[str, str]:
+    """Read the indented fields below a line, from row *start*."""
     found = {}
-    while at < len(rows) and rows[at].startswith("  "):
-        match = _BELOW.match(rows[at])
+    index = start
+    while index < len(rows) and rows[index].startswith("  "):
+        match = _FIELD.match(rows[index])
         if match:
             found[match["name"]] = match["value"].strip()
-        at += 1
+        index += 1
     return found
 
 
 def _shares(
-    item: Item, held: Sequence[frozenset[str]], spread: Mapping[str, int], holding: Mapping[str, Sequence[int]]
+    item: Item,
+    line_words: Sequence[frozenset[str]],
+    frequency: Mapping[str, int],
+    postings: Mapping[str, Sequence[int]],
 ) -> dict[int, float]:
-    """For each line with the item's topic, how much of the lighter of both it shares."""
-    words = {token.key: token.weight for token in parse_statement(item.text).tokens}
-    if sum(words.values()) < _LEAST_SAID:
+    """Return, by index, the lines with the item's topic and the share of the lighter text that both hold."""
+    weights = {token.key: token.weight for token in parse_statement(item.text).tokens}
+    if sum(weights.values()) < _MIN_LINE_WEIGHT:
         return {}
     shared: dict[int, set[str]] = {}
-    for key in words:
-        for place in holding.get(key, ()):
-            shared.setdefault(place, set()).add(key)
+    for word in weights:
+        for place in postings.get(word, ()):
+            shared.setdefault(place, set()).add(word)
 
-    def rare(keys: Iterable[str]) -> float:
-        return sum(words.get(key, 1.0) * math.log(1 + (len(held) + _SMOOTHED) / (1 + spread[key])) for key in keys)
+    def rarity(words: Iterable[str]) -> float:
+        lines = len(line_words) + _SMOOTHING
+        return sum(weights.get(word, 1.0) * math.log(1 + lines / (1 + frequency[word])) for word in words)
 
     found = {}
-    for place, keys in shared.items():
-        if sum(words[key] for key in keys) >= _LEAST_WORDS:
-            found[place] = rare(keys) / min(rare(words), rare(held[place]))
-    return {place: share for place, share in found.items() if share >= _SHARE}
+    for place, words in shared.items():
+        if sum(weights[word] for word in words) >= _MIN_SHARED_WEIGHT:
+            found[place] = rarity(words) / min(rarity(weights), rarity(line_words[place]))
+    return {place: share for place, share in found.items() if share >= _MIN_SHARE}
 
 
-def _seen(lines: Sequence[LogLine]) -> EarlierMention:
+def _mention(lines: Sequence[LogLine]) -> EarlierMention:
     return EarlierMention(
         sessions=tuple(dict.fromkeys(line.session for line in lines)),
         sources=tuple(dict.fromkeys(source for line in lines for source in line.sources)),

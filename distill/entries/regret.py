@@ -1,7 +1,7 @@
-"""How often archiving was wrong: what left memory and was wanted again.
+"""Regret rate of archiving: the share of archived entries that were restored or cited later.
 
-Read from git, in the order of its commits: an entry that moved from ``MEMORY.md`` to the archive counts once for each
-time; it was wanted when it moved back, or when the ledger of references names it, in a later commit.
+The moves are read from git, in the order of its commits. An entry counts once for each move from ``MEMORY.md`` to the
+archive. It counts as wanted again when a later commit moves it back or cites it in the ledger of references.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _CITED_LINE = re.compile(r'\+\{.*"id": ?"(?P<id>[A-Z]{2}-[0-9A-Z]{4})"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regret:
-    """How many entries left memory, and how many of these were wanted again."""
+    """Counts of entries that left memory and of those that were *wanted* again."""
 
     archived: int = 0
     wanted: int = 0
 
     @property
     def rate(self) -> float:
-        """The part that was wanted; 0 when nothing was archived."""
+        """The share that was wanted again, 0 when nothing was archived."""
         return round(self.wanted / self.archived, 4) if self.archived else 0.0
 
 
 def measure_regret(root: Path) -> Regret:
-    """The regret over the whole history of the home at *root*.
+    """Measure the regret over the whole history of the home at *root*.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -44,18 +44,18 @@ def measure_regret(root: Path) -> Regret:
     archived = wanted = 0
     away = set[str]()
     for patch in history.patches(root, "Archive", "ledger"):
-        moved = _lines(patch)
-        asked = (moved[MEMORY, "+"] & moved["Archive", "-"]) | moved[_LEDGER, "+"]
-        wanted += len(away & asked)
-        away -= asked
-        left = moved[MEMORY, "-"] & (moved["Archive", "+"] - moved["Archive", "-"])
-        archived += len(left)
-        away |= left
+        changed = _changed_ids(patch)
+        missed = (changed[MEMORY, "+"] & changed["Archive", "-"]) | changed[_LEDGER, "+"]
+        wanted += len(away & missed)
+        away -= missed
+        moved = changed[MEMORY, "-"] & (changed["Archive", "+"] - changed["Archive", "-"])
+        archived += len(moved)
+        away |= moved
     return Regret(archived=archived, wanted=wanted)
 
 
-def _lines(patch: str) -> dict[tuple[str, str], set[str]]:
-    """The ids of the lines that a patch adds and takes away, by ``(MEMORY.md, Archive or the ledger, + or -)``."""
+def _changed_ids(patch: str) -> dict[tuple[str, str], set[str]]:
+    """Collect the entry ids of a patch by ``(MEMORY.md, Archive or the ledger; + or -)``."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     place = ""
     for line in patch.split("\n"):

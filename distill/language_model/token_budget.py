@@ -1,7 +1,7 @@
-"""How many tokens closings spent at the language model, day by day, so that a day's limit holds.
+"""Daily ledger of the tokens that closings spend at the language model, which enforces the day's limit.
 
-A file in ``.memory``. Tokens are set aside before a question is sent, under the home's lock, and corrected afterwards:
-of two closings at once none spends what the other was given, and one that is killed has spent what it set aside.
+The ledger is a file in ``.memory``. Tokens are reserved under the home's lock before a request is sent, and corrected
+afterwards. Two closings at once therefore never share a token, and a killed closing has spent its reservation.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _DAYS_KEPT = 31
 
 
 def tokens_spent_on(home: Home, moment: datetime) -> int:
-    """The tokens spent or set aside on *moment*'s day."""
+    """Return the tokens spent or reserved on *moment*'s day."""
     return _read(home).get(f"{moment:%Y-%m-%d}", 0)
 
 
 def reserve_tokens(home: Home, moment: datetime, tokens: int, *, limit: int) -> bool:
-    """Count *tokens* as spent if the day's sum stays within *limit*; say whether it does.
+    """Count *tokens* as spent if the day's sum stays within *limit*. Return whether it does.
 
     Raises:
-        Locked, OSError: the file cannot be written; nothing was set aside.
+        Locked, OSError: the ledger cannot be written. Nothing was reserved.
     """
     with hold(home.lock):
         if tokens_spent_on(home, moment) + tokens > limit:
@@ -58,7 +58,7 @@ def _add(home: Home, moment: datetime, tokens: int) -> None:
 
 
 def _read(home: Home) -> dict[str, int]:
-    """The sums by day; none where the file cannot be read."""
+    """Return the sums by day, empty where the ledger cannot be read."""
     try:
         rows = json.loads(storage.read_text(home.machine / _FILE) or "{}")
         return {str(day): int(tokens) for day, tokens in rows.items()}

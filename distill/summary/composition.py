@@ -1,7 +1,7 @@
-"""The summary that a closing writes: extracted by cues, filled up by selection, reworded if a model is configured.
+"""Composition of a closing's summary: extraction by cues, selection of facts, then rewording by a configured model.
 
-Models come from outside, because loading one is slow and a key is the interface's to read. None of them can make a
-summary fail: what they could not do is said in a line.
+The caller passes the models in, because loading one is slow and only an interface reads keys. No model can make a
+summary fail. A line of :class:`Composition` reports the work that a model could not do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["NO_MODELS", "Composition", "Models", "compose"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """What may help. *embedder* is called when vectors are wanted and gives the same one each time."""
+    """Optional models. *embedder* loads the embedding model at its first call and returns the same one each time."""
 
     embedder: Callable[[], Embedder | NoEmbedder] | None = None
     endpoint: Endpoint | None = None
@@ -36,7 +36,7 @@ NO_MODELS = Models()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """A summary, how many of its lines a language model *reworded*, and what it could not do in *problem*."""
+    """A summary and how many of its lines a language model *reworded*. *problem* names the work that it failed at."""
 
     summary: Summary
     reworded: int = 0
@@ -52,13 +52,15 @@ def compose(
     models: Models,
     now: datetime,
 ) -> Composition:
-    """The summary of *messages*; *before* are the session's earlier ones."""
-    found = summarise(messages, before, max_topics=settings.max_topics)
+    """Summarise *messages*. *before* are the session's earlier messages."""
+    summary = summarise(messages, before, max_topics=settings.max_topics)
     if settings.log_share:
-        opened = models.embedder() if models.embedder else None
-        embedder = None if isinstance(opened, NoEmbedder) else opened
-        found = add_facts(found, messages, share=settings.log_share, max_items=settings.max_items, embedder=embedder)
+        loaded = models.embedder() if models.embedder else None
+        embedder = None if isinstance(loaded, NoEmbedder) else loaded
+        summary = add_facts(
+            summary, messages, share=settings.log_share, max_items=settings.max_items, embedder=embedder
+        )
     if models.endpoint is None:
-        return Composition(summary=found)
-    done = reword(home, found, messages, models.endpoint, now)
+        return Composition(summary=summary)
+    done = reword(home, summary, messages, models.endpoint, now)
     return Composition(summary=done.summary, reworded=done.changed, problem=done.problem)

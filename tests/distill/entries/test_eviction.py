@@ -43,7 +43,7 @@ def ids(found: Eviction) -> list[str]:
 def test_the_oldest_leave_first_until_the_section_has_its_size() -> None:
     found = left([lesson(n) for n in (5, 1, 4, 2, 3)], 3)
     assert ids(found) == ["LL-0001", "LL-0002"]
-    assert found.entries[0][1] == "its section holds 5 entries, wanted 3"
+    assert found.entries[0][1] == "its section holds 5 entries, the limit is 3"
     assert found.crowded == ()
 
 
@@ -66,7 +66,7 @@ def test_what_a_person_protected_what_is_in_use_and_what_has_no_date_never_leave
     uses = used(entries, LL_0002=EntryUse(since=TODAY, recent=True), LL_0003=EntryUse(since=None))
     found = left(entries, 1, uses)
     assert ids(found) == ["LL-0004"]
-    assert found.crowded == ("Lessons Learned holds 3 entries, wanted 1",)
+    assert found.crowded == ("Lessons Learned holds 3 entries, the limit is 1",)
 
 
 @pytest.mark.parametrize("prefix", ["SP", "CO", "KD", "OT"])
@@ -87,7 +87,7 @@ def test_memory_that_costs_too_much_gives_up_its_least_fit() -> None:
     found = left(entries, ROOMY, tokens=60)
     assert ids(found) == [f"LL-{n:04d}" for n in range(len(found.entries))]
     assert 0 < len(found.entries) < 10
-    assert found.entries[0][1].endswith("wanted 60")
+    assert found.entries[0][1].endswith("limit is 60")
 
 
 @given(st.lists(st.sampled_from(["LL", "RC", "KD", "SP"]), max_size=30), st.integers(1, 8), st.integers(1, 400))

@@ -135,11 +135,11 @@ def test_a_fact_that_is_a_lesson_as_well_earns_no_second_entry() -> None:
     again = fact("Lesson: check the Kestrel budget.")
     seen = {again: EarlierMention(sessions=("one",), sources=("one#m1",), origin="user")}
     found = find_candidates(
-        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", seen=seen
+        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", mentions=seen
     )
     assert [candidate.item.kind for candidate in found] == ["lesson"]
     seen[other] = seen[again]
-    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", seen=seen)
+    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", mentions=seen)
     assert [candidate.item.kind for candidate in found] == ["lesson", "fact"]
 
 
