@@ -1,7 +1,7 @@
-"""Entries, documents, texts and homes for property tests of every package.
+"""Generate entries, documents and texts for the property tests of every package.
 
-What comes out is what the parsers claim to handle: any text for :func:`parse`, and entries and memories as a person
-or the pipeline would write them, in several scripts, with the marks that Markdown cares about.
+The texts cover everything that the parsers accept: any text for :func:`parse`, and entries and memories as a person or
+the pipeline writes them, in several scripts and with Markdown's special characters.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 _PREFIXES = tuple([rule.prefix for rule in SECTIONS])
-#: Words of several scripts and the marks that could be taken for structure.
+#: Words of several scripts, and characters that look like Markdown structure.
 _WORDS = (
     "gap", "forecast", "index", "snake_case", "a*b", "**bold**", "*", "***", "[link](x)", "[KD-7F3A]", "—", "-", "–",
     "结论", "预算冻结", "見積もり", "회의록", "naïve", "`code`", "<b>", "#5", "12 %", "¥2.1M", "Evidence:", "|", "\\",
     "https://example.org/a?b=c", "2026-11-20", "…", "🙂", "e\u0301", "1.", "+", "===", "---", "> q", "State: open",
 )  # fmt: skip
-#: Lines that open, close or break blocks; joined in any order with any line end they make hard documents.
+#: Lines that open, close or break blocks. Any order and any line ends give hard documents.
 _LINES = (
     "", "", " ", "text", "中文段落", "# H1", "## H2", "## Key Decisions", "### H3 ###", "##broken", "#", "Setext",
     "===",
@@ -50,25 +50,25 @@ _ENDS = ("\n", "\n", "\n", "\r\n", "\r")
 
 
 def lines(min_words: int = 1, max_words: int = 12) -> st.SearchStrategy[str]:
-    """One line of words, without space at its ends."""
+    """Return lines of words without space at their ends."""
     return st.lists(st.sampled_from(_WORDS), min_size=min_words, max_size=max_words).map(" ".join)
 
 
 def wild_texts() -> st.SearchStrategy[str]:
-    """Any text that UTF-8 can hold, with every kind of line end and control character."""
+    """Return all texts that UTF-8 can encode, with every kind of line end and control character."""
     return st.text(st.characters(codec="utf-8")) | st.text("\r\n\t -*#`>[]()|=~<!\\a\ufeff\u2028\x0c\x00")
 
 
 @st.composite
 def markdown_texts(draw: st.DrawFn, *, ends: tuple[str, ...] = _ENDS, max_lines: int = 25) -> str:
-    """Lines of every kind of Markdown in any order, with or without a line end at the end."""
+    """Draw lines of every kind of Markdown in any order, with or without a line end at the end."""
     chosen = draw(st.lists(st.tuples(st.sampled_from(_LINES), st.sampled_from(ends)), max_size=max_lines))
     text = "".join(line + end for line, end in chosen)
     return text if draw(st.booleans()) else text.rstrip("\r\n")
 
 
 def dates() -> st.SearchStrategy[str]:
-    """ISO dates that exist."""
+    """Return existing ISO dates."""
     return st.dates(date(2020, 1, 1), date(2035, 12, 31)).map(date.isoformat)
 
 
@@ -78,7 +78,7 @@ def entry_ids(prefixes: tuple[str, ...] = _PREFIXES) -> st.SearchStrategy[str]:
 
 @st.composite
 def entries(draw: st.DrawFn, *, prefixes: tuple[str, ...] = _PREFIXES) -> Entry:
-    """An entry as the pipeline makes one: not parsed from text, so it has no raw."""
+    """Draw an entry as the pipeline makes one, without *raw* because nothing was parsed."""
     names = draw(st.lists(st.sampled_from(FIELDS), unique=True, max_size=3))
     values = st.sampled_from(("verified, commit 3f9c2e1", "fc-1#m4; fc-1#m6", "KD-2M0Q", "open", "用户"))
     return Entry(
@@ -92,7 +92,7 @@ def entries(draw: st.DrawFn, *, prefixes: tuple[str, ...] = _PREFIXES) -> Entry:
 
 
 def plain_entries(prefixes: tuple[str, ...]) -> st.SearchStrategy[Entry]:
-    """Entries that break no rule of ``agent_home.documents.check`` and hold nothing that the guard would touch."""
+    """Return entries without problems for ``agent_home.documents.check`` and without findings of the guard."""
     words = st.sampled_from(("gap", "forecast", "index", "结论", "预算冻结", "naïve", "lesson", "—", "12 %"))
     line = st.lists(words, min_size=1, max_size=10).map(" ".join)
     return st.builds(
@@ -103,7 +103,7 @@ def plain_entries(prefixes: tuple[str, ...]) -> st.SearchStrategy[Entry]:
 
 @st.composite
 def memories(draw: st.DrawFn, *, max_entries: int = 12) -> str:
-    """A valid ``MEMORY.md``: every section once, ids unique, each under the heading of its prefix."""
+    """Draw a valid ``MEMORY.md``: every section once, ids unique, each under the heading of its prefix."""
     taken: set[str] = set()
     parts = ["# Memory\n\nDistilled from closed sessions.\n"]
     for rule in SECTIONS:
@@ -117,7 +117,7 @@ def memories(draw: st.DrawFn, *, max_entries: int = 12) -> str:
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, SectionRule]:
-    """A document with entries among other Markdown, and a section of it that has at least one entry."""
+    """Draw a document with entries among other Markdown, and the rule of a section with at least one entry."""
     rule = draw(st.sampled_from(SECTIONS))
     lead = draw(markdown_texts(ends=("\n",), max_lines=8))
     found = draw(st.lists(entries(prefixes=(rule.prefix,)), min_size=1, max_size=4))
@@ -127,7 +127,7 @@ def documents(draw: st.DrawFn) -> tuple[str, SectionRule]:
 
 
 def session_ids() -> st.SearchStrategy[str]:
-    """Names that tools and people give sessions, and names that try to be paths, marks or commands."""
+    """Return session names of tools and people, and names that look like paths, markup or commands."""
     known = st.sampled_from((
         "fc-1", "..", ".", "../../etc/passwd", "/abs", "a/b", "a\\b", "会议-1", "x" * 500, "会" * 500, "a`b",
         "a'b", "%2e%2e",

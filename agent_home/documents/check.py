@@ -1,7 +1,7 @@
-"""What a home's files must be, and where they are not.
+"""Validate the files of a home and report problems with file, line and rule.
 
-:func:`text_problems` looks at one Markdown text; the gateway refuses an edit that brings a problem in. Files that
-people edited are only reported: nothing here changes anything.
+:func:`text_problems` validates one Markdown text. The gateway refuses an edit that adds a problem. Problems in files
+that people edited are only reported. This module changes no file.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ __all__ = [
     "text_problems",
 ]
 
-#: Every rule and what to do about it.
+#: Every rule, with the advice for a person.
 RULES = {
-    "not-a-file": "put the file there, or take it back from git",
-    "outside-home": "put the file itself there in place of the link",
+    "not-a-file": "create the file, or restore it from git",
+    "outside-home": "replace the link by the file itself",
     "unreadable": "give yourself the right to read it",
     "not-utf8": "save the file as UTF-8",
-    "bad-manifest": "mend agent.toml",
+    "bad-manifest": "correct agent.toml",
     "duplicate-id": "give one of the two entries another id",
     "malformed-entry": "write it as - **[KD-7F3A] 2026-11-20 Title** - text",
     "bad-date": "write a date that exists, like 2026-11-20",
@@ -53,18 +53,18 @@ RULES = {
     "forged-marker": "remove the marker: only the assembler writes it, into prompts",
     "conflict-marker": "resolve the merge conflict",
     "control-character": "remove the character",
-    "not-json": "remove the line, or mend it",
+    "not-json": "remove or correct the line",
 }
 
-#: Rules broken by what takes all that follows into itself.
+#: Rules about blocks that are never closed and therefore contain the rest of the file.
 UNCLOSED_RULES = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
-#: A list item that begins like an entry. Without bold type it needs hyphen and digit: ``- [todo]`` is nobody's id.
-_ALMOST_ENTRY = re.compile(
+#: A list item that begins like an entry. Without bold type it needs a hyphen and a digit: ``- [todo]`` is no id.
+_ENTRY_LIKE = re.compile(
     r"[ \t]*[-*+][ \t]+"
     r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{1,8}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{1,8})\](?![(\[])"
 )
-_ALMOST_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
+_DATE_LIKE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
 _BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
 _MARKER = re.compile(
     r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
@@ -73,8 +73,8 @@ _CONFLICT = re.compile(r"(?:<{7} |\|{7} |={7}$|>{7} )")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-#: HTML that reaches to the end of the file when it is not closed, by how it begins and how it ends.
-_REACHING = (
+#: Start and end of HTML that reaches to the end of the file when it is not closed.
+_HTML_TO_FILE_END = (
     (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
     (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
     (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
@@ -89,7 +89,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A place in a file that breaks a rule. *line* counts from 1; 0 is the whole file."""
+    """A place in a file that breaks a rule. *line* counts from 1, and 0 stands for the whole file."""
 
     file: str
     line: int
@@ -98,17 +98,17 @@ class Problem:
 
 
 def problems(home: Home) -> list[Problem]:
-    """Everything that is wrong with the home's files, ordered by file and line."""
+    """Return all problems of the home's files, ordered by file and line."""
     found: list[Problem] = []
     seen: dict[str, tuple[str, str]] = {}
-    for relative in dict.fromkeys([*markdown_files(home), *_wanted_files(home)]):
-        text = _text_or_problem(home, relative)
+    for relative in dict.fromkeys([*markdown_files(home), *_required_files(home)]):
+        text = _read_or_problem(home, relative)
         if isinstance(text, Problem):
             found.append(text)
             continue
         found += text_problems(relative, text)
         if holds_entries(relative):
-            found += _ids_elsewhere(relative, parse(text), seen)
+            found += _ids_in_other_files(relative, parse(text), seen)
     found += _manifest_problems(home)
     for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
         found += _jsonl_problems(home, path)
@@ -116,17 +116,17 @@ def problems(home: Home) -> list[Problem]:
 
 
 def text_problems(path: str, text: str) -> list[Problem]:
-    """What is wrong with one Markdown text that stands at *path*, in line order."""
+    """Return the problems of one Markdown text with the path *path*, in line order."""
     document = parse(text)
     found = [
         Problem(file=path, line=line, rule=rule, message=message)
-        for line, rule, message in (*_in_blocks(document), *_in_entries(path, document))
+        for line, rule, message in (*_block_problems(document), *_entry_file_problems(path, document))
     ]
     return sorted(found, key=lambda problem: (problem.line, problem.rule))
 
 
 def markdown_files(home: Home) -> Iterator[str]:
-    """Every Markdown file that is memory, relative to the home, in order; hidden folders are none."""
+    """Yield the path of every Markdown file, relative to the home and in order. Hidden folders are skipped."""
     for path in sorted(home.root.glob("**/*.md")):
         relative = home.relative(path)
         if path.is_file() and not any(part.startswith(".") for part in Path(relative).parts):
@@ -134,33 +134,33 @@ def markdown_files(home: Home) -> Iterator[str]:
 
 
 def holds_entries(path: str) -> bool:
-    """Whether list items of the file *path* that look like entries are entries. Archived daily logs are logs."""
+    """Return whether list items in the file *path* can be entries. They cannot in archived daily logs."""
     return path in _ENTRY_FILES or (path.startswith("Archive/") and not path.startswith(ARCHIVED_DAILY))
 
 
 def entry_files(home: Home) -> list[str]:
-    """The files whose entries share one space of ids, live ones before archived; what is absent is not named."""
+    """Return the existing files whose entries share one space of ids, live files before archived ones."""
     archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")))
     live = (file for file in _ENTRY_FILES if (home.root / file).exists())
     return [*live, *(file for file in archived if holds_entries(file))]
 
 
-def _wanted_files(home: Home) -> list[str]:
-    """``MEMORY.md``, and the context files that are there in some form, be it a folder or a link to nowhere."""
+def _required_files(home: Home) -> list[str]:
+    """Return ``MEMORY.md`` and the context files whose paths exist, even as a folder or a broken link."""
     try:
         named = [home.context_path(item.file) for item in home.manifest.context]
-    except (SettingsInvalid, OSError):  # told of by itself
+    except (SettingsInvalid, OSError):  # reported as a problem of its own
         named = []
     return [MEMORY, *(file for file in named if os.path.lexists(home.root / file))]
 
 
-def _text_or_problem(home: Home, relative: str) -> str | Problem:
-    """The file's text, or why there is none."""
+def _read_or_problem(home: Home, relative: str) -> str | Problem:
+    """Return the file's text, or the problem that prevents reading it."""
     try:
         path = home.path(relative)
         if not path.is_file():
-            what = "is a folder" if path.is_dir() else "is no file" if os.path.lexists(path) else "is not there"
-            return Problem(file=relative, line=0, rule="not-a-file", message=what)
+            state = "is a folder" if path.is_dir() else "is not a file" if os.path.lexists(path) else "does not exist"
+            return Problem(file=relative, line=0, rule="not-a-file", message=state)
         return storage.read_text(path)
     except DocumentInvalid as error:
         return Problem(file=relative, line=error.line, rule=error.rule, message=error.problem)
@@ -173,16 +173,16 @@ def _unreadable(relative: str, error: Exception) -> Problem:
     return Problem(file=relative, line=0, rule="unreadable", message=f"cannot be read: {reason}")
 
 
-def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
+def _block_problems(document: Document) -> Iterator[tuple[int, str, str]]:
     in_conflict = False
     for block in document.blocks:
         if block.kind in {"code", "html"}:
-            yield from _unclosed(block)
+            yield from _unclosed_problems(block)
         if block.kind == "code":
             continue
         for line, text in _lines(block):
             conflict = _CONFLICT.match(text)
-            # ======= alone underlines a heading; it parts two versions only below <<<<<<<
+            # ======= alone underlines a heading. It separates two versions only below <<<<<<<.
             if conflict and (in_conflict or text[0] in "<>"):
                 in_conflict = text[0] != ">"
                 yield line, "conflict-marker", f"conflict marker {conflict.group().strip()!r}"
@@ -192,19 +192,22 @@ def _in_blocks(document: Document) -> Iterator[tuple[int, str, str]]:
                 yield line, rule, f"{rule.replace('-', ' ')} {match.group().strip(' ')!r}"
 
 
-def _unclosed(block: Block) -> Iterator[tuple[int, str, str]]:
-    """A block that takes all that follows into it. How much is told, so that adding to it is a new problem."""
-    below = f"and never closed; {len(_lines(block)) - 1} lines below it are part of it"
+def _unclosed_problems(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Yield a problem when the block is never closed and contains the rest of the file.
+
+    The message counts the lines below the start, so that adding a line to the block is a new problem.
+    """
+    below = f"and is never closed, so it contains the {len(_lines(block)) - 1} lines below"
     if block.kind == "code":
         if _is_open_fence(block):
-            yield block.line, "unclosed-fence", f"a code block is opened here {below}"
+            yield block.line, "unclosed-fence", f"a code block starts here {below}"
     elif "<!--" in block.raw and "-->" not in block.raw:
-        yield block.line, "unclosed-comment", f"a comment is opened here {below}"
-    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _REACHING):
-        yield block.line, "unclosed-html", f"HTML is opened here {below}"
+        yield block.line, "unclosed-comment", f"a comment starts here {below}"
+    elif any(begin.match(block.raw) and not end.search(block.raw) for begin, end in _HTML_TO_FILE_END):
+        yield block.line, "unclosed-html", f"HTML starts here {below}"
 
 
-def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
+def _entry_file_problems(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
     if not holds_entries(path):
         return
     section, seen, titles = "", set[str](), set[str]()
@@ -212,25 +215,25 @@ def _in_entries(path: str, document: Document) -> Iterator[tuple[int, str, str]]
         if block.kind == "heading" and block.level <= 2:
             section = block.title if block.level == 2 else ""
             if block.level == 2 and section.casefold() in titles:
-                yield block.line, "duplicate-section", f"the section {section!r} stands here a second time"
+                yield block.line, "duplicate-section", f"the section {section!r} is used twice"
             titles.add(section.casefold())
         elif block.entry is not None:
             yield from _entry_problems(path, block, section)
             if block.entry.id in seen:
-                yield block.line, "duplicate-id", f"the id {block.entry.id} is taken by an entry above"
+                yield block.line, "duplicate-id", f"the id {block.entry.id} is used by an entry above"
             seen.add(block.entry.id)
-        yield from _in_lines(block)
+        yield from _misread_lines(block)
 
 
-def _in_lines(block: Block) -> Iterator[tuple[int, str, str]]:
-    """Lines that were meant to be a heading or an entry of their own, and are part of something else."""
+def _misread_lines(block: Block) -> Iterator[tuple[int, str, str]]:
+    """Yield the lines that look like a heading or an entry but are part of another block."""
     if block.kind not in {"entry", "item", "text"} and (block.kind != "code" or _FENCE.match(block.raw)):
         return
     for line, text in _lines(block)[1 if block.entry else 0 :]:
-        if _ALMOST_ENTRY.match(text):
-            yield line, "malformed-entry", f"looks like an entry but is none: {text[:60]!r}"
+        if _ENTRY_LIKE.match(text):
+            yield line, "malformed-entry", f"looks like an entry but is not one: {text[:60]!r}"
         elif _BROKEN_HEADING.match(text):
-            yield line, "broken-heading", f"is no heading without a space: {text[:60]!r}"
+            yield line, "broken-heading", f"is not a heading without a space after the #: {text[:60]!r}"
 
 
 def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int, str, str]]:
@@ -239,33 +242,34 @@ def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int
         return
     if entry.date and not _is_date(entry.date):
         yield block.line, "bad-date", f"{entry.id} has the date {entry.date}, which does not exist"
-    if not entry.date and (almost := _ALMOST_DATE.match(entry.title)):
+    if not entry.date and (almost := _DATE_LIKE.match(entry.title)):
         yield block.line, "bad-date", f"{entry.id} has the date {almost.group()}, which is not written YYYY-MM-DD"
     if not section:
-        yield block.line, "outside-section", f"{entry.id} stands under no ## heading"
+        yield block.line, "outside-section", f"{entry.id} is under no ## heading"
         return
     rule = section_of(entry.prefix)
     if path == MEMORY and rule is not None and rule.title.casefold() != section.casefold():
-        yield block.line, "wrong-section", f"{entry.id} stands under {section!r}, its prefix belongs to {rule.title!r}"
+        yield block.line, "wrong-section", f"{entry.id} is under {section!r}, but its prefix belongs to {rule.title!r}"
     if path == MEMORY and rule is None:
         known = ", ".join(item.prefix for item in SECTIONS)
-        yield block.line, "wrong-section", f"{entry.id} has a prefix that no section has; known are {known}"
+        yield block.line, "wrong-section", f"{entry.id} has an unknown prefix, use one of {known}"
 
 
-def _ids_elsewhere(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
-    """Ids that another file has; within one file :func:`text_problems` finds them.
+def _ids_in_other_files(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    """Yield a problem for each id that another file has too. *seen* maps an id to its first file and text.
 
-    An entry that says the same live and in the archive is no problem: it was on its way when a writer died, or one
-    machine archived what another one gave a new source. `memory distill` settles where it stands.
+    :func:`text_problems` finds ids that are used twice in one file. An entry with the same text in a live file and in
+    the archive is no problem: a writer died while it moved the entry, or one machine archived an entry that another
+    machine gave a new source. `memory distill` removes the second copy.
     """
     for block in document.blocks:
         if block.entry is None:
             continue
-        said = block.entry.text
-        other, text = seen.setdefault(block.entry.id, (path, said))
-        on_its_way = text == said and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
-        if other != path and not on_its_way:
-            message = f"the id {block.entry.id} is taken by an entry in {other}"
+        content = block.entry.text
+        other, text = seen.setdefault(block.entry.id, (path, content))
+        is_moving = text == content and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
+        if other != path and not is_moving:
+            message = f"the id {block.entry.id} is used by an entry in {other}"
             yield Problem(file=path, line=block.line, rule="duplicate-id", message=message)
 
 
@@ -282,13 +286,13 @@ def _manifest_problems(home: Home) -> Iterable[Problem]:
 
 
 def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
-    """Lines that are no JSON object. A half-written last line is no problem: the next append cuts it off."""
+    """Yield the lines that are no JSON object. A half-written last line is allowed: the next append removes it."""
     relative = home.relative(path)
     try:
         with home.path(relative).open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.endswith(b"\n") and not is_json_object(line):
-                    yield Problem(file=relative, line=number, rule="not-json", message="the line is no JSON object")
+                    yield Problem(file=relative, line=number, rule="not-json", message="the line is not a JSON object")
     except DocumentInvalid as error:
         yield Problem(file=relative, line=0, rule=error.rule, message=error.problem)
     except (OSError, RuntimeError) as error:
@@ -296,7 +300,7 @@ def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
 
 
 def is_json_object(line: bytes | str) -> bool:
-    """Whether one line of JSON lines is an object."""
+    """Return whether *line* is a JSON object."""
     try:
         return isinstance(json.loads(line), dict)
     except (ValueError, RecursionError):
@@ -313,7 +317,7 @@ def _is_open_fence(block: Block) -> bool:
 
 
 def _lines(block: Block) -> list[tuple[int, str]]:
-    """The block's lines without their ends, each with its number in the file."""
+    """Return the block's lines without line ends, each with its number in the file."""
     return list(enumerate(_LINE_END.split(_LAST_LINE_END.sub("", block.raw)), block.line))
 
 

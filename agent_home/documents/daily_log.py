@@ -1,7 +1,7 @@
-"""DailyActivity: what happened each day, one section for each closing of a session.
+"""Own the daily log: files in ``DailyActivity/`` with one section for each closing of a session.
 
-A section's second line says which messages of which session it covers, to the byte. That line is the watermark of
-closing: it is written in the same commit as the text that it vouches for, so the two cannot part.
+The second line of a section is the watermark. It names the session, the messages and the bytes that the section covers.
+The watermark and the text of the section are written in one commit, so neither can exist without the other.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
 class Closing:
     """One section of a daily file.
 
-    *first* and *last* count the session's messages from 1; *start* and *end* are byte offsets in its transcript.
-    *line* is where the section begins in *path*, 0 for one that is not written yet; *recorded_anchor* its anchor there;
-    *archived* says that the daily file of that date lies in the archive.
+    *first* and *last* count the session's messages from 1. *start* and *end* are byte offsets in its transcript.
+    *line* is the first line of the section in *path*, or 0 before the section is written. *recorded_anchor* is the
+    anchor in the file. *archived* is true when the daily file of that date is in the archive.
     """
 
     session: str
@@ -60,7 +60,7 @@ class Closing:
 
     @property
     def anchor(self) -> str:
-        """The section's name inside its file, ``s-1a2b3c``: the same whenever the same part is closed."""
+        """The section's name inside its file, such as ``s-1a2b3c``. It depends on session and start only."""
         return self.recorded_anchor or anchor_of(self.session, self.start)
 
     @property
@@ -69,25 +69,25 @@ class Closing:
 
     @property
     def address(self) -> str:
-        """How evidence and sources refer to the section."""
+        """The address by which evidence and sources refer to the section."""
         return f"{self.path}#{self.anchor}"
 
 
 def anchor_of(session: str, start: int) -> str:
-    """A short name for the part of *session* that begins at byte *start*."""
+    """Return a short name for the part of *session* that begins at byte *start*."""
     digest = hashlib.blake2b(f"{session}\0{start}".encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
     return f"s-{digest}"
 
 
 def daily_path(date: str) -> str:
-    """The daily file of an ISO date, relative to the home."""
+    """Return the path of the daily file of an ISO date, relative to the home."""
     return f"DailyActivity/{date}.md"
 
 
 def render_closing(closing: Closing, body: str) -> str:
-    """The section as Markdown, ending in one newline. Headings of level 1 and 2 in *body* become level 3.
+    """Render the section as Markdown that ends in one newline. Headings of level 1 and 2 in *body* become level 3.
 
-    A body cannot begin another section, and so cannot claim that some other session was closed.
+    A body therefore cannot start another section and claim that another session was closed.
     """
     title = " ".join(closing.title.split()) or "Session"
     covers = f"Session: `{_quoted(closing.session)}` messages {closing.first}-{closing.last}"
@@ -100,7 +100,7 @@ def render_closing(closing: Closing, body: str) -> str:
 
 
 def parse_closings(text: str, date: str) -> list[Closing]:
-    """The closings that a daily file records, in file order. A section without a watermark line is none."""
+    """Parse the closings of a daily file, in file order. A section without a watermark line is skipped."""
     document = parse(text)
     found = []
     for section in document.sections(level=2):
@@ -121,36 +121,36 @@ def parse_closings(text: str, date: str) -> list[Closing]:
 
 
 def closings(home: Home, since: str = "") -> list[Closing]:
-    """Every closing in daily files dated *since* or later, oldest day first."""
+    """Return every closing in daily files dated *since* or later, oldest day first."""
     found = []
     for path in daily_files(home):
         if path.stem >= since:
             archived = path.parent != home.daily
-            read = parse_closings(storage.read_text(path), path.stem)
-            found += [replace(closing, archived=True) for closing in read] if archived else read
+            parsed = parse_closings(storage.read_text(path), path.stem)
+            found += [replace(closing, archived=True) for closing in parsed] if archived else parsed
     return found
 
 
 def daily_files(home: Home) -> list[Path]:
-    """The daily files, oldest first; of one day the archived one comes first."""
+    """Return the daily files, oldest first. Of two files of one day the archived file comes first."""
     folders = (home.root / ARCHIVED_DAILY, home.daily)
     paths = (path for folder in folders for path in folder.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
     return sorted(paths, key=lambda path: path.stem)
 
 
 def watermark(home: Home, session: str, since: str = "") -> Closing | None:
-    """The closing of *session* that reaches furthest; ``None`` when it was never closed."""
-    mine = [closing for closing in closings(home, since) if covers_session(closing, session)]
-    return max(mine, key=lambda closing: closing.end, default=None)
+    """Return the closing of *session* with the highest end offset, or ``None`` when it was never closed."""
+    own = [closing for closing in closings(home, since) if covers_session(closing, session)]
+    return max(own, key=lambda closing: closing.end, default=None)
 
 
 def covers_session(closing: Closing, session: str) -> bool:
-    """Whether *closing* covers *session*: by name, or by anchor where the guard took the name for something private."""
+    """Return whether *closing* covers *session*. Anchors are compared where the guard redacted the session's name."""
     if "[REDACTED" in closing.session:
         return closing.recorded_anchor == anchor_of(session, closing.start)
     return closing.session == session
 
 
 def _quoted(session: str) -> str:
-    """The session's id as it can stand between backticks on one line; no two ids are written alike."""
+    """Encode a session id for a place between backticks on one line. Different ids stay different."""
     return _NOT_PLAIN.sub(lambda match: quote(match[0], safe="", errors="surrogatepass"), session)

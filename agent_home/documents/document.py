@@ -1,8 +1,8 @@
-"""A Markdown file as a row of blocks whose texts, joined, are the file.
+"""Parse a Markdown file into blocks and edit it block by block.
 
-Parsing loses nothing: every byte of the text belongs to exactly one block, so that ``parse(text).render() == text``
-for every text, and an edit touches only the blocks it names. Structure comes from markdown-it, so that a heading
-inside a code fence is no heading. What a valid ``MEMORY.md`` is, is said by ``agent_home.documents.check``.
+Every byte of the text belongs to exactly one block, so ``parse(text).render() == text`` for every text. An edit changes
+only the blocks that it names. Structure comes from markdown-it, so a heading inside a code fence is not a heading. The
+rules for a valid ``MEMORY.md`` are in ``agent_home.documents.check``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS: dict[str, Kind] = {"fence": "code", "code_block": "code", "html_block": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A run of whole lines. *line* counts from 1; *level* and *title* are a heading's."""
+    """A run of whole lines. *line* counts from 1. *level* and *title* belong to headings."""
 
     kind: Kind
     raw: str
@@ -41,10 +41,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading and what stands under it, up to the next heading of its level or above.
+    """A heading with the blocks below it, up to the next heading of its level or above.
 
-    *start* and *end* index the document's blocks, the heading itself included. The text before the first heading
-    is the section with level 0 and an empty title.
+    *start* and *end* index the document's blocks, and the range includes the heading.
     """
 
     title: str
@@ -56,7 +55,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An immutable Markdown file; every edit gives a new one."""
+    """An immutable Markdown file. Every edit returns a new document."""
 
     blocks: tuple[Block, ...]
 
@@ -64,14 +63,14 @@ class Document:
         return "".join(block.raw for block in self.blocks)
 
     def entries(self) -> Iterator[Entry]:
-        """The entries in file order."""
+        """Return an iterator over the entries in file order."""
         return (block.entry for block in self.blocks if block.entry is not None)
 
     def entry(self, entry_id: str) -> Entry | None:
         return next((entry for entry in self.entries() if entry.id == entry_id), None)
 
     def sections(self, level: int = 2) -> list[Section]:
-        """The sections of *level* in file order; an empty list when there are none."""
+        """Return the sections of *level* in file order."""
         found = []
         for index, block in enumerate(self.blocks):
             if block.kind == "heading" and block.level == level:
@@ -80,28 +79,28 @@ class Document:
         return found
 
     def section(self, title: str, level: int = 2) -> Section | None:
-        """The first section with that title, compared without case and surrounding space."""
-        wanted = title.strip().casefold()
-        return next((s for s in self.sections(level) if s.title.casefold() == wanted), None)
+        """Return the first section with that title. Case and surrounding space are ignored."""
+        folded_title = title.strip().casefold()
+        return next((s for s in self.sections(level) if s.title.casefold() == folded_title), None)
 
     def section_entries(self, title: str) -> list[Entry]:
-        """The entries under ``## title`` in file order; empty when there is no such section."""
+        """Return the entries under ``## title`` in file order. The list is empty when there is no such section."""
         section = self.section(title)
         if section is None:
             return []
         return [block.entry for block in self.blocks[section.start : section.end] if block.entry is not None]
 
     def with_entry(self, title: str, entry: Entry) -> Document:
-        """*entry* placed first in section *title*: newest on top. A missing section is made at the end."""
-        return self._spliced(*self._place_of(title, [_entry_block(entry)]))
+        """Return the document with *entry* first in section *title*. A missing section is added at the end."""
+        return self._spliced(*self._insertion_at(title, [_entry_block(entry)]))
 
     def with_entries(self, added: Sequence[tuple[str, Entry]], changed: Sequence[Entry] = ()) -> Document:
-        """The entries of *changed* replaced by their ids, then each ``(section title, entry)`` of *added* placed.
+        """Return the document with *changed* entries replaced and *added* ``(section title, entry)`` pairs inserted.
 
-        The same as :meth:`with_entry_changed` and :meth:`with_entry` one after the other, at the cost of one edit.
+        The result equals a series of :meth:`with_entry_changed` and :meth:`with_entry` calls at the cost of one edit.
 
         Raises:
-            KeyError: an entry of *changed* is not there.
+            KeyError: the document has no entry with the id of an entry of *changed*.
         """
         if not added and not changed:
             return self
@@ -111,21 +110,23 @@ class Document:
             groups.setdefault(title.strip().casefold(), []).append((title, entry))
         for group in groups.values():
             newest_first = [_entry_block(entry) for _, entry in reversed(group)]
-            start, end, blocks = edited._place_of(group[0][0], newest_first)  # noqa: SLF001 - of this very class
+            start, end, blocks = edited._insertion_at(group[0][0], newest_first)  # noqa: SLF001 - of this very class
             edited = Document((*edited.blocks[:start], *blocks, *edited.blocks[end:]))
         result = parse(edited.render())
-        if _said(result.blocks) == _said(edited.blocks):
+        if _non_blank(result.blocks) == _non_blank(edited.blocks):
             return result
-        # Something would join with what it stands beside: find it by halves, because one by one takes too long.
+        # A new block would join a neighbour. Halving finds it faster than one edit for each entry.
         if len(changed) + len(added) == 1:
             return self.with_entry_changed(changed[0]) if changed else self.with_entry(*added[0])
         if changed and added:
             return self.with_entries((), changed).with_entries(added)
-        a, c = len(added) // 2, len(changed) // 2
-        return self.with_entries(added[:a], changed[:c]).with_entries(added[a:], changed[c:])
+        half_added, half_changed = len(added) // 2, len(changed) // 2
+        return self.with_entries(added[:half_added], changed[:half_changed]).with_entries(
+            added[half_added:], changed[half_changed:]
+        )
 
     def with_entry_changed(self, entry: Entry) -> Document:
-        """The entry of the same id replaced in place.
+        """Return the document with the entry of the same id replaced in place.
 
         Raises:
             KeyError: no entry has that id.
@@ -134,7 +135,7 @@ class Document:
         return self._spliced(at, at + 1, [_entry_block(entry)])
 
     def without_entry(self, entry_id: str) -> Document:
-        """The document without that entry; the lines around it stay.
+        """Return the document without that entry. The lines around it stay.
 
         Raises:
             KeyError: no entry has that id.
@@ -143,26 +144,26 @@ class Document:
         return self._spliced(at, at + 1, [])
 
     def without_entries(self, ids: Collection[str]) -> Document:
-        """The document without all entries of these ids, at the cost of one edit; an id that is not there is none."""
+        """Return the document without the entries of these ids, at the cost of one edit. Unknown ids are ignored."""
         if not ids:
             return self
         edited = Document(tuple(b for b in self.blocks if b.entry is None or b.entry.id not in ids))
         result = parse(edited.render())
-        if _said(result.blocks) == _said(edited.blocks):
+        if _non_blank(result.blocks) == _non_blank(edited.blocks):
             return result
-        result = self  # something would join with what it stands beside
+        result = self  # two neighbours of a removed entry would join
         for block in self.blocks:
             if block.entry is not None and block.entry.id in ids:
                 result = result.without_entry(block.entry.id)
         return result
 
     def with_text_at_end(self, text: str) -> Document:
-        """*text* appended after a blank line; the result is parsed anew."""
+        """Return the document with *text* appended after a blank line, parsed anew."""
         gap = self._gap_before_section() if self.blocks else ""
         return parse(self.render() + gap + text)
 
     def with_blocks(self, blocks: Sequence[Block]) -> Document:
-        """The document with other blocks, parsed anew so that kinds and lines are right again."""
+        """Return the document with other blocks, parsed anew so that kinds and line numbers are correct."""
         return parse("".join(block.raw for block in blocks))
 
     def _index_of(self, entry_id: str) -> int:
@@ -172,18 +173,18 @@ class Document:
         raise KeyError(entry_id)
 
     def _replaced(self, changed: Sequence[Entry]) -> Document:
-        """The blocks of *changed* exchanged, the first one of an id that stands twice; not parsed."""
-        wanted = {entry.id: _entry_block(entry) for entry in changed}
+        """Return the document with *changed* entries replaced, not parsed. Of a repeated id the first block changes."""
+        replacements = {entry.id: _entry_block(entry) for entry in changed}
         blocks = [
-            wanted.pop(block.entry.id) if block.entry is not None and block.entry.id in wanted else block
+            replacements.pop(block.entry.id) if block.entry is not None and block.entry.id in replacements else block
             for block in self.blocks
         ]
-        if wanted:
-            raise KeyError(next(iter(wanted)))
+        if replacements:
+            raise KeyError(next(iter(replacements)))
         return Document(tuple(blocks))
 
-    def _place_of(self, title: str, entries: list[Block]) -> tuple[int, int, list[Block]]:
-        """The blocks from where to where give way to which, so that *entries* stand first in section *title*."""
+    def _insertion_at(self, title: str, entries: list[Block]) -> tuple[int, int, list[Block]]:
+        """Return ``(start, end, blocks)``: the blocks in place of that range put *entries* first in section *title*."""
         section = self.section(title)
         if section is None:
             lead = "" if not self.blocks else self._gap_before_section()
@@ -195,7 +196,7 @@ class Document:
             at += 1
         if at < section.end:
             return at, at, entries
-        return self._placed_at_end(section, entries)
+        return self._insertion_at_end(section, entries)
 
     def _end_of(self, start: int, level: int) -> int:
         for index in range(start + 1, len(self.blocks)):
@@ -210,8 +211,8 @@ class Document:
             return "\n\n"
         return "" if self.blocks[-1].kind == "blank" else _blank_line_after(text)
 
-    def _placed_at_end(self, section: Section, entries: Sequence[Block]) -> tuple[int, int, list[Block]]:
-        """Where the first entry of an entry-less section goes: after its text, one blank line on each side."""
+    def _insertion_at_end(self, section: Section, entries: Sequence[Block]) -> tuple[int, int, list[Block]]:
+        """Return ``(start, end, blocks)`` for a section without entries: after its text, between blank lines."""
         end = section.end
         while end > section.start + 1 and self.blocks[end - 1].kind == "blank":
             end -= 1
@@ -221,21 +222,21 @@ class Document:
         return end, section.end, [Block(kind="blank", raw=lead), *entries, *tail]
 
     def _spliced(self, start: int, end: int, blocks: Sequence[Block]) -> Document:
-        """Parsed anew, because a splice can join what stood apart: a blank line then keeps it apart."""
+        """Replace a range of blocks and parse anew. A blank line is added where the splice would join two blocks."""
         before, after = self.blocks[:start], self.blocks[end:]
-        above, below = _said(before), _said(after)
+        above, below = _non_blank(before), _non_blank(after)
         head, tail = ("".join(block.raw for block in part) for part in ((*before, *blocks), after))
         for gap in ("", _blank_line_after(head)):
             result = parse(head + gap + tail)
-            said = _said(result.blocks)
-            if said[: len(above)] == above and said[len(said) - len(below) :] == below:
+            texts = _non_blank(result.blocks)
+            if texts[: len(above)] == above and texts[len(texts) - len(below) :] == below:
                 break
         return result
 
 
-@lru_cache(maxsize=64)  # a write looks at memory and each month of the archive several times over; none of them changes
+@lru_cache(maxsize=64)  # a write parses memory and each month of the archive several times
 def parse(text: str) -> Document:
-    """Read *text* into blocks. Never fails; ``parse(text).render() == text``.
+    """Parse *text* into blocks. Never fails, and ``parse(text).render() == text``.
 
     A line ends at LF, CR or CR LF, as in CommonMark, and nowhere else.
     """
@@ -269,14 +270,14 @@ def _markdown() -> MarkdownIt:
 
 
 def _spans(text: str, offset: int) -> list[tuple[int, int, Token]]:
-    """``(first line, line after the last, token)`` of every top-level block; list items stand for their list."""
+    """Return ``(first line, line after the last, token)`` of every top-level block. A list counts as its items."""
     found = []
     in_list = False
     for token in _markdown().parse(text):
         if token.level == 0:
             in_list = token.type in {"bullet_list_open", "ordered_list_open"}
-        wanted = token.type == "list_item_open" if in_list else token.level == 0
-        if token.map and wanted and token.level <= 1 and token.nesting >= 0:
+        is_top_block = token.type == "list_item_open" if in_list else token.level == 0
+        if token.map and is_top_block and token.level <= 1 and token.nesting >= 0:
             found.append((token.map[0] + offset, token.map[1] + offset, token))
     return found
 
@@ -295,7 +296,7 @@ def _block(lines: Sequence[str], start: int, stop: int, token: Token) -> Block:
 
 
 def _filler(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
-    """Lines that no token covers: blank ones, and link definitions."""
+    """Yield blocks for the lines that no token covers: blank lines and link definitions."""
     at = start
     while at < end:
         blank = not lines[at].strip()
@@ -307,9 +308,9 @@ def _filler(lines: Sequence[str], start: int, end: int) -> Iterator[Block]:
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
-    """Number of lines of a leading ``---`` block, fences included; 0 when there is none.
+    """Return the number of lines of a leading ``---`` block, fences included, or 0 when there is none.
 
-    What a blank line follows is a rule across the page, and what holds a heading is text: neither hides anything.
+    A ``---`` before a blank line is a thematic break, and a block with a ``##`` heading is text.
     """
     if len(lines) < 2 or lines[0].rstrip() != "---" or not lines[1].strip():
         return 0
@@ -322,12 +323,12 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 
 def _blank_line_after(text: str) -> str:
-    """A line end that makes a blank line; after CR a LF would only complete the line end."""
+    """Return a line end that adds a blank line. After CR it is CR, because LF would only complete the line end."""
     return "\r" if text.endswith("\r") else "\n"
 
 
-def _said(blocks: Sequence[Block]) -> list[str]:
-    """The texts of the blocks that say something."""
+def _non_blank(blocks: Sequence[Block]) -> list[str]:
+    """Return the texts of the blocks that are not blank."""
     return [block.raw for block in blocks if block.kind != "blank"]
 
 

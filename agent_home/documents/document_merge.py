@@ -1,10 +1,11 @@
-"""Merging two versions of a memory file into one, by what it says and not by lines.
+"""Merge two versions of a memory file by entries, sections and blocks instead of by lines.
 
-Entries are told apart by their ids, sections of a daily log by their anchors, everything else by its text. What either
-side added is kept, what one side took out is gone unless the other changed it, and what both changed is one entry where
-their changes fit together (``agent_home.documents.entry_merge``) and two where they do not, the second one flagged.
-Sections and order stay; the result never holds conflict markers. Merging again changes nothing. Git calls this as a
-merge driver (``agent_home.git.merge_driver``); a file whose structure is broken is left to a person.
+Entries are identified by their ids, sections of a daily log by their anchors, and everything else by its text. The
+merge keeps every addition of either side. It drops what one side removed, unless the other side changed it. An entry
+that both sides changed is merged field by field (``agent_home.documents.entry_merge``). Where the fields do not fit
+together, both versions stay and the second one is flagged. Sections and order stay, the result never has conflict
+markers, and merging again changes nothing. Git calls this module as a merge driver (``agent_home.git.merge_driver``).
+A file with an unclosed block is left to a person.
 """
 
 from __future__ import annotations
@@ -24,236 +25,246 @@ from .entry_merge import conflicting_version, merged_entry
 
 __all__ = ["MergedText", "merge_files", "merge_texts"]
 
-#: Files of which a section is one piece: nobody edits a line of it.
+#: Files whose sections are merged as one chunk each, because nobody edits their lines.
 _LOGS = ("DailyActivity/", "Archive/DailyActivity/", "ledger/")
 _ANCHOR = re.compile(r"\((?P<anchor>[a-z]-[0-9a-z]+)\)$")
-#: Ends the title of the second of two sections that both machines wrote.
-_OTHER = ", other version"
+#: Suffix of the title of the second of two sections that both machines wrote.
+_CONFLICT_TITLE = ", other version"
 _UNMERGEABLE = UNCLOSED_RULES | {"conflict-marker"}
-#: What a piece is called: its kind, its name, and a number where several have the same.
+#: Kind and name of a chunk, and a number that separates chunks with the same name.
 _Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedText:
-    """The merged file. *flagged* are the ids or anchors of what both sides changed so that both versions stand."""
+    """The merged file. *flagged* has the ids or anchors of conflicting changes, of which both versions stay."""
 
     text: str
     flagged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
+class _Chunk:
     key: _Key
-    raw: str  # without blank lines around it, ending in a newline
-    part: _Key  # of what it stands under; its own for a heading, and for a section that is one piece
+    raw: str  # without blank lines around it, ends in a newline
+    parent: _Key  # key of the heading above; a heading and a section in one chunk are their own parents
     entry: Entry | None = None
-    heading: bool = False
-    listed: bool = False
+    is_heading: bool = False
+    is_list_item: bool = False
 
 
 @dataclass(slots=True)
 class _Version:
-    """A file as pieces by key, in file order; *gaps* are the blank lines between two that stand side by side."""
+    """A file as chunks by key, in file order. *gaps* has the blank lines between two neighbouring chunks."""
 
-    pieces: dict[_Key, _Piece] = field(default_factory=dict)
+    chunks: dict[_Key, _Chunk] = field(default_factory=dict)
     gaps: dict[tuple[_Key | None, _Key | None], str] = field(default_factory=dict)
 
     @property
     def entries(self) -> dict[str, Entry]:
-        return {piece.entry.id: piece.entry for piece in self.pieces.values() if piece.entry}
+        return {chunk.entry.id: chunk.entry for chunk in self.chunks.values() if chunk.entry}
 
 
 _TOP: _Key = ("top", "", 0)
 
 
 def merge_texts(base: str, ours: str, theirs: str, path: str) -> MergedText:
-    """The version of the file *path* that holds what *ours* and *theirs* made of *base*, which may be empty.
+    """Merge the changes that *ours* and *theirs* made to *base*, which may be empty, in the file *path*.
 
     Raises:
-        DocumentInvalid: one of the two has a block that is never closed, or conflict markers: its structure is unsure.
+        DocumentInvalid: *ours* or *theirs* has a block that is never closed, or conflict markers.
     """
     if theirs in (ours, base):
         return MergedText(text=ours)
     if ours == base:
         return MergedText(text=theirs)
     for text in (ours, theirs):
-        broken = next((p for p in text_problems(path, text) if p.rule in _UNMERGEABLE), None)
-        if broken:
-            problem = f"cannot be merged: {broken.message}; mend it on the branch it comes from, and merge again"
-            raise DocumentInvalid(path, broken.line, broken.rule, problem)
-    start, left, right = (_version(parse(text), path) for text in (base, ours, theirs))
-    merged, flagged = _merged(start, left, right)
-    return MergedText(text=_rendered(merged, (left, right), path), flagged=tuple(flagged))
+        found = next((p for p in text_problems(path, text) if p.rule in _UNMERGEABLE), None)
+        if found:
+            problem = f"cannot be merged: {found.message}; correct it on the branch that added it, and merge again"
+            raise DocumentInvalid(path, found.line, found.rule, problem)
+    start, left, right = (_parse_version(parse(text), path) for text in (base, ours, theirs))
+    merged, flagged = _merge_versions(start, left, right)
+    return MergedText(text=_render(merged, (left, right), path), flagged=tuple(flagged))
 
 
 def merge_files(base: Path, ours: Path, theirs: Path, path: str) -> MergedText:
-    """Merge three files as git hands them to a merge driver, into *ours*; *path* is the name in the home.
+    """Merge three files as git passes them to a merge driver, and write *ours*. *path* is the name in the home.
 
     Raises:
-        DocumentInvalid: as for :func:`merge_texts`, or a file is not UTF-8; nothing was written.
+        DocumentInvalid: see :func:`merge_texts`, or a file is not UTF-8. Nothing was written.
     """
     merged = merge_texts(storage.read_text(base), storage.read_text(ours), storage.read_text(theirs), path)
     storage.stage(ours, merged.text.encode())
     return merged
 
 
-def _version(document: Document, path: str) -> _Version:
+def _parse_version(document: Document, path: str) -> _Version:
     version = _Version()
     before, gap, part = None, "", _TOP
-    for piece in _pieces(document, path):
-        if isinstance(piece, str):
-            gap += piece
+    for chunk in _chunks(document, path):
+        if isinstance(chunk, str):
+            gap += chunk
             continue
-        kind, name, _ = piece.key
-        number = next(n for n in range(len(version.pieces) + 1) if (kind, name, n) not in version.pieces)
+        kind, name, _ = chunk.key
+        number = next(n for n in range(len(version.chunks) + 1) if (kind, name, n) not in version.chunks)
         key = (kind, name, number)
         part = key if kind == "part" else part
-        version.pieces[key] = replace(piece, key=key, part=part)
+        version.chunks[key] = replace(chunk, key=key, parent=part)
         version.gaps[before, key] = gap
         before, gap = key, ""
     version.gaps[before, None] = gap
     return version
 
 
-def _pieces(document: Document, path: str) -> Iterator[_Piece | str]:
-    """The pieces of a file, and the blank lines between them as texts."""
-    whole = path.startswith(_LOGS)
+def _chunks(document: Document, path: str) -> Iterator[_Chunk | str]:
+    """Yield the chunks of a file, and the blank lines between them as strings."""
+    by_section = path.startswith(_LOGS)
     sections = document.sections()
-    first = sections[0].start if sections and whole else len(document.blocks)
+    first = sections[0].start if sections and by_section else len(document.blocks)
     for block in document.blocks[:first]:
-        yield block.raw if block.kind == "blank" else _piece(block, holds_entries(path))
-    for section in sections if whole else ():
+        yield block.raw if block.kind == "blank" else _chunk(block, holds_entries(path))
+    for section in sections if by_section else ():
         blocks = list(document.blocks[section.start : section.end])
         end = len(blocks)
         while blocks[end - 1].kind == "blank":
             end -= 1
-        raw = _ended("".join(block.raw for block in blocks[:end]))
-        name = raw if _is_other(section.title) else _name_of(section.title)
-        yield _Piece(key=("part", name, 0), raw=raw, part=_TOP)
+        raw = _with_line_end("".join(block.raw for block in blocks[:end]))
+        name = raw if _is_conflicting_section(section.title) else _anchor_or_title(section.title)
+        yield _Chunk(key=("part", name, 0), raw=raw, parent=_TOP)
         yield "".join(block.raw for block in blocks[end:])
 
 
-def _piece(block: Block, entries: bool) -> _Piece:  # noqa: FBT001
+def _chunk(block: Block, entries: bool) -> _Chunk:  # noqa: FBT001
     if block.kind == "heading" and block.level == 2:
-        return _Piece(key=("part", block.title.casefold(), 0), raw=_ended(block.raw), part=_TOP, heading=True)
-    if block.entry and entries:
-        return _Piece(
-            key=("entry", block.entry.id, 0), raw=_ended(block.raw), part=_TOP, entry=block.entry, listed=True
+        return _Chunk(
+            key=("part", block.title.casefold(), 0), raw=_with_line_end(block.raw), parent=_TOP, is_heading=True
         )
-    return _Piece(key=("text", block.raw.rstrip(), 0), raw=_ended(block.raw), part=_TOP,
-                  listed=block.kind in {"entry", "item"})  # fmt: skip
+    if block.entry and entries:
+        return _Chunk(
+            key=("entry", block.entry.id, 0),
+            raw=_with_line_end(block.raw),
+            parent=_TOP,
+            entry=block.entry,
+            is_list_item=True,
+        )
+    return _Chunk(key=("text", block.raw.rstrip(), 0), raw=_with_line_end(block.raw), parent=_TOP,
+                  is_list_item=block.kind in {"entry", "item"})  # fmt: skip
 
 
-def _merged(base: _Version, ours: _Version, theirs: _Version) -> tuple[list[_Piece], list[str]]:
-    """The pieces of the merged file in order, and what is flagged in it."""
-    kept: dict[_Key, _Piece] = {}
-    beside: dict[_Key, _Piece] = {}
-    taken = ours.entries | theirs.entries
-    for key in dict.fromkeys((*ours.pieces, *theirs.pieces)):
-        piece, other = _three_way(base.pieces.get(key), ours.pieces.get(key), theirs.pieces.get(key), taken)
-        if piece is not None:
-            kept[key] = piece
-        if other is not None and other.key not in ours.pieces and other.key not in theirs.pieces:
-            beside[key] = other
-    for piece in list(kept.values()):
-        heading = ours.pieces.get(piece.part) or theirs.pieces.get(piece.part)
-        if heading is not None:  # it may have been taken out, while there is still something under it
-            kept.setdefault(piece.part, heading)
+def _merge_versions(base: _Version, ours: _Version, theirs: _Version) -> tuple[list[_Chunk], list[str]]:
+    """Return the chunks of the merged file in order, and the names of the flagged ones."""
+    kept: dict[_Key, _Chunk] = {}
+    conflicting: dict[_Key, _Chunk] = {}
+    known = ours.entries | theirs.entries
+    for key in dict.fromkeys((*ours.chunks, *theirs.chunks)):
+        chunk, other = _three_way(base.chunks.get(key), ours.chunks.get(key), theirs.chunks.get(key), known)
+        if chunk is not None:
+            kept[key] = chunk
+        if other is not None and other.key not in ours.chunks and other.key not in theirs.chunks:
+            conflicting[key] = other
+    for chunk in list(kept.values()):
+        heading = ours.chunks.get(chunk.parent) or theirs.chunks.get(chunk.parent)
+        if heading is not None:  # a removed heading returns when a chunk below it stays
+            kept.setdefault(chunk.parent, heading)
     ordered = []
     for part in (_TOP, *_ordered(ours, theirs, {key for key in kept if key[0] == "part"})):
-        for key in _ordered(ours, theirs, {key for key, piece in kept.items() if piece.part == part}):
-            ordered += [kept[key], *([beside[key]] if key in beside else [])]
-    return ordered, [_called(piece) for piece in beside.values()]
+        for key in _ordered(ours, theirs, {key for key, chunk in kept.items() if chunk.parent == part}):
+            ordered += [kept[key], *([conflicting[key]] if key in conflicting else [])]
+    return ordered, [_display_name(chunk) for chunk in conflicting.values()]
 
 
 def _three_way(
-    base: _Piece | None, ours: _Piece | None, theirs: _Piece | None, taken: Mapping[str, Entry]
-) -> tuple[_Piece | None, _Piece | None]:
-    """What is kept of one piece, and the other version where both changed it and both stand."""
+    base: _Chunk | None, ours: _Chunk | None, theirs: _Chunk | None, known: Mapping[str, Entry]
+) -> tuple[_Chunk | None, _Chunk | None]:
+    """Return the merged chunk, or ``None``, and the conflicting version where both sides changed the chunk."""
     if ours is None or theirs is None:
-        there = ours or theirs
-        unchanged = base is not None and there is not None and base.raw == there.raw
-        return (None if unchanged else there), None
-    if ours.raw == theirs.raw or ours.heading or (base and theirs.raw == base.raw):
+        remaining = ours or theirs
+        unchanged = base is not None and remaining is not None and base.raw == remaining.raw
+        return (None if unchanged else remaining), None
+    if ours.raw == theirs.raw or ours.is_heading or (base and theirs.raw == base.raw):
         return ours, None
     if base and ours.raw == base.raw:
         return theirs, None
     if ours.entry and theirs.entry:
         entry = merged_entry(base.entry if base else None, ours.entry, theirs.entry)
         if entry is not None:
-            return replace(ours, raw=_ended(entry.render()), entry=entry), None
-    first, second = sorted((ours, theirs), key=lambda piece: piece.raw, reverse=True)
-    return replace(first, part=ours.part), _other_version(replace(second, part=ours.part), taken)
+            return replace(ours, raw=_with_line_end(entry.render()), entry=entry), None
+    first, second = sorted((ours, theirs), key=lambda chunk: chunk.raw, reverse=True)
+    return replace(first, parent=ours.parent), _as_conflicting_version(replace(second, parent=ours.parent), known)
 
 
-def _other_version(piece: _Piece, taken: Mapping[str, Entry]) -> _Piece:
-    """*piece* under a name of its own, flagged."""
-    if piece.entry:
-        entry = conflicting_version(piece.entry.id, piece.entry, taken)
-        return replace(piece, key=("entry", entry.id, 0), raw=_ended(entry.render()), entry=entry)
-    title, _, rest = piece.raw.partition("\n")
+def _as_conflicting_version(chunk: _Chunk, known: Mapping[str, Entry]) -> _Chunk:
+    """Return *chunk* with a key of its own, flagged as a conflicting version."""
+    if chunk.entry:
+        entry = conflicting_version(chunk.entry.id, chunk.entry, known)
+        return replace(chunk, key=("entry", entry.id, 0), raw=_with_line_end(entry.render()), entry=entry)
+    title, _, rest = chunk.raw.partition("\n")
     anchor = _ANCHOR.search(title)
-    title = f"{title[: anchor.start()].rstrip()}{_OTHER} {anchor.group()}" if anchor else f"{title.rstrip()}{_OTHER}"
+    title = (
+        f"{title[: anchor.start()].rstrip()}{_CONFLICT_TITLE} {anchor.group()}"
+        if anchor
+        else f"{title.rstrip()}{_CONFLICT_TITLE}"
+    )
     raw = f"{title}\n{rest}"
-    return replace(piece, key=("part", raw, 0), raw=raw)
+    return replace(chunk, key=("part", raw, 0), raw=raw)
 
 
-def _ordered(ours: _Version, theirs: _Version, wanted: Collection[_Key]) -> list[_Key]:
-    """Those *wanted*, in our order; what only they have stands before what follows it there, else at the end."""
-    order = [key for key in ours.pieces if key in wanted]
+def _ordered(ours: _Version, theirs: _Version, selected: Collection[_Key]) -> list[_Key]:
+    """Return the *selected* keys in our order. A key of *theirs* alone goes before its successor there, or last."""
+    order = [key for key in ours.chunks if key in selected]
     at = len(order)
-    for key in reversed([key for key in theirs.pieces if key in wanted]):
-        if key in ours.pieces:
+    for key in reversed([key for key in theirs.chunks if key in selected]):
+        if key in ours.chunks:
             at = order.index(key)
         else:
             order.insert(at, key)
     return order
 
 
-def _rendered(pieces: Sequence[_Piece], versions: Sequence[_Version], path: str) -> str:
-    wanted = Counter(piece.raw.strip() for piece in pieces if piece.entry)
-    for least in ("", "\n"):
-        text = "".join(_spaced(pieces, versions, least))
-        if not wanted - Counter(block.raw.strip() for block in parse(text).blocks):
+def _render(chunks: Sequence[_Chunk], versions: Sequence[_Version], path: str) -> str:
+    selected = Counter(chunk.raw.strip() for chunk in chunks if chunk.entry)
+    for min_gap in ("", "\n"):
+        text = "".join(_with_gaps(chunks, versions, min_gap))
+        if not selected - Counter(block.raw.strip() for block in parse(text).blocks):
             return text
-    problem = "cannot be merged: what stands between its entries joins them; put blank lines around it, and merge again"
+    problem = "cannot be merged: text between two entries joins them; put blank lines around that text, and merge again"
     raise DocumentInvalid(path, 0, "malformed-entry", problem)
 
 
-def _spaced(pieces: Sequence[_Piece], versions: Sequence[_Version], least: str) -> Iterator[str]:
-    before: _Piece | None = None
-    for piece in pieces:
-        yield _gap(before, piece, versions, least)
-        yield piece.raw
-        before = piece
+def _with_gaps(chunks: Sequence[_Chunk], versions: Sequence[_Version], min_gap: str) -> Iterator[str]:
+    before: _Chunk | None = None
+    for chunk in chunks:
+        yield _gap(before, chunk, versions, min_gap)
+        yield chunk.raw
+        before = chunk
     last = before.key if before else None
     yield next((version.gaps[last, None] for version in versions if (last, None) in version.gaps), "")
 
 
-def _gap(before: _Piece | None, piece: _Piece, versions: Sequence[_Version], least: str) -> str:
-    pair = (before.key if before else None, piece.key)
+def _gap(before: _Chunk | None, chunk: _Chunk, versions: Sequence[_Version], min_gap: str) -> str:
+    pair = (before.key if before else None, chunk.key)
     for version in versions:
         if pair in version.gaps:
-            return version.gaps[pair] or least
+            return version.gaps[pair] or min_gap
     if before is None:
         return ""
-    return least if before.listed and piece.listed else "\n"
+    return min_gap if before.is_list_item and chunk.is_list_item else "\n"
 
 
-def _is_other(title: str) -> bool:
-    return _ANCHOR.sub("", title).rstrip().endswith(_OTHER)
+def _is_conflicting_section(title: str) -> bool:
+    return _ANCHOR.sub("", title).rstrip().endswith(_CONFLICT_TITLE)
 
 
-def _called(piece: _Piece) -> str:
-    """How a person finds the piece: its id, its anchor or its title."""
-    return piece.entry.id if piece.entry else _name_of(piece.raw.split("\n", 1)[0])
+def _display_name(chunk: _Chunk) -> str:
+    """Return the id, anchor or title by which a person finds the chunk."""
+    return chunk.entry.id if chunk.entry else _anchor_or_title(chunk.raw.split("\n", 1)[0])
 
 
-def _name_of(title: str) -> str:
+def _anchor_or_title(title: str) -> str:
     anchor = _ANCHOR.search(title)
     return anchor["anchor"] if anchor else title.lstrip("# ").casefold()
 
 
-def _ended(raw: str) -> str:
+def _with_line_end(raw: str) -> str:
     return raw if raw.endswith(("\n", "\r")) else f"{raw}\n"

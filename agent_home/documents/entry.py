@@ -1,8 +1,8 @@
-"""A memory entry: one Markdown list item with a stable id inside its text.
+"""Own the grammar of a memory entry, its ids, and the table of sections of ``MEMORY.md``.
 
-Owns the grammar of an entry, its id alphabet, and the table of sections. An entry that was parsed renders to
-exactly the text it was parsed from; only a changed entry is rendered anew. Where entries stand in a file is the
-business of ``agent_home.documents.document``.
+An entry is one Markdown list item with a stable id inside its text. A parsed entry renders to exactly the text it was
+parsed from, and only a changed entry is rendered anew. ``agent_home.documents.document`` owns the order of entries in a
+file.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ __all__ = [
     "superseded_by",
 ]
 
-#: Crockford's base 32: no I, L, O, U, so that an id survives being read aloud.
+#: Crockford's base 32. It has no I, L, O and U, so that an id can be read aloud.
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-#: An index line costs a dozen tokens or two; a whole sentence of Chinese would cost as much as the entry.
+#: An index line costs 12 to 24 tokens. A whole sentence of Chinese would cost as much as the entry.
 INDEX_TITLE_CHARS = 48
 ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
-#: Continuation lines ``  Name: value`` with one of these names are fields, all others are detail text.
+#: Continuation lines ``  Name: value`` with one of these names are fields. All others are detail text.
 FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State", "Protected")
-#: What begins the ``State`` of a thread that needs nothing more.
+#: Prefixes of the ``State`` of a resolved entry.
 _RESOLVED = ("resolved", "done", "closed", "已解决", "已完成", "已关闭")
-#: Values of ``Protected`` that protect nothing.
+#: Values of ``Protected`` that mean no protection.
 _UNPROTECTED = frozenset({"", "no", "false", "否"})
-#: Letters that the alphabet leaves out, and the digits that they are taken for.
+#: Letters that the alphabet leaves out, with the digits that they look like.
 _LOOKALIKES = str.maketrans("OIL", "011")
 
-#: Behind these no space stands.
+#: No space follows these.
 _FULL_WIDTH_STOPS = ("\uff0c", "\uff1b", "\uff1a", "\u3002", "\u3001")
 _HEAD = re.compile(
     rf"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{{2}}-[{ALPHABET}]{{4}})\](?:[ \t]+(?P<date>\d{{4}}-\d{{2}}-\d{{2}}))?"
@@ -54,12 +54,12 @@ Leaves = Literal["any", "resolved", "superseded", "never"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionRule:
-    """A section of ``MEMORY.md``: its heading, the prefix of its ids, and when its entries leave."""
+    """A section of ``MEMORY.md``: its heading, the prefix of its ids, and when its entries may be archived."""
 
     title: str
     prefix: str
-    leaves: Leaves  # which of its entries are archived when nobody refers to them for long enough
-    always: bool  # shown in full whatever the message is
+    leaves: Leaves  # which entries are archived after some time without references
+    always: bool  # shown in full for every message
 
 
 SECTIONS = (
@@ -76,9 +76,9 @@ SECTIONS = (
 class Entry:
     """One remembered thing.
 
-    *id* is like ``KD-7F3A``; *date* is ISO or empty; *title* and *body* are one line each; *detail* holds further
-    lines of text; *fields* the named lines in file order. *raw* is the text it was parsed from, newline included,
-    or empty for an entry that was made or changed here.
+    *id* is like ``KD-7F3A``. *date* is ISO or empty. *title* and *body* are one line each. *detail* has further lines
+    of text, and *fields* the named lines in file order. *raw* is the parsed text with its newline, or empty for a new
+    or changed entry.
     """
 
     id: str
@@ -90,7 +90,7 @@ class Entry:
     raw: str = ""
 
     def render(self) -> str:
-        """Markdown of the entry, ending in a newline. The exact source text when nothing changed."""
+        """Render the entry as Markdown that ends in a newline. An unchanged entry renders to its exact source text."""
         if self.raw:
             return self.raw
         date = f" {self.date}" if self.date else ""
@@ -103,16 +103,16 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """What the entry says, without id, date and fields: for search, comparison and merging.
+        """The content without id, date and fields, for search, comparison and merging.
 
-        A body that begins by repeating a title cut short with an ellipsis stands for both.
+        The title is left out where it is cut short with an ellipsis and the body repeats it.
         """
         title = self.title
         if self.body and title.endswith("…") and self.body.startswith(title[:-1]):
             title = ""
-        joint = "" if title.endswith(_FULL_WIDTH_STOPS) else " "
-        said = joint.join(part for part in (title, self.body) if part)
-        return " ".join(part.strip() for part in (said, *self.detail.splitlines()) if part.strip())
+        separator = "" if title.endswith(_FULL_WIDTH_STOPS) else " "
+        title_and_body = separator.join(part for part in (title, self.body) if part)
+        return " ".join(part.strip() for part in (title_and_body, *self.detail.splitlines()) if part.strip())
 
     @property
     def prefix(self) -> str:
@@ -120,17 +120,17 @@ class Entry:
 
     @property
     def resolved(self) -> bool:
-        """Whether its ``State`` says that nothing more is needed."""
+        """True when the field ``State`` says that the entry is resolved."""
         return self.fields.get("State", "").casefold().startswith(_RESOLVED)
 
     @property
     def protected(self) -> bool:
-        """Whether a person marked it with a line ``Protected: why``, so that it is never archived."""
+        """True when a person added a line ``Protected: why``. A protected entry is never archived."""
         return self.fields.get("Protected", "").strip().casefold() not in _UNPROTECTED
 
     @property
     def index_line(self) -> str:
-        """The entry in one line of the progressive index, its title cut where it is long."""
+        """The entry as one line of the progressive index, with a long title cut."""
         date = f" {self.date}" if self.date else ""
         title = self.title or self.body
         if len(title) > INDEX_TITLE_CHARS:
@@ -138,23 +138,23 @@ class Entry:
         return f"- [{self.id}]{date} {title}".rstrip()
 
     def changed(self, **changes: object) -> Entry:
-        """A copy with *changes*; it will be rendered anew. Fields given as ``fields=`` replace all fields."""
+        """Return a copy with *changes*, to be rendered anew. ``fields=`` replaces all fields."""
         return replace(self, raw="", **changes)  # type: ignore[arg-type]
 
 
 def parse_entry(raw: str) -> Entry | None:
-    """The entry that *raw*, one whole list item, spells; ``None`` when its first line is no entry.
+    """Parse one whole list item. Return ``None`` when its first line is not an entry's.
 
     >>> entry = parse_entry("- **[KD-7F3A] 2026-11-20 Use apsw** - stock builds cannot load extensions.\\n")
     >>> entry.id, entry.date, entry.title, entry.body
     ('KD-7F3A', '2026-11-20', 'Use apsw', 'stock builds cannot load extensions.')
     """
-    head, *others = re.split(r"\r\n|\r|\n", raw.rstrip("\r\n"))
+    head, *lines = re.split(r"\r\n|\r|\n", raw.rstrip("\r\n"))
     match = _HEAD.match(head)
     if match is None:
         return None
     detail, fields = [], {}
-    for line in others:
+    for line in lines:
         named = _FIELD.match(line)
         if named:
             fields[named["name"]] = named["value"].strip()
@@ -173,10 +173,13 @@ def parse_entry(raw: str) -> Entry | None:
 
 
 def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
-    """An id with *prefix* that is not in *taken*, the same for the same arguments.
+    """Return an id with *prefix* that is not in *taken*. The same arguments give the same id.
 
-    Derived from *seed* rather than drawn at random: a closing that was killed and run again names its entries
-    alike. 2^20 ids per prefix; a taken one moves on to the next.
+    The id is derived from *seed* and not random, so that a closing that was killed and run again gives its entries the
+    same ids. A prefix has 2^20 ids. When the derived id is taken, the next derived one is tried.
+
+    Raises:
+        ValueError: all ids with *prefix* are taken.
     """
     for attempt in range(1 << 20):
         digest = hashlib.blake2b(
@@ -190,49 +193,49 @@ def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
 
 
 def section_of(prefix: str) -> SectionRule | None:
-    """The section whose ids start with *prefix*."""
+    """Return the rule of the section whose ids start with *prefix*, or ``None``."""
     return next((rule for rule in SECTIONS if rule.prefix == prefix), None)
 
 
-def normalise_id(spelled: str) -> str:
-    """The id that a person means: brackets off, capitals, and the digits for which O, I and L are easily taken.
+def normalise_id(typed: str) -> str:
+    """Normalise an id that a person typed: no brackets, capital letters, and digits in place of O, I and L.
 
     >>> normalise_id(" [kd-7foa] ")
     'KD-7F0A'
     """
-    prefix, hyphen, rest = spelled.strip().strip("[]*").strip().upper().partition("-")
+    prefix, hyphen, rest = typed.strip().strip("[]*").strip().upper().partition("-")
     return prefix + hyphen + rest.translate(_LOOKALIKES)
 
 
 def superseded_by(entries: Iterable[Entry]) -> dict[str, str]:
-    """The id of every entry that another one took the place of, and of that other one.
+    """Return a map from the id of each superseded entry to the id of the entry that supersedes it.
 
-    The older entry says it (``Superseded-By``) or the newer one (``Supersedes``, which may name several). Entries that
-    supersede each other in a circle all stand: none of them is the last word.
+    Either the older entry names the newer one (``Superseded-By``), or the newer one names older ones (``Supersedes``).
+    Entries that supersede each other in a circle are left out, because none of them is the newest.
     """
-    found: dict[str, str] = {}
+    newer_by_id: dict[str, str] = {}
     for entry in entries:
         for older in ENTRY_ID.findall(entry.fields.get("Supersedes", "")):
-            found.setdefault(older, entry.id)
+            newer_by_id.setdefault(older, entry.id)
         if entry.fields.get("Superseded-By"):
             named = ENTRY_ID.search(entry.fields["Superseded-By"])
-            found[entry.id] = named.group() if named else entry.fields["Superseded-By"]
-    return {older: newer for older, newer in found.items() if not _returns_to(older, found)}
+            newer_by_id[entry.id] = named.group() if named else entry.fields["Superseded-By"]
+    return {older: newer for older, newer in newer_by_id.items() if not _returns_to(older, newer_by_id)}
 
 
 def _returns_to(start: str, links: Mapping[str, str]) -> bool:
-    """Whether following *links* from *start* leads back to it."""
-    seen, at = set[str](), links.get(start)
-    while at is not None and at not in seen:
-        if at == start:
+    """Return whether following *links* from *start* leads back to *start*."""
+    visited, current = set[str](), links.get(start)
+    while current is not None and current not in visited:
+        if current == start:
             return True
-        seen.add(at)
-        at = links.get(at)
+        visited.add(current)
+        current = links.get(current)
     return False
 
 
 def _inside_bold(title: str) -> str:
-    """*title* as one line that does not end the bold text it stands in."""
+    """Return *title* as one line that does not end the bold text around it."""
     line = re.sub(r"\*{2,}", "*", _one_line(title))
     return f"{line} " if line.endswith("*") else line
 

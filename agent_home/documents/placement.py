@@ -1,4 +1,4 @@
-"""Where a text goes that was held back or proposed, once a person has said that it may: its place in a document."""
+"""Insert an accepted text, quarantined or proposed before, into a document."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ __all__ = ["as_entry", "insert_text", "replace_placeholder"]
 
 
 def as_entry(text: str) -> Entry | None:
-    """The entry that *text* is, and nothing besides."""
-    said = [block for block in parse(text).blocks if block.kind != "blank"]
-    return parse_entry(said[0].raw) if len(said) == 1 and said[0].kind == "entry" else None
+    """Parse *text* as one entry. Return ``None`` when it is anything else, or more than one entry."""
+    content = [block for block in parse(text).blocks if block.kind != "blank"]
+    return parse_entry(content[0].raw) if len(content) == 1 and content[0].kind == "entry" else None
 
 
 def insert_text(document: Document, text: str, *, section: str = "", placeholder: str = "") -> Document:
@@ -42,10 +42,10 @@ def insert_text(document: Document, text: str, *, section: str = "", placeholder
 
 def replace_placeholder(document: Document, placeholder: str, text: str) -> Document:
     """Return *document* with *text* in place of *placeholder*. A block with only the placeholder is replaced whole."""
-    return parse("".join(_without_mark(block, placeholder, text) for block in document.blocks))
+    return parse("".join(_replaced_in(block, placeholder, text) for block in document.blocks))
 
 
-def _without_mark(block: Block, placeholder: str, text: str) -> str:
+def _replaced_in(block: Block, placeholder: str, text: str) -> str:
     if placeholder not in block.raw:
         return block.raw
     if block.kind != "heading" and block.raw.strip() in {f"> {placeholder}", f"- {placeholder}"}:

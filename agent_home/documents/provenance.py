@@ -1,7 +1,7 @@
-"""Who said what is written, from most to least trusted, and what a text of several authors counts as.
+"""Rank authors by trust, and find the least trusted author of a text.
 
-An entry carries its least trusted author in the field ``Origin``, an item of the daily log in a line of that name where
-it is neither the user nor the agent; nothing that unites or moves entries may raise it.
+An entry names its least trusted author in the field ``Origin``. An item of the daily log does so in a line of that name
+when the author is neither the user nor the agent. Merging or moving entries must never raise the trust.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes"]
 #: From most to least trusted.
 TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
 
-#: A line of a list item in the daily log; of an entry it is a field.
+#: A line of a list item in the daily log. An entry has a field instead.
 _ORIGIN = re.compile(r"^[ \t]+Origin: (?P<source>\w+)[ \t]*$", re.MULTILINE)
 
 
 def least_trusted(sources: Iterable[str]) -> str:
-    """The least trusted of *sources*; ``agent`` where there is none or one is not known.
+    """Return the least trusted of *sources*. An unknown author counts as ``agent``, and so does an empty list.
 
     >>> least_trusted(["user", "tool"]), least_trusted(["user", "somebody"]), least_trusted([])
     ('tool', 'agent', 'agent')
@@ -33,7 +33,7 @@ def least_trusted(sources: Iterable[str]) -> str:
 
 
 def origin_of_blocks(blocks: Sequence[Block], source: str) -> str:
-    """Who answers for *blocks* that *source* writes: an entry or list item may name somebody less trusted."""
+    """Return the least trusted author of *blocks* that *source* writes, with the origins that the blocks name."""
     return least_trusted([source, *(origin for block in blocks if (origin := _origin(block)))])
 
 
@@ -45,7 +45,7 @@ def _origin(block: Block) -> str:
 
 
 def origin_of_changes(before: Mapping[str, str], after: Mapping[str, str], source: str) -> str:
-    """Who answers for what *source* changes from the texts *before* to those *after*, by their paths."""
+    """Return the least trusted author of the changes that *source* makes. *before* and *after* map paths to texts."""
     sources = [source]
     for path, text in after.items():
         if path.endswith(".md"):

@@ -1,4 +1,4 @@
-"""``memory check`` names file, line and rule of what is broken, whatever the line ends."""
+"""``memory check`` names the file, line and rule of every problem, for all kinds of line ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.strategies import markdown_texts, memories, wild_texts
 MARKER = "<" + "agent-home" + ">"
 OURS = "<<<<<<< HEAD"
 PARTED = [(3, "conflict-marker"), (5, "conflict-marker"), (7, "conflict-marker")]
-#: Text of MEMORY.md, and the (line, rule) of everything that is wrong with it.
+#: Text of MEMORY.md, and the (line, rule) of each of its problems.
 BROKEN = {
     "fine": ("# M\n\n## Key Decisions\n\n- **[KD-0001] 2026-11-20 T** - b\n  Evidence: verified\n", []),
     "duplicate id": ("## Key Decisions\n\n- **[KD-0001] a**\n- x\n- **[KD-0001] b**\n", [(5, "duplicate-id")]),
@@ -66,12 +66,12 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_problem_is_named_with_its_line_and_rule(name: str, end: str) -> None:
+def test_a_problem_has_a_line_and_a_rule(name: str, end: str) -> None:
     text, wanted = BROKEN[name]
     assert [(p.line, p.rule) for p in text_problems("MEMORY.md", text.replace("\n", end))] == wanted
 
 
-def test_every_rule_that_a_text_can_break_is_among_these() -> None:
+def test_every_rule_for_texts_has_an_example() -> None:
     elsewhere = {"not-utf8", "bad-manifest", "not-json", "not-a-file", "outside-home", "unreadable"}
     assert {rule for _, wanted in BROKEN.values() for _, rule in wanted} == set(RULES) - elsewhere
 
@@ -87,7 +87,7 @@ def test_a_valid_memory_has_no_problem(text: str) -> None:
 
 
 @given(markdown_texts() | wild_texts())
-def test_any_text_is_judged_and_every_line_exists(text: str) -> None:
+def test_every_problem_of_any_text_has_an_existing_line(text: str) -> None:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
     for problem in text_problems("MEMORY.md", text):
         assert 1 <= problem.line <= lines
@@ -95,7 +95,7 @@ def test_any_text_is_judged_and_every_line_exists(text: str) -> None:
         assert "\n" not in problem.message
 
 
-def test_rules_of_entries_hold_only_where_entries_live() -> None:
+def test_entry_rules_apply_only_to_entry_files() -> None:
     text = "- [KD-0001] a\n- **[KD-0001] a**\n- **[KD-0001] a**\n##x\n"
     assert text_problems("Knowledge/a.md", text) == []
     assert text_problems("Archive/MEMORY-2026-11.md", text) != []
@@ -105,7 +105,7 @@ def found(home: Home) -> list[tuple[str, int, str]]:
     return [(p.file, p.line, p.rule) for p in problems(home)]
 
 
-def test_an_id_in_memory_and_archive_is_named_once(home: Home) -> None:
+def test_an_id_in_memory_and_archive_is_reported_once(home: Home) -> None:
     (home.root / "Archive/MEMORY-2026-10.md").write_text("## Key Decisions\n\n- **[KD-0001] a**\n")
     (home.root / "MEMORY.md").write_text("## Key Decisions\n\n- **[KD-0002] b**\n- **[KD-0001] c**\n")
     (problem,) = problems(home)
@@ -113,7 +113,7 @@ def test_an_id_in_memory_and_archive_is_named_once(home: Home) -> None:
     assert "Archive/MEMORY-2026-10.md" in problem.message
 
 
-def test_files_that_cannot_be_read_are_named_with_the_line(home: Home) -> None:
+def test_files_that_are_not_valid_are_reported_with_the_line(home: Home) -> None:
     (home.root / "Knowledge/a.md").write_bytes(b"one\r\ntwo\r\ncaf\xe9\r\n")
     session = home.sessions / "2026" / "11" / "x.jsonl"
     session.parent.mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_files_that_cannot_be_read_are_named_with_the_line(home: Home) -> None:
     ],
     ids=["absent", "folder", "broken link", "link out", "circle"],
 )
-def test_a_memory_that_is_no_file_is_named(home: Home, put: Callable[[Path], object], rule: str) -> None:
+def test_a_memory_that_is_not_a_file_is_reported(home: Home, put: Callable[[Path], object], rule: str) -> None:
     (home.root.parent / "elsewhere.md").write_text("# Elsewhere\n")
     path = home.root / "MEMORY.md"
     path.unlink()
@@ -148,14 +148,14 @@ def test_a_memory_that_is_no_file_is_named(home: Home, put: Callable[[Path], obj
     assert f"MEMORY.md:0: {rule}: " in done.stdout
 
 
-def test_a_context_file_that_is_a_folder_is_named_and_an_absent_one_is_not(home: Home) -> None:
+def test_a_folder_as_context_file_is_reported_and_a_missing_file_is_not(home: Home) -> None:
     (home.root / "SOUL.md").unlink()
     assert found(home) == []
     (home.root / "SOUL.md").mkdir()
     assert found(home) == [("SOUL.md", 0, "not-a-file")]
 
 
-def test_files_that_may_not_be_read_are_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_without_read_permission_are_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = home.root / "ledger" / "references-2026-11.jsonl"
     ledger.symlink_to(ledger.name)
     read_bytes = Path.read_bytes
@@ -170,14 +170,14 @@ def test_files_that_may_not_be_read_are_named(home: Home, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("extra", "line"), [("\n= 1\n", True), ("\n[surprise]\n", False)])
-def test_a_bad_manifest_is_named(home: Home, extra: str, line: bool) -> None:
+def test_a_bad_manifest_is_reported(home: Home, extra: str, line: bool) -> None:
     path = home.root / "agent.toml"
     lines = path.read_text().count("\n")
     path.write_text(path.read_text() + extra)
     assert found(Home(home.root)) == [("agent.toml", lines + 2 if line else 0, "bad-manifest")]
 
 
-def test_hidden_folders_are_not_looked_into(home: Home) -> None:
+def test_hidden_folders_are_skipped(home: Home) -> None:
     hidden = home.root / ".obsidian" / "x.md"
     hidden.parent.mkdir()
     hidden.write_bytes(b"\xff")
@@ -207,7 +207,7 @@ def test_checking_changes_nothing(home: Home) -> None:
     assert state(home.root) == before
 
 
-def test_the_same_entry_live_and_archived_is_on_its_way_and_another_text_is_a_problem(home: Home) -> None:
+def test_an_entry_live_and_archived_is_a_problem_only_with_different_texts(home: Home) -> None:
     entry = "- **[LL-7F3A] 2026-01-01 T** - b\n"
     text = f"# M\n\n## Lessons Learned\n\n{entry}"
     (home.root / "MEMORY.md").write_text(text)
@@ -217,13 +217,13 @@ def test_the_same_entry_live_and_archived_is_on_its_way_and_another_text_is_a_pr
     archive.write_text(text.replace(" b", " c"))
     assert [(problem.file, problem.rule) for problem in problems(home)] == [("MEMORY.md", "duplicate-id")]
     archive.write_text(text)
-    (home.root / "Archive/MEMORY-2026-12.md").write_text(text)  # twice in the archive is no way between two places
+    (home.root / "Archive/MEMORY-2026-12.md").write_text(text)  # two archived copies are not a move
     assert [(problem.file, problem.rule) for problem in problems(home)] == [
         ("Archive/MEMORY-2026-12.md", "duplicate-id")
     ]
 
 
-def test_an_archived_daily_log_is_a_log_and_holds_no_entries(home: Home) -> None:
+def test_an_archived_daily_log_has_no_entries(home: Home) -> None:
     folder = home.root / "Archive/DailyActivity"
     folder.mkdir()
     for day in ("2026-01-01", "2026-01-02"):

@@ -1,4 +1,4 @@
-"""Daily sections record exactly what they cover, and nothing in them can claim more."""
+"""Daily sections record exactly the messages they cover, and their text cannot forge another record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTS = st.integers(0, 10**10)
 
 
 @st.composite
-def made(draw: st.DrawFn, sessions: st.SearchStrategy[str] = session_ids()) -> Closing:  # noqa: B008
+def closings_drawn(draw: st.DrawFn, sessions: st.SearchStrategy[str] = session_ids()) -> Closing:  # noqa: B008
     numbers = sorted(draw(st.lists(COUNTS, min_size=4, max_size=4)))
     return Closing(
         session=draw(sessions), date="2026-11-20", time=draw(st.times()).strftime("%H:%M"),
@@ -40,8 +40,8 @@ def facts(closing: Closing) -> tuple[str, str, str, int, int, int, int]:
     return (closing.session, closing.date, closing.time, closing.first, closing.last, closing.start, closing.end)
 
 
-@given(made(), markdown_texts())
-def test_a_rendered_closing_is_read_back_and_is_the_only_one(closing: Closing, body: str) -> None:
+@given(closings_drawn(), markdown_texts())
+def test_a_rendered_closing_parses_to_one_equal_closing(closing: Closing, body: str) -> None:
     text = f"# 2026-11-20\n\n{render_closing(closing, body)}"
     (found,) = parse_closings(text, "2026-11-20")
     assert facts(found) == facts(closing)
@@ -53,13 +53,13 @@ def test_a_rendered_closing_is_read_back_and_is_the_only_one(closing: Closing, b
     )
 
 
-@given(st.lists(st.tuples(made(), lines()), max_size=5))
-def test_closings_come_back_in_file_order(rows: list[tuple[Closing, str]]) -> None:
+@given(st.lists(st.tuples(closings_drawn(), lines()), max_size=5))
+def test_closings_are_parsed_in_file_order(rows: list[tuple[Closing, str]]) -> None:
     text = "# 2026-11-20\n" + "".join("\n" + render_closing(closing, f"- {body}") for closing, body in rows)
     assert [facts(found) for found in parse_closings(text, "2026-11-20")] == [facts(closing) for closing, _ in rows]
 
 
-@given(made(), made())
+@given(closings_drawn(), closings_drawn())
 def test_a_body_cannot_forge_a_closing_of_another_session(closing: Closing, forged: Closing) -> None:
     body = f"text\n\n{render_closing(forged, 'x')}\n---\n\n# H1\n\nSession: `victim` messages 0-9, bytes 0-99\n"
     for disguise in (body, f"---\nx: y\n{body}\n---\n", body.replace("## ", "x\n---\n")):
@@ -70,8 +70,8 @@ def test_a_body_cannot_forge_a_closing_of_another_session(closing: Closing, forg
 SAFE_NAMES = st.uuids().map(str) | st.from_regex(r"[a-z]{1,8}-[0-9]{1,14}", fullmatch=True)
 
 
-@given(made(sessions=SAFE_NAMES))
-def test_the_guard_leaves_the_line_that_is_the_watermark_alone(closing: Closing) -> None:
+@given(closings_drawn(sessions=SAFE_NAMES))
+def test_the_guard_does_not_change_the_watermark_line(closing: Closing) -> None:
     covers = render_closing(closing, "x").split("\n\n")[1]
     assert screen(covers, "agent", "daily").text == covers
     assert screen(covers, "agent", "daily").action == "allow"
@@ -98,7 +98,7 @@ def _closing(session: str, date: str, start: int, end: int) -> Closing:
     return Closing(session=session, date=date, time="10:00", title="T", first=1, last=2, start=start, end=end)
 
 
-def test_the_watermark_is_the_closing_that_reaches_furthest_on_whatever_day(home: Home, now: datetime) -> None:
+def test_the_watermark_is_the_closing_with_the_highest_end_of_any_day(home: Home, now: datetime) -> None:
     _closed(
         home, now, _closing("a", "2026-11-20", 0, 100), _closing("b", "2026-11-20", 0, 900),
         _closing("a", "2026-11-19", 100, 250), _closing("a", "2026-11-21", 250, 200),
@@ -117,7 +117,7 @@ def test_the_watermark_is_the_closing_that_reaches_furthest_on_whatever_day(home
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
 @given(name=st.sampled_from(["a`b", "a'b", "a\rb", "a\r\r## x", "a%60b", "会议", "a\u2028b", "../.."]))
-def test_the_watermark_of_any_session_is_found_through_the_gateway(home: Home, now: datetime, name: str) -> None:
+def test_the_watermark_of_any_session_id_survives_the_gateway(home: Home, now: datetime, name: str) -> None:
     _closed(home, now, _closing(name, "2026-11-20", 0, 100))
     assert watermark(home, name) is not None
     names = {closing.session for closing in closings(home)}
@@ -125,24 +125,24 @@ def test_the_watermark_of_any_session_is_found_through_the_gateway(home: Home, n
     assert name in names
 
 
-def test_files_that_are_no_day_hold_no_closings(home: Home) -> None:
+def test_files_without_a_date_name_have_no_closings(home: Home) -> None:
     for name in ("notes.md", "2026-11-20-copy.md"):
         (home.daily / name).write_text(render_closing(_closing("a", "2026-11-20", 0, 1), "x"))
     assert closings(home) == []
 
 
-def test_an_anchor_depends_on_session_and_start_alone() -> None:
+def test_an_anchor_depends_only_on_session_and_start() -> None:
     assert anchor_of("a", 0) == anchor_of("a", 0)
     assert len({anchor_of("a", 0), anchor_of("a", 1), anchor_of("b", 0)}) == 3
 
 
-def test_headings_of_a_body_are_lowered_and_the_rest_stays() -> None:
+def test_headings_of_a_body_become_level_three_and_the_rest_stays() -> None:
     text = render_closing(_closing("a", "2026-11-20", 0, 1), "# One\n\ntext\n\n#### Four\n\n```\n# code\n```\n")
     assert [(b.level, b.title) for b in parse(text).blocks if b.kind == "heading"][1:] == [(3, "One"), (4, "Four")]
     assert "```\n# code\n```\n" in text
 
 
-def test_a_session_whose_name_the_guard_redacts_keeps_its_watermark(home: Home) -> None:
+def test_a_session_with_a_redacted_name_keeps_its_watermark(home: Home) -> None:
     session = "138" + "0013" + "8000"
     closing = Closing(
         session=session, date="2026-11-20", time="10:00", title="t", first=1, last=2, start=0, end=90
@@ -157,7 +157,7 @@ def test_a_session_whose_name_the_guard_redacts_keeps_its_watermark(home: Home) 
     assert watermark(home, "139" + "0013" + "8000") is None
 
 
-def test_an_archived_day_counts_as_much_as_any_other(home: Home, now: datetime) -> None:
+def test_archived_closings_count_for_the_watermark(home: Home, now: datetime) -> None:
     _closed(home, now, _closing("a", "2026-11-19", 0, 100), _closing("b", "2026-11-20", 0, 50))
     (home.root / "Archive/DailyActivity").mkdir()
     (home.daily / "2026-11-19.md").rename(home.root / "Archive/DailyActivity/2026-11-19.md")

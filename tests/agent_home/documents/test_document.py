@@ -1,4 +1,4 @@
-"""Parsing loses no byte; an edit touches the blocks that it names and no other."""
+"""Parsing loses no byte, and an edit changes only the blocks that it names."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ HARD = (
 )  # fmt: skip
 
 
-def others(document: Document, *ids: str) -> list[str]:
-    """The texts of all blocks except blank ones and the entries named; the last may lack its line end."""
+def other_blocks(document: Document, *ids: str) -> list[str]:
+    """Return the texts of all blocks except blank ones and the entries *ids*, without line ends."""
     return [b.raw.rstrip("\r\n") for b in document.blocks if b.kind != "blank" and not (b.entry and b.entry.id in ids)]
 
 
 @pytest.mark.parametrize("text", HARD)
-def test_a_hard_text_comes_back_byte_for_byte(text: str) -> None:
+def test_a_hard_text_renders_byte_for_byte(text: str) -> None:
     assert parse(text).render() == text
 
 
 @pytest.mark.parametrize(("path", "text"), [pair for pair in template_files() if pair[0].endswith(".md")])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_every_template_file_comes_back_byte_for_byte(path: str, text: str, end: str) -> None:
+def test_every_template_file_renders_byte_for_byte(path: str, text: str, end: str) -> None:
     text = text.replace("\n", end)
     document = parse(text)
     assert document.render() == text
@@ -44,12 +44,12 @@ def test_every_template_file_comes_back_byte_for_byte(path: str, text: str, end:
 
 
 @given(wild_texts())
-def test_any_text_comes_back_byte_for_byte(text: str) -> None:
+def test_any_text_renders_byte_for_byte(text: str) -> None:
     assert parse(text).render() == text
 
 
 @given(markdown_texts())
-def test_any_mixture_of_markdown_comes_back_byte_for_byte(text: str) -> None:
+def test_any_mixture_of_markdown_renders_byte_for_byte(text: str) -> None:
     document = parse(text)
     assert document.render() == text
     for entry in document.entries():
@@ -57,7 +57,7 @@ def test_any_mixture_of_markdown_comes_back_byte_for_byte(text: str) -> None:
 
 
 @given(markdown_texts())
-def test_blocks_are_whole_lines_and_say_the_line_they_begin_at(text: str) -> None:
+def test_blocks_are_whole_lines_with_their_line_numbers(text: str) -> None:
     at = 1
     blocks = parse(text).blocks
     for number, block in enumerate(blocks):
@@ -68,7 +68,7 @@ def test_blocks_are_whole_lines_and_say_the_line_they_begin_at(text: str) -> Non
 
 
 @given(memories())
-def test_a_memory_is_read_entry_for_entry(text: str) -> None:
+def test_every_entry_of_a_memory_is_parsed(text: str) -> None:
     document = parse(text)
     assert [section.title for section in document.sections()] == [rule.title for rule in SECTIONS]
     assert sum(len(document.section_entries(rule.title)) for rule in SECTIONS) == text.count("\n- **[")
@@ -77,79 +77,81 @@ def test_a_memory_is_read_entry_for_entry(text: str) -> None:
 
 
 @given(documents(), entries())
-def test_an_added_entry_stands_first_in_its_section_and_nothing_else_changes(
-    given_: tuple[str, SectionRule], entry: Entry
+def test_an_added_entry_is_first_in_its_section_and_nothing_else_changes(
+    document_and_rule: tuple[str, SectionRule], entry: Entry
 ) -> None:
-    text, rule = given_
+    text, rule = document_and_rule
     document = parse(text)
     assume(document.section(rule.title) is not None and document.entry(entry.id) is None)
     had_entries = bool(document.section_entries(rule.title))
     added = document.with_entry(rule.title, entry)
     assert added == parse(added.render())
-    assert others(added, entry.id) == others(document)
+    assert other_blocks(added, entry.id) == other_blocks(document)
     assert added.section_entries(rule.title)[0].render() == entry.render()
     if had_entries:  # an empty section gains one blank line on each side of its first entry
         assert added.without_entry(entry.id).render() == text
 
 
 @given(markdown_texts(), entries())
-def test_a_missing_section_is_made_at_the_end(text: str, entry: Entry) -> None:
+def test_a_missing_section_is_added_at_the_end(text: str, entry: Entry) -> None:
     document = parse(text)
     assume(document.section("Brand New") is None)
-    assume(parse(text + "\n\n# probe\n").blocks[-1].kind == "heading")  # nothing at the end takes in what follows
+    assume(parse(text + "\n\n# probe\n").blocks[-1].kind == "heading")  # no block at the end contains added text
     added = document.with_entry("Brand New", entry)
     assert added.render().startswith(text)
     assert [found.render() for found in added.section_entries("Brand New")] == [entry.render()]
-    assert others(added, entry.id)[:-1] == others(document, entry.id)
+    assert other_blocks(added, entry.id)[:-1] == other_blocks(document, entry.id)
 
 
 @given(documents(), entries())
-def test_a_changed_entry_changes_its_own_block_only(given_: tuple[str, SectionRule], wanted: Entry) -> None:
-    document = parse(given_[0])
+def test_a_changed_entry_changes_only_its_own_block(
+    document_and_rule: tuple[str, SectionRule], replacement: Entry
+) -> None:
+    document = parse(document_and_rule[0])
     found = list(document.entries())
     assume(found)
     old = found[len(found) // 2]
     assume([entry.id for entry in found].count(old.id) == 1)
-    changed = document.with_entry_changed(wanted.changed(id=old.id))
-    assert others(changed, old.id) == others(document, old.id)
-    assert changed.entry(old.id).render() == wanted.changed(id=old.id).render()  # type: ignore[union-attr]
+    changed = document.with_entry_changed(replacement.changed(id=old.id))
+    assert other_blocks(changed, old.id) == other_blocks(document, old.id)
+    assert changed.entry(old.id).render() == replacement.changed(id=old.id).render()  # type: ignore[union-attr]
     assert changed == parse(changed.render())
 
 
 @given(documents())
-def test_a_removed_entry_takes_nothing_with_it(given_: tuple[str, SectionRule]) -> None:
-    document = parse(given_[0])
+def test_removing_an_entry_removes_nothing_else(document_and_rule: tuple[str, SectionRule]) -> None:
+    document = parse(document_and_rule[0])
     ids = [entry.id for entry in document.entries()]
     assume(ids)
     gone = ids[len(ids) // 2]
     assume(ids.count(gone) == 1)
     rest = document.without_entry(gone)
     assert rest.entry(gone) is None
-    assert others(rest) == others(document, gone)
+    assert other_blocks(rest) == other_blocks(document, gone)
 
 
 @given(markdown_texts())
-def test_text_is_added_at_the_end_and_what_was_there_stays(text: str) -> None:
+def test_text_is_added_at_the_end_and_nothing_else_changes(text: str) -> None:
     added = parse(text).with_text_at_end("## New section\n\nwords\n")
     assert added.render().startswith(text)
     assert added.render().endswith("## New section\n\nwords\n")
     if parse(text + "\n\n# probe\n").blocks[-1].kind == "heading":
         assert added.section("New section") is not None
-        assert others(added)[:-2] == others(parse(text))
+        assert other_blocks(added)[:-2] == other_blocks(parse(text))
 
 
 @example("- a\n- **[KD-7F3A] T**\n\n      deep\n")
 @example("- x\n\n  ```\n  y\n  ```\ntext after a closed fence is no part of the item\n")
 @given(markdown_texts())
-def test_editing_never_joins_what_stood_apart(text: str) -> None:
+def test_editing_never_joins_two_blocks(text: str) -> None:
     document = parse(text)
     for entry_id in {entry.id for entry in document.entries()}:
         count = sum(entry.id == entry_id for entry in document.entries())
-        assert len(others(document.without_entry(entry_id))) == len(others(document)) - 1
+        assert len(other_blocks(document.without_entry(entry_id))) == len(other_blocks(document)) - 1
         assert sum(entry.id == entry_id for entry in document.without_entry(entry_id).entries()) == count - 1
 
 
-def test_a_heading_in_a_code_block_a_comment_or_a_quote_is_no_heading() -> None:
+def test_headings_in_code_comments_and_quotes_are_ignored() -> None:
     text = "## A\n\n```\n## B\n```\n\n<!--\n## C\n-->\n\n> ## D\n\n    ## E\n"
     assert [section.title for section in parse(text).sections()] == ["A"]
 
@@ -163,14 +165,14 @@ def test_a_section_ends_at_the_next_heading_of_its_level_or_above() -> None:
     assert spans == [("A", 1, "B"), ("B", 7, "C"), ("D", 11, "")]
 
 
-def test_sections_are_found_whatever_the_case_and_both_kinds_of_heading() -> None:
+def test_sections_are_found_in_any_case_and_in_both_heading_styles() -> None:
     document = parse("KEY decisions\n---\n\n- **[KD-7F3A] T**\n\n##   open THREADS ##\n")
     assert document.section("Key Decisions") is not None
     assert document.section("Open Threads") is not None
     assert [entry.id for entry in document.section_entries("key decisions")] == ["KD-7F3A"]
 
 
-def test_a_rule_across_the_top_of_a_file_hides_no_section() -> None:
+def test_a_thematic_break_on_the_first_line_hides_no_section() -> None:
     document = parse("---\n\n## Key Decisions\n\n- **[KD-7F3A] T**\n\n---\n")
     assert document.entry("KD-7F3A") is not None
     assert parse("---\n## Key Decisions\n- **[KD-7F3A] T**\n---\n").entry("KD-7F3A") is not None
@@ -181,13 +183,13 @@ def test_front_matter_is_one_block() -> None:
     assert [(block.kind, block.line) for block in blocks] == [("front", 1), ("heading", 5)]
 
 
-def test_an_entry_keeps_its_detail_and_the_line_that_follows_without_a_gap() -> None:
+def test_an_entry_keeps_its_detail_and_a_lazy_continuation_line() -> None:
     document = parse("## K\n\n- **[KD-7F3A] T** - b\n  detail\nlazy line\n\n  second paragraph\n- **[KD-7F3B] U**\n")
     assert [entry.id for entry in document.entries()] == ["KD-7F3A", "KD-7F3B"]
     assert document.entry("KD-7F3A").detail == "detail\nlazy line\nsecond paragraph"  # type: ignore[union-attr]
 
 
-def test_naming_an_entry_that_is_not_there_is_a_key_error() -> None:
+def test_editing_an_unknown_entry_raises_a_key_error() -> None:
     document = parse("## K\n")
     with pytest.raises(KeyError):
         document.without_entry("KD-7F3A")
@@ -196,7 +198,7 @@ def test_naming_an_entry_that_is_not_there_is_a_key_error() -> None:
 
 
 @given(st.lists(entries(), min_size=1, max_size=5, unique_by=lambda entry: entry.id))
-def test_entries_added_one_after_the_other_stand_newest_first(found: list[Entry]) -> None:
+def test_added_entries_are_newest_first(found: list[Entry]) -> None:
     document = parse("# Memory\n\n## Notes\n\n## Other\n")
     for entry in found:
         document = document.with_entry("Notes", entry)
@@ -209,11 +211,11 @@ def test_entries_added_one_after_the_other_stand_newest_first(found: list[Entry]
     st.lists(st.tuples(st.sampled_from([*(rule.title for rule in SECTIONS[:3]), "Brand New"]), entries()), max_size=6),
     entries(),
 )
-def test_many_edits_at_once_are_the_same_edits_one_by_one(
-    given_: tuple[str, SectionRule], added: list[tuple[str, Entry]], wanted: Entry
+def test_one_edit_of_many_entries_equals_many_edits(
+    document_and_rule: tuple[str, SectionRule], added: list[tuple[str, Entry]], replacement: Entry
 ) -> None:
-    document = parse(given_[0])
-    changed = [wanted.changed(id=entry.id) for entry in document.entries()][:3]
+    document = parse(document_and_rule[0])
+    changed = [replacement.changed(id=entry.id) for entry in document.entries()][:3]
     expected = document
     for entry in changed:
         expected = expected.with_entry_changed(entry)
@@ -222,13 +224,13 @@ def test_many_edits_at_once_are_the_same_edits_one_by_one(
     assert document.with_entries(added, changed) == expected
 
 
-def test_many_edits_that_name_an_absent_entry_are_a_key_error() -> None:
+def test_one_edit_of_an_unknown_entry_raises_a_key_error() -> None:
     with pytest.raises(KeyError):
         parse("## K\n").with_entries([], [Entry(id="KD-7F3A", title="T")])
 
 
 @given(documents().map(lambda made: made[0]) | memories(), st.integers(0, 255))
-def test_entries_removed_at_once_are_those_removed_one_by_one(text: str, chosen: int) -> None:
+def test_one_removal_of_many_entries_equals_many_removals(text: str, chosen: int) -> None:
     document = parse(text)
     ids = {entry.id for place, entry in enumerate(document.entries()) if chosen >> place % 8 & 1}
     left = document.without_entries(ids)

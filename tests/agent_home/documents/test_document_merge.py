@@ -1,4 +1,4 @@
-"""Two versions of a memory file become one: nothing is lost, nothing is there twice, no conflict markers."""
+"""A merge of two memory files loses nothing, repeats nothing and has no conflict markers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def added(text: str, entry_id: str, title: str, **fields: str) -> str:
     return parse(text).with_entry(rule.title, new).render()
 
 
-def test_what_both_sides_added_is_there_once_and_the_newest_stay_on_top() -> None:
+def test_additions_of_both_sides_appear_once_with_the_newest_on_top() -> None:
     ours, theirs = added(MEMORY, "KD-0003", "Ours"), added(MEMORY, "KD-0004", "Theirs")
     ours, theirs = added(ours, "LL-0001", "Alike"), added(theirs, "LL-0001", "Alike")
     merged = merge_texts(MEMORY, ours, theirs, "MEMORY.md")
@@ -63,14 +63,14 @@ def test_what_both_sides_added_is_there_once_and_the_newest_stay_on_top() -> Non
     ]  # fmt: skip
 
 
-def test_what_one_side_took_out_is_gone_and_what_the_other_changed_stays() -> None:
+def test_a_removed_entry_is_gone_unless_the_other_side_changed_it() -> None:
     ours = parse(MEMORY).without_entries({"KD-0001", "KD-0002"}).render()
     theirs = MEMORY.replace("Sources: b#m1", "Sources: b#m1, c#m2")
     assert ids(merge_texts(MEMORY, ours, theirs, "MEMORY.md").text) == ["KD-0002"]
     assert ids(merge_texts(MEMORY, theirs, ours, "MEMORY.md").text) == ["KD-0002"]
 
 
-def test_changes_of_one_entry_that_fit_together_are_one_entry() -> None:
+def test_compatible_changes_of_one_entry_are_merged() -> None:
     ours = MEMORY.replace("Sources: a#m1", "Sources: a#m1, c#m9\n  Superseded-By: KD-0003")
     theirs = MEMORY.replace("Sources: a#m1", "Evidence: verified, commit 3f9c2e1\n  Sources: a#m1, d#m4")
     merged = merge_texts(MEMORY, ours, theirs, "MEMORY.md")
@@ -81,7 +81,7 @@ def test_changes_of_one_entry_that_fit_together_are_one_entry() -> None:
     assert len(ids(merged.text)) == 2
 
 
-def test_an_entry_that_both_superseded_stays_superseded_by_both() -> None:
+def test_an_entry_superseded_on_both_sides_names_both_newer_entries() -> None:
     ours = added(MEMORY.replace("Sources: b#m1", "Superseded-By: KD-0007"), "KD-0007", "Tuesday", Supersedes="KD-0002")
     theirs = added(MEMORY.replace("Sources: b#m1", "Superseded-By: KD-0008"), "KD-0008", "Friday", Supersedes="KD-0002")
     merged = merge_texts(MEMORY, ours, theirs, "MEMORY.md").text
@@ -89,7 +89,7 @@ def test_an_entry_that_both_superseded_stays_superseded_by_both() -> None:
     assert {"KD-0007", "KD-0008"} <= set(ids(merged))
 
 
-def test_of_two_judgements_the_more_careful_one_stands_and_origin_is_the_less_trusted() -> None:
+def test_the_more_careful_evidence_and_the_less_trusted_origin_stay() -> None:
     base = Entry(id="RC-0001", title="done", fields={"Evidence": "unverified", "Origin": "user"})
     one = base.changed(fields={"Evidence": "verified, commit 3f9c2e1", "Origin": "agent"})
     other = base.changed(fields={"Evidence": "stale, was verified", "Origin": "tool"})
@@ -98,7 +98,7 @@ def test_of_two_judgements_the_more_careful_one_stands_and_origin_is_the_less_tr
     assert dict(merged.fields) == {"Evidence": "stale, was verified", "Origin": "tool"}
 
 
-def test_what_both_said_differently_is_kept_twice_and_flagged() -> None:
+def test_an_entry_worded_differently_is_kept_twice_and_flagged() -> None:
     ours = MEMORY.replace("Ship on Monday", "Ship on Tuesday")
     theirs = MEMORY.replace("Ship on Monday", "Ship on Friday")
     merged = merge_texts(MEMORY, ours, theirs, "MEMORY.md")
@@ -112,7 +112,7 @@ def test_what_both_said_differently_is_kept_twice_and_flagged() -> None:
     assert sorted(merge_texts(MEMORY, theirs, ours, "MEMORY.md").text) == sorted(merged.text)
 
 
-def test_text_around_entries_and_new_sections_of_both_sides_stay() -> None:
+def test_text_around_entries_and_new_sections_are_kept() -> None:
     ours = MEMORY.replace("Distilled from closed sessions.", "Distilled by hand.") + "\n## Ours\n\n- item\n"
     theirs = MEMORY + "\n## Theirs\n\nA paragraph.\n"
     text = merge_texts(MEMORY, ours, theirs, "MEMORY.md").text
@@ -122,24 +122,24 @@ def test_text_around_entries_and_new_sections_of_both_sides_stay() -> None:
     assert text.endswith("\n## Theirs\n\nA paragraph.\n") or "\n## Theirs\n\nA paragraph.\n\n" in text
 
 
-def test_a_section_that_one_side_took_out_stays_for_what_the_other_added_to_it() -> None:
+def test_a_removed_section_stays_when_the_other_side_added_to_it() -> None:
     ours = MEMORY.replace("\n## Lessons Learned\n", "")
     text = merge_texts(MEMORY, ours, added(MEMORY, "LL-0001", "New"), "MEMORY.md").text
     assert [one.id for one in parse(text).section_entries("Lessons Learned")] == ["LL-0001"]
 
 
-def test_daily_logs_are_united_by_section() -> None:
+def test_daily_logs_are_merged_by_section() -> None:
     first = "# 2026-11-20\n\n## 09:00 One (s-000001)\n\nSession: `a` messages 1-2, bytes 0-9\n\n- said\n"
     ours = first + "\n## 10:00 Two (s-000002)\n\nSession: `b` messages 1-2, bytes 0-9\n"
     theirs = first + "\n## 11:00 Three (s-000003)\n\nSession: `c` messages 1-2, bytes 0-9\n"
     path = "DailyActivity/2026-11-20.md"
     text = merge_texts(first, ours, theirs, path).text
     assert re.findall(r"\((s-\d+)\)", text) == ["s-000001", "s-000002", "s-000003"]
-    assert merge_texts("", ours, theirs, path).text == text  # both machines began the day
+    assert merge_texts("", ours, theirs, path).text == text  # both machines created the file
     assert merge_texts(first, text, theirs, path).text == text
 
 
-def test_a_session_that_both_machines_closed_to_different_ends_stands_twice_and_is_flagged() -> None:
+def test_a_session_closed_to_different_ends_is_kept_twice_and_flagged() -> None:
     head = "# 2026-11-20\n\n## 09:00 One (s-000001)\n\nSession: `a` messages 1-2, bytes 0-"
     path = "DailyActivity/2026-11-20.md"
     merged = merge_texts("", f"{head}9\n", f"{head}20\n", path)
@@ -151,7 +151,7 @@ def test_a_session_that_both_machines_closed_to_different_ends_stands_twice_and_
 
 
 @pytest.mark.parametrize("broken", ["```\nnever closed\n", "<<<<<<< HEAD\n", "<!-- open\n"])
-def test_a_file_whose_structure_is_broken_is_left_to_a_person(broken: str) -> None:
+def test_a_file_with_a_broken_structure_is_not_merged(broken: str) -> None:
     ours = MEMORY.replace("## Key Decisions", f"{broken}\n## Key Decisions")
     with pytest.raises(DocumentInvalid, match="cannot be merged"):
         merge_texts(MEMORY, ours, added(MEMORY, "KD-0003", "New"), "MEMORY.md")
@@ -159,7 +159,7 @@ def test_a_file_whose_structure_is_broken_is_left_to_a_person(broken: str) -> No
 
 @st.composite
 def versions(draw: st.DrawFn) -> tuple[str, str, str]:
-    """A memory and two edits of it: entries added, taken out and changed."""
+    """Draw a memory and two edits of it with added, removed and changed entries."""
     base = draw(memories())
     return base, _edited(draw, base, "ours"), _edited(draw, base, "theirs")
 
@@ -187,12 +187,12 @@ def _edited(draw: st.DrawFn, text: str, side: str) -> str:
 
 
 def facts(text: str) -> list[str]:
-    """What a memory says, entry by entry, whatever the order and the ids of other versions."""
+    """Return the contents of all entries, sorted and without the ids of conflicting versions."""
     return sorted(re.sub(r"\[[A-Z]{2}-.{4}\]", "", one.render()) for one in parse(text).entries())
 
 
 @given(versions())
-def test_a_merge_is_a_union_whichever_side_is_ours_and_merging_again_changes_nothing(
+def test_a_merge_is_symmetric_and_idempotent(
     chosen: tuple[str, str, str],
 ) -> None:
     base, ours, theirs = chosen
@@ -213,7 +213,7 @@ def test_a_merge_is_a_union_whichever_side_is_ours_and_merging_again_changes_not
 
 
 @pytest.mark.parametrize("path", ["KNOWLEDGE.md", "PROJECTS.md", "Projects/one/IMPROVEMENT.md"])
-def test_lists_are_united_item_by_item(path: str) -> None:
+def test_lists_are_merged_item_by_item(path: str) -> None:
     base = "# Title\n\n## What worked\n\n- first\n- second\n"
     ours, theirs = base.replace("- second\n", "- second\n- ours\n"), base.replace("- first\n", "- first\n- theirs\n")
     merged = merge_texts(base, ours, theirs, path)
@@ -221,7 +221,7 @@ def test_lists_are_united_item_by_item(path: str) -> None:
     assert merge_texts(base, ours.replace("- first\n", ""), theirs, path).text.count("- ") == 3
 
 
-def test_a_mistake_that_both_machines_counted_up_counts_the_days_of_both() -> None:
+def test_a_correction_counted_on_both_machines_has_the_days_of_both() -> None:
     base = Entry(id="CR-0001", title="Sort by risk.", detail="Wrong: by size\nOccurrences: 1 (2026-11-01)")
     one = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-05)")
     other = base.changed(detail="Wrong: by size\nOccurrences: 2 (2026-11-01, 2026-11-09)")

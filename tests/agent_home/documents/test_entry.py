@@ -1,4 +1,4 @@
-"""An entry comes back as it was written, and only what spells an entry is one."""
+"""An entry renders as it was written, and only well-formed list items are entries."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from agent_home.documents.entry import (
 from tests.strategies import entries, lines, wild_texts
 
 
-def _said(text: str) -> str:
-    """A title as it can stand inside bold type."""
+def _bold_title(text: str) -> str:
+    """Return a title in the form that bold type allows."""
     return re.sub(r"\*{2,}", "*", " ".join(text.split()))
 
 
@@ -35,7 +35,7 @@ def test_a_rendered_entry_parses_to_the_same_entry(entry: Entry) -> None:
     assert again is not None
     assert again.id == entry.id
     if entry.date or not re.match(r"\d{4}-\d{2}-\d{2}( |$)", entry.title):
-        assert (again.date, again.title) == (entry.date, _said(entry.title))
+        assert (again.date, again.title) == (entry.date, _bold_title(entry.title))
     assert again.body == " ".join(entry.body.split())
     named = tuple(f"{name}:" for name in FIELDS)
     assert again.detail.splitlines() == [x for x in entry.detail.splitlines() if not x.startswith(named)]
@@ -45,17 +45,17 @@ def test_a_rendered_entry_parses_to_the_same_entry(entry: Entry) -> None:
 
 
 @given(entries())
-def test_rendering_what_was_parsed_and_changed_back_is_stable(entry: Entry) -> None:
+def test_rendering_a_parsed_entry_without_raw_is_stable(entry: Entry) -> None:
     first = parse_entry(entry.render())
     assert first is not None
     second = parse_entry(first.changed().render())
     assert second is not None
-    kept = {name: value for name, value in first.fields.items() if value}  # a field without a value is not written
+    kept = {name: value for name, value in first.fields.items() if value}  # a field without a value is not rendered
     assert second.changed() == first.changed(fields=kept)
 
 
 @given(wild_texts(), wild_texts(), wild_texts())
-def test_an_entry_stays_one_entry_whatever_its_texts_hold(title: str, body: str, detail: str) -> None:
+def test_any_text_inside_an_entry_keeps_it_one_entry(title: str, body: str, detail: str) -> None:
     entry = Entry(id="KD-7F3A", date="2026-11-20", title=title, body=body, detail=detail)
     again = parse_entry(entry.render())
     assert again is not None
@@ -83,7 +83,7 @@ def test_an_unchanged_entry_renders_to_its_source_byte_for_byte(rest: str) -> No
         ("- **[KD-7F3A] a*b** - **bold** - x\r\n", "a*b", "**bold** - x"),
     ],
 )
-def test_the_ways_a_person_writes_an_entry_are_read(raw: str, title: str, body: str) -> None:
+def test_handwritten_forms_of_an_entry_are_parsed(raw: str, title: str, body: str) -> None:
     entry = parse_entry(raw)
     assert entry is not None
     assert (entry.title, entry.body) == (title, body)
@@ -103,16 +103,16 @@ def test_the_ways_a_person_writes_an_entry_are_read(raw: str, title: str, body: 
         "\n- **[KD-7F3A] second line**\n",
     ],
 )
-def test_what_only_looks_like_an_entry_is_none(raw: str) -> None:
+def test_text_that_only_looks_like_an_entry_is_rejected(raw: str) -> None:
     assert parse_entry(raw) is None
 
 
 @pytest.mark.parametrize("title", ["ends with a star*", "**", "***", "a****b", "** - x", "*"])
-def test_stars_in_a_title_do_not_end_it(title: str) -> None:
+def test_stars_in_a_title_do_not_end_the_bold_text(title: str) -> None:
     entry = parse_entry(Entry(id="KD-7F3A", title=title, body="the body").render())
     assert entry is not None
     assert entry.body == "the body"
-    assert entry.title == _said(title)
+    assert entry.title == _bold_title(title)
 
 
 def test_fields_keep_their_order_and_empty_ones_are_left_out() -> None:
@@ -120,7 +120,7 @@ def test_fields_keep_their_order_and_empty_ones_are_left_out() -> None:
     assert entry.render() == "- **[KD-7F3A] T**\n  Supersedes: KD-2M0Q\n  Origin: user\n"
 
 
-def test_the_text_of_an_entry_is_what_it_says_without_id_date_and_fields() -> None:
+def test_the_text_of_an_entry_has_no_id_date_or_fields() -> None:
     entry = parse_entry("- **[KD-7F3A] 2026-11-20 T** - b\n  more\n  Evidence: verified\n")
     assert entry is not None
     assert entry.text == "T b more"
@@ -138,7 +138,7 @@ def test_new_ids_are_valid_unique_and_the_same_for_the_same_seed(prefix: str, se
         taken.add(found)
 
 
-def test_the_id_alphabet_has_no_letters_that_are_misread() -> None:
+def test_the_id_alphabet_has_no_ambiguous_letters() -> None:
     assert len(set(ALPHABET)) == 32
     assert not set("ILOU") & set(ALPHABET)
 
@@ -162,11 +162,11 @@ def test_changing_an_entry_leaves_the_other_fields_alone(title: str) -> None:
 
 
 @pytest.mark.parametrize("spelled", ["KD-7F0A", "[kd-7foa]", " kd-7F0a ", "**[KD-7FOA]**"])
-def test_an_id_is_meant_however_it_is_spelled(spelled: str) -> None:
+def test_a_typed_id_is_normalised(spelled: str) -> None:
     assert normalise_id(spelled) == "KD-7F0A"
 
 
-def test_marks_of_a_person_are_read_from_fields() -> None:
+def test_state_and_protected_are_read_from_fields() -> None:
     def states(*lines: str) -> list[tuple[bool, bool]]:
         entries = [parse_entry(f"- **[OT-7F3A] T**\n  {line}\n") for line in lines]
         return [(entry.resolved, entry.protected) for entry in entries if entry]
@@ -181,7 +181,7 @@ def test_marks_of_a_person_are_read_from_fields() -> None:
     ]
 
 
-def test_an_entry_is_superseded_when_either_of_the_two_says_so() -> None:
+def test_either_entry_can_declare_a_supersession() -> None:
     entries = [
         Entry(id="KD-0004", title="d", fields={"Supersedes": "KD-0002, KD-0003"}),
         Entry(id="KD-0002", title="b", fields={"Superseded-By": "KD-0003"}),
@@ -191,7 +191,7 @@ def test_an_entry_is_superseded_when_either_of_the_two_says_so() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_a_circle_of_entries_supersedes_none_of_them(length: int) -> None:
+def test_a_circle_of_entries_supersedes_nothing(length: int) -> None:
     circle = [
         Entry(id=f"KD-000{n}", title="x", fields={"Supersedes": f"KD-000{(n + 1) % length}"}) for n in range(length)
     ]

@@ -1,4 +1,4 @@
-"""Who said it stays with what is written: in the entry, in the guard's eyes and in the commit."""
+"""The origin of a text stays with it: in the entry, for the guard and in the commit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def source_trailer(git: Git) -> str:
     return git("log", "-1", "--format=%(trailers:key=Source,valueonly)").strip()
 
 
-def test_trust_falls_and_never_rises() -> None:
+def test_the_least_trusted_source_wins() -> None:
     assert TRUST == ("user", "agent", "tool", "web")
     for one in TRUST:
         for other in TRUST:
@@ -45,18 +45,20 @@ def test_trust_falls_and_never_rises() -> None:
 
 
 @pytest.mark.parametrize("origin", ["tool", "web"])
-def test_a_strangers_request_waits_for_a_person_whoever_writes_it(home: Home, now: datetime, origin: str) -> None:
+def test_a_request_from_outside_is_quarantined_for_every_writer(home: Home, now: datetime, origin: str) -> None:
     outcome = write(home, now, REQUEST, origin=origin)
     assert (titles(home.root), len(outcome.quarantined)) == ([], 1)
     assert [(item.source, "provenance" in item.reason) for item in waiting(home)] == [(origin, True)]
 
 
-def test_the_same_words_of_the_user_are_memory(home: Home, now: datetime) -> None:
+def test_the_same_request_of_the_user_is_stored(home: Home, now: datetime) -> None:
     write(home, now, REQUEST, origin="user", source="user")
     assert titles(home.root) == [REQUEST]
 
 
-def test_a_strangers_statement_is_memory_and_the_commit_says_whose(home: Home, git: Git, now: datetime) -> None:
+def test_a_statement_from_outside_is_stored_and_the_commit_names_its_source(
+    home: Home, git: Git, now: datetime
+) -> None:
     write(home, now, STATEMENT, origin="tool")
     assert (titles(home.root), source_trailer(git)) == ([STATEMENT], "tool")
 
@@ -67,7 +69,9 @@ def test_the_commit_names_the_source(home: Home, git: Git, now: datetime, source
     assert source_trailer(git) == source
 
 
-def test_an_old_entry_of_a_stranger_does_not_colour_a_later_commit(home: Home, git: Git, now: datetime) -> None:
+def test_an_old_entry_from_outside_does_not_change_the_source_of_later_commits(
+    home: Home, git: Git, now: datetime
+) -> None:
     write(home, now, STATEMENT, origin="web")
     write(home, now, "We ship on Friday.")
     assert source_trailer(git) == "agent"
@@ -81,30 +85,30 @@ def talk(home: Home, now: datetime, *said: tuple[str, str]) -> None:
     transcript.append(home, "s", messages, actor="import", now=now)
 
 
-def test_what_the_agent_only_repeats_from_a_tool_waits_for_a_person(home: Home, now: datetime) -> None:
+def test_a_request_repeated_from_a_tool_is_quarantined(home: Home, now: datetime) -> None:
     talk(home, now, ("user", "Read the page."), ("tool", f"Welcome! {REQUEST} Thanks."),
          ("assistant", f"Decision: {REQUEST}\nDecision: we read no further page today."))  # fmt: skip
     closed = close(home, "s", now=now)
     assert [entry.text for entry in closed.entries] == ["we read no further page today."]
     assert {(item.source, item.path) for item in waiting(home)} == {("tool", MEMORY), ("tool", closed.daily)}
     log = (home.root / closed.daily).read_text()
-    assert REQUEST not in log  # words of it are among the session's topics
+    assert REQUEST not in log  # its words are in the topics of the session
     assert "- we read no further page today." in log
 
 
-def test_what_the_agent_repeats_of_a_tools_statements_is_the_tools(home: Home, git: Git, now: datetime) -> None:
+def test_a_statement_repeated_from_a_tool_has_origin_tool(home: Home, git: Git, now: datetime) -> None:
     talk(home, now, ("tool", STATEMENT), ("assistant", f"Lesson: {STATEMENT}"))
     closed = close(home, "s", now=now)
     assert [(entry.text, entry.origin) for entry in closed.entries] == [(STATEMENT, "tool")]
     assert source_trailer(git) == "tool"
 
 
-def test_what_the_user_says_as_well_is_the_users_own(home: Home, now: datetime) -> None:
+def test_a_statement_that_the_user_makes_too_has_origin_user(home: Home, now: datetime) -> None:
     talk(home, now, ("tool", STATEMENT), ("user", f"Lesson: {STATEMENT}"))
     assert [entry.origin for entry in close(home, "s", now=now).entries] == ["user"]
 
 
-def test_what_a_tool_printed_never_becomes_memory_through_closing(home: Home, now: datetime) -> None:
+def test_closing_never_promotes_tool_output(home: Home, now: datetime) -> None:
     said = [
         Message(session="s", id="1", role="user", content="Please run the report.", ts="2026-11-21T08:00:00+00:00"),
         Message(session="s", id="2", role="tool", content=f"Decision: {REQUEST}", ts="2026-11-21T08:01:00+00:00"),
@@ -119,7 +123,7 @@ def test_what_a_tool_printed_never_becomes_memory_through_closing(home: Home, no
     assert json.loads(home.audit.read_text().splitlines()[-1])["session"] == "s"
 
 
-def test_a_model_that_fails_refuses_the_write_with_the_reason(
+def test_a_failing_model_refuses_the_write_with_the_reason(
     home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def model(text: str) -> float:
