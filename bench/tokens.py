@@ -12,6 +12,7 @@ folder. Half of the files (by a checksum of the name) calibrate, the other half 
     python -m bench.tokens                       print the table
     python -m bench.tokens --data FOLDER         with more text: .py .md .json .txt, and .jsonl with text fields
     python -m bench.tokens --write-weights       rebuild agent_home/token_weights.py (half a minute)
+    python -m bench.tokens --loading             print what loading a real vocabulary costs
     python -m bench.tokens --write-docs          put the tables into docs/tokens.md and the counts beside the samples
 """
 
@@ -26,6 +27,7 @@ import re
 import statistics
 import sys
 import sysconfig
+import tempfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +41,10 @@ from tokenizers import Tokenizer
 
 from agent_home.tokens import Table, count_tokens, cut
 
-__all__ = ["main", "measure", "render", "render_others", "texts"]
+from .measure.page import markdown, put
+from .measure.vocabulary_load import HEAD, measure_loading, table_row
+
+__all__ = ["main", "measure", "render", "render_loading", "render_others", "texts"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "bench" / "token_samples"
@@ -70,6 +75,8 @@ MAX_CHARACTERS = 60_000
 MIN_CHARACTERS = 300
 # A single text with fewer tokens says little about the error in per cent.
 MIN_TOKENS = 300
+# The samples are short: counting them as often takes long enough to be timed.
+_SAMPLE_REPEATS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,6 +406,16 @@ def render_others(rows: Sequence[Row]) -> str:
     return _table(["text", *names], body)
 
 
+def render_loading() -> str:
+    """Return a Markdown table of what it costs to load the estimator and the real vocabularies, each measured now."""
+    with tempfile.TemporaryDirectory() as folder:
+        sample = Path(folder) / "sample.txt"
+        sample.write_text("".join(text.text for text in _files(SAMPLES, "samples")) * _SAMPLE_REPEATS, "utf-8")
+        files = {name: _folder() / file for name, file in RANKS.items()}
+        rows = [table_row(loading) for loading in measure_loading(files, sample, Path(folder))]
+    return markdown(HEAD, rows, align="lrrrr")
+
+
 def _table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
     rows = [head, ["---", *["--:"] * (len(head) - 1)]]
     rows += [
@@ -413,14 +430,7 @@ def _percent(estimate: int, real: int) -> str:
 
 def _write_docs(rows: Sequence[Row]) -> None:
     """Replace what stands between the markers of ``docs/tokens.md``, and the real counts beside the samples."""
-    page = DOCS.read_text("utf-8")
-    for name, table in (("measured", render(rows)), ("others", render_others(rows))):
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        before, _, rest = page.partition(begin)
-        if end not in rest:
-            raise SystemExit(f"{DOCS.name} has no {begin} ... {end}; put both lines back")
-        page = f"{before}{begin}\n{table}\n{end}{rest.partition(end)[2]}"
-    DOCS.write_text(page, "utf-8")
+    put(DOCS, {"measured": render(rows), "others": render_others(rows)})
     counts = {
         text.name: {"language": text.language, **{name: real_counter(name)(text.text) for name in RANKS}}
         for text in _files(SAMPLES, "samples")
@@ -433,8 +443,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.tokens", description="Calibrate and measure token counting.")
     parser.add_argument("--data", type=Path, action="append", default=[], help="folder with more text to measure")
     parser.add_argument("--write-weights", action="store_true", help="rebuild agent_home/token_weights.py and stop")
+    parser.add_argument("--loading", action="store_true", help="measure loading alone; with --write-docs, its table")
     parser.add_argument("--write-docs", action="store_true", help="put the tables into docs/tokens.md")
     options = parser.parse_args(arguments)
+    if options.loading:
+        table = render_loading()
+        if options.write_docs:
+            put(DOCS, {"loading": table})
+        print(table)
+        return 0
     found = texts(options.data)
     if options.write_weights:
         WEIGHTS.write_text(weights([text for text in found if text.part == "calibration"]), "utf-8")
