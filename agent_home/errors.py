@@ -9,6 +9,10 @@
 ├── ``GuardRefused``       the guard rejected a text, or could not run
 ├── ``NoSuchEntry``        no entry with that id
 └── ``HistoryError``       git is absent, or refused
+    ├── ``GitMissing``     git is not installed
+    ├── ``NoRepository``   the folder is not the top of a git repository
+    ├── ``GitFailed``      a git command ended with an error
+    └── ``GitTimeout``     a git command took too long
 """
 
 from __future__ import annotations
@@ -19,11 +23,15 @@ from pathlib import Path
 __all__ = [
     "Changed",
     "DocumentInvalid",
+    "GitFailed",
+    "GitMissing",
+    "GitTimeout",
     "GuardRefused",
     "HistoryError",
     "HomeError",
     "Locked",
     "NoHome",
+    "NoRepository",
     "NoSuchEntry",
     "SettingsInvalid",
 ]
@@ -95,3 +103,34 @@ class NoSuchEntry(HomeError):
 
 class HistoryError(HomeError):
     """Git is absent, or an operation failed; the files themselves are whole."""
+
+
+class GitMissing(HistoryError):
+    """Git is not installed, or not on PATH."""
+
+    def __init__(self) -> None:
+        super().__init__("git was not found; memory is kept in git, so install it (`apt install git`) and try again")
+
+
+class NoRepository(HistoryError):
+    """A folder is not the top of a git repository."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(f"{root} is no git repository; run `git init` there, or `memory init` for a new home")
+        self.root = root
+
+
+class GitFailed(HistoryError):
+    """A git command ended with an error. *reason* is the first line of its message."""
+
+    def __init__(self, command: str, exit_code: int, reason: str) -> None:
+        super().__init__(f"git {command} failed: {reason or f'exit code {exit_code}'}")
+        self.command, self.exit_code, self.reason = command, exit_code, reason
+
+
+class GitTimeout(HistoryError):
+    """A git command took longer than it may."""
+
+    def __init__(self, command: str, timeout_s: float) -> None:
+        super().__init__(f"git {command} did not end within {timeout_s:g} s and was stopped; try again")
+        self.command, self.timeout_s = command, timeout_s

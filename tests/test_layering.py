@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_home.git.client import home_client
+
 ROOT = Path(__file__).resolve().parents[1]
 #: A package imports only these, besides itself, the standard library and third parties.
 ALLOWED: dict[str, set[str]] = {
@@ -89,18 +91,16 @@ GIT_WRITERS = {
     "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
     "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
 }
-#: Words with which others only ask git.
-GIT_QUESTIONS = {"distill.evidence.repository": {"branch", "commit"}}  # branch --contains; cat-file -t answers "commit"
 #: Modules that start processes or load GitPython, and what for.
 PROCESSES = {
-    "agent_home.git.history": "git, for the home",
-    "agent_home.git.hook": "asks git where hooks are",
-    "agent_home.git.objects": "reads git's objects, and runs git for agent_home.forgetting.purge",
-    "agent_home.screening.staged": "asks git what is staged",
-    "distill.evidence.repository": "asks git about repositories that sessions worked in",
+    "agent_home.git.client": "every git process",
     "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",
 }
+#: Attributes by which git is changed: the client's one method, and what GitPython's objects have.
+GIT_CHANGES = {
+    "change", "clone_from", "create_head", "create_remote", "create_submodule", "create_tag", "delete_head",
+}  # fmt: skip
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
     "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
@@ -407,77 +407,36 @@ def test_processes_are_started_by_named_modules_alone() -> None:
     assert users <= set(PROCESSES)
 
 
-#: Commands of git that change a repository, plumbing included.
-_GIT_CHANGES = {
-    "add",
-    "am",
-    "apply",
-    "branch",
-    "checkout",
-    "checkout-index",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit",
-    "commit-tree",
-    "fast-import",
-    "fetch",
-    "filter-branch",
-    "gc",
-    "hash-object",
-    "index-pack",
-    "init",
-    "merge",
-    "mktree",
-    "mv",
-    "notes",
-    "pack-objects",
-    "prune",
-    "pull",
-    "push",
-    "read-tree",
-    "rebase",
-    "reflog",
-    "repack",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "stash",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "unpack-objects",
-    "update-index",
-    "update-ref",
-    "worktree",
-    "write-tree",
-}
-#: What GitPython's objects do without a command that could be read.
-_GITPYTHON_CHANGES = (
-    {"clone_from", "create_head", "create_remote", "create_submodule", "create_tag", "delete_head"}
-    | {name.replace("-", "_") for name in _GIT_CHANGES} - {"add", "apply", "prune", "tag"}
-)  # fmt: skip
-
-
 def changes_git(path: Path) -> set[str]:
-    """The words with which a file that can run git could change a repository."""
-    loaded = {name for _, name in imports(path)}
-    if not {name.split(".")[0] for name in loaded} & {"git", "subprocess"} and "agent_home.git.objects" not in loaded:
-        return set()
+    """Return the names by which a file that can reach git changes a repository: ``GitClient.change``, or GitPython."""
     tree = parsed(path)
-    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    methods = {node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call)
-               and isinstance(node.func, ast.Attribute)}  # fmt: skip
-    attributes = {node.value.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-                  and isinstance(node.value, ast.Attribute)} & {"index", "git"}  # fmt: skip
-    return words & _GIT_CHANGES | methods & _GITPYTHON_CHANGES | attributes
+    loaded = {name for _, name in imports(path)}
+    whole = {
+        alias for alias, name in imported_names(tree).items() if name == "git.client" and "agent_home.git" in loaded
+    }
+    if not whole and "agent_home.git.client" not in loaded and "git" not in {name.split(".")[0] for name in loaded}:
+        return set()
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    names = {node.attr for node in attributes}
+    names |= {str(node.args[1].value) for node in ast.walk(tree) if isinstance(node, ast.Call)
+              and called(node) == "getattr" and isinstance(node.args[1], ast.Constant)}  # fmt: skip
+    inner = {node.value.attr for node in attributes if isinstance(node.value, ast.Attribute)}
+    return names & GIT_CHANGES | inner & {"git", "index"}
 
 
 def test_git_is_changed_only_by_named_modules() -> None:
-    found = {module: changes_git(path) for path, module in zip(FILES, MODULES, strict=True)}
-    changing = {module for module, words in found.items() if words - GIT_QUESTIONS.get(module, set())}
-    assert {module for module in changing if not module.startswith("bench.")} == set(GIT_WRITERS)
+    found = {module for path, module in installed() if changes_git(path)}
+    assert found == set(GIT_WRITERS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["commit", "-m", "x"], ["config", "user.name", "x"], ["remote", "add", "a", "b"], ["branch", "-D", "x"],
+     ["worktree", "add", "x"], ["-c", "alias.log=!sh", "log"]],
+)  # fmt: skip
+def test_a_query_refuses_a_command_that_could_change_a_repository(tmp_path: Path, arguments: list[str]) -> None:
+    with pytest.raises(ValueError, match="could change the repository"):
+        home_client(tmp_path).query(*arguments)
 
 
 def test_every_way_to_write_that_is_named_is_still_there() -> None:
@@ -566,11 +525,16 @@ def test_the_scan_sees_storage_under_any_name(tmp_path: Path, code: str) -> None
 @pytest.mark.parametrize(
     "code",
     [
-        "repo.index.commit('x')", "repo.git.add('x')", "git.commit('-m', 'x')", "repo.create_head('x')",
-        "run('update-ref', 'x')", "WORDS = ('hash-object', '-w')", "Repo.clone_from(a, b)", "repo.head.reset()",
+        "from agent_home.git.client import home_client\nhome_client(a).change('commit')",
+        "from agent_home.git import client\nclient.home_client(a).change('commit')",
+        "from .client import GitClient\nmap(GitClient.change, clients)",
+        "from .client import home_client\ngetattr(home_client(a), 'change')('commit')",
+        "from git import Repo\nRepo(a).index.commit('x')",
+        "import git\ngit.Repo(a).git.commit('-m', 'x')",
+        "from .client import open_repository\nopen_repository(a).create_head('x')",
     ],
-)  # fmt: skip
+)
 def test_the_scan_sees_git_being_changed(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    file = ROOT / "agent_home" / "x.py"
-    monkeypatch.setattr(Path, "read_text", lambda _self, **_: f"from git import Repo\n{code}")
+    file = ROOT / "agent_home" / "git" / f"x{abs(hash(code))}.py"
+    monkeypatch.setattr(Path, "read_text", lambda _self, **_: code)
     assert changes_git(file)

@@ -15,7 +15,8 @@ from typing import Literal
 from urllib.parse import quote
 
 from .. import storage
-from ..git.objects import GitObject, git_files, objects, origins, run, said, tree_entries
+from ..git.client import GitObject, home_client
+from ..git.objects import git_files, objects, origins, said, tree_entries
 from ..home import Home
 from .redaction_target import Wanted, is_transcript, lines_with, without
 from .tombstones import LEDGER
@@ -139,7 +140,7 @@ def is_memory(relative: str, known: frozenset[str]) -> bool:
 
 def tracked(home: Home) -> frozenset[str]:
     """The files that git knows."""
-    return frozenset(run(home.root, "ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")[:-1])
+    return frozenset(home_client(home.root).text("ls-files", "-z").split("\0")[:-1])
 
 
 def new_name(relative: str, wanted: Wanted) -> str:

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import HistoryError
-from ..git.history import open_repository, refuse_unfinished
-from ..git.objects import GitObject, git_files, objects, origins, run, tree_entries
+from ..git.client import GitObject, home_client, open_repository
+from ..git.history import refuse_unfinished
+from ..git.objects import git_files, objects, origins, tree_entries
 from ..git.pack import PackWriter
 from ..home import Home
 from .redaction_target import Wanted, without
@@ -31,8 +32,8 @@ _HASH = re.compile(rb"\b[0-9a-f]{7,64}\b")
 _SIGNATURES = (b"gpgsig", b"mergetag")  # also gpgsig-sha256
 #: Files that name a commit for convenience; after a purge there is no such commit.
 _POINTERS = frozenset({"ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE"})
-#: Options that keep anything else from running, or from being kept, while objects go.
-_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.logAllRefUpdates=false")
+#: Keeps refs from being logged while they move: a reflog would hold the old commits.
+_NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,13 +206,14 @@ def purge(home: Home, wanted: Wanted) -> Purged:
     _restore_stashes(root)
     done = _rewrite(home, wanted)
     _rename_commits(home)
-    run(root, "read-tree", "HEAD")
+    git = home_client(root)
+    git.change("read-tree", "HEAD")
     _restore_stashes(root)
     _drop_leftovers(root, wanted)
-    run(root, *_QUIET, "repack", "-a", "-d", "-q")
-    run(root, *_QUIET, "prune", "--expire=now")
-    run(root, *_QUIET, "prune-packed", "-q")
-    run(root, "fsck", "--full", "--no-dangling", "--no-progress")
+    git.change("repack", "-a", "-d", "-q")
+    git.change("prune", "--expire=now")
+    git.change("prune-packed", "-q")
+    git.query("fsck", "--full", "--no-dangling", "--no-progress")
     return done
 
 
@@ -222,11 +224,11 @@ def refuse_shared(home: Home) -> None:
         HistoryError: there are uncommitted changes, an unfinished merge, other work trees, objects shared with another
             repository, or a history that is there in part only.
     """
-    root, folder = home.root, _git_folder(home.root)
+    root, folder, git = home.root, _git_folder(home.root), home_client(home.root)
     refuse_unfinished(root)
-    if run(root, "status", "--porcelain", "--untracked-files=no").strip():
+    if git.query("status", "--porcelain", "--untracked-files=no").strip():
         raise HistoryError(f"there are uncommitted changes in {root}; commit them or take them back, then purge again")
-    if len(re.findall(rb"(?m)^worktree ", run(root, "worktree", "list", "--porcelain"))) > 1:
+    if len(re.findall(rb"(?m)^worktree ", git.query("worktree", "list", "--porcelain"))) > 1:
         raise HistoryError(f"{root} has other work trees (`git worktree list`); remove them, then purge again")
     if (folder / "objects" / "info" / "alternates").exists():
         raise HistoryError(f"{root} borrows another repository's objects; run `git repack -a -d`, remove "
@@ -259,7 +261,7 @@ def settle(home: Home) -> None:
 
 def copies(home: Home) -> dict[str, str]:
     """The remotes that the repository knows, name to address. What they hold they keep, and can bring back."""
-    listing = run(home.root, "remote", "-v").decode("utf-8", "replace").splitlines()
+    listing = home_client(home.root).text("remote", "-v").splitlines()
     return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
 
 
@@ -267,7 +269,7 @@ def _rewrite(home: Home, wanted: Wanted) -> Purged:
     """Write the new objects and move every ref at once."""
     root = home.root
     refs = [*_refs(root), *_stashes(root)]
-    hash_bytes = 32 if run(root, "rev-parse", "--show-object-format").strip() == b"sha256" else 20
+    hash_bytes = 32 if home_client(root).query("rev-parse", "--show-object-format").strip() == b"sha256" else 20
     with PackWriter("sha256" if hash_bytes == 32 else "sha1") as pack:
         state = _Rewriting(wanted, pack, hash_bytes)
         state.read(root)
@@ -287,14 +289,14 @@ def _rewrite(home: Home, wanted: Wanted) -> Purged:
 
 def _refs(root: Path) -> list[_Ref]:
     """Every ref that points at an object itself, and HEAD where it does."""
-    listing = run(
-        root, "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
+    listing = home_client(root).text(
+        "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
     )
-    rows = [line.decode().split(" ") for line in listing.splitlines()]
+    rows = [line.split(" ") for line in listing.splitlines()]
     found = [_Ref(row[2], row[0], row[1]) for row in rows if len(row) == 3]
     head = _git_folder(root) / "HEAD"
     if not head.read_text(encoding="utf-8").startswith("ref:"):
-        found.append(_Ref("HEAD", run(root, "rev-parse", "HEAD").decode().strip(), "commit"))
+        found.append(_Ref("HEAD", home_client(root).text("rev-parse", "HEAD").strip(), "commit"))
     return found
 
 
@@ -311,10 +313,8 @@ def _in_order(root: Path, tips: list[str]) -> list[str]:
     """The commits that *tips* reach, parents before their children."""
     if not tips:
         return []
-    listing = run(
-        root, "rev-list", "--topo-order", "--reverse", "--stdin", stdin="".join(f"{t}\n" for t in tips).encode()
-    )
-    return listing.decode().split()
+    listed = "".join(f"{tip}\n" for tip in tips).encode()
+    return home_client(root).text("rev-list", "--topo-order", "--reverse", "--stdin", stdin=listed).split()
 
 
 def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
@@ -327,7 +327,8 @@ def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
             lines.append(f"delete {ref.name} {ref.id}")
         elif new != ref.id:
             lines.append(f"update {ref.name} {new} {ref.id}")
-    run(root, *_QUIET, "update-ref", "--no-deref", "--stdin", stdin="".join(f"{line}\n" for line in lines).encode())
+    commands = "".join(f"{line}\n" for line in lines).encode()
+    home_client(root).change(*_NO_REFLOG, "update-ref", "--no-deref", "--stdin", stdin=commands)
 
 
 def _restore_stashes(root: Path) -> None:
@@ -335,13 +336,14 @@ def _restore_stashes(root: Path) -> None:
     held = [ref for ref in _refs(root) if ref.name.startswith(_STASH)]
     if not held:
         return
+    git = home_client(root)
     if (_git_folder(root) / "refs" / "stash").exists() or any(ref.name == "refs/stash" for ref in _refs(root)):
-        run(root, *_QUIET, "update-ref", "-d", "refs/stash")
+        git.change(*_NO_REFLOG, "update-ref", "-d", "refs/stash")
     for ref in sorted(held, key=lambda item: item.name):
-        subject = run(root, "log", "-1", "--format=%s", ref.id).decode("utf-8", "replace").strip()
-        run(root, "stash", "store", "-m", subject or "stash", ref.id)
+        subject = git.text("log", "-1", "--format=%s", ref.id).strip()
+        git.change("stash", "store", "-m", subject or "stash", ref.id)
     for ref in held:
-        run(root, *_QUIET, "update-ref", "-d", ref.name)
+        git.change(*_NO_REFLOG, "update-ref", "-d", ref.name)
 
 
 def _write_map(home: Home, renamed: Mapping[str, str]) -> None:

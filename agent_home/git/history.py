@@ -1,27 +1,20 @@
 """The home's git repository: committing what the gateway wrote, and reading what was written when.
 
-GitPython does the work and is imported at the first use, because its import runs git. Everything here that changes
-the repository is called with the home's lock held. Commits name their paths (``--only``), so that what a person has
-staged stays staged and uncommitted.
+Everything here that changes the repository is called with the home's lock held. Commits name their paths (``--only``),
+so that what a person has staged stays staged and uncommitted.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..documents.entry import ENTRY_ID
-from ..errors import HistoryError
-
-if TYPE_CHECKING:
-    from git import Git, Repo
+from ..errors import GitFailed, HistoryError, NoRepository
+from .client import GitClient, home_client, open_repository
 
 __all__ = [
     "TRAILERS",
@@ -38,7 +31,6 @@ __all__ = [
     "entry_history",
     "head",
     "init",
-    "open_repository",
     "patches",
     "refuse_unfinished",
     "resolve",
@@ -64,8 +56,6 @@ _UNFINISHED = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
 }
-#: Set by git for its hooks: a hook of another repository must not lead our commits there.
-_REDIRECTS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR")
 _UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 
 
@@ -101,33 +91,10 @@ def init(root: Path) -> None:
     Raises:
         HistoryError: git is absent or refused.
     """
-    git_class, repo_class = _gitpython()
-    from git.exc import InvalidGitRepositoryError
-
     try:
-        repo_class(root)
-    except InvalidGitRepositoryError:
-        git = git_class(str(root))
-        if any(name in os.environ for name in _REDIRECTS):
-            _point(git, root, root / ".git")
-        _run(git, "init", "--quiet", "--initial-branch=main")
-
-
-def open_repository(root: Path) -> Repo:
-    """The repository whose top is *root*.
-
-    Raises:
-        HistoryError: git is absent, or *root* is no repository.
-    """
-    _, repo_class = _gitpython()
-    from git.exc import InvalidGitRepositoryError, NoSuchPathError
-
-    try:
-        return repo_class(root)
-    except (InvalidGitRepositoryError, NoSuchPathError) as error:
-        raise HistoryError(
-            f"{root} is no git repository; run `git init` there, or `memory init` for a new home"
-        ) from error
+        open_repository(root)
+    except NoRepository:
+        home_client(root).change("init", "--quiet", "--initial-branch=main")
 
 
 def refuse_unfinished(root: Path) -> None:
@@ -136,7 +103,7 @@ def refuse_unfinished(root: Path) -> None:
     Raises:
         HistoryError: a merge, cherry-pick or rebase is unfinished.
     """
-    folder = Path(open_repository(root).git_dir)
+    folder = home_client(root).git_folder()
     for name, what in _UNFINISHED.items():
         if (folder / name).exists():
             raise HistoryError(
@@ -146,18 +113,14 @@ def refuse_unfinished(root: Path) -> None:
 
 def head(root: Path) -> str:
     """The hash of HEAD, or an empty string before the first commit."""
-    git = _git(root)
-    try:
-        return str(git.rev_parse("--verify", "--quiet", "HEAD"))
-    except _command_error():
-        return ""
+    return home_client(root).text("rev-parse", "--verify", "--quiet", "HEAD", empty_on=(1,)).strip()
 
 
 def dirty(root: Path, paths: Sequence[str]) -> list[str]:
     """Which of *paths* differ from HEAD in the work tree or the staging area, untracked ones included."""
-    git = _git(root)
-    output = _run(git, "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
-                  "--", *paths)  # fmt: skip
+    output = home_client(root).text(
+        "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths
+    )
     return [item[3:] for item in output.split("\0") if len(item) > 3]
 
 
@@ -175,17 +138,16 @@ def commit_files(
     """
     if not paths:  # git would take everything that is staged
         return head(root)
-    git = _git(root)
-    known = [path for path in paths if (root / path).exists() or _run(git, "ls-files", "--", path)]
+    git = home_client(root)
+    known = [path for path in paths if (root / path).exists() or git.query("ls-files", "--", path)]
     if known:  # what is neither on disk nor in the staging area may be staged as removed already
         _with_git_lock(git, died_at, "add", "--all", "--force", "--", *known)
-    changed = _run(git, "diff", "--cached", "--name-only", "--no-renames", "-z", "--", *paths).split("\0")[:-1]
+    changed = git.text("diff", "--cached", "--name-only", "--no-renames", "-z", "--", *paths).split("\0")[:-1]
     if not changed:
         return head(root)
-    options = ["-c", "gc.auto=0", "-c", "commit.gpgsign=false", "-c", f"core.hooksPath={os.devnull}", *_identity(git)]
     arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *changed)
-    _with_git_lock(git, died_at, *arguments, options=options, stdin=_commit_message(message, trailers))
-    return str(git.rev_parse("HEAD"))
+    _with_git_lock(git, died_at, *_identity(git), *arguments, stdin=_commit_message(message, trailers))
+    return git.text("rev-parse", "HEAD").strip()
 
 
 def resolve(root: Path, revision: str) -> str:
@@ -194,10 +156,10 @@ def resolve(root: Path, revision: str) -> str:
     Raises:
         HistoryError: there is no such revision.
     """
+    name = f"{revision}^{{commit}}"
     try:
-        name = f"{revision}^{{commit}}"
-        return str(_git(root).rev_parse("--verify", "--quiet", "--end-of-options", name)).splitlines()[-1]
-    except _command_error() as error:
+        return home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
+    except (GitFailed, ValueError) as error:  # a NUL byte is a ValueError
         raise HistoryError(f"no revision {revision!r} in {root}; `git log` there lists them") from error
 
 
@@ -207,33 +169,13 @@ def text_at(root: Path, revision: str, path: str) -> str:
     Raises:
         HistoryError: there is no such revision.
     """
-    resolve(root, revision)
-    git = _git(root)
-    try:
-        data = git.execute(["git", "show", f"{revision}:{path}"], stdout_as_string=False, strip_newline_in_stdout=False)
-    except _command_error():
-        return ""
-    return data.decode("utf-8", "replace") if isinstance(data, bytes) else str(data)
+    return texts_at(root, [(resolve(root, revision), path)])[0]
 
 
 def texts_at(root: Path, names: Sequence[tuple[str, str]]) -> list[str]:
     """The texts of ``(revision, path)`` pairs, in their order; empty for one that is not there. One git command."""
-    if not names:
-        return []
-    asked = "".join(f"{revision}:{path}\n" for revision, path in names).encode("utf-8", "surrogateescape")
-    output = _run(_git(root), "cat-file", "--batch", stdin=asked).encode("utf-8", "surrogateescape")
-    found, at = [], 0
-    for _ in names:
-        line, _, _ = output[at:].partition(b"\n")
-        at += len(line) + 1
-        kind = line.split(b" ")[-2:]
-        if len(kind) < 2 or kind[0] not in {b"blob", b"tree", b"commit", b"tag"}:
-            found.append("")
-            continue
-        size = int(kind[1])
-        found.append(output[at : at + size].decode("utf-8", "replace") if kind[0] == b"blob" else "")
-        at += size + 1
-    return found
+    found = home_client(root).objects(f"{revision}:{path}" for revision, path in names)
+    return [item.data.decode("utf-8", "replace") if item and item.kind == "blob" else "" for item in found]
 
 
 def ask(root: Path, *arguments: str) -> str:
@@ -242,12 +184,12 @@ def ask(root: Path, *arguments: str) -> str:
     Raises:
         HistoryError: git refused.
     """
-    return _run(_git(root), "--no-optional-locks", *arguments)
+    return home_client(root).text(*arguments)
 
 
 def configured(root: Path, key: str) -> str:
     """What git's configuration says for *key* in *root*; empty when it says nothing."""
-    return str(_git(root).config("--get", key, with_exceptions=False))
+    return home_client(root).setting(key)
 
 
 def configure(root: Path, key: str, value: str) -> None:
@@ -256,12 +198,12 @@ def configure(root: Path, key: str, value: str) -> None:
     Raises:
         HistoryError: git is absent or refused.
     """
-    _run(_git(root), "config", "--local", "--replace-all", key, value)
+    home_client(root).change("config", "--local", "--replace-all", key, value)
 
 
 def configured_name(root: Path) -> str:
     """The person's name that git knows in *root*; empty when it knows none."""
-    return str(_git(root).config("--get", "user.name", with_exceptions=False))
+    return home_client(root).setting("user.name")
 
 
 def commit_apart(root: Path, drafts: Sequence[Apart], *, died_at: float | None = None) -> None:
@@ -272,8 +214,8 @@ def commit_apart(root: Path, drafts: Sequence[Apart], *, died_at: float | None =
     Raises:
         HistoryError: git is absent or refused.
     """
-    git = _git(root)
-    who = _run(git, "var", "GIT_COMMITTER_IDENT", options=_identity(git)).strip().encode("utf-8", "surrogateescape")
+    git = home_client(root)
+    who = git.change(*_identity(git), "var", "GIT_COMMITTER_IDENT").strip()
     stream = bytearray()
     for draft in drafts:
         message, text = _commit_message(draft.message, draft.trailers), draft.text.encode("utf-8", "surrogateescape")
@@ -290,8 +232,8 @@ def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> Non
     Raises:
         HistoryError: somebody works on it, or git is absent.
     """
-    git = _git(root)
-    if _run(git, "for-each-ref", f"refs/heads/{branch}"):
+    git = home_client(root)
+    if git.query("for-each-ref", f"refs/heads/{branch}"):
         _with_git_lock(git, died_at, "branch", "-D", "--quiet", "--", branch)
 
 
@@ -301,33 +243,35 @@ def entry_history(root: Path, entry_id: str) -> list[Event]:
     A commit that touched only the lines below the entry's first is known by its trailer ``Entries``, which every
     commit of the gateway has.
     """
-    git = _git(root)
+    git = home_client(root)
     if not ENTRY_ID.fullmatch(entry_id) or not head(root):
         return []
     found = _events(git, entry_id, "--extended-regexp", f"--grep=^Entries: .*{entry_id}", unseen="changed")
     found |= _events(git, entry_id, rf"-G\[{entry_id}\]", unseen="")
     if len(found) < 2:
         return list(found.values())
-    order = {commit: at for at, commit in enumerate(_run(git, "rev-list", "--reverse", "HEAD").split())}
+    order = {commit: at for at, commit in enumerate(git.text("rev-list", "--reverse", "HEAD").split())}
     return sorted(found.values(), key=lambda event: order[event.commit])
 
 
 def patches(root: Path, *paths: str) -> Iterator[str]:
     """What each commit that touched one of *paths* changed anywhere, oldest first, as a patch without context."""
-    git = _git(root)
     if not head(root):
         return
-    output = _run(git, "log", "--reverse", "--full-diff", "--format=%x1e", "-p", "--unified=0", "--no-color",
-                  "--no-ext-diff", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", "--", *paths)  # fmt: skip
+    output = home_client(root).text(
+        "log", "--reverse", "--full-diff", "--format=%x1e", "-p", "--unified=0", "--no-renames", "--src-prefix=a/",
+        "--dst-prefix=b/", "--", *paths,
+    )  # fmt: skip
     yield from output.split(_RECORD)[1:]
 
 
-def _events(git: Git, entry_id: str, *selection: str, unseen: str) -> dict[str, Event]:
+def _events(git: GitClient, entry_id: str, *selection: str, unseen: str) -> dict[str, Event]:
     """The events of the commits that *selection* finds; *unseen* is what happened where the patch does not tell."""
     names = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Evidence", "Actor"))
-    output = _run(git, "log", f"--format=%x1e%H%x1f%cI%x1f%s{names}%x1f", "-p", "--unified=0", "--no-color",
-                  "--no-ext-diff", "--no-renames", "--src-prefix=a/", "--dst-prefix=b/", *selection,
-                  "--", "MEMORY.md", "EVOLUTION.md", "Archive")  # fmt: skip
+    output = git.text(
+        "log", f"--format=%x1e%H%x1f%cI%x1f%s{names}%x1f", "-p", "--unified=0", "--no-renames", "--src-prefix=a/",
+        "--dst-prefix=b/", *selection, "--", "MEMORY.md", "EVOLUTION.md", "Archive",
+    )  # fmt: skip
     events = {}
     for record in output.split(_RECORD)[1:]:
         commit, ts, subject, session, evidence, actor, patch = (*record.split(_FIELD, 6), "", "", "", "", "")[:7]
@@ -358,25 +302,6 @@ def _action(patch: str, entry_id: str) -> tuple[str, str]:
     return ("removed", removed) if removed else ("", file)
 
 
-def _git(root: Path) -> Git:
-    """Git at work on the repository of *root*, whatever the environment says; paths are names, never patterns."""
-    repository = open_repository(root)
-    git_class, _ = _gitpython()
-    git = git_class(str(root))
-    git.update_environment(GIT_LITERAL_PATHSPECS="1")
-    if any(name in os.environ for name in _REDIRECTS):
-        _point(git, root, Path(repository.git_dir))
-        git.update_environment(GIT_COMMON_DIR=str(repository.common_dir))
-        git.update_environment(GIT_OBJECT_DIRECTORY=str(Path(repository.common_dir) / "objects"))
-    return git
-
-
-def _point(git: Git, root: Path, folder: Path) -> None:
-    """Name the repository outright, against what a hook's environment says."""
-    git.update_environment(GIT_DIR=str(folder), GIT_WORK_TREE=str(root), GIT_INDEX_FILE=str(folder / "index"))
-    git.update_environment(GIT_COMMON_DIR=str(folder), GIT_OBJECT_DIRECTORY=str(folder / "objects"))
-
-
 def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
     """Subject and trailers. A value is one line, so that nobody's name for a session can forge another trailer."""
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
@@ -384,66 +309,24 @@ def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
     return _UNPRINTABLE.sub(" ", text).encode()
 
 
-@cache
-def _gitpython() -> tuple[type[Git], type[Repo]]:
-    """GitPython's classes.
-
-    Raises:
-        HistoryError: there is no git on this machine.
-    """
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    try:
-        from git import Git, Repo
-        from git.exc import GitCommandNotFound
-    except ImportError as error:
-        raise HistoryError(f"GitPython cannot be loaded ({error}); install git and GitPython") from error
-    try:
-        Git().version()
-    except GitCommandNotFound as error:
-        raise HistoryError(
-            "git was not found; memory is kept in git, so install it (`apt install git`) and try again"
-        ) from error
-    return Git, Repo
-
-
-def _command_error() -> type[Exception]:
-    from git.exc import CommandError
-
-    return CommandError
-
-
-def _identity(git: Git) -> list[str]:
+def _identity(git: GitClient) -> list[str]:
     """Options that name the committer where git's own configuration does not."""
     try:
-        git.var("GIT_COMMITTER_IDENT")
-        if git.config("--get", "user.email", with_exceptions=False):
+        if git.query("var", "GIT_COMMITTER_IDENT") and git.setting("user.email"):
             return []
-    except _command_error():
+    except GitFailed:
         pass
     return ["-c", f"user.name={NAME}", "-c", f"user.email={EMAIL}"]
 
 
-def _run(git: Git, *arguments: str, options: Sequence[str] = (), stdin: bytes = b"") -> str:
-    try:
-        with tempfile.TemporaryFile() as file:
-            file.write(stdin)
-            file.seek(0)
-            return str(git.execute(["git", *options, *arguments], istream=file, strip_newline_in_stdout=False))
-    except _command_error() as error:
-        reason = str(getattr(error, "stderr", "") or error).strip().removeprefix("stderr: ").strip(" '\n")
-        raise HistoryError(f"git {arguments[0]} failed: {' '.join(reason.split())}") from error
-
-
-def _with_git_lock(
-    git: Git, died_at: float | None, *arguments: str, options: Sequence[str] = (), stdin: bytes = b""
-) -> str:
+def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin: bytes = b"") -> None:
     """Run git, waiting while another command holds one of git's own locks; an orphan's lock is removed."""
     deadline = time.monotonic() + GIT_LOCK_WAIT_S
     while True:
         try:
-            return _run(git, *arguments, options=options, stdin=stdin)
-        except HistoryError as error:
-            match = _LOCKED.search(str(error))
+            git.change(*arguments, stdin=stdin)
+        except GitFailed as error:
+            match = _LOCKED.search(error.reason)
             if match is None:
                 raise
             if died_at is not None:
@@ -453,6 +336,8 @@ def _with_git_lock(
                     f"{match['path']} is held by another git command; end that command, or remove the file if none runs"
                 ) from error
             time.sleep(0.05)
+        else:
+            return
 
 
 def _remove_orphan(lock: Path, died_at: float) -> None:

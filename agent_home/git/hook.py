@@ -6,16 +6,16 @@ never touched, and neither is a folder of hooks that other repositories use too:
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from .. import storage
+from ..errors import HistoryError
 from ..home import Home
+from .client import home_client
 
 __all__ = ["LINE", "HookState", "hook_state", "install_hook"]
 
@@ -36,8 +36,6 @@ echo "memory: the command was not found, so nothing was screened and nothing is 
     "put \\`memory\\` on PATH, or go around with: git commit --no-verify" >&2
 exit 1
 """
-#: Set by git for its hooks: they would lead to another repository than the home's.
-_REDIRECTS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_PREFIX")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,27 +98,16 @@ def install_hook(home: Home) -> HookState:
 
 def _place(home: Home) -> tuple[Path | None, bool]:
     """Where git looks for the hook, and whether other repositories have theirs there too."""
-    folder = _ask(home.root, "rev-parse", "--git-path", "hooks")
-    if not folder:
+    git = home_client(home.root)
+    try:
+        folder = git.hooks_folder()
+        configured, own = git.setting("core.hooksPath"), git.setting("core.hooksPath", local=True)
+    except HistoryError:
         return None, False
-    configured = _ask(home.root, "config", "--get", "core.hooksPath")
-    own = _ask(home.root, "config", "--local", "--get", "core.hooksPath")
-    return (home.root / folder).absolute() / "pre-commit", bool(configured) and not own
+    return folder / "pre-commit", bool(configured) and not own
 
 
 def _script() -> str:
     """The hook of this installation: it calls the program that stands beside this interpreter, else the one on PATH."""
     program = Path(sys.executable).with_name("memory")
     return _SCRIPT.format(mark=_MARK, program=shlex.quote(str(program)))
-
-
-def _ask(root: Path, *arguments: str) -> str:
-    """What git answers, or nothing where it does not."""
-    try:
-        environment = {name: value for name, value in os.environ.items() if name not in _REDIRECTS}
-        done = subprocess.run(
-            ["git", *arguments], cwd=root, env=environment, capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 from typing import IO, Self
 
-from .objects import run
+from .client import home_client
 
 __all__ = ["PackWriter"]
 
@@ -58,7 +58,7 @@ class PackWriter:
         self._file.write(digest.digest())
         self._file.flush()
         os.lseek(self._file.fileno(), 0, os.SEEK_SET)  # git reads the file itself, past any buffer of ours
-        run(root, "index-pack", "--stdin", stdin=self._file)
+        home_client(root).change("index-pack", "--stdin", stdin=self._file)
 
 
 def _head(code: int, size: int) -> bytes:

@@ -7,12 +7,12 @@ because a person waits for it at every commit.
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import HistoryError
+from ..git.client import GitClient, hook_client
 from ..home import Home
 from .binary import readable
 from .inspector import Inspector, Remark
@@ -57,15 +57,16 @@ def staged_files(root: Path) -> list[StagedFile]:
     Raises:
         HistoryError: git is absent or refused.
     """
-    base = "HEAD" if _answers(root, "rev-parse", "--verify", "--quiet", "HEAD") else _EMPTY_TREE
+    git = hook_client(root)
+    base = "HEAD" if git.query("rev-parse", "--verify", "--quiet", "HEAD", empty_on=(1,)) else _EMPTY_TREE
     options = ("--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--diff-filter=AMT", "--ignore-submodules")
-    fields = _git(root, "diff-index", *options, base).decode("utf-8", "surrogateescape").split("\0")
+    fields = git.text("diff-index", *options, base).split("\0")
     changed = [
         (path, row.split(" "))
         for row, path in zip(fields[0::2], fields[1::2], strict=False)
         if row.split(" ")[1] != _REPOSITORY
     ]
-    bodies = iter(_bodies(root, [name for _, row in changed for name in row[2:4]]))
+    bodies = _bodies(git, [name for _, row in changed for name in row[2:4]])
     return [_file(path, row[4], next(bodies), next(bodies)) for path, row in changed]
 
 
@@ -90,31 +91,14 @@ def _remarks(inspector: Inspector, file: StagedFile) -> Iterator[Remark]:
     yield from dict.fromkeys(remark for remark in found if remark.layer == "secret")
 
 
-def _bodies(root: Path, names: Sequence[str]) -> Iterator[bytes]:
+def _bodies(git: GitClient, names: Sequence[str]) -> Iterator[bytes]:
     """The content of each object; empty for the null name."""
-    wanted = "".join(f"{name}\n" for name in names if name.strip("0"))
-    data = _git(root, "cat-file", "--batch", stdin=wanted.encode()) if wanted else b""
-    at = 0
+    found = git.objects(name for name in names if name.strip("0"))
     for name in names:
         if not name.strip("0"):
             yield b""
             continue
-        head_end = data.index(b"\n", at)
-        size = int(data[at:head_end].rsplit(b" ", 1)[1])
-        yield data[head_end + 1 : head_end + 1 + size]
-        at = head_end + 1 + size + 1
-
-
-def _answers(root: Path, *arguments: str) -> bool:
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=False).returncode == 0
-
-
-def _git(root: Path, *arguments: str, stdin: bytes = b"") -> bytes:
-    try:
-        done = subprocess.run(["git", *arguments], cwd=root, input=stdin, capture_output=True, check=True)
-    except FileNotFoundError as error:
-        raise HistoryError("git was not found; install it (`apt install git`) and try again") from error
-    except subprocess.CalledProcessError as error:
-        reason = " ".join(error.stderr.decode("utf-8", "replace").split())
-        raise HistoryError(f"git {arguments[0]} failed: {reason}") from error
-    return done.stdout
+        item = next(found, None)
+        if item is None:
+            raise HistoryError(f"the staged object {name} is missing in {git.root}; `git fsck` there says more")
+        yield item.data

@@ -1,31 +1,24 @@
 """Questions to a git repository that a session worked in, each under one deadline.
 
 Reads only, and trusts nothing that the repository configures: no hooks, no external diff programs, no network, no
-waiting for a password. Every answer comes from git through GitPython; when the time is over, or git refuses, an
-error says so and nothing is guessed.
+waiting for a password (see ``agent_home.git.client``). When the time is over, or git refuses, an error says so and
+nothing is guessed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from git import Git
+from agent_home.errors import GitFailed, GitTimeout, HistoryError
+from agent_home.git.client import untrusted_client
 
 __all__ = ["Change", "CommitFound", "GitRefused", "Repository", "TimeLimit", "TimeOver", "top_level", "undoes"]
 
-_OPTIONS = (
-    "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never",
-    "-c", "log.showSignature=false", "-c", "core.quotePath=false", "-c", "grep.patternType=default",
-)  # fmt: skip
-_ENVIRONMENT = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C.UTF-8"}
 #: Prose names things that the code no longer has; only code says whether a symbol is there.
 _CODE_ONLY = (
     ".",
@@ -48,7 +41,7 @@ _PARTIAL = re.compile(r"\bpart(?:s|ial|ially|ly)?\b|部分", re.IGNORECASE)
 #: Paths of one commit that are compared with HEAD; a larger commit is not looked at further.
 _MAX_COMPARED = 200
 #: Enough of a patch to look for a number in; a larger commit is not searched further.
-_MAX_PATCH_CHARS = 2_000_000
+_MAX_PATCH_BYTES = 2_000_000
 
 
 class GitRefused(Exception):
@@ -77,8 +70,12 @@ class TimeLimit:
         """
         left = self._end - time.monotonic()
         if left <= 0:
-            raise TimeOver(f"git did not answer within {self.seconds:g} s")
+            raise self.over()
         return left
+
+    def over(self) -> TimeOver:
+        """The error for a time that is used up."""
+        return TimeOver(f"git did not answer within {self.seconds:g} s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,14 +131,19 @@ class Repository:
 
     def commits_named(self, name: str) -> list[str]:
         """The full hashes of the commits that the hexadecimal *name* abbreviates; more than one is ambiguous."""
-        objects = self._git("rev-parse", f"--disambiguate={name}", missing=(128,)).split()
-        return [item for item in objects if self._git("cat-file", "-t", item, missing=(128,)).strip() == "commit"]
+        found = self._git("rev-parse", f"--disambiguate={name}", missing=(128,))
+        if not found:
+            return []
+        listed = self._git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=found.encode())
+        rows = (line.split() for line in listed.splitlines())
+        return [row[0] for row in rows if row[1:] == ["commit"]]
 
     def reachable(self, commit: str) -> bool:
         """Whether a branch, a tag or HEAD holds *commit*."""
         if self._git("for-each-ref", "--count=1", f"--contains={commit}").strip():
             return True
-        return bool(self._git("branch", "--all", "--contains", commit, missing=(129,)).strip())
+        head = self._git("rev-parse", "--verify", "--quiet", "HEAD", missing=(1, 128))
+        return bool(head) and self.in_head(commit)
 
     def state(self) -> str:
         """A short digest of HEAD, local branches and tags: while it stays the same, so does what git would answer.
@@ -195,16 +197,7 @@ class Repository:
     def commit(self, name: str) -> CommitFound:
         """The commit of that full hash, with what it changed against its first parent."""
         text = self._git(
-            "log",
-            "-1",
-            "-m",
-            "--first-parent",
-            "--no-renames",
-            "--name-status",
-            "-z",
-            "--no-ext-diff",
-            _pretty("%B"),
-            name,
+            "log", "-1", "-m", "--first-parent", "--no-renames", "--name-status", "-z", _pretty("%B"), name
         )
         found = _parse_log(text)
         if not found:
@@ -214,17 +207,16 @@ class Repository:
     def commits_between(self, since: float, until: float) -> list[CommitFound]:
         """The commits of all branches made between two times (seconds since the epoch), newest first."""
         text = self._git(
-            "log", "--all", "--no-merges", "--no-renames", "--name-status", "-z", "--no-ext-diff", _pretty("%B"),
+            "log", "--all", "--no-merges", "--no-renames", "--name-status", "-z", _pretty("%B"),
             f"--since={int(since)}", f"--until={int(until)}", "-n", "500",
         )  # fmt: skip
         return _parse_log(text)
 
     def patch(self, commit: str) -> str:
         """The lines that *commit* adds and removes."""
-        text = self._git(
-            "show", "--format=", "--first-parent", "-m", "--unified=0", "--no-ext-diff", "--no-textconv", commit
-        )
-        return "\n".join(line for line in text[:_MAX_PATCH_CHARS].splitlines() if line[:1] in {"+", "-"})
+        arguments = ("show", "--format=", "--first-parent", "-m", "--unified=0", commit)
+        text = self._git(*arguments, truncate_at=_MAX_PATCH_BYTES)
+        return "\n".join(line for line in text.splitlines() if line[:1] in {"+", "-"})
 
     def head_paths(self, name: str) -> list[str]:
         """The files at HEAD that *name* means: that path, files of that name in any folder, or a folder's files."""
@@ -241,7 +233,7 @@ class Repository:
         """Every change of the files that *name* means, on all branches, newest first."""
         quoted = re.sub(r"([*?\[\]\\])", r"\\\1", name)
         text = self._git(
-            "log", "--all", "--no-renames", "--name-status", "-z", "--no-ext-diff", _pretty(""), "--",
+            "log", "--all", "--no-renames", "--name-status", "-z", _pretty(""), "--",
             *(f":(top,glob){start}{quoted}{end}" for start in ("", "**/") for end in ("", "/**")),
         )  # fmt: skip
         return [change for found in _parse_log(text) for change in found.changes]
@@ -266,17 +258,7 @@ class Repository:
     def symbol_changes(self, name: str) -> list[Change]:
         """The commits of all branches that changed how often code has the word *name*, newest first; status M."""
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
-        text = self._git(
-            "log",
-            "--all",
-            "--no-ext-diff",
-            "--no-textconv",
-            _pretty(""),
-            "--pickaxe-regex",
-            f"-S{word}",
-            "--",
-            *_CODE_ONLY,
-        )
+        text = self._git("log", "--all", _pretty(""), "--pickaxe-regex", f"-S{word}", "--", *_CODE_ONLY)
         return [
             Change(commit=found.commit, short=found.short, ts=found.ts, status="M", path="")
             for found in _parse_log(text)
@@ -306,27 +288,25 @@ class Repository:
         parts = text.split("\0")
         return dict(zip(parts[1::3], parts[2::3], strict=False))
 
-    def _git(self, *arguments: str, missing: Sequence[int] = ()) -> str:
+    def _git(
+        self, *arguments: str, missing: Sequence[int] = (), stdin: bytes = b"", truncate_at: int | None = None
+    ) -> str:
         """Run git; an exit status in *missing* means «nothing found» and gives an empty text."""
-        from git.exc import GitCommandError, GitCommandNotFound
-
         left = self.limit.left()
         try:
-            output = _client(self.root).execute(
-                ["git", *_OPTIONS, *arguments], with_extended_output=True, with_exceptions=False,
-                kill_after_timeout=left, env=_ENVIRONMENT, strip_newline_in_stdout=False, stdout_as_string=False,
-            )  # fmt: skip
-        except (GitCommandNotFound, GitCommandError, OSError) as error:
-            raise GitRefused(f"git cannot be run in {self.root.name}") from error
-        assert isinstance(output, tuple)  # noqa: S101 - with_extended_output says so
-        status, stdout, _ = output
-        self.limit.left()
-        if status == 0:
-            return stdout.decode("utf-8", "replace") if isinstance(stdout, bytes) else str(stdout)
-        if status in missing:
-            return ""
+            output = untrusted_client(self.root).query(
+                *arguments, stdin=stdin, empty_on=missing, timeout_s=left, truncate_at=truncate_at
+            )
+        except GitTimeout as error:
+            raise self.limit.over() from error
         # This becomes part of memory: neither git's own words nor the machine's paths belong there.
-        raise GitRefused(f"git {arguments[0]} failed in {self.root.name} with status {status}")
+        except GitFailed as error:
+            reason = f"git {error.command} failed in {self.root.name} with status {error.exit_code}"
+            raise GitRefused(reason) from error
+        except HistoryError as error:
+            raise GitRefused(f"git cannot be run in {self.root.name}") from error
+        self.limit.left()
+        return output.decode("utf-8", "replace")
 
 
 def undoes(text: str) -> bool:
@@ -344,13 +324,6 @@ def _reverts(later: CommitFound, earlier: CommitFound) -> bool:
     quoted = _UNDONE_SUBJECT.match(_PULL_REQUEST.sub("", later.subject))
     wanted = _PULL_REQUEST.sub("", earlier.subject)
     return quoted is not None and _PULL_REQUEST.sub("", quoted["subject"]) == wanted
-
-
-def _client(root: Path) -> Git:
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    from git import Git
-
-    return Git(str(root))
 
 
 def _pretty(body: str) -> str:

@@ -33,6 +33,7 @@ from importlib import import_module
 from pathlib import Path
 from agent_home.store import closings, gateway, transcript
 from agent_home.git import history
+from agent_home.git.client import GitClient
 from agent_home.screening import write_screening as screening
 from agent_home import storage
 from agent_home.home import Home
@@ -80,10 +81,10 @@ STEPS = {
     "after the redo record": dying(storage, "replace", when=into("redo.json")),
     "after the first rename": dying(storage, "replace", when=memory),
     "after the second rename": dying(storage, "replace", when=memory, after=2),
-    "before git add": dying(history, "_run", before=True, when=git_command("add")),
-    "after git add": dying(history, "_run", when=git_command("add")),
-    "before git commit": dying(history, "_run", before=True, when=git_command("commit")),
-    "after git commit": dying(history, "_run", when=git_command("commit")),
+    "before git add": dying(GitClient, "change", before=True, when=git_command("add")),
+    "after git add": dying(GitClient, "change", when=git_command("add")),
+    "before git commit": dying(GitClient, "change", before=True, when=git_command("commit")),
+    "after git commit": dying(GitClient, "change", when=git_command("commit")),
     "before the audit line": dying(gateway, "_audit", before=True),
     "before the redo record is removed": dying(gateway, "_audit"),
     "before this machine's record": dying(closings, "record", before=True),

@@ -16,7 +16,7 @@ import pytest
 import recall.index.erasure
 from agent_home import storage
 from agent_home.forgetting import purge
-from agent_home.git import pack
+from agent_home.git.client import GitClient
 from agent_home.home import Home
 from agent_home.store import gateway, transcript
 from agent_home.store.transcript import Message
@@ -35,19 +35,19 @@ DOOMED = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from agent_home.forgetting import purge
+from agent_home.git.client import GitClient
 from agent_home.home import Home
 from distill.forget import forget
 when, word = sys.argv[2], sys.argv[3]
-real = purge.run
-def dying(root, *arguments, **named):
+real = GitClient.change
+def dying(git, *arguments, **named):
     if word in arguments and when == "before":
         os.killpg(os.getpgid(0), signal.SIGKILL)
-    done = real(root, *arguments, **named)
+    done = real(git, *arguments, **named)
     if word in arguments:
         os.killpg(os.getpgid(0), signal.SIGKILL)
     return done
-purge.run = dying
+GitClient.change = dying
 forget(Home(Path(sys.argv[1])), "blue heron", now=datetime(2026, 11, 21, tzinfo=UTC), history_too=True)
 print("done")
 """
@@ -125,14 +125,14 @@ STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
     "after the files are committed": (module, "_out_of_memory", False, 1, ""),
     "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
     "before the index": (recall.index.erasure, "reindex", True, 1, ""),
-    "after the new objects": (pack, "run", False, 1, "index-pack"),
+    "after the new objects": (GitClient, "change", False, 1, "index-pack"),
     "after the map of commits": (purge, "_write_map", False, 1, ""),
     "after the refs": (purge, "_move", False, 1, ""),
     "before the map goes": (module, "settle", True, 1, ""),
-    "after the old stash went": (purge, "run", False, 1, "refs/stash"),
-    "after one stash is back": (purge, "run", False, 1, "store"),
-    "after packing": (purge, "run", False, 1, "repack"),
-    "after pruning": (purge, "run", False, 1, "prune"),
+    "after the old stash went": (GitClient, "change", False, 1, "refs/stash"),
+    "after one stash is back": (GitClient, "change", False, 1, "store"),
+    "after packing": (GitClient, "change", False, 1, "repack"),
+    "after pruning": (GitClient, "change", False, 1, "prune"),
 }
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import HistoryError
-from agent_home.git.objects import GitObject, git_files, kinds, objects, origins, run, said, tree_entries
+from agent_home.git.client import home_client
+from agent_home.git.objects import GitObject, git_files, kinds, objects, origins, said, tree_entries
 from agent_home.git.pack import PackWriter
 from agent_home.home import Home
 
@@ -84,14 +85,15 @@ def test_git_takes_a_pack_of_ours(tmp_path: Path, algorithm: str) -> None:
         tree = pack.add("tree", b"100644 a\0" + bytes.fromhex(ids[0]))
         pack.store(tmp_path)
     assert ids[1] == ids[4]
-    sizes = run(tmp_path, "cat-file", "--batch-check=%(objectsize)", stdin="\n".join([*ids, tree]).encode()).split()
+    git = home_client(tmp_path)
+    sizes = git.query("cat-file", "--batch-check=%(objectsize)", stdin="\n".join([*ids, tree]).encode()).split()
     assert [int(size) for size in sizes[:5]] == [0, 15, 16, 100_000, 15]
-    assert run(tmp_path, "ls-tree", tree).endswith(b"\ta\n")
+    assert git.query("ls-tree", tree).endswith(b"\ta\n")
 
 
 def test_a_failing_command_says_what_git_said(stored: Home) -> None:
     with pytest.raises(HistoryError, match=r"git cat-file failed: .*nothing"):
-        run(stored.root, "-c", "core.pager=cat", "cat-file", "-p", "nothing")
+        home_client(stored.root).query("cat-file", "-p", "nothing")
 
 
 def test_a_folder_that_is_no_repository_is_an_error(tmp_path: Path) -> None:

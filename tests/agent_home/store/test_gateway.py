@@ -561,7 +561,7 @@ def child(home: Home, **changes: str) -> str:
 
 def test_without_git_the_error_says_what_to_install_and_nothing_is_written(home: Home, tmp_path: Path) -> None:
     said = child(home, PATH=str(tmp_path))
-    assert said.startswith("HistoryError 8 git was not found")
+    assert said.startswith("GitMissing 8 git was not found")
     assert "install it" in said
     assert not (home.root / "Knowledge/child.md").exists()
     assert child(home) == "done"

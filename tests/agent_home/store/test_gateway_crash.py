@@ -48,7 +48,7 @@ DOOMED = """
 import os, signal, sys
 from pathlib import Path
 from agent_home.store import gateway
-from agent_home.git import history
+from agent_home.git.client import GitClient
 from agent_home import storage
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
@@ -87,10 +87,10 @@ STEPS = {
     "after the second rename": lambda: dying(
         storage, "replace", when=lambda staged, target: "redo" not in str(target), after=2),
     "before the removed file's staging goes": lambda: dying(storage, "remove"),
-    "before git add": lambda: dying(history, "_run", before=True, when=git_command("add")),
-    "after git add": lambda: dying(history, "_run", when=git_command("add")),
-    "before git commit": lambda: dying(history, "_run", before=True, when=git_command("commit")),
-    "after git commit": lambda: dying(history, "_run", when=git_command("commit")),
+    "before git add": lambda: dying(GitClient, "change", before=True, when=git_command("add")),
+    "after git add": lambda: dying(GitClient, "change", when=git_command("add")),
+    "before git commit": lambda: dying(GitClient, "change", before=True, when=git_command("commit")),
+    "after git commit": lambda: dying(GitClient, "change", when=git_command("commit")),
     "before the audit line": lambda: dying(gateway, "_audit", before=True),
     "before the redo record is removed": lambda: dying(gateway, "_audit"),
 }

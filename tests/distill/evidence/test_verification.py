@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -236,9 +236,9 @@ def test_entries_whose_repository_did_not_move_are_not_asked_about(
     asked = list[str]()
     original = Repository._git
 
-    def counting(self: Repository, *arguments: str, missing: tuple[int, ...] = ()) -> str:
+    def counting(self: Repository, *arguments: str, **options: Any) -> str:
         asked.append(arguments[0])
-        return original(self, *arguments, missing=missing)
+        return original(self, *arguments, **options)
 
     monkeypatch.setattr(Repository, "_git", counting)
     again = apply(home, now)
@@ -256,9 +256,7 @@ def test_a_repository_transcript_or_answer_that_is_missing_changes_nothing(
     before = evidence(home)
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text(
-        '#!/bin/sh\ncase "$*" in *fsmonitor*) exec sleep 30;; esac\nexec /usr/bin/git "$@"\n', encoding="utf-8"
-    )
+    slow.write_text(f'#!/bin/sh\n[ "$PWD" = {repo.root} ] && exec sleep 30\nexec /usr/bin/git "$@"\n', encoding="utf-8")
     slow.chmod(0o755)
     toml = home.root / "agent.toml"
     toml.write_text(toml.read_text(encoding="utf-8") + "\n[distill]\nclaim-timeout-s = 0.3\n", encoding="utf-8")

@@ -1,0 +1,472 @@
+"""Start git: every git process of the program, in one clean environment, with a timeout and an output limit.
+
+A repository's configuration can name programs (hooks, diff drivers, pagers, merge drivers, file system monitors, remote
+helpers), and a process's environment can lead git to another repository. The client switches both off. Commands that
+change a repository have a method of their own, :meth:`GitClient.change`. GitPython opens repositories, and is imported
+at its first use because its import runs git.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ..errors import GitFailed, GitMissing, GitTimeout, NoRepository
+
+if TYPE_CHECKING:
+    from git import Repo
+
+__all__ = [
+    "MAX_OBJECT_BYTES",
+    "MAX_OUTPUT_BYTES",
+    "TIMEOUT_S",
+    "GitClient",
+    "GitObject",
+    "home_client",
+    "hook_client",
+    "open_repository",
+    "untrusted_client",
+]
+
+#: Seconds for one command. Packing and checking a large home takes minutes, anything longer hangs.
+TIMEOUT_S = 900.0
+#: Most bytes that one command may print.
+MAX_OUTPUT_BYTES = 512 << 20
+#: The same for a repository that the home does not own.
+UNTRUSTED_OUTPUT_BYTES = 128 << 20
+#: Largest object that is read. Git itself takes files of this size for too big to compare (``core.bigFileThreshold``).
+MAX_OBJECT_BYTES = 512 << 20
+
+#: ``-c`` settings of every command. They override every configuration file.
+_SETTINGS = (
+    # Programs that a repository can name.
+    "core.fsmonitor=false", f"core.hooksPath={os.devnull}", "protocol.allow=never", "credential.helper=",
+    "log.showSignature=false", "commit.gpgSign=false", "tag.gpgSign=false", "gc.auto=0", "maintenance.auto=false",
+    # `-m` with "remerge" would run the merge drivers of the repository.
+    "log.diffMerges=separate",
+    # "diff" and "log" would run git in a submodule, under the submodule's own configuration.
+    "diff.submodule=short", "diff.ignoreSubmodules=dirty", "submodule.recurse=false",
+    # A folder of tracked files must not pass for a bare repository.
+    "safe.bareRepository=explicit",
+    # The form of the output.
+    "core.quotePath=false", "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
+_DIFF_FLAGS = ("--no-ext-diff", "--no-textconv", "--submodule=short")
+#: Options added to a command, for what no setting switches off.
+_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "diff": (*_DIFF_FLAGS, "--no-color", "--ignore-submodules=dirty"),
+    "diff-index": _DIFF_FLAGS,
+    "diff-tree": _DIFF_FLAGS,
+    "grep": ("--no-textconv", "--no-recurse-submodules", "--no-color"),
+    "log": (*_DIFF_FLAGS, "--no-color"),
+    "show": (*_DIFF_FLAGS, "--no-color"),
+    "status": ("--ignore-submodules=dirty",),
+}
+#: Commands that never change a repository.
+_QUERIES = frozenset(
+    {
+        "cat-file", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep", "log", "ls-files", "ls-tree",
+        "merge-base", "rev-list", "rev-parse", "show", "status", "var",
+    }
+)  # fmt: skip
+#: Commands that read in this form only.
+_QUERY_FORMS = frozenset({("config", "--get"), ("config", "--get-regexp"), ("remote", "-v"), ("worktree", "list")})
+
+#: The variables of git that the client passes on: who commits, where the user's own configuration is, and how git was
+#: installed. Git is not told of any other ``GIT_*`` variable.
+_KEPT = frozenset(
+    {
+        "GIT_AUTHOR_DATE", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "GIT_COMMITTER_EMAIL",
+        "GIT_COMMITTER_NAME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_DEFAULT_HASH",
+        "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
+    }
+)  # fmt: skip
+#: The variables that say which repository and staging area a hook runs for (`git rev-parse --local-env-vars`).
+_HOOK_CONTEXT = frozenset(
+    {
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DIR",
+        "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
+        "GIT_WORK_TREE",
+    }
+)  # fmt: skip
+_HOOK_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+_FIXED = {
+    "GIT_ALLOW_PROTOCOL": "none",  # no transport, whatever protocol.* a repository sets
+    "GIT_EDITOR": ":",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LANGUAGE": "C",
+    "LC_ALL": "C.UTF-8",
+}
+_KINDS = frozenset({b"blob", b"commit", b"tag", b"tree"})
+_CHUNK_BYTES = 1 << 16
+#: Of the error output, enough for a message.
+_MAX_ERROR_BYTES = 1 << 14
+#: Git removes its lock files when it is asked to end; after this long it is killed.
+_END_WAIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class GitObject:
+    """One object: its id in hexadecimal digits, its *kind* (blob, tree, commit or tag) and its bytes."""
+
+    id: str
+    kind: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitClient:
+    """Git at work in the repository whose top is *root*.
+
+    Every method raises ``NoRepository`` when *root* is no repository, ``GitMissing`` when git is not installed,
+    ``GitFailed`` when git refuses or prints more than *max_bytes*, and ``GitTimeout`` after *timeout_s* seconds.
+    """
+
+    root: Path
+    environment: Mapping[str, str]
+    timeout_s: float = TIMEOUT_S
+    max_bytes: int = MAX_OUTPUT_BYTES
+
+    def query(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        empty_on: Sequence[int] = (),
+        timeout_s: float | None = None,
+        truncate_at: int | None = None,
+    ) -> bytes:
+        """Return the output of a command that only reads.
+
+        Args:
+            arguments: the command and its options.
+            stdin: what git reads.
+            empty_on: exit codes that mean "nothing found"; the output is empty then.
+            timeout_s: another timeout than the client's.
+            truncate_at: return this many bytes of longer output, instead of failing.
+
+        Raises:
+            ValueError: the command could change the repository.
+        """
+        _refuse_changing(arguments)
+        return self._output(arguments, stdin, empty_on, timeout_s, truncate_at)
+
+    def text(self, *arguments: str, stdin: bytes = b"", empty_on: Sequence[int] = ()) -> str:
+        """Return the output of :meth:`query` as text. Bytes that are no UTF-8 become surrogates."""
+        return self.query(*arguments, stdin=stdin, empty_on=empty_on).decode("utf-8", "surrogateescape")
+
+    def change(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
+        """Run a command that may change the repository and return its output."""
+        return self._output(arguments, stdin, (), None, None)
+
+    def setting(self, key: str, *, local: bool = False) -> str:
+        """Return the configured value of *key*, or an empty string. *local* looks at this repository alone."""
+        scope = ["--local"] if local else []
+        return self._as_configured("config", *scope, "--get", key)
+
+    def hooks_folder(self) -> Path:
+        """Return the folder in which git looks for the hooks of a person's commits."""
+        return (self.root / self._as_configured("rev-parse", "--git-path", "hooks")).absolute()
+
+    def git_folder(self) -> Path:
+        """Return git's own folder for this work tree."""
+        return Path(self.text("rev-parse", "--absolute-git-dir").removesuffix("\n"))
+
+    def objects(self, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:
+        """Yield the objects *names* in their order, ``None`` for a missing one; or every object, in no order.
+
+        One process reads them all, packed or loose. A name is anything that ``git rev-parse`` understands.
+
+        Raises:
+            GitFailed: an object is larger than ``MAX_OBJECT_BYTES``, or git cannot read it.
+        """
+        if names is None:
+            yield from self._batch(["--batch-all-objects", "--unordered"], b"")
+            return
+        listed = list(names)
+        # A line break would split a name in two: no name with one is asked for.
+        lines = [name.encode("utf-8", "surrogateescape") + b"\n" for name in listed if "\n" not in name]
+        found = self._batch([], b"".join(lines)) if lines else iter(())
+        for name in listed:
+            yield None if "\n" in name else next(found)
+        next(found, None)  # reads the end of the output, and so the exit code
+
+    def fields(self, *arguments: str) -> Iterator[bytes]:
+        """Yield the NUL-separated fields that a reading command prints, as they come and without a size limit."""
+        _refuse_changing(arguments)
+        rest = b""
+        with self._started(arguments, b"", None) as output:
+            while chunk := output.read():
+                *fields, rest = (rest + chunk).split(b"\0")
+                yield from fields
+        if rest:
+            yield rest
+
+    def _batch(self, options: Sequence[str], stdin: bytes) -> Iterator[GitObject | None]:
+        with self._started(["cat-file", "--batch", "--buffer", *options], stdin, None) as output:
+            while header := output.line():
+                parts = header.rsplit(b" ", 2)
+                if len(parts) < 3 or parts[1] not in _KINDS:
+                    yield None
+                    continue
+                oid, kind, size = parts[0].decode(), parts[1].decode(), int(parts[2])
+                if size > MAX_OBJECT_BYTES:
+                    reason = f"{kind} {oid} in {self.root} has {size} bytes, more than the {MAX_OBJECT_BYTES} allowed"
+                    raise GitFailed("cat-file", 0, reason)
+                data = output.exactly(size)
+                output.exactly(1)  # the line feed behind it
+                yield GitObject(oid, kind, data)
+
+    def _output(
+        self,
+        arguments: Sequence[str],
+        stdin: bytes | IO[bytes],
+        empty_on: Sequence[int],
+        timeout_s: float | None,
+        truncate_at: int | None,
+    ) -> bytes:
+        most = self.max_bytes if truncate_at is None else truncate_at
+        data = bytearray()
+        try:
+            with self._started(arguments, stdin, timeout_s) as output:
+                while len(data) <= most and (chunk := output.read()):
+                    data += chunk
+        except GitFailed as error:
+            if error.exit_code in empty_on:
+                return b""
+            raise
+        if len(data) > most and truncate_at is None:
+            raise GitFailed(_command(arguments), 0, f"it printed more than {most} bytes")
+        return bytes(data[:most])
+
+    def _as_configured(self, *arguments: str) -> str:
+        """Return what a command says under the repository's own configuration; empty when it fails."""
+        _refuse_changing([argument for argument in arguments if argument != "--local"])
+        try:
+            with self._started(arguments, b"", None, settings=()) as output:
+                data = b"".join(iter(output.read, b""))
+        except GitFailed:
+            return ""
+        return data.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+    @contextmanager
+    def _started(
+        self,
+        arguments: Sequence[str],
+        stdin: bytes | IO[bytes],
+        timeout_s: float | None,
+        settings: Sequence[str] = _SETTINGS,
+    ) -> Iterator[_Output]:
+        """Start git and yield its output. Left before the output's end, git is ended; else it must have succeeded."""
+        command = _command(arguments)
+        options = [word for setting in settings for word in ("-c", setting)]
+        limit = self.timeout_s if timeout_s is None else timeout_s
+        with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
+            process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors)
+            output = _Output(process, command, limit)
+            try:
+                yield output
+                code = output.exit_code()
+            except EOFError:  # git died in the middle of an object
+                code = output.exit_code() or -1
+            finally:
+                output.end()
+            if code:
+                errors.seek(0)
+                raise self._failure(command, code, errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace"))
+
+    def _popen(self, arguments: Sequence[str], stdin: IO[bytes] | int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        program = shutil.which("git", path=self.environment.get("PATH", ""))
+        if program is None:
+            raise GitMissing
+        try:
+            return subprocess.Popen(
+                [program, *arguments], cwd=self.root, env=dict(self.environment), stdin=stdin, stdout=subprocess.PIPE,
+                stderr=errors, bufsize=0,
+            )  # fmt: skip
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise NoRepository(self.root) from error
+        except OSError as error:
+            raise GitFailed(_command(arguments), -1, f"{program} cannot be started in {self.root}: {error}") from error
+
+    def _failure(self, command: str, code: int, stderr: str) -> GitFailed | NoRepository:
+        if "not a git repository" in stderr:
+            return NoRepository(self.root)
+        lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
+        reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+        if "dubious ownership" in reason:
+            reason += f"; if you trust it, run `git config --global --add safe.directory {self.root}`"
+        return GitFailed(command, code, reason)
+
+
+class _Output:
+    """The output of a running git command. Only the time spent waiting for git counts towards the timeout."""
+
+    def __init__(self, process: subprocess.Popen[bytes], command: str, timeout_s: float) -> None:
+        assert process.stdout is not None  # noqa: S101 - it was started with a pipe
+        self._process, self._command, self._timeout_s = process, command, timeout_s
+        self._file = process.stdout
+        self._left_s = timeout_s
+        self._poll = select.poll()
+        self._poll.register(self._file, select.POLLIN | select.POLLHUP)
+        self._buffer = bytearray()
+        self._ended = False
+
+    def read(self) -> bytes:
+        """Return the next bytes, or nothing at the end of the output."""
+        began = time.monotonic()
+        ready = self._poll.poll(self._left_s * 1000)
+        self._left_s = max(0.0, self._left_s - (time.monotonic() - began))
+        if not ready:
+            raise GitTimeout(self._command, self._timeout_s)
+        chunk = os.read(self._file.fileno(), _CHUNK_BYTES)
+        self._ended = not chunk
+        return chunk
+
+    def line(self) -> bytes:
+        """Return the next line without its line feed, or nothing at the end of the output."""
+        while (at := self._buffer.find(b"\n")) < 0:
+            if not self._more():
+                return b""
+        line = bytes(self._buffer[:at])
+        del self._buffer[: at + 1]
+        return line
+
+    def exactly(self, size: int) -> bytes:
+        """Return the next *size* bytes.
+
+        Raises:
+            EOFError: the output ends before.
+        """
+        while len(self._buffer) < size:
+            if not self._more():
+                raise EOFError
+        data = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return data
+
+    def exit_code(self) -> int:
+        """Return the exit code of a command whose output was read to its end, 0 for one that was left early."""
+        if not self._ended:
+            return 0
+        try:
+            return self._process.wait(self._left_s)
+        except subprocess.TimeoutExpired as error:
+            raise GitTimeout(self._command, self._timeout_s) from error
+
+    def end(self) -> None:
+        """Close the output, and end the process if it still runs."""
+        self._file.close()
+        if self._process.poll() is not None:
+            return
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_WAIT_S)
+            return
+        self._process.kill()
+        self._process.wait()
+
+    def _more(self) -> bool:
+        chunk = self.read()
+        self._buffer += chunk
+        return bool(chunk)
+
+
+def home_client(root: Path) -> GitClient:
+    """Return git for the home *root*, whatever repository the environment names. Paths are names, never patterns."""
+    return GitClient(root=root, environment=_environment(root, _KEPT) | {"GIT_LITERAL_PATHSPECS": "1"})
+
+
+def untrusted_client(root: Path) -> GitClient:
+    """Return git for a repository that others configured."""
+    return GitClient(root=root, environment=_environment(root, _KEPT), max_bytes=UNTRUSTED_OUTPUT_BYTES)
+
+
+def hook_client(root: Path) -> GitClient:
+    """Return git for the commit under way in *root*.
+
+    Inside a hook the environment names the staging area: ``git commit FILE`` has one of its own.
+    """
+    environment = _environment(root, _KEPT | _HOOK_CONTEXT)
+    environment |= {name: value for name, value in os.environ.items() if name.startswith(_HOOK_PREFIXES)}
+    return GitClient(root=root, environment=environment)
+
+
+def open_repository(root: Path) -> Repo:
+    """Open the repository whose top is *root* with GitPython.
+
+    Raises:
+        GitMissing: git is not installed.
+        NoRepository: *root* is no repository.
+    """
+    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+    try:
+        from git import Repo
+        from git.exc import InvalidGitRepositoryError, NoSuchPathError
+    except ImportError as error:
+        raise GitMissing from error
+    if shutil.which("git") is None:
+        raise GitMissing
+    try:
+        return Repo(root)
+    except (InvalidGitRepositoryError, NoSuchPathError) as error:
+        raise NoRepository(root) from error
+
+
+def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
+    """Return the process's environment with only the *kept* variables of git, and with ours."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in kept}
+    # A relative entry of PATH would be looked up inside the repository.
+    folders = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
+    # Git must not climb to a repository that merely contains this folder.
+    ceiling = str(Path(os.path.realpath(root)).parent)
+    return environment | _FIXED | {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
+
+
+def _refuse_changing(arguments: Sequence[str]) -> None:
+    if arguments[0] not in _QUERIES and tuple(arguments[:2]) not in _QUERY_FORMS:
+        raise ValueError(f"git {' '.join(arguments[:2])} could change the repository; call GitClient.change")
+
+
+def _flagged(arguments: Sequence[str]) -> list[str]:
+    """Return *arguments* with the options that switch programs off, right behind the command's name."""
+    at = _command_at(arguments)
+    return [*arguments[: at + 1], *_FLAGS.get(arguments[at], ()), *arguments[at + 1 :]]
+
+
+def _command(arguments: Sequence[str]) -> str:
+    return arguments[_command_at(arguments)]
+
+
+def _command_at(arguments: Sequence[str]) -> int:
+    """Return the position of the command's name, which follows pairs of ``-c`` and a setting."""
+    at = 0
+    while arguments[at] == "-c":
+        at += 2
+    return at
+
+
+@contextmanager
+def _as_input(stdin: bytes | IO[bytes]) -> Iterator[IO[bytes] | int]:
+    """Yield *stdin* as a file to read from: over a pipe, both sides could wait for each other."""
+    if not stdin:
+        yield subprocess.DEVNULL
+    elif isinstance(stdin, bytes):
+        with tempfile.TemporaryFile() as file:
+            file.write(stdin)
+            file.seek(0)
+            yield file
+    else:
+        yield stdin
