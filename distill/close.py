@@ -18,14 +18,13 @@ from agent_home.documents import daily_log
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, parse_entry
-from agent_home.documents.provenance import least_trusted
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.screening.quarantine import Quarantined
-from agent_home.screening.write_screening import entry_verdict, screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
-from agent_home.store.gateway import Transaction, recover, transaction
+from agent_home.store.gateway import Outcome, Transaction, recover, transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
 
@@ -311,14 +310,11 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
                 edits.write(path, document)
         restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
-        added, merged = _stored(home, placed.added), _stored(home, placed.merged, merged=True)
         learned, updated = _lasting(edits, draft, settings)
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:
             edits.propose(proposed)
-        for entry_id in (*(entry.id for entry in (*added, *merged)), *(link.older for link in placed.superseded)):
-            edits.trailer("Entries", entry_id)
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
@@ -329,8 +325,8 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         daily=closing.path,
         anchor=closing.anchor,
         title=closing.title,
-        entries=added,
-        merged=merged,
+        entries=_stored(outcome, placed.added),
+        merged=_stored(outcome, placed.merged, merged=True),
         claims=tuple(Checked(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
         redacted=outcome.redacted,
         proposed=tuple(_proposal(one) for one in drafts if one.id in outcome.proposed),
@@ -397,30 +393,24 @@ def _proposal(draft: Draft) -> Proposal:
 
 
 def _stored(
-    home: Home, listing: Sequence[tuple[PromotionCandidate, Entry]], *, merged: bool = False
+    outcome: Outcome, written: Sequence[tuple[PromotionCandidate, Entry]], *, merged: bool = False
 ) -> tuple[NewEntry, ...]:
-    """The entries as the gateway will store them, without those that it will hold back."""
-    found = []
-    for candidate, entry in listing:
-        source = least_trusted(["agent", entry.fields.get("Origin", "agent")])
-        verdict = screened_text(home, MEMORY, entry.render(), source)
-        verdict = entry_verdict(home, MEMORY, entry, verdict, source) if verdict.stored else verdict
-        written = parse_entry(verdict.text) if verdict.stored else None
-        if written is None:
-            continue
-        found.append(
-            NewEntry(
-                id=written.id,
-                section=candidate.section.title,
-                text=written.changed(detail="").text,
-                sources=tuple(source.strip() for source in written.fields.get("Sources", "").split(",")),
-                evidence=candidate.evidence.state,
-                commit=candidate.evidence.commit,
-                origin=written.fields.get("Origin", ""),
-                merged=merged,
-            )
+    """Return the entries of *written* as the transaction stored them, without those that were held back."""
+    stored = ((candidate, outcome.entries.get(entry.id)) for candidate, entry in written)
+    return tuple(
+        NewEntry(
+            id=entry.id,
+            section=candidate.section.title,
+            text=entry.changed(detail="").text,
+            sources=tuple(source.strip() for source in entry.fields.get("Sources", "").split(",")),
+            evidence=candidate.evidence.state,
+            commit=candidate.evidence.commit,
+            origin=entry.fields.get("Origin", ""),
+            merged=merged,
         )
-    return tuple(found)
+        for candidate, entry in stored
+        if entry is not None
+    )
 
 
 def _checked(
@@ -444,5 +434,5 @@ def _checked(
 
 def _clean(home: Home, title: str) -> str:
     """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
-    verdict = screened_text(home, daily_log.daily_path("2026-01-01"), title, "agent")
+    verdict = ScreeningService(home).verdict(daily_log.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"

@@ -274,7 +274,7 @@ def _left_uncommitted(home: Home, done: Outcome) -> Iterator[str]:
     for remark in failing_edits(home) if done.paths else ():
         if remark.path in done.paths:
             yield (
-                f"{remark.path} was changed and not committed: an edit made there by hand has {remark.what} in line"
+                f"{remark.path} was changed and not committed: an edit made there by hand has {remark.name} in line"
                 f" {remark.line}; take it out, and commit the file"
             )
 

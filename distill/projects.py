@@ -21,7 +21,7 @@ from agent_home import storage
 from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
-from agent_home.screening.write_screening import screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
@@ -197,7 +197,7 @@ def _improvements(items: Sequence[Item], evidence: Mapping[Item, Evidence]) -> I
 
 def _personal(edits: Transaction) -> Callable[[str, str], bool]:
     """Whether a text may not stand at a path of a project: personal, preferred, or touched by the guard."""
-    home = edits.home
+    screening = ScreeningService(edits.home)
     values = [value for match in _USER_VALUE.finditer(edits.text("USER.md")) if (value := _value(match["value"]))]
     preferred = [normalised(entry.text) for entry in edits.read(MEMORY).section_entries("Standing Preferences")]
 
@@ -207,7 +207,7 @@ def _personal(edits: Transaction) -> Callable[[str, str], bool]:
             return True
         if any(wish and (wish in words or words in wish) for wish in preferred):
             return True
-        verdict = screened_text(home, path, text, "agent")
+        verdict = screening.verdict(path, text, "agent")
         return verdict.action != Action.ALLOW or bool(verdict.findings)
 
     return is_personal

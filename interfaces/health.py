@@ -20,7 +20,7 @@ from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import unreadable, waiting
-from agent_home.screening.write_screening import guard_settings
+from agent_home.screening.service import ScreeningService
 from agent_home.store.proposals import pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
@@ -90,7 +90,7 @@ def _git(home: Home) -> Iterator[Check]:
 def _guard(home: Home) -> Iterator[Check]:
     """Check that the home's own rules work. Without them reading continues and writing stops."""
     try:
-        sets = guard_settings(home).rule_sets()
+        sets = ScreeningService(home).settings.rule_sets()
         for rules in sets:
             rules.check()
     except GuardError as error:
@@ -108,7 +108,7 @@ def _edits(home: Home) -> Iterator[Check]:
     """Check uncommitted manual edits. The gateway does not commit an edit that the guard refuses."""
     failing = failing_edits(home)
     if failing:
-        places = ", ".join(f"{remark.path}:{remark.line} {remark.what}" for remark in failing[:5])
+        places = ", ".join(f"{remark.path}:{remark.line} {remark.name}" for remark in failing[:5])
         more = f" and {len(failing) - 5} more" if len(failing) > 5 else ""
         detail = f"manual edits that the guard refuses: {places}{more}; remove the text, or commit it yourself"
         yield Check(name="edits", status="failed", detail=detail)

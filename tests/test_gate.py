@@ -61,16 +61,16 @@ def watch(event, args):
 
 sys.addaudithook(watch)
 
-from agent_home.screening import write_screening as screening
+from agent_home.screening import verdicts
 from interfaces.cli import cli
 
 seen = []
-screen = screening.screen
+screen = verdicts.screen
 def screened(text, *args, **kwargs):
     verdict = screen(text, *args, **kwargs)
     seen.append(verdict.text)
     return verdict
-screening.screen = screened
+verdicts.screen = screened
 
 def memory():
     files = [p for p in home.rglob("*") if p.is_file() and p.relative_to(home).parts[0] not in {".git", ".memory"}]

@@ -110,10 +110,10 @@ STORERS = {
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
+    "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
     "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
-    "assembler.file_screening": "digests of texts that the guard found clean, machine state in .memory",
     "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
 }

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -25,7 +25,7 @@ from ..storage import read_text
 from .redaction_target import Wanted
 from .text_matcher import Phrase, fold, readings
 
-__all__ = ["LEDGER", "Tombstone", "name_of", "scrubbed", "tombstone", "tombstones"]
+__all__ = ["LEDGER", "Tombstone", "name_of", "scrubbed", "scrubber", "tombstone", "tombstones"]
 
 LEDGER = "ledger/forgotten.jsonl"
 #: A word of a folded text, or a character that is none; what is forgotten is recognised where one begins.
@@ -75,15 +75,24 @@ def name_of(phrase: Phrase, salt: str) -> str:
     return f"f-{_digest(phrase.text if phrase.exact else phrase.folded, salt)[:8]}"
 
 
-def scrubbed(home: Home, text: str) -> str:
-    """*text* with a mark wherever it says what was forgotten; *text* itself where it does not."""
+def scrubber(home: Home) -> Callable[[str], str]:
+    """Return a function that puts a mark in the place of forgotten texts, and returns other texts as they are."""
     graves = tombstones(home)
     salt = salt_of(home) if graves else ""
-    if not salt:
+
+    def scrubbed(text: str) -> str:
+        if not salt:
+            return text
+        for words, name in dict.fromkeys(_recognised(text, _by_head(graves), salt)):
+            text = Wanted((Phrase(words),), name=name).replaced(text)
         return text
-    for words, name in dict.fromkeys(_recognised(text, _by_head(graves), salt)):
-        text = Wanted((Phrase(words),), name=name).replaced(text)
-    return text
+
+    return scrubbed
+
+
+def scrubbed(home: Home, text: str) -> str:
+    """Return *text* with a mark in the place of each forgotten text."""
+    return scrubber(home)(text)
 
 
 def _recognised(text: str, graves: dict[str, tuple[Tombstone, ...]], salt: str) -> Iterator[tuple[str, str]]:

@@ -10,21 +10,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from guard import Action, Destination, GuardSettings, Source, screen
+from guard import Action, Destination, GuardSettings, Source
 
 from ..forgetting.erasure import home_files
 from ..git.objects import GitObject, Origin, kinds, objects, origins
 from ..home import Home
 from ..settings import MANIFEST
 from .binary import is_binary, readable
-from .write_screening import destination_of, guard_settings
+from .ruleset import destination_of
+from .verdicts import Verdicts, guard_settings
 
-__all__ = ["Sighting", "Survey", "survey_history", "survey_home", "survey_of", "survey_paths"]
+__all__ = ["FullScan", "ScannedFinding", "scan_history", "scan_home", "scan_of", "scan_paths"]
 
 #: ``progress(what, done, total)``.
 Progress = Callable[[str, int, int], None]
@@ -32,10 +33,12 @@ Progress = Callable[[str, int, int], None]
 _WHOLE = re.compile(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 _MAX_CHARS = 60_000
+#: Verdicts that are remembered, so that a passage is screened once however many versions of a file repeat it.
+_CAPACITY = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sighting:
+class ScannedFinding:
     """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``; line 0 is the file's name.
 
     *digest* is salted and tells equal texts.
@@ -48,16 +51,15 @@ class Sighting:
     digest: str
 
 
-@dataclass(slots=True)
-class Survey:
-    """One look at a home. *texts* and *size* count what was read, in texts and in bytes."""
+class FullScan:
+    """One scan. *texts* and *size* count what was read, in texts and in bytes."""
 
-    settings: GuardSettings
-    texts: int = 0
-    size: int = 0
-    _known: dict[tuple[str, str, str], tuple[tuple[int, Sighting], ...]] = field(default_factory=dict)
+    def __init__(self, settings: GuardSettings) -> None:
+        self.texts = 0
+        self.size = 0
+        self._verdicts = Verdicts(settings, capacity=_CAPACITY)
 
-    def sightings(self, path: str, data: bytes) -> Iterator[tuple[int, Sighting]]:
+    def findings(self, path: str, data: bytes) -> Iterator[tuple[int, ScannedFinding]]:
         """``(line, finding)`` of a file's content; the finding has no place yet."""
         self.texts += 1
         self.size += len(data)
@@ -71,42 +73,39 @@ class Survey:
                 elif found.layer == "secret":  # of what happens to be readable in a file, nothing else says anything
                     yield 1, found
 
-    def named(self, path: str) -> tuple[str, list[Sighting]]:
+    def named(self, path: str) -> tuple[str, list[ScannedFinding]]:
         """*path* as it may be printed, a note in place of each name in it that is a secret; and those secrets."""
         parts: list[str] = []
-        found: list[Sighting] = []
+        found: list[ScannedFinding] = []
         for part in path.split("/"):
             judged = self._judged(part, Source.AGENT, Destination.MEMORY)
-            secrets = [sighting for _, sighting in judged if sighting.layer == "secret"]
+            secrets = [finding for _, finding in judged if finding.layer == "secret"]
             found += secrets
             parts.append(f"[REDACTED:{secrets[0].kind}]" if secrets else part)
         return "/".join(parts), found
 
-    def _judged(self, passage: str, source: str, destination: str) -> tuple[tuple[int, Sighting], ...]:
-        key = (passage, source, destination)
-        if key not in self._known:
-            verdict = screen(passage, source, destination, settings=self.settings)
-            self._known[key] = tuple(
-                (
-                    passage.count("\n", 0, item.start),
-                    Sighting(layer=item.layer, rule=item.rule, kind=item.kind, place="", digest=item.digest),
-                )
-                for item in verdict.findings
-                if item.action > Action.ALLOW
+    def _judged(self, passage: str, source: str, destination: str) -> list[tuple[int, ScannedFinding]]:
+        """Return ``(line within the passage, finding)`` for all but notes."""
+        return [
+            (
+                passage.count("\n", 0, item.start),
+                ScannedFinding(layer=item.layer, rule=item.rule, kind=item.kind, place="", digest=item.digest),
             )
-        return self._known[key]
+            for item in self._verdicts.to_store(passage, source, destination).findings
+            if item.action > Action.ALLOW
+        ]
 
 
-def survey_home(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
+def scan_home(home: Home, scan: FullScan, *, progress: Progress | None = None) -> Iterator[ScannedFinding]:
     """Every finding in the home's files, by path and line."""
     files = list(home_files(home))
     for done, relative in enumerate(files, 1):
         if progress:
             progress("files", done, len(files))
-        yield from _of_file(look, relative, relative, (home.root / relative).read_bytes())
+        yield from _of_file(scan, relative, relative, (home.root / relative).read_bytes())
 
 
-def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
+def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding]:
     """Every finding in the files named, and in all files below the folders named; hidden folders are passed over.
 
     A file of a home is judged as what it is there: a transcript is no memory.
@@ -114,10 +113,10 @@ def survey_paths(paths: Iterable[Path], look: Survey) -> Iterator[Sighting]:
     for path in paths:
         below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
         for file in below if path.is_dir() else [path]:
-            yield from _of_file(look, str(file), _name_in_home(file), file.read_bytes())
+            yield from _of_file(scan, str(file), _name_in_home(file), file.read_bytes())
 
 
-def survey_history(home: Home, look: Survey, *, progress: Progress | None = None) -> Iterator[Sighting]:
+def scan_history(home: Home, scan: FullScan, *, progress: Progress | None = None) -> Iterator[ScannedFinding]:
     """Every finding in git's objects, each where it stands first; what no ref reaches comes last.
 
     Raises:
@@ -131,19 +130,19 @@ def survey_history(home: Home, look: Survey, *, progress: Progress | None = None
         if progress and (done % 50 == 0 or done == len(order)):
             progress("objects", done, len(order))
         for where, path, data in _texts(item, first.get(item.id)):
-            for found in _of_file(look, where, path, data):
+            for found in _of_file(scan, where, path, data):
                 if (found.rule, found.digest) not in seen:
                     seen.add((found.rule, found.digest))
                     yield found
 
 
-def survey_of(home: Home) -> Survey:
+def scan_of(home: Home) -> FullScan:
     """A survey with the home's own guard settings.
 
     Raises:
-        GuardError, SettingsInvalid: see :func:`agent_home.screening.write_screening.guard_settings`.
+        GuardError, SettingsInvalid: see :func:`agent_home.screening.verdicts.guard_settings`.
     """
-    return Survey(guard_settings(home))
+    return FullScan(guard_settings(home))
 
 
 def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, bytes]]:
@@ -155,20 +154,20 @@ def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, b
         yield f"{item.id[:12]}:message", "MEMORY.md", item.data.partition(b"\n\n")[2]
 
 
-def _of_file(look: Survey, where: str, path: str, data: bytes) -> Iterator[Sighting]:
+def _of_file(scan: FullScan, where: str, path: str, data: bytes) -> Iterator[ScannedFinding]:
     """Every finding in the name and the content of the file *path*, which is at the place *where*."""
-    shown, in_name = look.named(path)
+    shown, in_name = scan.named(path)
     if in_name:
         where = where.removesuffix(path) + shown if where.endswith(path) else shown
-    yield from _placed(where, [(0, sighting) for sighting in in_name])
-    yield from _placed(where, look.sightings(path, data))
+    yield from _placed(where, [(0, finding) for finding in in_name])
+    yield from _placed(where, scan.findings(path, data))
 
 
-def _placed(where: str, found: Iterable[tuple[int, Sighting]]) -> Iterator[Sighting]:
-    for line, sighting in found:
-        yield Sighting(
-            layer=sighting.layer, rule=sighting.rule, kind=sighting.kind, place=f"{where}:{line}",
-            digest=sighting.digest,
+def _placed(where: str, found: Iterable[tuple[int, ScannedFinding]]) -> Iterator[ScannedFinding]:
+    for line, finding in found:
+        yield ScannedFinding(
+            layer=finding.layer, rule=finding.rule, kind=finding.kind, place=f"{where}:{line}",
+            digest=finding.digest,
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""Which rules a home's texts are judged by, as a name that changes whenever a verdict could.
+"""Name the rules that judge a home's texts, and the destination that a file is to the guard.
 
-The guard itself is not loaded for that: a prompt whose texts were all looked at before does without it.
+This module does not load the guard: a prompt whose texts are all known to be clean does without it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,32 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..home import Home
+from ..home import ARCHIVED_DAILY, Home
 
-__all__ = ["guard_signature", "text_key"]
+__all__ = ["destination_of", "guard_signature", "text_key"]
+
+_DESTINATIONS = (
+    ("sessions/", "transcript"),
+    ("outputs/", "output"),
+    ("DailyActivity/", "daily"),
+    (ARCHIVED_DAILY, "daily"),
+    ("Knowledge/", "knowledge"),
+    ("Projects/", "project"),
+    ("USER.md", "user_profile"),
+)
+
+
+def destination_of(path: str) -> str:
+    """Return the guard's name for the destination of a text that is written to *path*."""
+    if not path.endswith((".md", ".jsonl")):
+        return "settings"
+    return next((name for start, name in _DESTINATIONS if path.startswith(start)), "memory")
 
 
 def guard_signature(home: Home) -> str:
-    """Names the rules and the policy that this home's texts are judged by: as long as it is the same, so are verdicts.
+    """Return a digest of the rules and the policy that judge this home's texts. Equal digests mean equal verdicts.
 
-    The salt is no part of it. A rule file that cannot be read counts by its name.
+    The salt does not count. A rule file that cannot be read counts by its name.
     """
     table = {key: value for key, value in home.manifest.tables.get("guard", {}).items() if key != "salt"}
     parts = [_program_digest(), json.dumps(table, sort_keys=True, default=str).encode()]
@@ -32,14 +49,14 @@ def guard_signature(home: Home) -> str:
 
 
 def text_key(signature: str, path: str, text: str) -> str:
-    """Names a text of the file *path* under the rules of that signature."""
+    """Return a digest that names *text* in the file *path* under the rules of *signature*."""
     named = f"{signature}\0{path}\0{text}"
     return hashlib.blake2b(named.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 @cache
 def _program_digest() -> bytes:
-    """The guard's own program and rules, byte for byte: there is no version that somebody could forget to raise."""
+    """Return a digest of the guard's own source and rules, so that no version number has to be raised by hand."""
     spec = find_spec("guard")
     folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
     files = sorted(path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml"})

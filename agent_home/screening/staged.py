@@ -15,9 +15,10 @@ from ..errors import HistoryError
 from ..git.client import GitClient, hook_client
 from ..home import Home
 from .binary import readable
-from .inspector import Inspector, Remark
+from .personal_text import LocatedFinding
+from .service import ScreeningService
 
-__all__ = ["StagedFile", "staged_files", "staged_remarks"]
+__all__ = ["StagedFile", "staged_files", "staged_findings"]
 
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _REPOSITORY = "160000"
@@ -39,7 +40,7 @@ class StagedFile:
     is_text: bool = True
 
 
-def staged_remarks(home: Home) -> list[Remark]:
+def staged_findings(home: Home) -> list[LocatedFinding]:
     """What the guard sees in what the staging area adds, file by file, in order of the line: names of new files too.
 
     In names, and in files that are no text, only secrets count.
@@ -47,8 +48,8 @@ def staged_remarks(home: Home) -> list[Remark]:
     Raises:
         HistoryError: git is absent or refused.
     """
-    inspector = Inspector(home)
-    return [remark for file in staged_files(home.root) for remark in _remarks(inspector, file)]
+    screening = ScreeningService(home)
+    return [finding for file in staged_files(home.root) for finding in _findings(screening, file)]
 
 
 def staged_files(root: Path) -> list[StagedFile]:
@@ -79,16 +80,18 @@ def _file(path: str, status: str, before: bytes, after: bytes) -> StagedFile:
     return StagedFile(path=path, before=text(before), after=text(after), is_new=status == "A", is_text=is_text)
 
 
-def _remarks(inspector: Inspector, file: StagedFile) -> Iterator[Remark]:
-    named = inspector.remarks("name", "", file.path) if file.is_new else []
-    in_name = [remark for remark in named if remark.layer == "secret"]
-    path = _NAMELESS if in_name else file.path
-    yield from (replace(remark, path=path) for remark in in_name)
+def _findings(screening: ScreeningService, file: StagedFile) -> Iterator[LocatedFinding]:
+    in_name = screening.findings_in_edit("name", "", file.path) if file.is_new else []
+    secrets = [finding for finding in in_name if finding.layer == "secret"]
+    path = _NAMELESS if secrets else file.path
+    yield from (replace(finding, path=path) for finding in secrets)
     if file.is_text:
-        yield from (replace(remark, path=path) for remark in inspector.remarks(file.path, file.before, file.after))
+        added = screening.findings_in_edit(file.path, file.before, file.after)
+        yield from (replace(finding, path=path) for finding in added)
         return
-    found = (replace(remark, path=path, line=1) for remark in inspector.remarks("binary", file.before, file.after))
-    yield from dict.fromkeys(remark for remark in found if remark.layer == "secret")
+    added = screening.findings_in_edit("binary", file.before, file.after)
+    found = (replace(finding, path=path, line=1) for finding in added)
+    yield from dict.fromkeys(finding for finding in found if finding.layer == "secret")
 
 
 def _bodies(git: GitClient, names: Sequence[str]) -> Iterator[bytes]:

@@ -23,12 +23,10 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from guard import Action
-
 from .. import clock, storage
 from ..documents.check import RULES, UNCLOSED_RULES, is_json_object, text_problems
 from ..documents.document import Document, parse
-from ..documents.entry import new_id
+from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
 from ..errors import Changed, DocumentInvalid, HistoryError
@@ -37,9 +35,11 @@ from ..git.entry_diff import entries_touched
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S, hold
 from ..salt import ensure_salt
-from ..screening.quarantine import Quarantined, id_of
-from ..screening.review_ledger import APPROVED, REJECTED, Decisions, decisions, decisions_in
-from ..screening.write_screening import Screening, dropped_note, held_back, moved_to, note, reason_of, screened_text
+from ..screening.added_blocks import moved_to
+from ..screening.quarantine import Quarantined
+from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in
+from ..screening.service import ScreeningService
+from ..screening.write_policy import WriteScreening
 from . import proposals
 from .proposals import Draft
 from .uncommitted_edits import failing_paths, refuse_failing
@@ -55,12 +55,14 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 class Outcome:
     """What a transaction did. *commit* is ``None`` when no file differs.
 
-    *dropped* counts the texts that the guard holds back and that a person had rejected already; *proposed* are the ids
-    of the proposals that wait now.
+    *entries* are the entries of the files that it wrote, as they are stored now, by id; an entry whose new text was
+    held back is not among them. *dropped* counts the texts that the guard holds back and that a person had rejected
+    already; *proposed* are the ids of the proposals that wait now.
     """
 
     commit: str | None = None
     paths: tuple[str, ...] = ()
+    entries: Mapping[str, Entry] = field(default_factory=dict)
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     dropped: int = 0
@@ -239,58 +241,28 @@ def append_rows(
         ensure_salt(home)
         path = place if isinstance(place, str) else place()
         target = _memory_path(home, path)
-        decided = decisions(home)
-        done = [_screened_row(home, path, row, screened, source, session, moment, actor, decided) for row in rows()]
-        lines = [json.dumps(row.values, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in done]
+        screening = ScreeningService(home).write(
+            source=source, session=session, ts=moment, actor=actor, decided=decisions(home)
+        )
+        stored = [screening.row(path, row, screened) for row in rows()]
+        lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in stored]
         start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
-        redacted = sum(row.redacted for row in done)
-        held = tuple(item for row in done for item in row.held)
-        if held or redacted:
-            _audit(home, {"ts": moment, "actor": actor, "session": session, "paths": [path], "redacted": redacted,
-                          "quarantined": [item.id for item in held]})  # fmt: skip
-    dropped = sum(row.dropped for row in done)
-    return Appended(start=start, rows=len(lines), redacted=redacted, quarantined=held, dropped=dropped)
-
-
-@dataclass(slots=True)
-class _Row:
-    """A row as it may be stored, and what the guard made of it."""
-
-    values: dict[str, Any]
-    redacted: bool = False
-    held: list[Quarantined] = field(default_factory=list)
-    dropped: int = 0
-
-
-def _screened_row(
-    home: Home, path: str, row: Mapping[str, Any], screened: Sequence[str], source: str, session: str, moment: str,
-    actor: str, decided: Decisions,
-) -> _Row:  # fmt: skip
-    said_by = str(row.get("source", source))
-    done = _Row(dict(row))
-    for key in screened:
-        verdict = screened_text(home, path, str(row[key]), said_by)
-        if verdict.stored:
-            done.values[key] = verdict.text
-            done.redacted |= verdict.action is Action.REDACT
-        elif decided.approves(verdict.text):
-            done.values[key] = verdict.text
-        elif decided.rejects(verdict.text):
-            done.values[key] = dropped_note(id_of(path, verdict.text), reason_of(verdict))
-            done.dropped += 1
-        else:
-            item = held_back(home, verdict, path, said_by, session, moment, actor=actor)
-            done.values[key] = note(item)
-            done.held.append(item)
-    return done
+        quarantined = tuple(screening.quarantined)
+        if quarantined or screening.redacted:
+            audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}
+            audit |= {"redacted": screening.redacted, "quarantined": [item.id for item in quarantined]}
+            _audit(home, audit)
+    return Appended(
+        start=start, rows=len(lines), redacted=screening.redacted, quarantined=quarantined, dropped=screening.dropped
+    )
 
 
 def _finish(edits: Transaction) -> Outcome:
     """Screen, validate, write, audit and commit what differs."""
     home = edits.home
     decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
-    screening = Screening(
-        home, source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
+    screening = ScreeningService(home).write(
+        source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
     )
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
@@ -301,7 +273,7 @@ def _finish(edits: Transaction) -> Outcome:
     for path, text in after.items():
         _validate(path, edits.before[path], text, RULES)
     drafts = _screened_drafts(edits, screening)
-    outcome = _outcome(screening, after, drafts)
+    outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
     history.refuse_unfinished(home.root)
@@ -318,22 +290,27 @@ def _finish(edits: Transaction) -> Outcome:
     return replace(outcome, commit=commit if after else None)
 
 
-def _outcome(screening: Screening, after: Mapping[str, str], drafts: Sequence[Mapping[str, Any]]) -> Outcome:
+def _outcome(
+    edits: Transaction, screening: WriteScreening, after: Mapping[str, str], drafts: Sequence[Mapping[str, Any]]
+) -> Outcome:
+    stored = (after.get(path, edits.before[path]) for path in edits.after if path.endswith(".md"))
+    entries = {entry.id: entry for text in stored for entry in parse(text).entries()}
     return Outcome(
         paths=tuple(sorted(after)),
+        entries={name: entry for name, entry in entries.items() if name not in screening.withheld},
         redacted=screening.redacted,
-        quarantined=tuple(screening.held),
+        quarantined=tuple(screening.quarantined),
         dropped=screening.dropped,
         proposed=tuple(draft["id"] for draft in drafts),
         findings=tuple(screening.findings),
     )
 
 
-def _screened_drafts(edits: Transaction, screening: Screening) -> list[dict[str, Any]]:
+def _screened_drafts(edits: Transaction, screening: WriteScreening) -> list[dict[str, Any]]:
     """The proposals as they may be made, without those whose text is held back."""
     rows = []
     for draft in edits.drafts:
-        text = screening.text(draft.path, draft.text, draft.section)
+        text = screening.proposal(draft.path, draft.text, draft.section)
         if text is not None:
             alone = insert_text(parse(""), text, section=draft.section)  # the whole file is validated on acceptance
             _validate(draft.path, "", alone.render(), RULES)

@@ -24,7 +24,7 @@ from ..documents.entry import ENTRY_ID, Entry, normalise_id
 from ..errors import NoSuchEntry
 from ..home import Home
 from ..screening.injected_context import strip_injected
-from ..screening.write_screening import screened_text
+from ..screening.service import ScreeningService
 from .gateway import Transaction
 
 __all__ = ["KINDS", "Reference", "entry_places", "last_references", "meant", "note", "quoted_ids", "read"]
@@ -135,10 +135,7 @@ def _reference(line: str) -> Reference | None:
 
 def _passable(home: Home, reference: Reference) -> Reference:
     """*reference*, without its session where the guard would touch it."""
-    if not reference.session:
-        return reference
-    verdict = screened_text(home, _ledger(reference.ts), reference.session, "agent")
-    if verdict.stored and verdict.text == reference.session:
+    if not reference.session or ScreeningService(home).allows(_ledger(reference.ts), reference.session, "agent"):
         return reference
     return replace(reference, session="")
 

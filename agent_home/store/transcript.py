@@ -23,6 +23,7 @@ from .. import clock
 from ..errors import DocumentInvalid, GuardRefused
 from ..home import Home
 from ..screening.quarantine import Quarantined
+from ..screening.service import ScreeningService
 
 __all__ = [
     "Appended",
@@ -250,12 +251,7 @@ def _passes(home: Home, text: str) -> bool:
         return True
     if _NOT_ONE_LINE.search(text):
         return False
-    from guard import Action  # loading the guard would take a good part of the time of a prompt, which only reads
-
-    from ..screening.write_screening import screened_text
-
-    verdict = screened_text(home, "sessions/name.jsonl", text, "user")
-    return verdict.action is Action.ALLOW and verdict.text == text
+    return ScreeningService(home).allows("sessions/name.jsonl", text, "user")
 
 
 def _is_time(ts: str) -> bool:

@@ -15,7 +15,8 @@ from ..documents.check import markdown_files
 from ..errors import DocumentInvalid, GuardRefused
 from ..git import history
 from ..home import Home
-from ..screening.inspector import Inspector, Remark
+from ..screening.personal_text import LocatedFinding
+from ..screening.service import ScreeningService
 from ..settings import MANIFEST
 
 __all__ = ["failing_edits", "failing_paths", "refuse_failing"]
@@ -27,42 +28,42 @@ def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[st
     Raises:
         GuardRefused: one does; the first one is named.
     """
-    inspector = Inspector(home)
+    screening = ScreeningService(home)
     for path, text in sorted(present.items()):
-        failing = [remark for remark in inspector.remarks(path, committed[path], text) if remark.fails]
+        failing = [finding for finding in screening.findings_in_edit(path, committed[path], text) if finding.fails]
         if failing:
             first, more = failing[0], f" and {len(failing) - 1} more places" if len(failing) > 1 else ""
             raise GuardRefused(
                 path,
-                f"an edit made there by hand and not committed yet has {first.what} in line {first.line}{more};"
+                f"an edit made there by hand and not committed yet has {first.name} in line {first.line}{more};"
                 " take it out, or commit it yourself",
             )
 
 
 def failing_paths(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
     """The files that hold an edit by hand which fails the guard, in order; the texts are by path."""
-    inspector = Inspector(home)
+    screening = ScreeningService(home)
     return [
         path
         for path, text in sorted(present.items())
-        if any(remark.fails for remark in inspector.remarks(path, committed[path], text))
+        if any(finding.fails for finding in screening.findings_in_edit(path, committed[path], text))
     ]
 
 
-def failing_edits(home: Home) -> list[Remark]:
+def failing_edits(home: Home) -> list[LocatedFinding]:
     """What in the edits made by hand and not committed yet fails the guard, in order of the file and line.
 
     Raises:
         HistoryError: git is absent or refused.
     """
     paths = sorted({*markdown_files(home), MANIFEST})
-    inspector = Inspector(home)
-    found: list[Remark] = []
+    screening = ScreeningService(home)
+    found: list[LocatedFinding] = []
     for path in sorted(history.dirty(home.root, paths)):
         try:
             text = storage.read_text(home.path(path))
         except (DocumentInvalid, OSError):  # `memory check` names a file that is no text
             continue
         committed = history.text_at(home.root, "HEAD", path) if history.head(home.root) else ""
-        found += [remark for remark in inspector.remarks(path, committed, text) if remark.fails]
+        found += [finding for finding in screening.findings_in_edit(path, committed, text) if finding.fails]
     return found

@@ -24,11 +24,10 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
-from agent_home.screening.write_screening import screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.references import last_references
 from agent_home.store.transcript import Turn
-from guard import Action
 
 from ..statements.contradiction import relation
 from ..statements.sentences import narrowed, prose_lines, split_sentences, split_title
@@ -390,7 +389,7 @@ def _passes(home: Home, entry: Entry) -> bool:
     if MASKED in entry.render():
         return False
     origin = least_trusted(["agent", entry.fields.get("Origin", "agent")])
-    return screened_text(home, EVOLUTION, entry.render(), origin).action == Action.ALLOW
+    return ScreeningService(home).allows(EVOLUTION, entry.render(), origin)
 
 
 def _said(entry: Entry) -> str:

@@ -29,13 +29,12 @@ from agent_home.documents.entry import Entry, new_id
 from agent_home.documents.placement import as_entry
 from agent_home.home import Home
 from agent_home.screening.review_ledger import Decisions, decisions, statement_digest
-from agent_home.screening.write_screening import screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
 from agent_home.store.gateway import Transaction, transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.references import Reference, last_references, note, quoted_ids
 from agent_home.store.transcript import Turn
-from guard import Action
 
 from ..settings import DistillSettings
 from ..statements.risk import risk_of
@@ -310,7 +309,7 @@ def _days_between(day: str, now: datetime) -> int | None:
 
 def _passes(home: Home, draft: Draft) -> bool:
     """Whether the guard lets the text stand there as it is; what it touches is not for all sessions."""
-    return screened_text(home, draft.path, draft.text, draft.trailers["Source"]).action == Action.ALLOW
+    return ScreeningService(home).allows(draft.path, draft.text, draft.trailers["Source"])
 
 
 def _read(home: Home, path: str) -> Document:

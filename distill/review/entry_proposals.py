@@ -29,7 +29,8 @@ from agent_home.screening.review_ledger import (
     rejection_digest,
     statement_digest,
 )
-from agent_home.screening.write_screening import reason_of, screened_text
+from agent_home.screening.service import ScreeningService
+from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
 from agent_home.store.gateway import recover, transaction
 from agent_home.store.proposals import Draft, Proposal
@@ -56,7 +57,7 @@ __all__ = [
 
 def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> Draft:
     """The proposal of *entry*, with what a person needs to judge it in its trailers."""
-    verdict = screened_text(home, MEMORY, entry.render(), candidate.origin)
+    verdict = ScreeningService(home).verdict(MEMORY, entry.render(), candidate.origin)
     state = candidate.evidence.state if candidate.evidence != UNCHECKED else "unchecked"
     trailers = {
         "Session": session,
@@ -79,7 +80,7 @@ def rejected_or_pending(home: Home) -> Callable[[Entry], bool]:
     def refused(entry: Entry) -> bool:
         if not pending and not decided.rejected:
             return False
-        stored = parse_entry(screened_text(home, MEMORY, entry.render(), "agent").text) or entry
+        stored = parse_entry(ScreeningService(home).verdict(MEMORY, entry.render(), "agent").text) or entry
         return decided.rejects_entry(stored) or statement_digest(stored) in pending
 
     return refused
@@ -103,7 +104,7 @@ def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
         if release.after != release.before:
             edits.write(proposal.path, release.after)
         retire_rule(edits, said)
-        stored = screened_text(home, proposal.path, proposal.text, source).stored
+        stored = ScreeningService(home).verdict(proposal.path, proposal.text, source).stored
         edits.append(APPROVED, [_row(proposal, person, now, () if stored else approval_digests(proposal.text))])
         edits.trailer("Evidence", said.get("Evidence", ""))
         edits.trailer("Proposed-By", said.get("Actor", ""))
@@ -145,7 +146,7 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
         title, body = split_title(" ".join(text.split()), title_chars)
         fields = {name: value for name, value in entry.fields.items() if name != "Evidence"}
         text = entry.changed(title=title, body=body, detail="", fields=fields).render()
-    verdict = screened_text(home, proposal.path, text, "user")
+    verdict = ScreeningService(home).verdict(proposal.path, text, "user")
     if verdict.action != Action.ALLOW:
         raise GuardRefused(proposal.path, reason_of(verdict))
     risk = risk_of(proposal.source, "unchecked")

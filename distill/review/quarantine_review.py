@@ -32,7 +32,8 @@ from agent_home.screening.review_ledger import (
     rejection_digest,
     statement_digest,
 )
-from agent_home.screening.write_screening import dropped_note, note, screened_text
+from agent_home.screening.service import ScreeningService
+from agent_home.screening.write_policy import quarantine_note, rejection_note
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
@@ -121,10 +122,9 @@ def reject_quarantined(home: Home, item: Quarantined, *, person: str, now: datet
             digest = rejection_digest(item.text)
             edits.append(REJECTED, [_row(item, person, now, (digest,))])
         path = _path_now(home, item)
-        if path.endswith(".md") and note(item) in edits.text(path):
-            edits.write(
-                path, replace_placeholder(edits.read(path), note(item), f"> {dropped_note(item.id, item.reason)}")
-            )
+        if path.endswith(".md") and quarantine_note(item) in edits.text(path):
+            rejected = f"> {rejection_note(item.id, item.reason)}"
+            edits.write(path, replace_placeholder(edits.read(path), quarantine_note(item), rejected))
     with hold(home.lock):
         quarantine.discard(home, item.id)
     return edits.outcome.commit
@@ -153,8 +153,10 @@ def redacted_text(home: Home, item: Quarantined) -> str:
     """
     entry = as_entry(item.text) if holds_entries(item.path) else None
 
+    screening = ScreeningService(home)
+
     def screen(text: str) -> Verdict:
-        return screened_text(home, item.path, text, item.source)
+        return screening.verdict(item.path, text, item.source)
 
     if entry is None:
         text = left = _without_findings(item.text, screen)
@@ -220,7 +222,7 @@ def _release(
         return _entry_release(home, item, entry, path, document, new_id)
     if "DailyActivity/" in path:
         text = _demoted(text)
-    after = insert_text(document, text, section=item.section, placeholder=note(item)).render()
+    after = insert_text(document, text, section=item.section, placeholder=quarantine_note(item)).render()
     return Acceptance(id=item.id, path=path, section=item.section, text=text, before=before, after=after)
 
 
@@ -251,7 +253,7 @@ def _marked(home: Home, item: Quarantined) -> Message:
     """
     path = home.path(item.path)
     turns = transcript.read(path) if item.path.endswith(".jsonl") and path.is_file() else []
-    found = next((turn.message for turn in turns if turn.message.content == note(item)), None)
+    found = next((turn.message for turn in turns if turn.message.content == quarantine_note(item)), None)
     if found is None:
         raise NotPlaceable(item.id, f"no message of {item.path} was left out for it")
     return found

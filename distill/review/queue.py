@@ -20,10 +20,10 @@ from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY, Home
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
-from agent_home.screening.write_screening import reason_of, screened_text
+from agent_home.screening.service import ScreeningService
+from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
 from agent_home.store.proposals import Proposal
-from guard import Action
 
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
 from ..settings import DistillSettings
@@ -204,7 +204,7 @@ def require_person(home: Home, name: str, proposer: str) -> str:
         raise NotAllowed(person, "it is the name of a part of this program")
     if proposer and person.casefold() == " ".join(proposer.split()).casefold():
         raise NotAllowed(person, "who proposes a text cannot accept or reject it")
-    if screened_text(home, MEMORY, person, "user").action != Action.ALLOW:
+    if not ScreeningService(home).allows(MEMORY, person, "user"):
         raise NotAllowed("[name]", "the guard does not pass the name as it is")
     return person
 
@@ -232,7 +232,7 @@ def _of_quarantine(item: Quarantined) -> ReviewItem:
 def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
     """Its trailers are a branch's word: what the guard says of the text by now goes before."""
     said = proposal.trailers
-    verdict = screened_text(home, proposal.path, proposal.text, proposal.source)
+    verdict = ScreeningService(home).verdict(proposal.path, proposal.text, proposal.source)
     risk: Risk = next((risk for risk in RISKS if risk == said.get("Risk")), "high")  # a branch that nobody judged
     if not verdict.stored:
         risk = "high"

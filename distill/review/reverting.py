@@ -24,7 +24,8 @@ from agent_home.git.entry_diff import EntryChange, compare
 from agent_home.git.history import Event
 from agent_home.home import Home
 from agent_home.screening.review_ledger import decisions
-from agent_home.screening.write_screening import reason_of, screened_text
+from agent_home.screening.service import ScreeningService
+from agent_home.screening.write_policy import reason_of
 from agent_home.store.gateway import Transaction, transaction
 
 from ..errors import NotRevertable
@@ -109,7 +110,7 @@ def _refuse_held_back(home: Home, planned: EntryRevert) -> None:
     texts += [(link.after.id, link.path, link.after.render()) for link in planned.linked]
     known = decisions(home)
     for entry_id, path, text in texts:
-        verdict = None if known.approves(text) else screened_text(home, path, text, "agent")
+        verdict = None if known.approves(text) else ScreeningService(home).verdict(path, text, "agent")
         if verdict is not None and not verdict.stored:
             whose = "it" if entry_id == change.id else entry_id
             raise NotRevertable(change.id, f"the guard does not pass what {whose} said before ({reason_of(verdict)})")

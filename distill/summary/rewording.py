@@ -16,7 +16,7 @@ from typing import Any
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
-from agent_home.screening.write_screening import screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 
@@ -120,7 +120,7 @@ def _screened(home: Home, text: str) -> str:
 
     It cannot close the block that turns stand in.
     """
-    verdict = screened_text(home, "MEMORY.md", text, "tool")
+    verdict = ScreeningService(home).verdict("MEMORY.md", text, "tool")
     return verdict.text.replace("</turns", "< /turns") if verdict.stored else ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.salt import ensure_salt, salt_of
-from agent_home.screening.write_screening import guard_settings, screened_text
+from agent_home.screening.service import ScreeningService
 
 from .conftest import AddEntry, Git
 
@@ -17,7 +17,7 @@ SECRET = "AKIA" + "Z7QX3VJ5LMN2KP4R"
 
 
 def digest_of(home: Home) -> str:
-    return screened_text(home, "MEMORY.md", f"key {SECRET}", "user").findings[0].digest
+    return ScreeningService(home).verdict("MEMORY.md", f"key {SECRET}", "user").findings[0].digest
 
 
 def test_a_new_home_has_a_salt_and_keeps_it(home: Home) -> None:
@@ -48,7 +48,7 @@ def test_the_audit_holds_salted_digests(home: Home, add_entry: AddEntry) -> None
 def test_a_salt_in_the_settings_counts_instead(home: Home) -> None:
     manifest = home.root / "agent.toml"
     manifest.write_text(manifest.read_text() + '\n[guard]\nsalt = "shared by a team"\n')
-    assert guard_settings(Home(home.root)).salt == "shared by a team"
+    assert ScreeningService(Home(home.root)).settings.salt == "shared by a team"
 
 
 def test_the_salt_is_for_its_owner_alone(home: Home) -> None:

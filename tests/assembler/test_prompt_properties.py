@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agent_home.documents.document import parse
 from agent_home.home import Home
-from agent_home.screening.inspector import Inspector
+from agent_home.screening.service import ScreeningService
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
 from assembler.receipt import Receipt
@@ -187,7 +187,7 @@ def test_a_prompt_holds_its_budget_and_cuts_at_whole_units(
 ) -> None:
     with home_with(files, floors) as home:
         receipt = assemble(home, Request(now=NOW, window=window))
-        guard = Inspector(home)  # takes hidden characters out; what it blocks is not in these files
+        guard = ScreeningService(home)  # takes hidden characters out; what it blocks is not in these files
         check({path: guard.shown(path, text).text for path, text in files.items()}, receipt)
 
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from agent_home.store import closings, gateway, transcript
 from agent_home.git import history
 from agent_home.git.client import GitClient
-from agent_home.screening import write_screening as screening
+from agent_home.screening.service import ScreeningService
 from agent_home import storage
 from agent_home.home import Home
 from distill import close_all, unclosed
@@ -92,7 +92,7 @@ STEPS = {
 }
 hits = dict.fromkeys(STEPS, 0)
 history.head(root)  # what is loaded here is loaded for all
-screening.screened_text(Home(root), "MEMORY.md", "A text.", "agent")
+ScreeningService(Home(root)).verdict("MEMORY.md", "A text.", "agent")
 while unclosed(Home(root)):
     for step, arm in STEPS.items():
         child = os.fork()

@@ -110,10 +110,10 @@ def _scan_text(
 def _settings(invocation: Invocation) -> GuardSettings:
     """Return the settings of the home, or the defaults if there is no home."""
     from agent_home.errors import NoHome
-    from agent_home.screening.write_screening import guard_settings
+    from agent_home.screening.service import ScreeningService
 
     try:
-        return guard_settings(invocation.home)
+        return ScreeningService(invocation.home).settings
     except NoHome:
         if invocation.home_option or os.environ.get("AGENT_HOME"):
             raise

@@ -10,7 +10,7 @@ from ..exit_codes import REFUSED
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from agent_home.screening.inspector import Remark
+    from agent_home.screening.personal_text import LocatedFinding
 
 __all__ = ["install", "staged"]
 
@@ -33,13 +33,13 @@ def staged(context: click.Context, invocation: Invocation) -> None:
     when they hold a secret or an instruction that the guard would quarantine. E-mail addresses and telephone numbers
     may be committed by hand. Other personal data is reported and does not stop the commit.
     """
-    from agent_home.screening.staged import staged_remarks
+    from agent_home.screening.staged import staged_findings
 
-    found = staged_remarks(invocation.home)
-    failing = [remark for remark in found if remark.fails]
+    found = staged_findings(invocation.home)
+    failing = [finding for finding in found if finding.fails]
     if not invocation.as_json:
         _explain(invocation, found)
-    invocation.show({"refused": bool(failing), "findings": [_row(remark) for remark in found]}, [])
+    invocation.show({"refused": bool(failing), "findings": [_row(finding) for finding in found]}, [])
     context.exit(REFUSED if failing else 0)
 
 
@@ -65,36 +65,36 @@ def install(context: click.Context, invocation: Invocation) -> None:
     context.exit(0 if state.works else 1)
 
 
-def _explain(invocation: Invocation, found: list[Remark]) -> None:
+def _explain(invocation: Invocation, found: list[LocatedFinding]) -> None:
     """Print findings and remedies on standard error, which git shows to the person who commits."""
-    ordered = sorted(found, key=lambda remark: not remark.fails)
-    for remark in ordered[:_MAX_LISTED]:
-        entry = f" in {remark.entry}" if remark.entry else ""
-        invocation.warn(f"{remark.path}:{remark.line}: {remark.what} ({remark.kind}){entry}: {_advice(remark)}")
+    ordered = sorted(found, key=lambda finding: not finding.fails)
+    for finding in ordered[:_MAX_LISTED]:
+        entry = f" in {finding.entry}" if finding.entry else ""
+        invocation.warn(f"{finding.path}:{finding.line}: {finding.name} ({finding.kind}){entry}: {_advice(finding)}")
     if len(ordered) > _MAX_LISTED:
         invocation.warn(f"... and {len(ordered) - _MAX_LISTED} more")
-    if any(remark.fails for remark in found):
+    if any(finding.fails for finding in found):
         invocation.warn(
             "nothing was committed; correct it, `git add` it and commit again (`git commit --no-verify` skips this)"
         )
 
 
-def _advice(remark: Remark) -> str:
-    from agent_home.screening.inspector import UNAVAILABLE
+def _advice(finding: LocatedFinding) -> str:
+    from agent_home.screening.personal_text import UNAVAILABLE
 
-    if remark.layer == "secret":
+    if finding.layer == "secret":
         return "remove it, and name the place where it is kept instead"
-    if remark.fails and remark.layer == "unicode":
+    if finding.fails and finding.layer == "unicode":
         return "remove the hidden characters"
-    if remark.rule == UNAVAILABLE:
+    if finding.rule == UNAVAILABLE:
         return "the guard cannot run; `memory doctor` names the rule file of [guard] in agent.toml to correct"
-    if remark.fails:
+    if finding.fails:
         return "reword it, or put it in quotation marks if it describes an attack"
     return "committed anyway; prompts leave it out"
 
 
-def _row(remark: Remark) -> dict[str, Any]:
+def _row(finding: LocatedFinding) -> dict[str, Any]:
     return {
-        "file": remark.path, "line": remark.line, "entry": remark.entry, "layer": remark.layer, "rule": remark.rule,
-        "kind": remark.kind, "action": str(remark.action), "refused": remark.fails,
+        "file": finding.path, "line": finding.line, "entry": finding.entry, "layer": finding.layer,
+        "rule": finding.rule, "kind": finding.kind, "action": str(finding.action), "refused": finding.fails,
     }  # fmt: skip

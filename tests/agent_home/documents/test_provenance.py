@@ -11,7 +11,7 @@ from agent_home.documents.entry import Entry
 from agent_home.documents.provenance import TRUST, least_trusted
 from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY, Home
-from agent_home.screening import write_screening
+from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
 from agent_home.store import transcript
 from agent_home.store.gateway import Outcome, transaction
@@ -129,7 +129,7 @@ def test_a_failing_model_refuses_the_write_with_the_reason(
     def model(text: str) -> float:
         raise ConnectionError(text)
 
-    monkeypatch.setattr(write_screening, "guard_settings", lambda _home: GuardSettings(model=model))
+    monkeypatch.setattr(verdicts, "guard_settings", lambda _home: GuardSettings(model=model))
     with pytest.raises(GuardRefused, match=r"cannot run: the injection model failed \(ConnectionError\)") as caught:
         write(home, now, STATEMENT, source="web")
     assert STATEMENT not in str(caught.value)

@@ -15,7 +15,7 @@ from agent_home.forgetting.text_matcher import Phrase, fold
 from agent_home.forgetting.tombstones import LEDGER, name_of, scrubbed, tombstone, tombstones
 from agent_home.home import Home
 from agent_home.salt import salt_of
-from agent_home.screening.write_screening import screened_text
+from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import append_rows, transaction
 from guard import Action
 
@@ -78,7 +78,7 @@ def test_no_way_of_writing_brings_it_back(buried: Home, now: datetime) -> None:
 
 
 def test_the_verdict_says_that_something_was_taken_out(buried: Home) -> None:
-    verdict = screened_text(buried, "MEMORY.md", "the blue heron", "user")
+    verdict = ScreeningService(buried).verdict("MEMORY.md", "the blue heron", "user")
     assert verdict.action is Action.REDACT
     assert [finding.rule for finding in verdict.findings] == ["forgotten"]
 

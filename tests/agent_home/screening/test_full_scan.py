@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agent_home.home import Home
-from agent_home.screening.full_scan import Sighting, survey_history, survey_home, survey_of, survey_paths
+from agent_home.screening.full_scan import ScannedFinding, scan_history, scan_home, scan_of, scan_paths
 from guard import Verdict, screen
 
 from ..conftest import AddEntry, Git
@@ -27,12 +27,12 @@ def by_hand(home: Home, git: Git, path: str, text: str, message: str) -> str:
     return git("rev-parse", "HEAD").strip()
 
 
-def in_files(home: Home) -> list[Sighting]:
-    return list(survey_home(home, survey_of(home)))
+def in_files(home: Home) -> list[ScannedFinding]:
+    return list(scan_home(home, scan_of(home)))
 
 
-def in_history(home: Home) -> list[Sighting]:
-    return list(survey_history(home, survey_of(home)))
+def in_history(home: Home) -> list[ScannedFinding]:
+    return list(scan_history(home, scan_of(home)))
 
 
 def test_a_new_home_has_no_finding(home: Home, add_entry: AddEntry) -> None:
@@ -109,17 +109,17 @@ def test_a_passage_is_judged_once_however_often_it_comes(home: Home, git: Git, m
         judged.append(text)
         return screen(text, *arguments, **named)
 
-    monkeypatch.setattr("agent_home.screening.full_scan.screen", noted)
-    look = survey_of(home)
-    list(survey_history(home, look))
+    monkeypatch.setattr("agent_home.screening.verdicts.screen", noted)
+    scan = scan_of(home)
+    list(scan_history(home, scan))
     assert sum(text.startswith("- line 0") for text in judged) == 1
-    assert look.texts > 10
+    assert scan.texts > 10
 
 
 def test_files_and_folders_that_are_named_are_looked_at(home: Home) -> None:
     (home.root / "Knowledge/k.md").write_text(f"{TOKEN}\n")
     (home.root / "Knowledge/.hidden").write_text(f"{TOKEN}\n")
-    found = list(survey_paths([home.root / "Knowledge", home.root / "MEMORY.md"], survey_of(home)))
+    found = list(scan_paths([home.root / "Knowledge", home.root / "MEMORY.md"], scan_of(home)))
     assert [row.place for row in found] == [f"{home.root / 'Knowledge/k.md'}:1"]
 
 
@@ -132,9 +132,9 @@ def test_a_file_in_a_folder_that_is_a_home_is_judged_as_what_it_is_there(
     (folder / "s.jsonl").write_text(f"{said}\n{json.dumps({'content': TOKEN})}\n")
     expected = [("github-token", f"{folder / 's.jsonl'}:2")]
     for path in (home.root, folder, folder / "s.jsonl"):
-        assert [(row.rule, row.place) for row in survey_paths([path], survey_of(home))] == expected
+        assert [(row.rule, row.place) for row in scan_paths([path], scan_of(home))] == expected
     monkeypatch.chdir(folder)
-    assert [row.place for row in survey_paths([Path("s.jsonl")], survey_of(home))] == ["s.jsonl:2"]
+    assert [row.place for row in scan_paths([Path("s.jsonl")], scan_of(home))] == ["s.jsonl:2"]
 
 
 def test_a_secret_in_a_name_is_found_and_never_printed(home: Home, git: Git) -> None:
@@ -142,5 +142,5 @@ def test_a_secret_in_a_name_is_found_and_never_printed(home: Home, git: Git) -> 
     place = "Knowledge/[REDACTED:github_token]/notes.md"
     assert [row.place for row in in_files(home)] == [f"{place}:0", f"{place}:1"]
     assert [row.place for row in in_history(home)] == [f"{commit[:12]}:{place}:0", f"{commit[:12]}:{place}:1"]
-    found = list(survey_paths([home.root / "Knowledge"], survey_of(home)))
+    found = list(scan_paths([home.root / "Knowledge"], scan_of(home)))
     assert [row.place for row in found] == [f"{home.root}/{place}:0", f"{home.root}/{place}:1"]

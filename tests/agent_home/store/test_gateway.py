@@ -20,7 +20,7 @@ from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import Changed, DocumentInvalid, GuardRefused, HistoryError
 from agent_home.git import history
 from agent_home.home import MEMORY, Home
-from agent_home.screening import write_screening
+from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
 from agent_home.store import gateway
 from agent_home.store.gateway import transaction
@@ -407,7 +407,7 @@ def test_a_guard_that_cannot_run_stops_the_write(
     def broken(*_: object, **__: object) -> None:
         raise GuardError("rule x does not compile")
 
-    monkeypatch.setattr(write_screening, "screen", broken)
+    monkeypatch.setattr(verdicts, "screen", broken)
     head = git("rev-parse", "HEAD")
     with pytest.raises(GuardRefused, match="cannot run") as caught:
         add_entry("T")

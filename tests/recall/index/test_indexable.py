@@ -10,7 +10,7 @@ import pytest
 
 from agent_home.creation import create
 from agent_home.home import MEMORY, Home
-from agent_home.screening import inspector
+from agent_home.screening import verdicts
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from guard import GuardSettings, Verdict, screen
@@ -137,7 +137,7 @@ def test_a_growing_transcript_is_screened_where_it_grew(
         looked.append(text)
         return screen(text, *arguments, settings=settings)
 
-    monkeypatch.setattr(inspector, "screen", watched)
+    monkeypatch.setattr(verdicts, "screen", watched)
     grow(5)
     sync(home, SETTINGS, None)
     assert [text for text in looked if text.startswith("Turn")] == [f"Turn {n} is here." for n in range(5, 10)]

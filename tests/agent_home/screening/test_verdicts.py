@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from agent_home.home import Home
-from agent_home.screening.write_screening import guard_settings
+from agent_home.screening.verdicts import guard_settings
 from guard import GuardError
 
 RULE = "[[rules]]\nid = 'house-code'\nregex = '''PURPLE-\\d\\d'''\nkeywords = ['purple']\n"

@@ -1,0 +1,79 @@
+"""Find the blocks that a new version of a document adds: they are what has to pass the guard."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from ..documents.document import Block, parse
+from .ruleset import destination_of
+
+__all__ = ["moved_to", "runs", "same_words"]
+
+#: Kinds that are screened alone: after another block, each would look like a forged part of it.
+_ALONE = frozenset({"entry", "heading"})
+_PRIVATE = re.compile(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
+
+
+def runs(
+    before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[tuple[bool, list[Block]]]:
+    """Yield the blocks of *after* in order, as runs ``(is new, blocks)``. Entries and headings are runs of their own.
+
+    A block is known when *before* has it, or when *moved* counts it as taken from another file.
+    """
+    known = Counter(block.raw for block in parse(before).blocks)
+    known.update(moved)
+    run: list[Block] = []
+    adding = False
+    for block in parse(after).blocks:
+        if block.kind == "blank" and run:
+            run.append(block)
+            continue
+        added = block.kind != "blank" and known[block.raw] <= 0
+        known[block.raw] -= 1
+        alone = (block.kind in _ALONE or run[0].kind in _ALONE) and not _in_private(run) if run else False
+        if run and (added != adding or alone):
+            yield from _without_last_blanks(adding, run)
+            run = []
+        adding = added
+        run.append(block)
+    if run:
+        yield from _without_last_blanks(adding, run)
+
+
+def moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -> Counter[str]:
+    """Count the blocks that a transaction takes out of other files with the same destination as *path*.
+
+    A block that moves between such files adds nothing to memory.
+    """
+    left: Counter[str] = Counter()
+    for other, text in changed.items():
+        if other != path and destination_of(other) == destination_of(path):
+            kept = Counter(block.raw for block in parse(text).blocks)
+            left += Counter(block.raw for block in parse(before[other]).blocks) - kept
+    return left
+
+
+def same_words(first: str, second: str) -> bool:
+    """Return whether two documents differ in blank lines at most, as after all additions were held back."""
+    words = [[block.raw.rstrip() for block in parse(text).blocks if block.kind != "blank"] for text in (first, second)]
+    return words[0] == words[1]
+
+
+def _in_private(run: Sequence[Block]) -> bool:
+    """Return whether a private passage is still open at the end of *run*: the next block belongs to it."""
+    tags = [tag for block in run for tag in _PRIVATE.findall(block.raw)]
+    return bool(tags) and not tags[-1]
+
+
+def _without_last_blanks(adding: bool, run: list[Block]) -> Iterator[tuple[bool, list[Block]]]:  # noqa: FBT001
+    """Yield *run*, and the blank lines at its end as a run that is known."""
+    end = len(run)
+    while end > 1 and run[end - 1].kind == "blank":
+        end -= 1
+    yield adding, run[:end]
+    if end < len(run):
+        yield False, run[end:]

@@ -1,0 +1,164 @@
+"""Screen every text of a home: one set of rules, and one policy each for writing, showing and indexing.
+
+- **Write** (:meth:`ScreeningService.write`, :meth:`ScreeningService.verdict`): redact in place, quarantine, or refuse.
+  A guard that cannot run stops the write.
+- **Show** (:meth:`ScreeningService.shown`): a text that fails is a placeholder in a prompt.
+- **Index** (:meth:`ScreeningService.indexable`): a secret is a note of its kind, a paragraph that fails is left out.
+
+A person's own text may hold e-mail addresses and telephone numbers where it is shown, indexed, or committed by hand
+(:meth:`ScreeningService.findings_in_edit`). Reading goes on by the bundled rules while the home's own ones do not work.
+
+A text that was judged is not judged again under the same rules in this process. ``agent_home.screening.clean_texts``
+keeps digests of clean texts for later prompts. The guard is loaded with the first text that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ..errors import GuardRefused
+from ..home import Home
+from .clean_texts import CleanTexts
+from .ruleset import destination_of, guard_signature, text_key
+from .screened_text import ScreenedText
+
+if TYPE_CHECKING:
+    from guard import GuardSettings, Verdict
+
+    from .personal_text import LocatedFinding, PersonalTextJudge
+    from .review_ledger import Decisions
+    from .verdicts import Verdicts
+    from .write_policy import WriteScreening
+
+__all__ = ["ScreeningService"]
+
+#: Path by which the name of a file or folder is judged.
+_NAME_PATH = "Knowledge/name.txt"
+
+
+class ScreeningService:
+    """Screening of one home's texts. Make one for each operation: rules, approvals and tombstones are read once."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+
+    @cached_property
+    def signature(self) -> str:
+        """Digest of the rules in force; the guard is not loaded for it."""
+        return guard_signature(self.home)
+
+    @property
+    def settings(self) -> GuardSettings:
+        """Guard settings for writes.
+
+        Raises:
+            SettingsInvalid, GuardError: see :func:`agent_home.screening.verdicts.guard_settings`.
+        """
+        return self._verdicts.settings
+
+    @property
+    def problem(self) -> str:
+        """Reason why texts were shown or indexed by the bundled rules alone; empty while the home's own rules work."""
+        problem = self._reader.problem if "_reader" in self.__dict__ else ""
+        return f"{problem}; texts are judged by the bundled rules" if problem else ""
+
+    def verdict(self, path: str, text: str, source: str) -> Verdict:
+        """Return the write policy's verdict on *text* from *source* for the file *path*.
+
+        A forgotten text does not come back: a mark takes its place before the guard reads the rest.
+
+        Raises:
+            GuardRefused: the guard cannot run, or *text* is longer than the guard reads. Nothing may be written.
+        """
+        from guard import GuardError
+
+        scrubbed = self._scrub(text)
+        try:
+            verdict = self._verdicts.to_store(scrubbed, source, destination_of(path))
+        except GuardError as error:
+            raise GuardRefused(path, f"it cannot run: {error}") from error
+        if any(finding.rule == "oversize" for finding in verdict.findings):  # unread, so quarantine could not keep it
+            raise GuardRefused(path, f"{len(text)} characters are more than it reads at once; split the text")
+        if scrubbed == text:
+            return verdict
+        from .write_policy import with_forgotten
+
+        return with_forgotten(verdict, text)
+
+    def allows(self, path: str, text: str, source: str) -> bool:
+        """Return whether the write policy stores *text* unchanged.
+
+        Raises:
+            GuardRefused: as for :meth:`verdict`.
+        """
+        return self.verdict(path, text, source).action == "allow"
+
+    def write(self, *, source: str, session: str, ts: str, actor: str, decided: Decisions) -> WriteScreening:
+        """Return the screening of one write, by *actor* at the time *ts*, under the decisions of people."""
+        from .write_policy import WriteScreening
+
+        return WriteScreening(self, source=source, session=session, ts=ts, actor=actor, decided=decided)
+
+    def findings_in_edit(self, path: str, before: str, after: str) -> list[LocatedFinding]:
+        """Return the findings in the text that a person's edit of *path* adds, in order of the line.
+
+        A guard that cannot run holds the edit back, as any write.
+        """
+        from .hand_edits import findings_in_edit
+
+        return findings_in_edit(self._writer, path, before, after)
+
+    def shown(self, path: str, text: str) -> ScreenedText:
+        """Return the Markdown *text* of the file *path* as a model may see it."""
+        if not text or text_key(self.signature, path, text) in self._clean:
+            return ScreenedText(text=text)
+        from .show_policy import shown
+
+        screened = shown(self._reader, self.signature, path, text, self._clean)
+        self._clean.add(screened.clean)
+        return screened
+
+    def keep_clean(self) -> None:
+        """Keep the digests of texts that were found clean for the prompts of other processes."""
+        if not self.problem:
+            self._clean.keep()
+
+    def indexable(self, path: str, text: str) -> ScreenedText:
+        """Return *text* of the file *path* as it may be indexed, with every line at its place."""
+        from .index_policy import indexable
+
+        return indexable(self._reader, path, text)
+
+    def is_secret_name(self, name: str) -> bool:
+        """Return whether the *name* of a file or folder is a secret."""
+        return any(finding.layer == "secret" for finding in self.indexable(_NAME_PATH, name).findings)
+
+    @cached_property
+    def _verdicts(self) -> Verdicts:
+        from .verdicts import guard_settings, verdicts_under
+
+        return verdicts_under(guard_settings(self.home))
+
+    @cached_property
+    def _scrub(self) -> Callable[[str], str]:
+        from ..forgetting.tombstones import scrubber
+
+        return scrubber(self.home)
+
+    @cached_property
+    def _reader(self) -> PersonalTextJudge:
+        from .personal_text import PersonalTextJudge
+
+        return PersonalTextJudge(self.home, reading=True)
+
+    @cached_property
+    def _writer(self) -> PersonalTextJudge:
+        from .personal_text import PersonalTextJudge
+
+        return PersonalTextJudge(self.home)
+
+    @cached_property
+    def _clean(self) -> CleanTexts:
+        return CleanTexts(self.home)
