@@ -250,6 +250,19 @@ def test_a_library_with_one_owner_is_imported_by_it_alone() -> None:
     assert offenders == []
 
 
+def test_one_module_asks_the_guard() -> None:
+    """Every text of a home is judged by the screening service: one set of rules, one cache of verdicts."""
+    askers = {
+        module
+        for path, module in installed()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "guard"
+        for alias in node.names
+        if alias.name == "screen" and not module.startswith("guard")
+    }
+    assert askers == {"agent_home.screening.verdicts"}
+
+
 def test_no_module_imports_another_ones_private_name() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name}"

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -23,7 +23,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
-from distill.entries.promotion import normalised_statement
+from distill.entries.promotion import normalised_statement, place_candidates
 from distill.summary.composition import Composition
 
 if TYPE_CHECKING:
@@ -344,12 +344,12 @@ def test_a_closing_that_fails_before_writing_leaves_nothing_and_names_its_entrie
     before = (memory(reviewed), log(reviewed))
     seen: list[str] = []
 
-    def stop(home: Home, listing: Sequence[tuple[object, object]], *, merged: bool = False) -> tuple[()]:
-        seen.extend(entry.id for _, entry in listing)  # type: ignore[attr-defined]
+    def stop(*arguments: Any, **options: Any) -> None:
+        seen.extend(entry.id for _, entry in place_candidates(*arguments, **options).added)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(MODULE, "_stored", stop)
+        patch.setattr(MODULE, "place_candidates", stop)
         with pytest.raises(KeyboardInterrupt):
             close(reviewed, "fc-1", now=now)
     assert (memory(reviewed), log(reviewed)) == before

@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import click
 
-from guard import Action, Destination, GuardSettings, Source, Verdict, screen
+from agent_home.screening.verdicts import verdicts_under
+from guard import Action, Destination, GuardSettings, Source, Verdict
 
 from ..command import Command, Group
 from ..exit_codes import FINDINGS
@@ -101,7 +102,7 @@ def _scan_text(
             if line.strip()
         ]
         context.exit(FINDINGS if any(found) else 0)
-    verdict = screen(file.read(), source, destination, settings=settings)
+    verdict = verdicts_under(settings).to_store(file.read(), source, destination)
     lines = [f"{verdict.action}"] + [f"  {f.layer} {f.rule} ({f.kind}) at {f.start}-{f.end}" for f in verdict.findings]
     invocation.show(_row(verdict), lines)
     context.exit(FINDINGS if verdict.findings else 0)
@@ -127,7 +128,7 @@ def _scan_line(line: str, number: int, source: str, destination: str, settings: 
         expected = f'write {{"text": ...}} and optionally a "source" of {", ".join(map(str, Source))}'
         click.echo(json.dumps({"error": f"line {number} is not an object to scan: {expected}"}))
         return True
-    verdict = screen(*scanned, destination, settings=settings)
+    verdict = verdicts_under(settings).to_store(*scanned, destination)
     click.echo(json.dumps(_row(verdict)))
     return verdict.action != Action.ALLOW
 
