@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from agent_home.creation import create
 from agent_home.home import Home
+from agent_home.screening import verdicts
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 #: Memory file system that temporary folders go to when it has this much room: most of a test's time is ``fsync``.
@@ -50,6 +51,12 @@ def _configure_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.delenv("AGENT_HOME", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_known_verdicts() -> None:
+    """Forget the guard's verdicts, as a new process: a home's copies share their rules and salt."""
+    verdicts._shared.cache_clear()
 
 
 @pytest.fixture
