@@ -36,8 +36,9 @@ from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
 from .evidence.status import Evidence
-from .learning.evolution import lessons_from, record_lessons
+from .learning.evolution import record_lessons
 from .learning.governance import record_rule_references
+from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings

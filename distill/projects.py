@@ -28,7 +28,7 @@ from agent_home.store.transcript import Turn
 from guard import Action
 
 from .evidence.status import Evidence
-from .learning.evolution import MASKED
+from .learning.evolution import REDACTION_PREFIX
 from .review.entry_proposals import rejected_or_pending
 from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
@@ -203,7 +203,7 @@ def _personal(edits: Transaction) -> Callable[[str, str], bool]:
 
     def is_personal(path: str, text: str) -> bool:
         words = normalised(text)
-        if MASKED in text or _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
+        if REDACTION_PREFIX in text or _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
             return True
         if any(wish and (wish in words or words in wish) for wish in preferred):
             return True

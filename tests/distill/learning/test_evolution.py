@@ -1,4 +1,4 @@
-"""What a session teaches the agent about itself: written once, counted up by session, never by closing."""
+"""Closings record corrections, failed attempts, capabilities and competences in EVOLUTION.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, close, restore
-from distill.learning.evolution import EVOLUTION, Correction, corrections, same_lesson, split_correction
+from distill.learning.evolution import EVOLUTION, Correction, corrections
 
 Say = Callable[..., Closed]
 Row = tuple[str, str]
@@ -26,7 +26,7 @@ RIGHT = ("user", "No, the report should be sorted by risk, not by date.")
 
 @pytest.fixture
 def say(home: Home, now: datetime) -> Say:
-    """Import a session of these rows, a minute apart, and close it."""
+    """Return a function that imports a session of rows, a minute apart, and closes it."""
 
     def said(*rows: Row, session: str = "s-1", day: str = "2026-11-20", first: int = 1, again: bool = False) -> Closed:
         messages = [
@@ -51,7 +51,7 @@ def section(home: Home, title: str) -> list[Entry]:
     return evolution(home).section_entries(title)
 
 
-def test_a_correction_is_kept_with_what_was_wrong_what_is_right_and_where_it_was_said(home: Home, say: Say) -> None:
+def test_a_correction_keeps_the_wrong_value_the_right_value_and_the_source(home: Home, say: Say) -> None:
     closed = say(WRONG, RIGHT)
     (found,) = learned(home)
     assert closed.learned == (found.entry.id,)
@@ -61,9 +61,7 @@ def test_a_correction_is_kept_with_what_was_wrong_what_is_right_and_where_it_was
     assert problems(home) == []
 
 
-def test_the_sentence_that_was_corrected_is_what_was_wrong_where_the_correction_names_none(
-    home: Home, say: Say
-) -> None:
+def test_the_corrected_sentence_is_the_wrong_value_when_the_correction_names_none(home: Home, say: Say) -> None:
     say(
         ("assistant", "The build takes 12 minutes."),
         ("user", "That is wrong, the build is at 21 minutes."),
@@ -72,7 +70,7 @@ def test_the_sentence_that_was_corrected_is_what_was_wrong_where_the_correction_
     assert found.wrong == "The build takes 12 minutes."
 
 
-def test_a_root_cause_named_later_belongs_to_the_correction_that_it_speaks_of(home: Home, say: Say) -> None:
+def test_a_later_root_cause_is_added_to_the_correction_on_its_topic(home: Home, say: Say) -> None:
     say(
         WRONG, RIGHT,
         ("assistant", "Root cause: the cache was stale."),
@@ -81,7 +79,7 @@ def test_a_root_cause_named_later_belongs_to_the_correction_that_it_speaks_of(ho
     assert learned(home)[0].root_cause == "the report template still had the old order."
 
 
-def test_the_same_correction_in_other_words_counts_up_and_adds_its_session(home: Home, say: Say) -> None:
+def test_the_same_correction_in_other_words_is_counted_with_its_session(home: Home, say: Say) -> None:
     first = say(WRONG, RIGHT)
     second = say(("user", "Wrong, sort the report by risk, not by name."), session="s-2", day="2026-11-25")
     (found,) = learned(home)
@@ -91,7 +89,7 @@ def test_the_same_correction_in_other_words_counts_up_and_adds_its_session(home:
     assert found.entry.title == "No, the report should be sorted by risk, not by date."
 
 
-def test_a_session_counts_once_however_often_it_says_so_and_is_closed(home: Home, say: Say) -> None:
+def test_a_session_counts_once_for_a_correction(home: Home, say: Say) -> None:
     say(WRONG, RIGHT)
     say(("user", "Wrong, sort the report by risk, not by name."), first=3)
     before = storage.read_text(home.root / EVOLUTION)
@@ -101,7 +99,7 @@ def test_a_session_counts_once_however_often_it_says_so_and_is_closed(home: Home
     assert storage.read_text(home.root / EVOLUTION) == before
 
 
-def test_corrections_that_differ_in_a_number_a_name_or_what_they_deny_stay_apart(home: Home, say: Say) -> None:
+def test_corrections_with_another_number_name_or_negation_stay_separate(home: Home, say: Say) -> None:
     texts = (
         "No, the deploy runs on Friday, not on Monday.", "No, the deploy runs on Tuesday, not on Monday.",
         "不对,MEAGS 是 -12 %,不是 -8 %。", "不对,MEAGS 是 -10 %,不是 -8 %。", "不对,EMEA 是 -12 %,不是 -8 %。",
@@ -111,40 +109,7 @@ def test_corrections_that_differ_in_a_number_a_name_or_what_they_deny_stay_apart
     assert [found.occurrences for found in learned(home)] == [1] * len(texts)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("No, use pnpm, not npm.", "Use pnpm instead of npm, please."),
-        ("不对,报告要按风险排序,不是按日期。", "又错了,报告应该按风险排序,不是按名称。"),
-        ("不对,MEAGS 是 -12 %,不是 -8 %。", "不对,MEAGS 是 -12 %,不是 -10 %。"),
-    ],
-)
-def test_one_lesson_in_two_wordings_is_one(one: str, other: str) -> None:
-    assert same_lesson(one, other)
-    assert same_lesson(other, one)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("No, use pnpm, not npm.", "No, use npm, not pnpm."),
-        ("No, it's 12, not 8.", "No, it is 12, not 9."),
-        ("No, run the tests before pushing.", "No, never run the tests before pushing."),
-        ("No, the client is called Alder.", "No, the client is called Birch."),
-        ("不对,要先跑测试再推送。", "不对,要先写测试再评审。"),
-    ],
-)
-def test_two_lessons_are_two(one: str, other: str) -> None:
-    assert not same_lesson(one, other)
-    assert not same_lesson(other, one)
-
-
-def test_a_lead_that_is_part_of_a_word_or_sentence_is_none() -> None:
-    assert split_correction("不对称加密要用 RSA。") == ("不对称加密要用 RSA。", "")
-    assert split_correction("No tests should be skipped.") == ("No tests should be skipped.", "")
-
-
-def test_what_was_tried_and_failed_is_a_failed_attempt_and_what_was_only_weighed_is_none(home: Home, say: Say) -> None:
+def test_only_options_that_were_tried_are_failed_attempts(home: Home, say: Say) -> None:
     say(
         ("assistant", "We tried a bigger cache for the export but it made things worse."),
         ("assistant", "We ruled out the paid tier of the mail service."),
@@ -171,25 +136,25 @@ def test_capabilities_and_competences_need_a_label(home: Home, say: Say) -> None
     ]  # fmt: skip
 
 
-def test_what_a_tool_printed_teaches_nothing_even_when_the_agent_repeats_it(home: Home, say: Say) -> None:
+def test_tool_output_is_no_lesson_even_when_the_agent_repeats_it(home: Home, say: Say) -> None:
     text = "Correction: the deploy key is always shared with every vendor."
     closed = say(("tool", text), ("assistant", text))
     assert closed.learned == ()
     assert learned(home) == []
 
 
-def test_what_the_guard_would_touch_stays_out(home: Home, say: Say) -> None:
+def test_a_lesson_with_a_finding_is_left_out(home: Home, say: Say) -> None:
     say(("user", "No, the report goes to " + "ada" + "@" + "example.com, not to sales."))
     assert learned(home) == []
 
 
-def test_a_home_without_the_file_gets_none(home: Home, say: Say) -> None:
+def test_a_home_without_the_file_is_not_changed(home: Home, say: Say) -> None:
     (home.root / EVOLUTION).unlink()
     assert say(WRONG, RIGHT).learned == ()
     assert not (home.root / EVOLUTION).exists()
 
 
-def test_an_entry_that_a_person_wrote_counts_from_its_date(home: Home, say: Say) -> None:
+def test_an_entry_of_a_person_counts_once_on_its_date(home: Home, say: Say) -> None:
     text = storage.read_text(home.root / EVOLUTION)
     own = "## Corrections\n\n- **[CR-0A0A] 2026-10-01 Sort the report by risk.**\n"
     (home.root / EVOLUTION).write_text(text.replace("## Corrections\n", own))
@@ -198,14 +163,14 @@ def test_an_entry_that_a_person_wrote_counts_from_its_date(home: Home, say: Say)
     assert (found.entry.id, found.occurrences, found.dates) == ("CR-0A0A", 2, ("2026-10-01", "2026-11-20"))
 
 
-def test_a_session_whose_name_holds_a_comma_counts_once(home: Home, say: Say) -> None:
+def test_a_session_with_a_comma_in_its_name_counts_once(home: Home, say: Say) -> None:
     say(WRONG, RIGHT, session="a, b")
     say(("user", "Wrong, sort the report by risk, not by name."), session="a, b", first=3)
     say(("user", "Wrong, sort the report by risk, not by name."), session="c", day="2026-11-21")
     assert learned(home)[0].occurrences == 2
 
 
-def test_a_correction_that_turns_an_older_one_around_supersedes_it(home: Home, say: Say) -> None:
+def test_a_reversed_correction_is_superseded(home: Home, say: Say) -> None:
     say(("user", "No, use pnpm, not npm."))
     say(("user", "No, use npm, not pnpm."), session="s-2", day="2026-11-25")
     newer, older = section(home, "Corrections")
@@ -214,7 +179,7 @@ def test_a_correction_that_turns_an_older_one_around_supersedes_it(home: Home, s
     assert [found.right for found in learned(home)] == ["use npm"]
 
 
-def test_a_correction_that_says_what_it_takes_the_place_of_supersedes_it(home: Home, say: Say) -> None:
+def test_a_correction_supersedes_the_value_it_replaces(home: Home, say: Say) -> None:
     say(("user", "No, that's wrong: the provider limit is 250 calls a day, not 100."))
     say(("user", "Correction: the provider limit is 500 calls a day, not 250."), session="s-2", day="2026-11-25")
     newer, older = section(home, "Corrections")
@@ -229,7 +194,7 @@ def test_a_correction_that_says_what_it_takes_the_place_of_supersedes_it(home: H
         ("No, the limit is 250 calls a day, not 100.", "No, the limit is 500 calls a day, not 250."),
     ],
 )
-def test_of_two_corrections_the_one_said_last_stands_also_when_the_other_one_is_closed_later(
+def test_the_later_correction_wins_in_any_order_of_closing(
     home: Home, say: Say, said_first: str, said_last: str
 ) -> None:
     say(("user", said_last), session="s-2", day="2026-11-25")
@@ -240,7 +205,7 @@ def test_of_two_corrections_the_one_said_last_stands_also_when_the_other_one_is_
     assert problems(home) == []
 
 
-def test_what_the_user_said_is_replaced_by_no_word_of_the_agent(home: Home, say: Say) -> None:
+def test_the_agent_cannot_replace_a_correction_of_the_user(home: Home, say: Say) -> None:
     say(("user", "No, the limit is 250 calls a day, not 100."))
     say(("assistant", "Correction: the limit is 500 calls a day, not 250."), session="s-2", day="2026-11-25")
     assert {found.entry.fields["Origin"] for found in learned(home)} == {"user", "agent"}
@@ -248,7 +213,7 @@ def test_what_the_user_said_is_replaced_by_no_word_of_the_agent(home: Home, say:
 
 @pytest.fixture
 def full(home: Home) -> Home:
-    """A home whose corrections are as many as there is room for, one of them protected and one made twice."""
+    """A home with a full section of corrections, one of them protected and one made twice."""
     rows = [f"- **[CR-{n:04d}] 2026-01-{n % 28 + 1:02d} Client number {n} is billed in euro.**\n" for n in range(100)]
     rows[0] = rows[0].rstrip("\n") + "\n  Protected: it cost us a client\n"
     rows[28] = rows[28].rstrip("\n") + "\n  Occurrences: 2 (2026-01-01, 2026-01-02)\n"
@@ -257,7 +222,7 @@ def full(home: Home) -> Home:
     return home
 
 
-def test_a_full_section_archives_what_happened_once_longest_ago(full: Home, say: Say) -> None:
+def test_a_full_section_archives_its_oldest_single_correction(full: Home, say: Say) -> None:
     say(WRONG, RIGHT)
     kept = {found.entry.id for found in learned(full)}
     assert len(kept) == 100
@@ -267,7 +232,7 @@ def test_a_full_section_archives_what_happened_once_longest_ago(full: Home, say:
     assert problems(full) == []
 
 
-def test_what_was_archived_comes_back_counted_when_it_happens_again(full: Home, say: Say) -> None:
+def test_an_archived_correction_is_restored_and_counted_when_repeated(full: Home, say: Say) -> None:
     say(WRONG, RIGHT)
     say(("user", "No, client number 56 is billed in euro, not in dollars."), session="s-2")
     again = next(found for found in learned(full) if found.entry.id == "CR-0056")
@@ -278,7 +243,7 @@ def test_what_was_archived_comes_back_counted_when_it_happens_again(full: Home, 
     assert problems(full) == []
 
 
-def test_what_was_archived_is_restored_to_its_own_file(full: Home, now: datetime, say: Say) -> None:
+def test_an_archived_correction_is_restored_to_its_own_file(full: Home, now: datetime, say: Say) -> None:
     say(WRONG, RIGHT)
     restored = restore(full, "CR-0056", now=now)
     assert (restored.section, restored.commit is not None) == ("Corrections", True)

@@ -26,7 +26,7 @@ AGAIN = "Wrong, sort the report by risk, not by name."
 
 @pytest.fixture
 def correct(home: Home, now: datetime) -> Correct:
-    """A session of the day *day* in which the user makes the correction *text*."""
+    """Return a function that closes a session of *day* in which the user makes the correction *text*."""
 
     def said(day: str, text: str = AGAIN, role: str = "user", session: str = "") -> Closed:
         session = session or f"s-{day}"
@@ -41,21 +41,19 @@ def text(home: Home, path: str) -> str:
     return storage.read_text(home.root / path)
 
 
-def asked(home: Home, now: datetime) -> list[tuple[str, str]]:
+def suggested(home: Home, now: datetime) -> list[tuple[str, str]]:
     return [(one.layer, one.draft.path) for one in suggestions(home, now=now)]
 
 
 def decide(home: Home, now: datetime, *, yes: bool = True) -> str:
-    """Propose what there is, which is one thing, and let a person decide; the id."""
+    """Propose the only suggestion, let a person decide, and return its id."""
     (proposed,) = propose(home, now=now).proposed
     item = find(home, proposed, now)
     (accept if yes else reject)(home, item, person="Ada", now=now)
     return proposed
 
 
-def test_a_correction_of_one_session_is_no_rule_and_of_two_is_proposed_as_one(
-    home: Home, now: datetime, correct: Correct
-) -> None:
+def test_a_correction_is_proposed_as_a_rule_after_two_sessions(home: Home, now: datetime, correct: Correct) -> None:
     correct("2026-11-01", LESSON)
     assert suggestions(home, now=now) == ()
     correct("2026-11-02")
@@ -70,7 +68,7 @@ def test_a_correction_of_one_session_is_no_rule_and_of_two_is_proposed_as_one(
     assert up_to_risk(waiting(home, now), "medium") == []
 
 
-def test_how_many_sessions_it_takes_is_a_setting(home: Home, now: datetime, correct: Correct) -> None:
+def test_the_number_of_sessions_is_a_setting(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     assert suggestions(home, now=now, settings=DistillSettings(rule_after_sessions=3)) == ()
@@ -79,12 +77,12 @@ def test_how_many_sessions_it_takes_is_a_setting(home: Home, now: datetime, corr
 
 
 @pytest.mark.parametrize("wrong", [{"rule_after_sessions": 1}, {"retire_rules_after_days": 0}, {"resume_tokens": 99}])
-def test_settings_that_would_make_every_remark_a_rule_are_refused(wrong: dict[str, int]) -> None:
+def test_settings_below_the_minimum_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"must be|wanted"):
         DistillSettings(**wrong)  # type: ignore[arg-type]
 
 
-def test_proposing_twice_proposes_once(home: Home, now: datetime, correct: Correct) -> None:
+def test_proposing_twice_adds_nothing(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     first = propose(home, now=now)
@@ -93,7 +91,7 @@ def test_proposing_twice_proposes_once(home: Home, now: datetime, correct: Corre
     assert pending_ids(home) == set(first.proposed)
 
 
-def test_an_accepted_rule_says_what_is_right_and_names_the_correction(
+def test_an_accepted_rule_has_the_right_value_and_names_the_correction(
     home: Home, now: datetime, correct: Correct
 ) -> None:
     correct("2026-11-01", LESSON)
@@ -118,22 +116,20 @@ def test_a_rejected_rule_is_not_proposed_again_when_the_correction_recurs(
     assert propose(home, now=now).proposed == ()
 
 
-def test_a_rule_broken_after_it_held_becomes_a_gate_and_then_a_principle(
-    home: Home, now: datetime, correct: Correct
-) -> None:
+def test_a_broken_rule_becomes_a_gate_and_then_a_principle(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     rule = decide(home, now)  # on 2026-11-20
     assert suggestions(home, now=now) == ()
     correct("2026-11-25")
-    assert asked(home, now) == [("gate", STEERING)]
+    assert suggested(home, now) == [("gate", STEERING)]
     assert f"broken again although {rule} says so" in suggestions(home, now=now)[0].reason
     gate = decide(home, now + timedelta(days=6))
     (entry,) = parse(text(home, STEERING)).section_entries("Gates")
     assert (entry.id, entry.detail.startswith("Enforce it by a check in code")) == (gate, True)
     assert suggestions(home, now=now + timedelta(days=6)) == ()
     correct("2026-11-28")
-    assert asked(home, now + timedelta(days=9)) == [("principle", PRINCIPLES)]
+    assert suggested(home, now + timedelta(days=9)) == [("principle", PRINCIPLES)]
     before = text(home, PRINCIPLES)
     decide(home, now + timedelta(days=9))
     assert text(home, PRINCIPLES).startswith(before.rstrip())
@@ -143,7 +139,7 @@ def test_a_rule_broken_after_it_held_becomes_a_gate_and_then_a_principle(
     assert problems(home) == []
 
 
-def test_principles_stay_few(home: Home, now: datetime, correct: Correct) -> None:
+def test_the_number_of_principles_is_limited(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     decide(home, now)
@@ -155,18 +151,16 @@ def test_principles_stay_few(home: Home, now: datetime, correct: Correct) -> Non
     assert suggestions(home, now=now + timedelta(days=9)) == ()
 
 
-def test_a_rule_that_a_person_wrote_is_broken_by_the_correction_that_says_the_same(
+def test_a_correction_breaks_a_handwritten_rule_with_the_same_lesson(
     home: Home, now: datetime, correct: Correct
 ) -> None:
     (home.root / STEERING).write_text(text(home, STEERING) + "- Sort the report by risk.\n")
     correct("2026-11-01", LESSON)
-    assert asked(home, now) == [("gate", STEERING)]
+    assert suggested(home, now) == [("gate", STEERING)]
     assert suggestions(home, now=now)[0].reason == "broken again although a rule says so"
 
 
-def test_a_rule_that_nobody_named_or_broke_is_proposed_for_retirement_and_goes_to_the_archive(
-    home: Home, now: datetime, correct: Correct
-) -> None:
+def test_an_unused_rule_is_proposed_for_retirement_and_archived(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     rule = decide(home, now)
@@ -182,7 +176,7 @@ def test_a_rule_that_nobody_named_or_broke_is_proposed_for_retirement_and_goes_t
     assert problems(home) == []
 
 
-def test_a_retirement_that_was_refused_is_not_asked_for_again(home: Home, now: datetime, correct: Correct) -> None:
+def test_a_rejected_retirement_is_not_proposed_again(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     rule = decide(home, now)
@@ -191,7 +185,7 @@ def test_a_retirement_that_was_refused_is_not_asked_for_again(home: Home, now: d
     assert suggestions(home, now=now + timedelta(days=900)) == ()
 
 
-def test_naming_a_rule_in_a_conversation_keeps_it(home: Home, now: datetime, correct: Correct) -> None:
+def test_a_rule_named_in_a_session_is_not_retired(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     rule = decide(home, now)
@@ -202,7 +196,7 @@ def test_naming_a_rule_in_a_conversation_keeps_it(home: Home, now: datetime, cor
     transcript.append(home, "late", [message], actor="import", now=later)
     close(home, "late", now=later)
     assert suggestions(home, now=now + timedelta(days=90)) == ()
-    assert asked(home, now + timedelta(days=151)) == [("retirement", RETIRED[0])]
+    assert suggested(home, now + timedelta(days=151)) == [("retirement", RETIRED[0])]
 
 
 def test_a_rule_without_an_id_or_a_date_never_retires(home: Home, now: datetime) -> None:
@@ -210,7 +204,7 @@ def test_a_rule_without_an_id_or_a_date_never_retires(home: Home, now: datetime)
     assert suggestions(home, now=now + timedelta(days=9999)) == ()
 
 
-def test_a_proposal_retires_nothing_but_a_rule(home: Home, now: datetime) -> None:
+def test_a_retirement_removes_only_rules(home: Home, now: datetime) -> None:
     from agent_home.store.gateway import transaction
     from distill.learning.governance import retire_rule
 
@@ -220,9 +214,7 @@ def test_a_proposal_retires_nothing_but_a_rule(home: Home, now: datetime) -> Non
     assert edits.outcome.commit is None
 
 
-def test_a_correction_that_a_tool_had_a_part_in_is_proposed_as_nothing(
-    home: Home, now: datetime, correct: Correct
-) -> None:
+def test_a_correction_with_origin_tool_is_not_proposed(home: Home, now: datetime, correct: Correct) -> None:
     for day in ("2026-11-01", "2026-11-02"):
         correct(day)
     changed = text(home, EVOLUTION).replace("Origin: user", "Origin: web")
@@ -230,7 +222,7 @@ def test_a_correction_that_a_tool_had_a_part_in_is_proposed_as_nothing(
     assert suggestions(home, now=now) == ()
 
 
-def test_a_rule_whose_correction_was_turned_around_is_proposed_for_retirement(
+def test_a_rule_with_a_superseded_correction_is_proposed_for_retirement(
     home: Home, now: datetime, correct: Correct
 ) -> None:
     for day in ("2026-11-01", "2026-11-02"):

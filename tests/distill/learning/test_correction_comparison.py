@@ -1,10 +1,10 @@
-"""Which corrections teach the same: pairs labelled by hand, English and Chinese."""
+"""Corrections with the same lesson are recognised: pairs labelled by hand, in English and Chinese."""
 
 from __future__ import annotations
 
 import pytest
 
-from distill.learning.evolution import same_lesson
+from distill.learning.correction_comparison import same_lesson, split_correction
 
 SAME = (
     (
@@ -242,3 +242,36 @@ def test_one_lesson_in_other_words_is_recognised(one: str, other: str) -> None:
 def test_another_value_subject_order_or_opposite_is_another_lesson(one: str, other: str) -> None:
     assert not same_lesson(one, other)
     assert not same_lesson(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("No, use pnpm, not npm.", "Use pnpm instead of npm, please."),
+        ("不对,报告要按风险排序,不是按日期。", "又错了,报告应该按风险排序,不是按名称。"),
+        ("不对,MEAGS 是 -12 %,不是 -8 %。", "不对,MEAGS 是 -12 %,不是 -10 %。"),
+    ],
+)
+def test_the_same_lesson_with_another_wrong_value_is_recognised(one: str, other: str) -> None:
+    assert same_lesson(one, other)
+    assert same_lesson(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("No, use pnpm, not npm.", "No, use npm, not pnpm."),
+        ("No, it's 12, not 8.", "No, it is 12, not 9."),
+        ("No, run the tests before pushing.", "No, never run the tests before pushing."),
+        ("No, the client is called Alder.", "No, the client is called Birch."),
+        ("不对,要先跑测试再推送。", "不对,要先写测试再评审。"),
+    ],
+)
+def test_another_value_or_negation_is_another_lesson(one: str, other: str) -> None:
+    assert not same_lesson(one, other)
+    assert not same_lesson(other, one)
+
+
+def test_an_introduction_inside_a_word_or_sentence_is_kept() -> None:
+    assert split_correction("不对称加密要用 RSA。") == ("不对称加密要用 RSA。", "")
+    assert split_correction("No tests should be skipped.") == ("No tests should be skipped.", "")

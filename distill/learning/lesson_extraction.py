@@ -1,0 +1,95 @@
+"""Extract lessons from a session: corrections, failed attempts, capabilities and competences.
+
+Only statements of the user and the agent are lessons. Output of tools and text of web pages is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent_home.store.transcript import Turn
+
+from ..statements.sentences import narrowed, prose_lines, split_sentences
+from ..statements.statement_parser import parse_statement
+from ..summary.extraction import Item
+from .correction_comparison import split_correction, topic_words
+
+__all__ = ["Kind", "Lesson", "lessons_from"]
+
+Kind = Literal["correction", "capability", "competence", "failed"]
+_TRUSTED = frozenset({"user", "agent"})
+#: Labels with which the agent reports a capability or competence. Other reports of work stay in the daily log.
+_LABELS: Mapping[Kind, re.Pattern[str]] = {
+    "capability": re.compile(r"^(?:new )?(?:capabilit(?:y|ies)|skill|tool)(?: built| added)?\s*:\s*(?P<rest>.+)|"
+                             r"^(?:新增?)?(?:能力|技能|工具)\s*:\s*(?P<zh>.+)", re.IGNORECASE),
+    "competence": re.compile(r"^(?:new )?(?:competences?|know-?how|learned how to)(?:\s*:\s*|\s+)(?P<rest>.+)|"
+                             r"^(?:学会了|掌握了|诀窍)\s*:?\s*(?P<zh>.+)", re.IGNORECASE),
+}  # fmt: skip  # fmt: skip
+#: Words for an attempt, as opposed to an option that was only considered.
+_TRIED = re.compile(r"\btr(?:ied|ying)\b|\battempt|\bgave up\b|试过|尝试过|试了", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lesson:
+    """A lesson of a session, not yet in EVOLUTION.md. Only a correction has *wrong* and *root_cause*."""
+
+    kind: Kind
+    text: str
+    sources: tuple[str, ...]
+    origin: str
+    date: str
+    wrong: str = ""
+    root_cause: str = ""
+
+
+def lessons_from(
+    items: Sequence[Item], turns: Sequence[Turn], origins: Mapping[Item, str], date: str
+) -> tuple[Lesson, ...]:
+    """Return the lessons of a session: corrections and failed attempts of *items*, then labelled lessons of *turns*.
+
+    *origins* maps an item to its origin. *date* is used for a turn without a time.
+    """
+    found = [
+        Lesson(
+            kind=kind, text=item.text, sources=item.sources, origin=origins.get(item, "agent"),
+            date=item.ts[:10] or date,
+            wrong=item.replaces or split_correction(item.text)[1] if kind == "correction" else "",
+            root_cause=_root_cause(item, items) if kind == "correction" else "",
+        )
+        for item in items
+        if (kind := _kind_of(item)) is not None
+    ]  # fmt: skip
+    found += [learned for turn in turns for learned in _labelled(turn, date)]
+    return tuple(learned for learned in found if learned.origin in _TRUSTED)
+
+
+def _kind_of(item: Item) -> Kind | None:
+    if item.kind == "correction":
+        return "correction"
+    return "failed" if item.kind == "rejected" and _TRIED.search(item.text) else None
+
+
+def _root_cause(correction: Item, items: Sequence[Item]) -> str:
+    """Return the first root cause after *correction* that shares a word with it or the corrected text, or empty."""
+    about = topic_words(parse_statement(f"{correction.text} {correction.replaces}").tokens)
+    after = items[items.index(correction) + 1 :]
+    causes = (item.text for item in after if item.kind == "root_cause")
+    return next((text for text in causes if about & topic_words(parse_statement(text).tokens)), "")
+
+
+def _labelled(turn: Turn, date: str) -> Iterator[Lesson]:
+    message = turn.message
+    if message.role not in {"user", "assistant"}:
+        return
+    for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
+        for kind, label in _LABELS.items():
+            match = label.match(narrowed(sentence))
+            group = "rest" if match and match["rest"] else "zh"
+            if match and len(sentence[slice(*match.span(group))].split()) + len(match[group]) // 4 >= 3:
+                yield Lesson(
+                    kind=kind, text=sentence[slice(*match.span(group))].strip(), sources=(message.source,),
+                    origin=message.origin, date=message.ts[:10] or date,
+                )  # fmt: skip
