@@ -1,8 +1,8 @@
-"""What may become memory: text in, verdict out.
+"""Screening of text before it becomes memory.
 
 ``screen`` is the one gate. It finds secrets, personal data, injected instructions, hidden characters and forged
-structure, and says whether the text may be stored as it is, redacted, after a person's review, or not at all.
-The package does no I/O and imports nothing else of this project.
+structure. Its verdict allows the text, redacts it, quarantines it for review or rejects it. The package does no I/O and
+imports nothing else of this project.
 """
 
 from guard.policy import GuardError, RuleError

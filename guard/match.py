@@ -1,7 +1,7 @@
-"""What a detector reports, and how replacements are applied while every offset stays traceable.
+"""Matches of detectors, and their replacements in a text.
 
-Detectors return ``Match`` values with offsets into the text they were given. ``apply`` replaces what has to go and
-returns an ``Edited`` text that maps each of its spans back to where it came from.
+Detectors return ``Match`` values with offsets into the text they search. ``apply_replacements`` returns an
+``EditedText`` that maps each of its spans back to the original text.
 """
 
 from bisect import bisect_right
@@ -11,26 +11,28 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
+__all__ = ["EditedText", "Match", "Strength", "apply_replacements", "merge_floods", "placeholder"]
+
 
 class Strength(IntEnum):
-    """How sure a rule is that the text should not be stored as it stands."""
+    """Certainty of a rule that the text should not be stored unchanged."""
 
     NOTE = 0
-    """Worth a line in the audit, nothing else."""
+    """Recorded in the audit. The text passes."""
     CLEAN = 1
-    """Taken out or replaced in place; the rest of the text is fine."""
+    """Removed or replaced in place. The rest of the text passes."""
     SOFT = 2
-    """Suspicious only when a stranger wrote it."""
+    """Suspicious only in text from a tool or the web."""
     HARD = 3
-    """An attack, or talk about one."""
+    """An attack, or text about one."""
     HIDDEN = 4
-    """Text that a person cannot see; waits for one, whoever wrote it."""
+    """Text that a person cannot see. It waits for review from every source."""
 
 
 class Match(NamedTuple):
-    """One hit of one rule in one text. ``replacement`` is None when the text itself stays.
+    """One match of one rule in one text. ``replacement`` is None when the text itself stays.
 
-    A tuple, because a hostile text can have tens of thousands.
+    It is a tuple, because a hostile text can have tens of thousands of matches.
     """
 
     layer: str
@@ -44,11 +46,11 @@ class Match(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Edited:
-    """A text made from another by replacements.
+class EditedText:
+    """A text after replacements.
 
-    ``edits`` are ``(start there, end there, replacement)``, in order and apart from each other; ``before`` is the
-    length of the text it was made from.
+    ``edits`` are ``(start, end, replacement)`` with offsets into the original text, in order and without overlap.
+    ``before`` is the length of the original text.
     """
 
     text: str
@@ -56,99 +58,101 @@ class Edited:
     before: int
 
     @cached_property
-    def _pieces(self) -> list[tuple[int, int, int, bool]]:
-        """``(start here, start there, end there, kept)`` without gaps; *kept* pieces were copied, others replaced."""
-        pieces: list[tuple[int, int, int, bool]] = []
-        here = there = 0
+    def _segments(self) -> list[tuple[int, int, int, bool]]:
+        """Segments ``(start in this text, start in the original, end in the original, copied)``, without gaps."""
+        segments: list[tuple[int, int, int, bool]] = []
+        new = old = 0
         for start, end, replacement in [*self.edits, (self.before, self.before, "")]:
-            if start > there:
-                pieces.append((here, there, start, True))
-                here += start - there
+            if start > old:
+                segments.append((new, old, start, True))
+                new += start - old
             if replacement:
-                pieces.append((here, start, end, False))
-                here += len(replacement)
-            there = end
-        return pieces
+                segments.append((new, start, end, False))
+                new += len(replacement)
+            old = end
+        return segments
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Map a span of this text to the smallest span of the text it was made from."""
+        """Map a span of this text to the smallest span of the original text."""
         if not self.edits or not self.text:
             return start, end
-        here, there, there_end, kept = self._piece(start)
-        first = min(there + start - here, there_end) if kept else there
-        here, there, there_end, kept = self._piece(max(start, end - 1))
-        last = min(there + end - here, there_end) if kept else there_end
+        new, old, old_end, copied = self._segment_at(start)
+        first = min(old + start - new, old_end) if copied else old
+        new, old, old_end, copied = self._segment_at(max(start, end - 1))
+        last = min(old + end - new, old_end) if copied else old_end
         return first, max(first, last)
 
-    def _piece(self, position: int) -> tuple[int, int, int, bool]:
-        index = bisect_right(self._pieces, position, key=lambda piece: piece[0]) - 1
-        return self._pieces[max(0, index)]
+    def _segment_at(self, position: int) -> tuple[int, int, int, bool]:
+        index = bisect_right(self._segments, position, key=lambda segment: segment[0]) - 1
+        return self._segments[max(0, index)]
 
 
 def placeholder(kind: str) -> str:
-    """Return the note that stands where something was taken out."""
+    """Return the note that replaces a removed text."""
     return f"[REDACTED:{kind}]"
 
 
 _FLOOD = 1_000
-"""Matches from which on neighbouring ones are gathered."""
+"""Number of matches from which neighbouring matches are merged."""
 
-_STRETCH = 512
-"""Characters that gathered matches may span."""
+_LONGEST_RUN = 512
+"""Characters that merged matches may span."""
 
 
-def gathered(text: str, matches: Iterable[Match]) -> list[Match]:
-    """Return *matches* of one detector, in order; of a flood, neighbours alike as one whose replacement keeps the rest.
+def merge_floods(text: str, matches: Iterable[Match]) -> list[Match]:
+    """Return *matches* of one detector, with similar neighbours merged when there are very many.
 
-    A text of nothing but stray characters stays cheap so. Only matches that carry a replacement are gathered.
+    The replacement of a merged match keeps the text between its parts. Merging keeps a text of nothing but stray
+    characters cheap. Only matches with a replacement are merged.
     """
-    found = list(matches)
-    if len(found) < _FLOOD:
-        return found
+    all_matches = list(matches)
+    if len(all_matches) < _FLOOD:
+        return all_matches
     result: list[Match] = []
-    row: list[Match] = []
-    for match in sorted(found, key=lambda match: match.start):
-        alike = row and (match.rule, match.strength) == (row[0].rule, row[0].strength)
-        apart = row and row[-1].end <= match.start and match.end - row[0].start <= _STRETCH
+    run: list[Match] = []
+    for match in sorted(all_matches, key=lambda match: match.start):
+        alike = run and (match.rule, match.strength) == (run[0].rule, run[0].strength)
+        apart = run and run[-1].end <= match.start and match.end - run[0].start <= _LONGEST_RUN
         if not (alike and apart and match.replacement is not None):
-            result += _one(text, row)
-            row = []
-        row.append(match)
-    return result + _one(text, row)
+            result += _merge_run(text, run)
+            run = []
+        run.append(match)
+    return result + _merge_run(text, run)
 
 
-def _one(text: str, row: list[Match]) -> list[Match]:
-    if len(row) < 2:
-        return row
-    edits = [(match.start, match.end, match.replacement or "") for match in row]
-    start, end = row[0].start, row[-1].end
-    kept = _splice(text[start:end], [(first - start, last - start, note) for first, last, note in edits]).text
-    return [row[0]._replace(end=end, replacement=kept)]
+def _merge_run(text: str, run: list[Match]) -> list[Match]:
+    if len(run) < 2:
+        return run
+    edits = [(match.start, match.end, match.replacement or "") for match in run]
+    start, end = run[0].start, run[-1].end
+    copied = _splice(text[start:end], [(first - start, last - start, note) for first, last, note in edits]).text
+    return [run[0]._replace(end=end, replacement=copied)]
 
 
-def apply(text: str, matches: Iterable[Match], rank: Sequence[str]) -> Edited:
-    """Replace every match that carries a replacement; overlapping ones are replaced once, as one span.
+def apply_replacements(text: str, matches: Iterable[Match], rank: Sequence[str]) -> EditedText:
+    """Replace every match that has a replacement.
 
-    Neighbours with the same replacement are one span as well: a row of a thousand tokens leaves one note.
+    Overlapping matches are replaced once, as one span. Adjacent matches with the same replacement are one span too,
+    so that a run of a thousand tokens leaves one note.
 
     Args:
-        rank: layers, most important first. Of overlapping matches the one whose layer stands first gives the
-            replacement; within a layer a note wins over an empty replacement, then the earlier match.
+        rank: layers, most important first. The replacement of overlapping matches comes from the first layer in
+            *rank*. Within a layer, a note wins over an empty replacement, then the earlier match wins.
     """
-    wanted = [match for match in matches if match.replacement is not None and match.start < match.end]
-    wanted.sort(key=lambda match: (match.start, -match.end))
+    replaced = [match for match in matches if match.replacement is not None and match.start < match.end]
+    replaced.sort(key=lambda match: (match.start, -match.end))
     edits: list[tuple[int, int, str]] = []
     winner: Match | None = None
-    for match in wanted:
+    for match in replaced:
         replacement = match.replacement or ""
         if edits and winner is not None:
-            start, end, standing = edits[-1]
+            start, end, previous = edits[-1]
             if match.start < end:
                 winner = min(winner, match, key=lambda item: _importance(item, rank))
                 edits[-1] = (start, max(end, match.end), winner.replacement or "")
                 continue
-            if match.start == end and replacement == standing:
-                edits[-1] = (start, match.end, standing)
+            if match.start == end and replacement == previous:
+                edits[-1] = (start, match.end, previous)
                 continue
         winner = match
         edits.append((match.start, match.end, replacement))
@@ -159,10 +163,10 @@ def _importance(match: Match, rank: Sequence[str]) -> tuple[bool, int]:
     return not match.replacement, rank.index(match.layer)
 
 
-def _splice(text: str, edits: list[tuple[int, int, str]]) -> Edited:
+def _splice(text: str, edits: list[tuple[int, int, str]]) -> EditedText:
     parts: list[str] = []
-    there = 0
+    old = 0
     for start, end, replacement in edits:
-        parts += (text[there:start], replacement)
-        there = end
-    return Edited("".join([*parts, text[there:]]), tuple(edits), len(text))
+        parts += (text[old:start], replacement)
+        old = end
+    return EditedText("".join([*parts, text[old:]]), tuple(edits), len(text))

@@ -1,11 +1,11 @@
-"""Personal data: card, IBAN, Chinese resident id, US social security number, passport in context, phone, e-mail.
+"""Detection of personal data: cards, IBANs, resident ids, social security numbers, documents, phones, e-mail.
 
-A number counts only when its own arithmetic holds (Luhn, mod 97, check digit and date) or its form is
-unmistakable, and never when the words before it call it an order, an invoice or an id. IP addresses, UUIDs, hashes,
-versions, dates, amounts and names are not personal data here.
+A number counts only when its check digits are right (Luhn, mod 97, check digit and date) or its form is unmistakable.
+A number after words such as *order*, *invoice* or *id* never counts. IP addresses, UUIDs, hashes, versions, dates,
+amounts and names are not personal data here.
 
-The arithmetic and the forms of IBANs are python-stdnum's. It is loaded by the first number that has the form of one
-of these: most texts hold none, and loading it costs a quarter of what loading the guard does.
+python-stdnum checks digits and knows the forms of IBANs. The first number with such a form imports it: most texts hold
+none, and the import takes a quarter of the time of importing the guard.
 """
 
 import re
@@ -13,17 +13,21 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from guard.match import Match, Strength, placeholder
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 
-_FREE = r"(?![\w]|[./=-]\w)"
+__all__ = ["find_pii"]
 
-# Lookbehinds stand after the first character where they can: a pattern that begins with it is much quicker to search.
+_NO_WORD_AFTER = r"(?![\w]|[./=-]\w)"
+
+# Look-behinds follow the first character where possible: `re` searches for a fixed first character much more quickly.
 _LOCAL_PART = r"(?<![\w.+%-])[A-Za-z0-9][\w.+%-]{0,63}\Z"
 _DOMAIN = r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,62})\.){1,6}[A-Za-z]{2,24}(?![\w@]|-\w)"
 _LONGEST_LOCAL_PART = 65
-_CN_MOBILE = rf"(?=[+18])(?<![\w.+/=])(?<!\d-)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{{4}}[ -]?\d{{4}}{_FREE}"
+_CN_MOBILE = rf"(?=[+18])(?<![\w.+/=])(?<!\d-)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{{4}}[ -]?\d{{4}}{_NO_WORD_AFTER}"
 _INTERNATIONAL = r"\+(?<![\w.+]\+)[1-9](?:[ .\-()]{0,2}\d){8,14}(?!\d|[.,]\d)"
-_NANP = r"(?=[(1-9])(?<![\w.+/=])(?<!\d-)(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-.])[2-9]\d{2}[-.]\d{4}" + _FREE
+_NANP = (
+    r"(?=[(1-9])(?<![\w.+/=])(?<!\d-)(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[-.])[2-9]\d{2}[-.]\d{4}" + _NO_WORD_AFTER
+)
 _PHONE_CONTEXT = (
     r"(?:\b(?:phone|mobile|cell|tel|telephone|call|fax|whatsapp|contact|my number|reach|answering at|messages? to)\b"
     r"|电话|手机|联系方式|传真)[^\n\d+]{0,24}(\+?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ .-]\d{2,6}){0,5})"
@@ -33,50 +37,52 @@ _PHONE_WORDS = (
     "phone|mobile|cell|tel|call|fax|whatsapp|contact|my number|reach|answering|messages to|message to"
     "|电话|手机|联系方式|传真"
 )
-_NATIONAL = r"0(?<![\w.+/=:-]0)(?<!\d 0)\d{1,4}(?:-\d{6,8}|(?: \d{2,4}){2,4}|(?:-\d{2,4}){2,4})(?!\d|[ ]\d)" + _FREE
+_NATIONAL = (
+    r"0(?<![\w.+/=:-]0)(?<!\d 0)\d{1,4}(?:-\d{6,8}|(?: \d{2,4}){2,4}|(?:-\d{2,4}){2,4})(?!\d|[ ]\d)" + _NO_WORD_AFTER
+)
 _DOCUMENT = (
     r"(?:\b(?:passport|driv(?:er|ing)(?:'?s)? licen[cs]e|identity card|national id|id card)\b|护照|驾照|驾驶证|通行证)"
     r"[^\n\d]{0,24}?(?<![a-z0-9])([a-z]{0,3}\d[\da-z-]{4,15})(?![\w])"
 )
 _DOCUMENT_WORDS = "passport|licence|license|identity card|national id|id card|护照|驾照|驾驶证|通行证"
 _CN_ID = r"\d(?<![0-9A-Za-z]\d)\d{16}[\dXx](?![0-9A-Za-z])"
-_CARD = rf"\d(?<![\w.+=/]\d)(?<!\d-\d)(?:[ -]?\d){{11,18}}{_FREE}"
+_CARD = rf"\d(?<![\w.+=/]\d)(?<!\d-\d)(?:[ -]?\d){{11,18}}{_NO_WORD_AFTER}"
 _IBAN = r"[A-Z](?<![0-9A-Za-z][A-Z])[A-Z]\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z])"
 _SSN = r"\d(?<![\w.-]\d)(?<!9)\d{2}(?<!000)(?<!666)([- ]?)(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"
 _SSN_CONTEXT = r"(?i:\bssn\b|social[ -]?security|社会安全号)"
 
-_NUMBERED = re.compile(
+_OTHER_NUMBER_WORDS = re.compile(
     r"(?i:(?:order|invoice|ref(?:erence)?|ticket|tracking|snowflake|issue|build|commit|serial|sku|isbn|uuid|hash|rows|"
     r"timestamp|ts|epoch|id|no)\b[^\n]{0,12}$|(?:订单|单号|流水|编号|发票|工单|序列)[^\n]{0,8}$)"
 )
 _CARD_WORDS = re.compile(r"(?i:card|visa|mastercard|amex|卡)[^\n]{0,24}$")
-_EMAIL_NOBODY = re.compile(r"(?i:git|noreply|no-reply|do-not-reply|donotreply)@|\S*(?i:@users\.noreply\.)")
+_IMPERSONAL_EMAIL = re.compile(r"(?i:git|noreply|no-reply|do-not-reply|donotreply)@|\S*(?i:@users\.noreply\.)")
 
 
-def find_pii(reading: Reading) -> Iterator[Match]:
-    """Yield personal data in *reading*, with offsets into its source."""
-    text = reading.text
+def find_pii(variant: TextVariant) -> Iterator[Match]:
+    """Yield personal data in *variant*, with offsets into its source."""
+    text = variant.text
     if "@" in text:
-        yield from _emails(reading)
+        yield from _emails(variant)
     if not _compiled(r"\d(?:[ .()\-]{0,3}\d){4}|[A-Z]{2}\d\d[ A-Z]").search(text):
         return
-    for rule, kind, pattern, accept in _NUMBERS:
-        words = _CONTEXTS.get(rule)
-        if words and not reading.mentions(words):
+    for rule, kind, pattern, accept in _NUMBER_RULES:
+        keywords = _CONTEXTS.get(rule)
+        if keywords and not variant.mentions(keywords):
             continue
-        for match in _compiled(pattern).finditer(reading.lowered if words else text):
-            start, end = match.span((match.lastindex or 0) if words else 0)
+        for match in _compiled(pattern).finditer(variant.lowered if keywords else text):
+            start, end = match.span((match.lastindex or 0) if keywords else 0)
             if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
-                yield _match(rule, kind, reading.span(start, end))
+                yield _match(rule, kind, variant.span(start, end))
 
 
-def _emails(reading: Reading) -> Iterator[Match]:
-    text, at = reading.text, reading.text.find("@")
+def _emails(variant: TextVariant) -> Iterator[Match]:
+    text, at = variant.text, variant.text.find("@")
     while at >= 0:
         local = _compiled(_LOCAL_PART).search(text, max(0, at - _LONGEST_LOCAL_PART), at)
         domain = _compiled(_DOMAIN).match(text, at + 1) if local else None
-        if local and domain and not _EMAIL_NOBODY.match(text[local.start() : domain.end()]):
-            yield _match("email", "email", reading.span(local.start(), domain.end()))
+        if local and domain and not _IMPERSONAL_EMAIL.match(text[local.start() : domain.end()]):
+            yield _match("email", "email", variant.span(local.start(), domain.end()))
         at = text.find("@", at + 1)
 
 
@@ -101,8 +107,8 @@ def _digits(text: str) -> str:
     return "".join(character for character in text if character.isdigit())
 
 
-def _resident_id(text: str, _before: str, _after: str) -> bool:
-    """GB 11643: check character and birth date; not the district, for lists of districts are incomplete."""
+def _is_resident_id(text: str, _before: str, _after: str) -> bool:
+    """Check character and birth date by GB 11643. The district is not checked, because lists are incomplete."""
     if not "11" <= text[:2] <= "91":
         return False
     from stdnum.cn import ric
@@ -128,82 +134,82 @@ _ISSUERS = re.compile(
 )  # fmt: skip
 
 
-def _card(text: str, before: str, _after: str) -> bool:
+def _is_card(text: str, before: str, _after: str) -> bool:
     digits = _digits(text)
     if len(set(digits)) == 1 or not (_ISSUERS.match(digits) or _CARD_WORDS.search(before)):
         return False
     from stdnum import luhn
 
-    return luhn.is_valid(digits) and bool(_CARD_WORDS.search(before) or not _NUMBERED.search(before))
+    return luhn.is_valid(digits) and bool(_CARD_WORDS.search(before) or not _OTHER_NUMBER_WORDS.search(before))
 
 
-def _iban(text: str, _before: str, _after: str) -> bool:
+def _is_iban(text: str, _before: str, _after: str) -> bool:
     from stdnum import iban
 
     compact = text.replace(" ", "")
     length = _iban_length(compact[:2])
-    # The pattern may have taken a short word in capitals after the last group as well.
+    # The pattern may include a short word in capitals after the last group.
     if length > len(compact) or len(compact) - length > 3:
         return False
-    # Without the check digits that some countries have inside: each loads a package, and mod 97 covers the whole.
+    # National check digits are not verified: each country would load a package, and mod 97 covers the whole number.
     return iban.is_valid(compact[:length], check_country=False)
 
 
 @cache
 def _iban_length(country: str) -> int:
-    """Characters of an IBAN of *country*; 4 for a country that has none, which no candidate is."""
+    """Return the length of an IBAN of *country*, or 4 for a country without IBANs. No candidate is that short."""
     from stdnum import numdb
 
     parts = numdb.get("iban").info(country)
     return 4 + sum(map(int, re.findall(r"\d+", parts[0][1].get("bban", ""))))
 
 
-def _social_security(_text: str, before: str, after: str) -> bool:
+def _is_social_security(_text: str, before: str, after: str) -> bool:
     return bool(_compiled(_SSN_CONTEXT).search(before) or _compiled(_SSN_CONTEXT).search(after))
 
 
-def _phone(text: str, before: str, _after: str) -> bool:
-    return not _NUMBERED.search(before) and len(set(_digits(text))) >= 3
+def _is_phone(text: str, before: str, _after: str) -> bool:
+    return not _OTHER_NUMBER_WORDS.search(before) and len(set(_digits(text))) >= 3
 
 
-def _international(text: str, before: str, after: str) -> bool:
+def _is_international_phone(text: str, before: str, after: str) -> bool:
     digits = _digits(text)
     separated = len(digits) + 1 < len(text)
-    return len(digits) >= (9 if separated else 10) and _phone(text, before, after)
+    return len(digits) >= (9 if separated else 10) and _is_phone(text, before, after)
 
 
-def _spoken_phone(text: str, before: str, after: str) -> bool:
-    """A number announced as a phone number: seven digits in groups or nine in a row, and not a date."""
+def _is_phone_in_context(text: str, before: str, after: str) -> bool:
+    """Check a number after a word for phones: seven digits in groups or nine in a row, and no date."""
     digits = _digits(text)
     return (
         7 + 2 * (digits == text) <= len(digits) <= 15
         and not re.match(r"(?:19|20)\d\d[-./ ]?\d\d[-./ ]?\d\d", text)
-        and _phone(text, before, after)
+        and _is_phone(text, before, after)
     )
 
 
-def _national(text: str, before: str, after: str) -> bool:
-    """A number with the trunk prefix 0, in groups; not a date."""
-    return 9 <= len(_digits(text)) <= 12 and not re.search(r"(?:19|20)\d\d\Z", text) and _phone(text, before, after)
+def _is_national_phone(text: str, before: str, after: str) -> bool:
+    """Check a number in groups with the trunk prefix 0. Dates are refused."""
+    return 9 <= len(_digits(text)) <= 12 and not re.search(r"(?:19|20)\d\d\Z", text) and _is_phone(text, before, after)
 
 
-def _document(text: str, _before: str, _after: str) -> bool:
-    """The number of a passport or licence, after its name: five digits at least, and not a date."""
+def _is_document_number(text: str, _before: str, _after: str) -> bool:
+    """Check the number after *passport* or *licence*: at least five digits, and no date."""
     return len(_digits(text)) >= 5 and not re.match(r"(?:19|20)\d\d-", text)
 
 
 _CONTEXTS = {"phone-context": _PHONE_WORDS, "document-context": _DOCUMENT_WORDS}
-"""Rules that need a word before the number run on the lower-cased text, where one of their words occurs."""
+"""Rules that require a word before the number. They run on the lower-cased text when it has one of the words."""
 
-_NUMBERS: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
-    ("cn-resident-id", "resident_id", _CN_ID, _resident_id),
-    ("payment-card", "card", _CARD, _card),
-    ("iban", "iban", _IBAN, _iban),
-    ("us-ssn", "ssn", _SSN, _social_security),
-    ("cn-mobile", "phone", _CN_MOBILE, _phone),
-    ("phone-international", "phone", _INTERNATIONAL, _international),
-    ("phone-nanp", "phone", _NANP, _phone),
-    ("phone-national", "phone", _NATIONAL, _national),
-    ("phone-context", "phone", _PHONE_CONTEXT, _spoken_phone),
-    ("document-context", "document_id", _DOCUMENT, _document),
+_NUMBER_RULES: tuple[tuple[str, str, str, Callable[[str, str, str], bool]], ...] = (
+    ("cn-resident-id", "resident_id", _CN_ID, _is_resident_id),
+    ("payment-card", "card", _CARD, _is_card),
+    ("iban", "iban", _IBAN, _is_iban),
+    ("us-ssn", "ssn", _SSN, _is_social_security),
+    ("cn-mobile", "phone", _CN_MOBILE, _is_phone),
+    ("phone-international", "phone", _INTERNATIONAL, _is_international_phone),
+    ("phone-nanp", "phone", _NANP, _is_phone),
+    ("phone-national", "phone", _NATIONAL, _is_national_phone),
+    ("phone-context", "phone", _PHONE_CONTEXT, _is_phone_in_context),
+    ("document-context", "document_id", _DOCUMENT, _is_document_number),
 )

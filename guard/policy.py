@@ -1,18 +1,20 @@
-"""Which finding leads to which action, by who wrote the text and where it is going.
+"""The policy of the guard and its errors.
 
-Owns the errors of the package. The reasons stand in ``decide``; what is found is the detectors'.
+``decide`` maps a match to an action by the source and the destination of the text.
 """
 
 from guard.match import Match, Strength
 from guard.verdict import Action, Destination, Source
 
+__all__ = ["GuardError", "RuleError", "decide"]
+
 
 class GuardError(Exception):
-    """The guard cannot work as configured. Whoever wanted to write must not: fail closed."""
+    """The guard cannot work as configured. The caller must not write."""
 
 
 class RuleError(GuardError):
-    """A rule does not compile."""
+    """A rule or a rule file is invalid."""
 
     def __init__(self, rule: str, reason: str) -> None:
         super().__init__(f"guard rule {rule!r} does not compile ({reason}); correct or remove it, nothing was written")
@@ -20,16 +22,16 @@ class RuleError(GuardError):
 
 
 def decide(match: Match, source: Source, destination: Destination) -> Action:
-    """Return what *match* alone asks for.
+    """Return the action for *match* alone.
 
-    - What is taken out in place (secrets, personal data, stray invisible characters) redacts, whoever wrote it.
-    - Hidden text (bidi overrides, tag characters, selector runs) waits for a person, whoever wrote it.
-    - An attack is rejected from tools and the web, quarantined from the user and the agent, who may be writing a
-      lesson about it. Quoted, it drops one level: a stranger's quotation waits, one's own passes with a note.
-    - Suspicion alone (soft rules) counts only for strangers, and there it waits; quoted it is a note.
-    - Chat-template tokens and this system's own markers are attacks in text that becomes instructions or memory.
-      A record is shown only as quoted data, and people do talk about ``[INST]``: there the token is replaced in
-      place, which takes all its force, and the rest of the message stays. One's own quotation is treated so too.
+    - Secrets, personal data and stray invisible characters are redacted from every source.
+    - Hidden text (bidi overrides, tag characters, selector runs) is quarantined from every source.
+    - An attack from a tool or the web is rejected. An attack from the user or the agent is quarantined, because it
+      may be part of a lesson about attacks. A quotation lowers the action by one level.
+    - A soft match counts only in text from a tool or the web. It is quarantined there, or allowed in a quotation.
+    - Chat-template tokens and markers of this system are attacks in text that becomes instructions or memory. A
+      record is shown only as quoted data, and people do write about ``[INST]``. There the token is replaced in
+      place and the rest of the message stays. Quotations by the user or the agent are treated the same way.
     """
     fixed = _FIXED.get(match.strength)
     if fixed is not None:

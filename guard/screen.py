@@ -1,11 +1,11 @@
-"""The gate: one function that every text passes before it becomes memory, a record or a prompt.
+"""The gate that every text passes before it becomes memory, a record or a prompt.
 
-Order: size, structure and hidden characters on the raw text, then secrets, injection, personal data and, of strangers'
-text, requests on every reading of it (``guard.text.canonical``). What has to go is replaced, and the result is screened
-again until nothing more has to go, so that taking something out can never complete an attack or a secret, and
-screening twice changes nothing.
+Size, structure and hidden characters are checked on the raw text. Secrets, injection and personal data are searched
+in every variant of it (``guard.text.canonical``). Requests are searched in text from a tool or the web. The text is
+screened again after replacements until nothing changes. A removal therefore never completes an attack or a secret,
+and screening twice changes nothing.
 
-Pure and deterministic: no I/O, no clock, no randomness; any ``str`` is a valid input.
+Screening is pure and deterministic: no I/O, no clock, no randomness. Any ``str`` is a valid input.
 """
 
 import math
@@ -16,27 +16,29 @@ from collections.abc import Iterator
 
 from guard.injection.instructions import find_injection
 from guard.injection.requests import find_requests
-from guard.match import Edited, Match, Strength, apply, gathered, placeholder
+from guard.match import EditedText, Match, Strength, apply_replacements, merge_floods, placeholder
 from guard.pii import find_pii
 from guard.policy import GuardError, decide
 from guard.secrets.credentials import find_secrets
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
-from guard.text.canonical import Reading, readings
-from guard.text.encoded import decoded
+from guard.text.canonical import TextVariant, text_variants
+from guard.text.encoded import decode_runs
 from guard.text.invisible import find_invisible
 from guard.text.quotation import Quotations
-from guard.text.respelling import respelled
+from guard.text.respelling import undo_respelling
 from guard.verdict import Action, Destination, Finding, Source, Verdict, digest
 
+__all__ = ["screen"]
+
 _RANK = ("secret", "pii", "structure", "unicode", "injection", "provenance")
-"""Whose note stands when two findings overlap. A private passage covers everything in it and is cut first."""
+"""Layers by priority when matches overlap. A private passage covers everything in it and is cut first."""
 
-_PASSES = 6
-"""Replacements reach a fixed point in two passes; a text that has not after six is not worth keeping."""
+_MAX_PASSES = 6
+"""Screening passes. Replacements usually settle in two. A text that has not settled after six is rejected."""
 
-_MOST_FINDINGS = 100
-"""Findings reported per rule and action. Everything is replaced all the same."""
+_MAX_FINDINGS = 100
+"""Findings reported per rule and action. Replacement is not limited."""
 
 _DEFAULTS = GuardSettings()
 
@@ -47,19 +49,19 @@ def screen(
     """Decide whether *text* may become part of *destination*, and in which form.
 
     Args:
-        text: any string, as one entry, message, section or file.
-        source: who wrote it; of several authors, the least trusted.
-        destination: what it is about to become part of.
+        text: any string: an entry, a message, a section or a file.
+        source: the author, or the least trusted of several authors.
+        destination: the place where the text will be stored or shown.
         settings: limits and policy.
 
     Returns:
-        The verdict, with at most 100 findings per rule and action. Its text is *text* itself when nothing had to be
-        replaced; screening it again with the same arguments replaces nothing. Texts over the limit are rejected
-        unread and their text is a placeholder.
+        The verdict, with at most 100 findings per rule and action. Its text is *text* itself when nothing was
+        replaced. Screening it again with the same arguments replaces nothing. Texts over the limit are rejected
+        without a scan, and a placeholder is returned as their text.
 
     Raises:
         ValueError: *source* or *destination* is not one of the known names.
-        GuardError: the guard cannot work as configured; do not write.
+        GuardError: the guard cannot work as configured. The caller must not write.
 
     >>> verdict = screen("deploy key: ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8", "user", "memory")
     >>> verdict.action.value, verdict.text
@@ -69,85 +71,85 @@ def screen(
     """
     source, destination = Source(source), Destination(destination)
     if len(text) > settings.limit(destination):
-        return _oversize(text, settings)
+        return _reject_oversize(text, settings)
     findings: list[Finding] = []
-    edits: list[Edited] = []
+    edits: list[EditedText] = []
     current = text
-    for _ in range(_PASSES):
-        matches = _unique(_scan(current, source, destination, settings))
-        decided = list(_decided(matches, source, destination))
-        findings += [_finding(match, action, text, edits, settings) for match, action in _reported(decided)]
-        replaced = [match for match, action in decided if match.replacement is not None and action is not Action.ALLOW]
-        edited = apply(current, replaced, _RANK)
+    for _ in range(_MAX_PASSES):
+        matches = _without_duplicates(_scan(current, source, destination, settings))
+        actions = list(_with_actions(matches, source, destination))
+        findings += [_finding(match, action, text, edits, settings) for match, action in _limit_findings(actions)]
+        replaced = [match for match, action in actions if match.replacement is not None and action is not Action.ALLOW]
+        edited = apply_replacements(current, replaced, _RANK)
         if edited.text == current:
             break
         edits.append(edited)
         current = edited.text
     else:
         current = placeholder("unstable")
-        findings.append(_whole(text, "unstable", Action.REJECT, settings))
+        findings.append(_whole_text_finding(text, "unstable", Action.REJECT, settings))
     ordered = tuple(sorted(dict.fromkeys(findings), key=lambda item: (item.start, item.end, item.layer, item.rule)))
     action = max((finding.action for finding in ordered), default=Action.ALLOW)
     return Verdict(action=action, text=current, findings=ordered)
 
 
 def _scan(text: str, source: Source, destination: Destination, settings: GuardSettings) -> Iterator[Match]:
-    """Yield every match in *text*, with offsets into it. A private passage hides what is in it from other layers."""
-    views = readings(text)
-    private = [match for view in views for match in find_private(view)]
+    """Yield every match in *text*, with offsets into it. Only private passages when there are any."""
+    variants = text_variants(text)
+    private = [match for variant in variants for match in find_private(variant)]
     if private:
         yield from private
         return
     quotations = Quotations(text)
-    yield from gathered(text, find_controls(text))
-    yield from gathered(text, find_invisible(text))
+    yield from merge_floods(text, find_controls(text))
+    yield from merge_floods(text, find_invisible(text))
     if destination in settings.entries:
         yield from find_forgery(text, quotations)
-    for view in views:
-        yield from find_markers(view, quotations)
-        encoded = decoded(view)
-        for spelling in (view, encoded):
+    for variant in variants:
+        yield from find_markers(variant, quotations)
+        decoded = decode_runs(variant)
+        for spelling in (variant, decoded):
             if spelling is not None:
                 yield from find_secrets(spelling, settings.rule_sets())
-        for spelling in (view, respelled(view), encoded):
+        for spelling in (variant, undo_respelling(variant), decoded):
             if spelling is not None:
                 yield from find_injection(spelling, quotations, soft=not source.trusted)
-        yield from _personal(view, destination, settings)
+        yield from _find_personal_data(variant, destination, settings)
         if not (source.trusted or destination.record):
-            yield from find_requests(view)
+            yield from find_requests(variant)
     if settings.model is not None and not (source.trusted or destination.record):
-        yield from _suspected(text, settings.model, settings.model_threshold)
+        yield from _ask_model(text, settings.model, settings.model_threshold)
 
 
-def _suspected(text: str, model: InjectionModel, threshold: float) -> Iterator[Match]:
+def _ask_model(text: str, model: InjectionModel, threshold: float) -> Iterator[Match]:
     try:
         likelihood = float(model(text))
-    except Exception as error:  # somebody else's code: whatever it raises, the guard could not do its work
-        # Its message may quote the text, so only its kind is told.
-        raise GuardError(f"the injection model failed ({type(error).__name__}); mend or remove it") from error
+    except Exception as error:  # the model is user code and may raise anything
+        # The message may quote the text, so only the type is reported.
+        raise GuardError(f"the injection model failed ({type(error).__name__}). Fix or remove it") from error
     if math.isnan(likelihood):
-        raise GuardError("the injection model answered with no number; mend or remove it")
+        raise GuardError("the injection model returned NaN. Return a number from 0 to 1, or remove the model")
     if likelihood >= threshold and text:
         yield Match(layer="injection", rule="model", kind="suspected", start=0, end=len(text), strength=Strength.SOFT)
 
 
-def _personal(view: Reading, destination: Destination, settings: GuardSettings) -> Iterator[Match]:
+def _find_personal_data(variant: TextVariant, destination: Destination, settings: GuardSettings) -> Iterator[Match]:
     kept = {
         kind
-        for kind, places in (("email", settings.keep_email), ("phone", settings.keep_phone))
-        if destination in places
+        for kind, destinations in (("email", settings.keep_email), ("phone", settings.keep_phone))
+        if destination in destinations
     }
-    return (match for match in find_pii(view) if match.kind not in kept)
+    return (match for match in find_pii(variant) if match.kind not in kept)
 
 
-def _unique(matches: Iterator[Match]) -> list[Match]:
-    """Drop what another reading or a more specific rule found already, and personal data that is part of a secret."""
+def _without_duplicates(matches: Iterator[Match]) -> list[Match]:
+    """Drop matches inside a match of another variant or an earlier rule, and personal data that overlaps a secret."""
     kept: list[Match] = []
     covered: dict[str, list[tuple[int, int]]] = {}
     for match in matches:
         topic = match.layer if match.layer in {"secret", "pii"} else f"{match.layer} {match.rule}"
         spans = covered.setdefault(topic, [])
-        if _inside(spans, match) or (match.layer == "pii" and _touches(covered.get("secret", []), match)):
+        if _is_inside(spans, match) or (match.layer == "pii" and _overlaps(covered.get("secret", []), match)):
             continue
         if not spans or spans[-1] <= (match.start, match.end):
             spans.append((match.start, match.end))
@@ -157,20 +159,20 @@ def _unique(matches: Iterator[Match]) -> list[Match]:
     return kept
 
 
-def _inside(spans: list[tuple[int, int]], match: Match) -> bool:
+def _is_inside(spans: list[tuple[int, int]], match: Match) -> bool:
     if not spans or spans[-1][1] <= match.start:
         return False
     index = bisect_right(spans, (match.start, sys.maxsize)) - 1
     return index >= 0 and match.end <= spans[index][1]
 
 
-def _touches(spans: list[tuple[int, int]], match: Match) -> bool:
+def _overlaps(spans: list[tuple[int, int]], match: Match) -> bool:
     index = bisect_right(spans, (match.end - 1, sys.maxsize)) - 1
     return index >= 0 and match.start < spans[index][1]
 
 
-def _decided(matches: list[Match], source: Source, destination: Destination) -> Iterator[tuple[Match, Action]]:
-    """Yield each match with the action it asks for; matches alike in what counts are decided once."""
+def _with_actions(matches: list[Match], source: Source, destination: Destination) -> Iterator[tuple[Match, Action]]:
+    """Yield each match with its action. The policy is asked once for matches that it cannot tell apart."""
     known: dict[tuple[Strength, bool, bool], Action] = {}
     for match in matches:
         key = (match.strength, match.quoted, match.replacement is None)
@@ -180,16 +182,16 @@ def _decided(matches: list[Match], source: Source, destination: Destination) -> 
         yield match, action
 
 
-def _reported(decided: list[tuple[Match, Action]]) -> Iterator[tuple[Match, Action]]:
+def _limit_findings(actions: list[tuple[Match, Action]]) -> Iterator[tuple[Match, Action]]:
     count: Counter[tuple[str, Action]] = Counter()
-    for match, action in decided:
+    for match, action in actions:
         key = (match.rule, action)
         count[key] += 1
-        if count[key] <= _MOST_FINDINGS:
+        if count[key] <= _MAX_FINDINGS:
             yield match, action
 
 
-def _finding(match: Match, action: Action, text: str, edits: list[Edited], settings: GuardSettings) -> Finding:
+def _finding(match: Match, action: Action, text: str, edits: list[EditedText], settings: GuardSettings) -> Finding:
     start, end = match.start, match.end
     for edited in reversed(edits):
         start, end = edited.origin(start, end)
@@ -204,7 +206,7 @@ def _finding(match: Match, action: Action, text: str, edits: list[Edited], setti
     )
 
 
-def _whole(text: str, rule: str, action: Action, settings: GuardSettings) -> Finding:
+def _whole_text_finding(text: str, rule: str, action: Action, settings: GuardSettings) -> Finding:
     return Finding(
         layer="structure",
         rule=rule,
@@ -216,6 +218,6 @@ def _whole(text: str, rule: str, action: Action, settings: GuardSettings) -> Fin
     )
 
 
-def _oversize(text: str, settings: GuardSettings) -> Verdict:
-    finding = _whole(text, "oversize", Action.REJECT, settings)
+def _reject_oversize(text: str, settings: GuardSettings) -> Verdict:
+    finding = _whole_text_finding(text, "oversize", Action.REJECT, settings)
     return Verdict(action=Action.REJECT, text=placeholder("oversize"), findings=(finding,))

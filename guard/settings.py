@@ -1,4 +1,4 @@
-"""Limits, policy by destination, and the rule files of a user's own."""
+"""Settings of the guard: limits, policy by destination and rule files."""
 
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -7,34 +7,35 @@ from guard.policy import GuardError
 from guard.secrets.rule import RuleSet
 from guard.verdict import Destination
 
+__all__ = ["GuardSettings", "InjectionModel"]
+
 
 @runtime_checkable
 class InjectionModel(Protocol):
     """A function from a text to the likelihood, 0 to 1, that it is an injection."""
 
     def __call__(self, text: str, /) -> float:
-        """Return the likelihood."""
+        """Return the likelihood that *text* is an injection."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardSettings:
-    """Limits and policy; everything else is fixed.
+    """Limits and policy of the guard.
 
     Attributes:
-        max_chars: longest text for an entry, a profile, settings or a prompt block; a longer one is rejected.
-        max_document_chars: the same for whole files and records (transcript, output, knowledge, project, daily).
-            These are scanned as a whole, never only a prefix: every rule is bounded, so time grows with length.
+        max_chars: longest text for an entry, a profile, settings or a prompt block. A longer one is rejected.
+        max_document_chars: longest text for whole files and records (transcript, output, knowledge, project, daily).
+            They are scanned completely, never only a prefix.
         entries: destinations where a text becomes one list item, so that a heading in it forges structure.
         keep_email, keep_phone: destinations that may hold the owner's addresses and numbers.
-        salt: makes digests in findings unguessable across homes.
-        rules: paths of rule files in gitleaks' format. The guard reads no files: whoever takes the settings from a
-            configuration reads these and sets *loaded*. While *rules* names files and *loaded* is None, every
-            ``screen`` raises ``GuardError``.
-        model: a function from a text to the likelihood, 0 to 1, that it is an injection; None asks nobody. What it
-            raises becomes a ``GuardError``: nothing is written.
-        model_threshold: from where on a stranger's text that is to become memory waits for a person.
-        loaded: what ``rules_from_gitleaks`` made of their texts, used beside the bundled rules.
+        salt: key of the digests in findings, which makes them unguessable across homes.
+        rules: paths of rule files in gitleaks' format. The guard reads no files. The caller reads them and sets
+            *loaded*. While *rules* names files and *loaded* is None, ``screen`` raises ``GuardError``.
+        model: a function from a text to the likelihood, 0 to 1, that it is an injection. None disables it. An
+            exception of the model becomes a ``GuardError``.
+        model_threshold: likelihood from which text from a tool or the web is quarantined instead of stored in memory.
+        loaded: rule sets from ``rules_from_gitleaks``, used beside the bundled rules.
     """
 
     max_chars: int = 65_536
@@ -49,17 +50,17 @@ class GuardSettings:
     model_threshold: float = 0.5
 
     def rule_sets(self) -> tuple[RuleSet, ...]:
-        """Return the loaded rule files.
+        """Return the loaded rule sets.
 
         Raises:
-            GuardError: files are named that nobody has loaded.
+            GuardError: *rules* names files and *loaded* is None.
         """
         if self.rules and self.loaded is None:
             raise GuardError(f"guard rule files {', '.join(self.rules)} are named but not loaded; nothing was written")
         return self.loaded or ()
 
     def limit(self, destination: Destination) -> int:
-        """Return the greatest number of characters allowed there."""
+        """Return the greatest number of characters allowed in *destination*."""
         return self.max_document_chars if destination in _DOCUMENTS else self.max_chars
 
 

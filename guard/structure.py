@@ -1,13 +1,13 @@
-"""What a text may not contain because of what it would become: control characters, private passages, forged marks.
+"""Detection of control characters, private passages and forged markers.
 
-- ``<private>`` passages, closed or not, are cut whole; nested ones to the outermost end.
-- NUL, control characters, terminal sequences and lone surrogates are taken out: no file needs them.
-- Chat-template tokens and this system's own markers (``agent-home`` tags and comments) are replaced in place: a
-  prompt that holds one could be read as another speaker or as the end of a fence. What they mean for the text
-  around them depends on source and destination, see ``guard.policy.decide``.
+- ``<private>`` passages, closed or not, are cut completely. Nested ones are cut to the outermost end.
+- NUL, control characters, terminal sequences and lone surrogates are removed, because no file needs them.
+- Chat-template tokens and markers of this system (``agent-home`` tags and comments) are replaced in place. In a
+  prompt, such a token could look like another speaker or like the end of a fence. ``guard.policy.decide`` decides
+  about the text around it.
 - In an entry, a heading or a second entry head would forge a section of the document.
 
-Size is checked by ``guard.screen`` before anything else.
+``guard.screen`` checks the size first.
 """
 
 import re
@@ -15,11 +15,13 @@ from collections.abc import Iterator
 from functools import cache
 
 from guard.match import Match, Strength, placeholder
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 
+__all__ = ["find_controls", "find_forgery", "find_markers", "find_private"]
+
 _CONTROLS = (
-    r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # terminal colours and cursor moves, whole
+    r"\x1b\[[0-?]{0,32}[ -/]{0,8}[@-~]"  # complete terminal colours and cursor moves
     r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]+|\x1b|[\ud800-\udfff]+"
 )
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -40,23 +42,23 @@ _ENTRY_HEAD = r"(?<=\n) {0,3}[-*+] +(?:\*\*)?\[[A-Z]{2}-[0-9A-Z]{4}\]"
 
 
 def find_controls(text: str) -> Iterator[Match]:
-    """Yield the runs of control characters, terminal sequences and lone surrogates of *text*."""
+    """Yield the runs of control characters, terminal sequences and lone surrogates in *text*."""
     if not _CONTROL.search(text):
         return
     for match in _compiled(_CONTROLS).finditer(text):
         kind = "lone-surrogate" if "\ud800" <= match[0][0] <= "\udfff" else "control-character"
         replacement = "\ufffd" if kind == "lone-surrogate" else ""
-        yield _clean(kind, kind, match.span(), replacement)
+        yield _replacement_match(kind, kind, match.span(), replacement)
 
 
-def find_private(reading: Reading) -> Iterator[Match]:
-    """Yield the outermost ``<private>`` passages, tags included; an unclosed one reaches the end.
+def find_private(variant: TextVariant) -> Iterator[Match]:
+    """Yield the outermost ``<private>`` passages with their tags. An unclosed passage reaches the end of the text.
 
-    A tag that stands alone between backticks is talk about the tag and opens nothing.
+    A tag alone between backticks only mentions the tag and opens nothing.
     """
-    if "private" not in reading.lowered:
+    if "private" not in variant.lowered:
         return
-    text, depth, opened = reading.lowered, 0, 0
+    text, depth, opened = variant.lowered, 0, 0
     for tag in _compiled(_PRIVATE).finditer(text):
         if text[tag.start() - 1 : tag.start()] == text[tag.end() : tag.end() + 1] == "`":
             continue
@@ -66,21 +68,23 @@ def find_private(reading: Reading) -> Iterator[Match]:
         elif depth:
             depth -= 1
             if not depth:
-                yield _clean("private", "private", reading.span(opened, tag.end()), placeholder("private"))
+                yield _replacement_match("private", "private", variant.span(opened, tag.end()), placeholder("private"))
     if depth:
-        yield _clean("private-unclosed", "private", (reading.span(opened, len(text))), placeholder("private"))
+        yield _replacement_match(
+            "private-unclosed", "private", (variant.span(opened, len(text))), placeholder("private")
+        )
 
 
-def find_markers(reading: Reading, quotations: Quotations) -> Iterator[Match]:
-    """Yield chat-template tokens and this system's own markers."""
-    if "<" not in reading.text and "[" not in reading.text:
+def find_markers(variant: TextVariant, quotations: Quotations) -> Iterator[Match]:
+    """Yield chat-template tokens and markers of this system."""
+    if "<" not in variant.text and "[" not in variant.text:
         return
     for rule, kind, pattern in (
         ("own-marker", "marker", _MARKERS),
         ("chat-template", "chat-template-token", _TEMPLATE_TOKENS),
     ):
-        for match in _compiled(pattern).finditer(reading.text):
-            start, end = reading.span(*match.span())
+        for match in _compiled(pattern).finditer(variant.text):
+            start, end = variant.span(*match.span())
             yield Match(
                 layer="structure",
                 rule=rule,
@@ -89,15 +93,15 @@ def find_markers(reading: Reading, quotations: Quotations) -> Iterator[Match]:
                 end=end,
                 strength=Strength.HARD,
                 replacement=placeholder(kind),
-                quoted=quotations.cover(start, end),
+                quoted=quotations.covers(start, end),
             )
 
 
 def find_forgery(text: str, quotations: Quotations) -> Iterator[Match]:
-    """Yield headings and second entry heads outside code: in an entry they would end it and begin something else."""
+    """Yield headings and second entry heads outside code. Inside an entry, they would end it."""
     for rule, pattern in (("section-heading", _HEADING), ("entry-head", _ENTRY_HEAD)):
         for match in _compiled(pattern).finditer(text):
-            if quotations.fenced(*match.span()):
+            if quotations.in_fence(*match.span()):
                 continue
             yield Match(
                 layer="structure",
@@ -109,7 +113,7 @@ def find_forgery(text: str, quotations: Quotations) -> Iterator[Match]:
             )
 
 
-def _clean(rule: str, kind: str, span: tuple[int, int], replacement: str) -> Match:
+def _replacement_match(rule: str, kind: str, span: tuple[int, int], replacement: str) -> Match:
     return Match(
         layer="structure",
         rule=rule,

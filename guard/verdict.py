@@ -1,18 +1,17 @@
-"""The words the guard answers in: actions, sources, destinations, findings and the verdict.
-
-Values only. Which finding leads to which action is ``guard.policy``'s; how text is read is ``guard.screen``'s.
-"""
+"""Values of the guard's interface: actions, sources, destinations, findings and the verdict."""
 
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+__all__ = ["Action", "Destination", "Finding", "Source", "Verdict", "digest"]
+
 
 class Action(StrEnum):
-    """What happens to a text, mildest first: ``allow < redact < quarantine < reject``.
+    """Treatment of a text, mildest first: ``allow < redact < quarantine < reject``.
 
-    Comparison is by severity, not by spelling, so ``max(actions)`` is the strictest one.
+    Actions compare by severity, so ``max(actions)`` is the strictest one.
     """
 
     ALLOW = "allow"
@@ -22,7 +21,7 @@ class Action(StrEnum):
 
     @property
     def severity(self) -> int:
-        """0 for allow to 3 for reject."""
+        """Severity from 0 (allow) to 3 (reject)."""
         return _SEVERITY[self.value]
 
     def __lt__(self, other: str) -> bool:
@@ -42,7 +41,7 @@ _SEVERITY = {"allow": 0, "redact": 1, "quarantine": 2, "reject": 3}
 
 
 class Source(StrEnum):
-    """Who wrote the text. A person and their agent are trusted; tool results and web pages are not."""
+    """Author of a text. The user and their agent are trusted. Tool results and web pages are not."""
 
     USER = "user"
     AGENT = "agent"
@@ -51,12 +50,12 @@ class Source(StrEnum):
 
     @property
     def trusted(self) -> bool:
-        """Whether the text comes from the owner or the owner's agent."""
+        """True for the owner and the owner's agent."""
         return self in {Source.USER, Source.AGENT}
 
 
 class Destination(StrEnum):
-    """What the text is about to become part of."""
+    """Target of a text, such as memory or a transcript."""
 
     MEMORY = "memory"
     USER_PROFILE = "user_profile"
@@ -70,22 +69,22 @@ class Destination(StrEnum):
 
     @property
     def record(self) -> bool:
-        """Whether the text is kept as evidence of what was said or printed, and only ever shown as quoted data."""
+        """True for transcripts and outputs, which are kept as evidence and shown only as quoted data."""
         return self in {Destination.TRANSCRIPT, Destination.OUTPUT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing the guard saw. It says where and what kind, and never holds the text itself.
+    """One reported match. It holds position and kind, never the text itself.
 
     Attributes:
         layer: ``structure``, ``unicode``, ``secret``, ``injection``, ``pii`` or ``provenance``.
         rule: the rule that matched, for example ``github-token``.
-        kind: what it means to a reader; also what stands in ``[REDACTED:kind]``.
+        kind: name for readers, as in ``[REDACTED:kind]``.
         start, end: half-open character offsets into the text given to ``screen``.
-        action: what this finding alone asks for.
-        digest: 16 hexadecimal digits, salted BLAKE2b of the matched text, to recognise the same secret again in
-            an audit. Without a salt a short secret, such as a phone number, can be guessed from it.
+        action: the action for this finding alone.
+        digest: 16 hexadecimal digits of the salted BLAKE2b of the matched text. It identifies the same secret in an
+            audit. Without a salt, a short secret such as a phone number can be guessed from it.
     """
 
     layer: str
@@ -99,13 +98,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer to one ``screen`` call.
+    """Result of one ``screen`` call.
 
     Attributes:
-        action: the strictest action any finding asks for; ``allow`` without findings.
-        text: the text with secrets and personal data replaced and hidden characters removed. For ``allow`` and
-            ``redact`` it is what to store; for ``quarantine`` what is safe to keep for review; for ``reject``
-            what is safe to show in a message. Identical to the input when nothing had to be replaced.
+        action: the strictest action of the findings, ``allow`` without findings.
+        text: the text with secrets and personal data replaced and hidden characters removed. It is safe to store
+            (``allow``, ``redact``), to keep for review (``quarantine``) or to show in a message (``reject``). It is
+            the input itself when nothing was replaced.
         findings: in order of position.
     """
 
@@ -115,16 +114,16 @@ class Verdict:
 
     @property
     def stored(self) -> bool:
-        """Whether ``text`` may be written where it was meant to go."""
+        """True when ``text`` may be written to its destination."""
         return self.action <= Action.REDACT
 
 
 def digest(text: str, salt: str = "") -> str:
-    """Return 16 hexadecimal digits of BLAKE2b over *salt* and *text*; any string, lone surrogates included."""
+    """Return 16 hexadecimal digits of BLAKE2b over *salt* and *text*, which may hold lone surrogates."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=_key(salt), digest_size=8).hexdigest()
 
 
 @cache
 def _key(salt: str) -> bytes:
-    """A salt of any length as a key of the length BLAKE2b takes."""
+    """Return *salt*, which may have any length, as a key of 32 bytes."""
     return hashlib.blake2b(salt.encode("utf-8", "surrogatepass"), digest_size=32).digest()

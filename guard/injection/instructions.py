@@ -1,9 +1,9 @@
-"""Instructions smuggled in as text: override, concealment, exfiltration, persistence, change of persona.
+"""Detection of injected instructions: override, concealment, exfiltration, persistence, change of persona.
 
-Patterns run on the lower-cased readings of ``guard.text.canonical``, so they are written in lower case, without accents
-and, in Cyrillic, with i for short i. *Hard* patterns say something that has no place in a memory except as
-a quotation; *soft* ones are ordinary among people and suspicious from a stranger. What an instruction without any
-such mark asks for cannot be seen in its words: provenance has to deal with it.
+Patterns run on the lower-cased variants of ``guard.text.canonical``. They are therefore in lower case, without accents
+and, in Cyrillic, with i for short i. *Hard* patterns have no place in a memory except in a quotation. *Soft* patterns
+are ordinary among people and suspicious in text from a tool or the web. Instructions without such a mark are left to
+``guard.injection.requests``.
 """
 
 import re
@@ -13,17 +13,19 @@ from functools import cache
 
 from guard.match import Match, Strength
 from guard.policy import RuleError
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 from guard.text.keywords import KeywordIndex
 from guard.text.quotation import Quotations
 
-_MOST = 16
-"""Matches reported per rule and text: one is enough to act, and a text of nothing but attacks stays cheap."""
+__all__ = ["RULES", "InjectionRule", "find_injection"]
+
+_MAX_MATCHES = 16
+"""Matches reported per rule and text. One is enough to act, and a text of nothing but attacks stays cheap."""
 
 
 @dataclass(frozen=True, slots=True)
 class InjectionRule:
-    """One way to say it. It runs when one of *keywords* (between bars) is in the lower-cased text."""
+    """Pattern of one kind of instruction. It runs when one of *keywords*, separated by ``|``, is in the text."""
 
     name: str
     kind: str
@@ -32,20 +34,20 @@ class InjectionRule:
     pattern: str
 
 
-def find_injection(reading: Reading, quotations: Quotations, *, soft: bool) -> Iterator[Match]:
-    """Yield injected instructions in *reading*, with offsets into its source; by soft rules only when *soft*.
+def find_injection(variant: TextVariant, quotations: Quotations, *, soft: bool) -> Iterator[Match]:
+    """Yield injected instructions in *variant*, with offsets into its source. Soft rules run only when *soft* is true.
 
     Raises:
         RuleError: a rule whose keyword occurs does not compile.
     """
-    for number in _index().mentioned(reading):
+    for number in _index().matching_rules(variant):
         rule = RULES[number]
         if rule.strength is Strength.SOFT and not soft:
             continue
-        for count, match in enumerate(_compiled(rule.name, rule.pattern).finditer(reading.lowered)):
-            if count == _MOST:
+        for count, match in enumerate(_compiled(rule.name, rule.pattern).finditer(variant.lowered)):
+            if count == _MAX_MATCHES:
                 break
-            start, end = reading.span(*match.span())
+            start, end = variant.span(*match.span())
             yield Match(
                 layer="injection",
                 rule=rule.name,
@@ -53,7 +55,7 @@ def find_injection(reading: Reading, quotations: Quotations, *, soft: bool) -> I
                 start=start,
                 end=end,
                 strength=rule.strength,
-                quoted=quotations.cover(start, end),
+                quoted=quotations.covers(start, end),
             )
 
 

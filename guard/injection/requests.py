@@ -1,12 +1,11 @@
-"""What strangers ask for in plain words: text from tools and the web that tells the reader to do something.
+"""Detection of requests in text from tools and the web.
 
-Such text carries no mark of an attack; what makes it one is who wrote it. Nothing here looks for attacks: it tells
-statements, which may become memory, from requests, which wait for a person. A request is an imperative (alone, polite,
-or addressed to "you") whose verb acts on something: sends, pays, changes, deletes, grants, installs, runs, answers in
-another way. Requests about what a reader merely notes or reads ("see", "note that") are none.
+Such text has no mark of an attack except its source. Statements may become memory, requests are quarantined. A request
+is an imperative (alone, polite, or addressed to "you") whose verb acts on something: send, pay, change, delete, grant,
+install, run, answer in another way. Imperatives such as "see" and "note that" are no requests.
 
-This finds moods, not intentions, so it also holds back instructions of manuals and letters; ``docs/guard.md`` says
-how many. It runs only on untrusted text that is to become memory, never on records.
+The rules recognise the imperative, not the intention, so instructions in manuals and letters are quarantined too.
+``docs/guard.md`` has the rates. The rules run only on untrusted text for memory, never on records.
 """
 
 import re
@@ -14,7 +13,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from guard.match import Match, Strength
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
+
+__all__ = ["find_requests"]
 
 _ACTS = (
     r"(?:send|forward|e-?mail|mail|transfer|pay|wire|deposit|withdraw|donate|buy|purchase|sell|trade|order|book|reserve"
@@ -77,7 +78,7 @@ _POLITE = (
 )
 _ADVERB = r"(?:(?:immediately|always|never|now|also|just|first|then|quickly|silently|automatically|directly|kindly) )?"
 
-_CLAUSES: tuple[tuple[str, str], ...] = (
+_CLAUSE_RULES: tuple[tuple[str, str], ...] = (
     ("polite-request", rf"{_LEAD}{{0,2}}{_POLITE},? {_ADVERB}{_ACTS}\b(?! (?:free|at home|in mind)\b)"),
     (
         "consequential-request",
@@ -133,7 +134,7 @@ _OPENING = (
 )
 """How a clause has to open for any of them."""
 
-_TEXTS: tuple[tuple[str, str, str], ...] = (
+_TEXT_RULES: tuple[tuple[str, str, str], ...] = (
     (
         "please",
         "please|kindly| you ",
@@ -188,28 +189,28 @@ _TEXTS: tuple[tuple[str, str, str], ...] = (
         ),
     ),
 )
-"""Requests anywhere in the text, and the words, between bars, of which one must be there."""
+"""Rules for the whole text: name, keywords separated by ``|`` of which one must occur, pattern."""
 
 
-def find_requests(reading: Reading) -> Iterator[Match]:
-    """Yield at most one request per rule in *reading*, with offsets into its source."""
-    text = reading.lowered
-    for rule, keywords, pattern in _TEXTS:
-        if (not keywords or reading.mentions(keywords)) and (match := _compiled(pattern).search(text)):
-            yield _request(rule, reading, match)
-    waiting = [(rule, _compiled(pattern)) for rule, pattern in _CLAUSES]
+def find_requests(variant: TextVariant) -> Iterator[Match]:
+    """Yield at most one request per rule in *variant*, with offsets into its source."""
+    text = variant.lowered
+    for rule, keywords, pattern in _TEXT_RULES:
+        if (not keywords or variant.mentions(keywords)) and (match := _compiled(pattern).search(text)):
+            yield _request(rule, variant, match)
+    pending = [(rule, _compiled(pattern)) for rule, pattern in _CLAUSE_RULES]
     opening = _compiled(_OPENING)
     for clause in _compiled(_CLAUSE).finditer(text):
         if not opening.match(text, clause.end()):
             continue
-        for rule, compiled in waiting:
+        for rule, compiled in pending:
             if match := compiled.match(text, clause.end()):
-                yield _request(rule, reading, match)
-                waiting = [item for item in waiting if item[0] != rule]
+                yield _request(rule, variant, match)
+                pending = [item for item in pending if item[0] != rule]
 
 
-def _request(rule: str, reading: Reading, match: re.Match[str]) -> Match:
-    start, end = reading.span(*match.span())
+def _request(rule: str, variant: TextVariant, match: re.Match[str]) -> Match:
+    start, end = variant.span(*match.span())
     return Match(layer="provenance", rule=rule, kind="request", start=start, end=end, strength=Strength.SOFT)
 
 

@@ -1,8 +1,8 @@
-"""Secrets: credentials by their published formats, by the name they are assigned to, and in prose.
+"""Detection of secrets: by published format, by the name they are assigned to, and in prose.
 
-Sets of rules run in this order: private key blocks, the bundled formats (``rules/providers.toml``), rule files the
-settings bring, generic rules. What was found first is not reported again. Only the secret is replaced, not the name
-before it; of a private key the whole block.
+Rules run in this order: private key blocks, the bundled formats (``rules/providers.toml``), rule files of the settings,
+generic rules. A secret is reported by the first rule that finds it. Only the secret is replaced, not the name before
+it. A private key is replaced as a whole block.
 """
 
 import re
@@ -14,28 +14,30 @@ from guard.match import Match, Strength, placeholder
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
+
+__all__ = ["bundled_rules", "find_secrets"]
 
 
 @cache
 def bundled_rules() -> RuleSet:
-    """Return the rules of ``rules/providers.toml``, read when first asked for."""
+    """Return the rules of ``rules/providers.toml``. The first call reads the file."""
     return rules_from_gitleaks(resources.files("guard").joinpath("rules/providers.toml").read_text("utf-8"))
 
 
-def find_secrets(reading: Reading, loaded: tuple[RuleSet, ...] = ()) -> Iterator[Match]:
-    """Yield the secrets in *reading*, with offsets into its source. Specific formats come before general ones.
+def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iterator[Match]:
+    """Yield the secrets in *variant*, with offsets into its source. Specific formats come before general ones.
 
     Raises:
         RuleError: a rule whose keyword occurs does not compile.
     """
-    if reading.mentions("private key"):
-        for start, end in _private_keys(reading.text):
-            yield _match("private-key", "private_key", reading.span(start, end))
+    if variant.mentions("private key"):
+        for start, end in _private_keys(variant.text):
+            yield _match("private-key", "private_key", variant.span(start, end))
     for rules in (bundled_rules(), *loaded, GENERIC):
-        for rule in rules.mentioned(reading):
-            for start, end in rule.spans(reading):
-                yield _match(rule.name, rule.kind, reading.span(start, end))
+        for rule in rules.with_keyword(variant):
+            for start, end in rule.spans(variant):
+                yield _match(rule.name, rule.kind, variant.span(start, end))
 
 
 def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
@@ -50,7 +52,7 @@ def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
     )
 
 
-# These three stay in `re`: each matches forward from a fixed opening and never gives back, so they are linear.
+# Python's `re` runs these three in linear time: each starts at a fixed word, and nothing after a repetition can fail.
 _KEY_HEADER = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_FOOTER = r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_LINES = r"(?:[\s\\n]{0,8}[A-Za-z0-9+/=.]{12,100})*"
@@ -62,7 +64,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _private_keys(text: str) -> Iterator[tuple[int, int]]:
-    """Yield whole PEM and PGP private key blocks; one without an end goes as far as its lines of code."""
+    """Yield PEM and PGP private key blocks. A block without a footer ends with its last line of key data."""
     position, closed = 0, True
     while header := _compiled(_KEY_HEADER).search(text, position):
         footer = _compiled(_KEY_FOOTER).search(text, header.end()) if closed else None

@@ -1,9 +1,9 @@
-"""The filter expressions of betterleaks rule files: which candidates are no secrets.
+"""Filter expressions of betterleaks rule files, which drop candidates that are no secrets.
 
-Of the expression language the part is read that looks at the candidate itself: ``||``, ``&&``, ``!``, comparison,
-``entropy``, ``len``, ``matchesAny``, ``containsAny`` over ``finding["secret"]``, ``["match"]`` and ``["line"]``.
-Everything else (file attributes, lookups, tokenisers) is *unknown*, and what is unknown excuses nobody: a filter drops
-a candidate only when it is known to be true, so a filter that cannot be read drops none.
+The supported part of the language looks at the candidate: ``||``, ``&&``, ``!``, comparison, ``entropy``, ``len``,
+``matchesAny`` and ``containsAny`` over ``finding["secret"]``, ``["match"]`` and ``["line"]``. Everything else (file
+attributes, lookups, tokenisers) has an unknown value. A filter drops a candidate only when its value is known to be
+true, so a filter with a syntax error drops none.
 """
 
 import math
@@ -12,13 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from guard.secrets.pattern import compiled
+from guard.secrets.pattern import compile_pattern
 
-Candidate = Mapping[str, str]
-"""``secret``, ``match`` and ``line`` of one candidate."""
+__all__ = ["SecretCandidate", "compile_filter", "entropy"]
+
+SecretCandidate = Mapping[str, str]
+"""``secret``, ``match`` and ``line`` of a possible secret."""
 
 _Value = object | None
-_Expression = Callable[[Candidate], _Value]
+_Expression = Callable[[SecretCandidate], _Value]
 
 _TOKEN = re.compile(
     r"""\s*(?://[^\n]*\s*)*(?:(`[^`]*`|"(?:[^"\\]|\\.)*")|(\d+(?:\.\d+)?)|([A-Za-z_][\w.]*)|(\|\||&&|[<>=!]=|\?\?|.))""",
@@ -26,12 +28,12 @@ _TOKEN = re.compile(
 )
 
 
-class _Unreadable(Exception):
-    """The expression is not of this language."""
+class _UnknownSyntaxError(Exception):
+    """The expression is outside the supported language."""
 
 
-def drops(expression: str, rule: str = "filter") -> Callable[[Candidate], bool]:
-    """Return a predicate: whether the filter *expression* of *rule* is known to drop a candidate.
+def compile_filter(expression: str, rule: str = "filter") -> Callable[[SecretCandidate], bool]:
+    """Return a predicate that is true when the filter *expression* of *rule* is known to drop a candidate.
 
     The predicate raises ``RuleError`` when a pattern of the expression does not compile.
 
@@ -41,14 +43,14 @@ def drops(expression: str, rule: str = "filter") -> Callable[[Candidate], bool]:
     False
     """
     try:
-        parsed = _Parser(expression, rule).whole()
-    except _Unreadable:
+        parsed = _Parser(expression, rule).parse()
+    except _UnknownSyntaxError:
         return lambda _candidate: False
     return lambda candidate: parsed(candidate) is True
 
 
 def entropy(text: str) -> float:
-    """Shannon entropy in bits per character; 0 for the empty string."""
+    """Return the Shannon entropy of *text* in bits per character, 0 for the empty string."""
     return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
@@ -58,16 +60,16 @@ class _Parser:
         self._tokens: list[tuple[str, str, str, str]] = _TOKEN.findall(expression.strip())
         self._at = 0
 
-    def whole(self) -> _Expression:
+    def parse(self) -> _Expression:
         while self._peek() == "let":
-            self._binding()
-        expression = self._either()
+            self._skip_binding()
+        expression = self._parse_or()
         if self._at < len(self._tokens):
-            raise _Unreadable
+            raise _UnknownSyntaxError
         return expression
 
-    def _binding(self) -> None:
-        """Step over ``let name = ...;``: the name is unknown from then on."""
+    def _skip_binding(self) -> None:
+        """Skip ``let name = ...;``. The value of the name is unknown."""
         while self._at < len(self._tokens) and self._peek() != ";":
             self._at += 1
         self._at += 1
@@ -75,60 +77,60 @@ class _Parser:
     def _peek(self) -> str:
         return "".join(self._tokens[self._at]) if self._at < len(self._tokens) else ""
 
-    def _take(self, wanted: str) -> bool:
-        if self._peek() != wanted:
+    def _accept(self, expected: str) -> bool:
+        if self._peek() != expected:
             return False
         self._at += 1
         return True
 
-    def _need(self, wanted: str) -> None:
-        if not self._take(wanted):
-            raise _Unreadable
+    def _expect(self, expected: str) -> None:
+        if not self._accept(expected):
+            raise _UnknownSyntaxError
 
-    def _either(self) -> _Expression:
-        parts = [self._both()]
-        while self._take("||"):
-            parts.append(self._both())
-        return parts[0] if len(parts) == 1 else lambda candidate: _any(part(candidate) for part in parts)
+    def _parse_or(self) -> _Expression:
+        parts = [self._parse_and()]
+        while self._accept("||"):
+            parts.append(self._parse_and())
+        return parts[0] if len(parts) == 1 else lambda candidate: _or(part(candidate) for part in parts)
 
-    def _both(self) -> _Expression:
-        parts = [self._comparison()]
-        while self._take("&&"):
-            parts.append(self._comparison())
-        return parts[0] if len(parts) == 1 else lambda candidate: _all(part(candidate) for part in parts)
+    def _parse_and(self) -> _Expression:
+        parts = [self._parse_comparison()]
+        while self._accept("&&"):
+            parts.append(self._parse_comparison())
+        return parts[0] if len(parts) == 1 else lambda candidate: _and(part(candidate) for part in parts)
 
-    def _comparison(self) -> _Expression:
-        left = self._value()
+    def _parse_comparison(self) -> _Expression:
+        left = self._parse_value()
         sign = self._peek()
         if sign in _COMPARE:
             self._at += 1
-            right, compare = self._value(), _COMPARE[sign]
+            right, compare = self._parse_value(), _COMPARE[sign]
             return lambda candidate: _compared(compare, left(candidate), right(candidate))
         return left
 
-    def _value(self) -> _Expression:
-        if self._take("!"):
-            inner = self._value()
+    def _parse_value(self) -> _Expression:
+        if self._accept("!"):
+            inner = self._parse_value()
             return lambda candidate: None if inner(candidate) is None else not inner(candidate)
-        if self._take("("):
-            inner = self._either()
-            self._need(")")
+        if self._accept("("):
+            inner = self._parse_or()
+            self._expect(")")
             return inner
-        if self._take("["):
-            return self._list()
-        return self._atom()
+        if self._accept("["):
+            return self._parse_list()
+        return self._parse_atom()
 
-    def _list(self) -> _Expression:
+    def _parse_list(self) -> _Expression:
         items: list[_Expression] = []
-        while not self._take("]"):
-            items.append(self._either())
-            if not self._take(",") and self._peek() != "]":
-                raise _Unreadable
+        while not self._accept("]"):
+            items.append(self._parse_or())
+            if not self._accept(",") and self._peek() != "]":
+                raise _UnknownSyntaxError
         return lambda candidate: [item(candidate) for item in items]
 
-    def _atom(self) -> _Expression:
+    def _parse_atom(self) -> _Expression:
         if self._at >= len(self._tokens):
-            raise _Unreadable
+            raise _UnknownSyntaxError
         text, number, name, _ = self._tokens[self._at]
         self._at += 1
         if text:
@@ -138,50 +140,50 @@ class _Parser:
             amount = float(number)
             return lambda _candidate: amount
         if not name:
-            raise _Unreadable
-        return self._named(name)
+            raise _UnknownSyntaxError
+        return self._parse_name(name)
 
-    def _named(self, name: str) -> _Expression:
+    def _parse_name(self, name: str) -> _Expression:
         expression: _Expression = _unknown
-        if self._take("("):
+        if self._accept("("):
             function = self._functions.get(name.removeprefix("filter."))
             arguments: list[_Expression] = []
-            while not self._take(")"):
-                arguments.append(self._either())
-                if not self._take(",") and self._peek() != ")":
-                    raise _Unreadable
+            while not self._accept(")"):
+                arguments.append(self._parse_or())
+                if not self._accept(",") and self._peek() != ")":
+                    raise _UnknownSyntaxError
             if function is not None:
-                expression = _call(function, arguments)
-        elif self._take("["):
-            key = self._either()
-            self._need("]")
+                expression = _call_function(function, arguments)
+        elif self._accept("["):
+            key = self._parse_or()
+            self._expect("]")
             if name == "finding":
                 expression = lambda candidate: candidate.get(str(key(candidate)))  # noqa: E731
-        if self._take("??"):
-            self._value()
+        if self._accept("??"):
+            self._parse_value()
         return expression
 
 
-def _unknown(_candidate: Candidate) -> _Value:
+def _unknown(_candidate: SecretCandidate) -> _Value:
     return None
 
 
-def _call(function: Callable[..., _Value], arguments: list[_Expression]) -> _Expression:
-    def called(candidate: Candidate) -> _Value:
+def _call_function(function: Callable[..., _Value], arguments: list[_Expression]) -> _Expression:
+    def called(candidate: SecretCandidate) -> _Value:
         values = [argument(candidate) for argument in arguments]
         return None if any(value is None for value in values) else function(*values)
 
     return called
 
 
-def _any(values: object) -> _Value:
-    seen = list(values)  # type: ignore[call-overload]
-    return True if any(value is True for value in seen) else None if None in seen else False
+def _or(values: object) -> _Value:
+    known = list(values)  # type: ignore[call-overload]
+    return True if any(value is True for value in known) else None if None in known else False
 
 
-def _all(values: object) -> _Value:
-    seen = list(values)  # type: ignore[call-overload]
-    return False if any(value is False for value in seen) else None if None in seen else True
+def _and(values: object) -> _Value:
+    known = list(values)  # type: ignore[call-overload]
+    return False if any(value is False for value in known) else None if None in known else True
 
 
 def _compared(compare: Callable[[float, float], bool], left: _Value, right: _Value) -> _Value:
@@ -202,7 +204,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 
 def _matches_any(rule: str, text: str, patterns: list[str]) -> bool:
     # All are compiled before the first is searched for, so that `SecretRule.check` compiles every one.
-    return any(pattern.occurs(text) for pattern in [compiled(rule, pattern) for pattern in patterns])
+    return any(pattern.occurs(text) for pattern in [compile_pattern(rule, pattern) for pattern in patterns])
 
 
 def _contains_any(text: str, parts: list[str]) -> bool:

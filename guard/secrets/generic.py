@@ -1,8 +1,8 @@
-"""Secrets without a format of their own: what is assigned to a telling name, stands in an address, or is spoken of.
+"""Rules for secrets without a format: values assigned to a name such as *password*, in addresses and in prose.
 
-Here a pattern only proposes, and ``accept`` judges the value: what stands for a secret without being one
-(``${VAR}``, ``os.environ[...]``, ``YOUR_API_KEY_HERE``, ``xxxx``, ``changeme``), a word, a path or a name in code
-passes. Looking random is never enough: a telling name has to stand beside it.
+A pattern proposes a candidate, and ``accept`` checks its value. Placeholders (``${VAR}``, ``os.environ[...]``,
+``YOUR_API_KEY_HERE``, ``xxxx``, ``changeme``), words, paths and names in code pass. A random value alone is never
+enough: a name for secrets has to precede it.
 """
 
 import re
@@ -13,21 +13,23 @@ from functools import cache
 from guard.secrets.pattern import Spans
 from guard.secrets.rule import RuleSet, SecretRule
 from guard.secrets.value import (
-    basic_credentials,
-    bracketed_password,
-    encoded_value,
-    environment_password,
-    key_value,
-    mentioned_token,
-    password_value,
-    quoted_password,
-    spoken_password,
-    strange,
-    token_value,
-    url_password,
-    varied,
+    is_basic_credentials,
+    is_bracketed_password,
+    is_encoded_value,
+    is_environment_password,
+    is_key_value,
+    is_mentioned_token,
+    is_password_value,
+    is_quoted_password,
+    is_random_token,
+    is_spoken_password,
+    is_token_value,
+    is_url_password,
+    is_varied,
 )
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
+
+__all__ = ["GENERIC", "GenericRule"]
 
 
 @cache
@@ -39,26 +41,26 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class GenericRule(SecretRule):
     """A rule of this module, run by Python's ``re``.
 
-    The patterns look behind and ahead, which RE2 cannot. They are linear all the same: every repetition is bounded,
-    and ``tests/guard/test_screen_linear_time.py`` measures it. A user's own rules never run here.
+    The patterns need look-behind and look-ahead, which RE2 does not have. Every repetition in them is bounded, so
+    their time is linear, which ``tests/guard/test_screen_linear_time.py`` measures. Rules of users never run here.
 
     Attributes:
         pattern: regular expression in Python's syntax, ASCII classes.
-        anchor: pattern, in lower case, that has to match the lower-cased text wherever *pattern* may. It is much
-            quicker to search for. Empty asks for none.
+        anchor: a quick pattern that matches the lower-cased text wherever *pattern* can match. Empty means that
+            *pattern* itself is searched for.
     """
 
     anchor: str = ""
 
-    def matches(self, reading: Reading) -> Iterator[Spans]:
-        """Yield the matches of the pattern in the text of *reading*."""
+    def matches(self, variant: TextVariant) -> Iterator[Spans]:
+        """Yield the matches of the pattern in the text of *variant*."""
         pattern = _compiled(self.pattern)
         if not self.anchor:
-            yield from (match.regs for match in pattern.finditer(reading.text))
+            yield from (match.regs for match in pattern.finditer(variant.text))
             return
         behind = 0
-        for place in reading.places(_compiled(self.anchor)):
-            if place >= behind and (match := pattern.match(reading.text, place)):
+        for place in variant.places(_compiled(self.anchor)):
+            if place >= behind and (match := pattern.match(variant.text, place)):
                 behind = match.end()
                 yield match.regs
 
@@ -86,7 +88,7 @@ _KEYS = (
     + "".join(rf"(?<!{name}{sign})" for name in _OTHER_KEYS.split("|") for sign in ("", "_", "-", "[.]"))
     + "key)"
 )
-"""The end of a name in *key* that is none of those which hold no secret."""
+"""The end of a name in *key*, except names such as *primary key* that hold no secret."""
 
 _ASSIGNS = (
     r"""["'`\]]{0,2}\s{0,4}(?:(?:string|String|str)\s{0,2})?"""
@@ -98,7 +100,7 @@ _BARE = r"""[^\s"'`,;<>(){}\[\]|\\]"""
 
 
 def _assignment(names: str, shortest: int) -> str:
-    """A name, up to 24 more name characters, an assignment sign, and a bare or quoted value."""
+    """Return a pattern: a name, up to 24 more name characters, an assignment sign, a bare or quoted value."""
     quoted = "|".join(rf"[@\\]?{mark}([^{mark}\s]{{{shortest},400}}?)\\?{mark}" for mark in ('"', "'", "`"))
     return rf"(?i:{names})[\w\-]{{0,24}}{_ASSIGNS}(?:{quoted}|({_BARE}{{{shortest},400}})(?![\w(\[{{]))"
 
@@ -112,21 +114,21 @@ GENERIC = RuleSet(
                 r"(?<![A-Za-z0-9_-])ey[A-Za-z0-9_-]{10,2000}\.ey[A-Za-z0-9_-]{10,6000}(?:\.[A-Za-z0-9_-]{0,2000})?"
             ),
             keywords=(".ey",),
-            accept=varied,
+            accept=is_varied,
         ),
         GenericRule(
             name="url-credentials",
             kind="url_password",
             pattern=r"""(?<=://)[^\s/:@"'`<>]{0,80}:([^\s/"'`<>]{1,160})@""",
             keywords=("://",),
-            accept=url_password,
+            accept=is_url_password,
         ),
         GenericRule(
             name="basic-authorization",
             kind="basic_credentials",
             pattern=rf"(?i:{_B}basic)\s{{1,4}}([A-Za-z0-9+/]{{8,400}}={{0,2}})",
             keywords=("basic",),
-            accept=basic_credentials,
+            accept=is_basic_credentials,
         ),
         GenericRule(
             name="authorization",
@@ -136,7 +138,7 @@ GENERIC = RuleSet(
                 rf"|digest)?))\s{{1,4}}([A-Za-z0-9._~+/=-]{{16,2000}})"
             ),
             keywords=("bearer", "basic", "authorization"),
-            accept=strange,
+            accept=is_random_token,
         ),
         GenericRule(
             name="command-credentials",
@@ -147,35 +149,35 @@ GENERIC = RuleSet(
                 r"""["']?[^\s:"']{1,80}:([^\s"']{3,120})"""
             ),
             keywords=("curl", "wget", "http"),
-            accept=spoken_password,
+            accept=is_spoken_password,
         ),
         GenericRule(
             name="command-key",
             kind="secret",
             pattern=r"""\bcurl\b[^\n|;]{0,300}?\s(?:-u|--user)[\s=]{1,2}["']?([^\s:"']{8,200}):(?=["'\s])""",
             keywords=("curl",),
-            accept=strange,
+            accept=is_random_token,
         ),
         GenericRule(
             name="option-password",
             kind="password",
             pattern=r"""(?<=\s)--?(?:password|passwd|pass|pw)[\s=]["']?([^\s"']{5,120})""",
             keywords=("-p",),
-            accept=password_value,
+            accept=is_password_value,
         ),
         GenericRule(
             name="option-token",
             kind="secret",
             pattern=r"""(?<=\s)--?[\w-]{0,30}(?:token|secret|api-?key|access-?key|auth)[\s=]["']?([^\s"']{12,400})""",
             keywords=("-",),
-            accept=token_value,
+            accept=is_token_value,
         ),
         GenericRule(
             name="netrc",
             kind="password",
             pattern=r"(?i:\b(?:login|user)\s{1,4}\S{1,80}\s{1,8}password)\s{1,4}(\S{4,120})",
             keywords=("login", "user"),
-            accept=spoken_password,
+            accept=is_spoken_password,
         ),
         GenericRule(
             name="element-secret",
@@ -185,7 +187,7 @@ GENERIC = RuleSet(
                 r"[\w.-]{0,20}(?:\s[^<>]{0,80})?>\s{0,8}\{?(?:[A-Z]{9}\s)?([^\s<>{}]{6,2000})\}?\s{0,8}</"
             ),
             keywords=("</",),
-            accept=quoted_password,
+            accept=is_quoted_password,
         ),
         GenericRule(
             name="kubernetes-secret",
@@ -195,7 +197,7 @@ GENERIC = RuleSet(
                 r"""["']?([A-Za-z0-9+/]{10,4000}={0,2})["']?[ \t]{0,4}$"""
             ),
             keywords=("kind: secret", 'kind: "secret', "kind: 'secret"),
-            accept=encoded_value,
+            accept=is_encoded_value,
         ),
         GenericRule(
             name="password-assignment",
@@ -203,7 +205,7 @@ GENERIC = RuleSet(
             pattern=_assignment(_WORD_LIKE, 5),
             keywords=("pass", "pwd", "_pw", "-pw"),
             anchor=_WORD_LIKE,
-            accept=password_value,
+            accept=is_password_value,
         ),
         GenericRule(
             name="quoted-password",
@@ -211,7 +213,7 @@ GENERIC = RuleSet(
             pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[@\\]?(?:\"([^\"\n]{{5,100}})\"|'([^'\n]{{5,100}})')",
             keywords=("pass", "pwd", "_pw", "-pw"),
             anchor=_WORD_LIKE,
-            accept=quoted_password,
+            accept=is_quoted_password,
         ),
         GenericRule(
             name="environment-password",
@@ -221,7 +223,7 @@ GENERIC = RuleSet(
                 r"=([^\s\"'`;&,<>(){}$]{6,100})(?=[\s;&]|$)"
             ),
             keywords=("pass", "pwd"),
-            accept=environment_password,
+            accept=is_environment_password,
         ),
         GenericRule(
             name="bracketed-password",
@@ -229,7 +231,7 @@ GENERIC = RuleSet(
             pattern=rf"(?i:{_WORD_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
             keywords=("pass", "pwd"),
             anchor=_WORD_LIKE,
-            accept=bracketed_password,
+            accept=is_bracketed_password,
         ),
         GenericRule(
             name="bracketed-secret",
@@ -237,14 +239,14 @@ GENERIC = RuleSet(
             pattern=rf"(?i:{_KEY_LIKE})[\w\-]{{0,24}}{_ASSIGNS}[\"'`]?([^\s\"'`]{{12,100}})",
             keywords=("secret", "key", "token"),
             anchor=_KEY_LIKE,
-            accept=bracketed_password,
+            accept=is_bracketed_password,
         ),
         GenericRule(
             name="compared-secret",
             kind="secret",
             pattern=rf"[\"']([^\"'\s]{{6,200}})[\"']\s{{0,3}}[!=]={{1,2}}\s{{0,3}}[\w.]{{0,30}}(?i:{_WORD_LIKE}|{_KEY_LIKE})",
             keywords=("==", "!="),
-            accept=quoted_password,
+            accept=is_quoted_password,
         ),
         GenericRule(
             name="token-assignment",
@@ -252,7 +254,7 @@ GENERIC = RuleSet(
             pattern=_assignment(_KEY_LIKE, 10),
             keywords=("key", "token", "secret", "cred", "auth"),
             anchor=_KEY_LIKE,
-            accept=token_value,
+            accept=is_token_value,
         ),
         GenericRule(
             name="key-assignment",
@@ -260,7 +262,7 @@ GENERIC = RuleSet(
             pattern=_assignment(_KEYS, 16),
             keywords=("key",),
             anchor="key",
-            accept=key_value,
+            accept=is_key_value,
         ),
         GenericRule(
             name="mentioned-token",
@@ -272,7 +274,7 @@ GENERIC = RuleSet(
             ),
             keywords=("key", "token", "secret", "credential"),
             anchor=r"(?:api|access|secret|auth|license|master|private)[ _-]?(?:key|token)|token|secret|credential",
-            accept=mentioned_token,
+            accept=is_mentioned_token,
         ),
         GenericRule(
             name="spoken-password",
@@ -284,7 +286,7 @@ GENERIC = RuleSet(
                 r"""|:)\s{1,3}["'`“]?([^\s"'`”,;，。；、<>]{4,64})"""
             ),
             keywords=("pass", "pwd", "pin"),
-            accept=password_value,
+            accept=is_password_value,
         ),
         GenericRule(
             name="spoken-password-zh",
@@ -294,7 +296,7 @@ GENERIC = RuleSet(
                 r"""|换成)\s{0,3}["'`“”「『]?([\x21-\x7e]{4,64})"""
             ),
             keywords=("密码", "密碼", "口令", "暗号"),
-            accept=spoken_password,
+            accept=is_spoken_password,
         ),
         GenericRule(
             name="spoken-key-zh",
@@ -304,7 +306,7 @@ GENERIC = RuleSet(
                 r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
             ),
             keywords=("密钥", "密鑰", "秘钥", "私钥", "令牌", "凭证"),
-            accept=strange,
+            accept=is_random_token,
         ),
         GenericRule(
             name="spoken-token-zh",
@@ -314,8 +316,8 @@ GENERIC = RuleSet(
                 r"""\s{0,3}["'`“”「『]?([\x21-\x7e]{10,400})"""
             ),
             keywords=("是", "为", "為", "改成", "换成"),
-            accept=strange,
+            accept=is_random_token,
         ),
     )
 )
-"""In order: what a specific rule has found, a general one does not report again."""
+"""Generic rules in order. A general rule does not report the match of a specific one again."""

@@ -1,10 +1,10 @@
-"""Rule files in gitleaks' format (TOML), as they are; betterleaks' files are of the same format with filters.
+"""Reader of rule files in the TOML format of gitleaks, and of betterleaks' files, which add filters.
 
-Read are ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup``, ``allowlists`` with ``regexes``, ``stopwords``,
-``regexTarget`` and ``condition``, the allowlists of the whole file, and betterleaks' ``filter``. Text in a memory has
-no file name: rules for certain paths run everywhere, and an allowlist that asks for a path never applies. Rules that
-are only part of a pair (``skipReport``: client ids, host names) count when the value could be a secret itself; rules
-without a ``regex`` are left out. No pattern is compiled here.
+The supported keys are ``id``, ``regex``, ``keywords``, ``entropy``, ``secretGroup``, ``allowlists`` with ``regexes``,
+``stopwords``, ``regexTarget`` and ``condition``, the allowlists of the whole file, and betterleaks' ``filter``. Text in
+a memory has no file name. Rules for certain paths therefore run everywhere, and an allowlist that requires a path
+never applies. A rule with ``skipReport`` (one part of a pair, such as a client id) counts when the value could be a
+secret itself. Rules without a ``regex`` are left out. No pattern is compiled here.
 """
 
 import tomllib
@@ -13,36 +13,40 @@ from functools import cache
 from typing import Any
 
 from guard.policy import RuleError
-from guard.secrets.filters import drops
-from guard.secrets.rule import Allowance, RuleSet, SecretRule
-from guard.secrets.value import part_value
+from guard.secrets.filters import compile_filter
+from guard.secrets.rule import Allowlist, RuleSet, SecretRule
+from guard.secrets.value import is_part_value
+
+__all__ = ["rules_from_gitleaks"]
 
 
 @cache
 def rules_from_gitleaks(text: str) -> RuleSet:
-    """Return the rules of the file whose content is *text*, in its order. The same text gives the same object.
+    """Return the rules in the rule file *text*, in order. The same text gives the same object.
 
     Raises:
-        RuleError: *text* is no TOML, or a rule lacks an id or has a value of the wrong type.
+        RuleError: *text* is not TOML, a rule has no id, or a value has the wrong type.
     """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RuleError("file", f"not TOML: {error}") from error
-    shared = _allowances(data.get("allowlist", ()), "allowlist")
-    shared += _allowances(data.get("allowlists", ()), "allowlists")
-    common = _filter(data.get("filter", ""), "filter")
+    shared_allowlists = _allowlists(data.get("allowlist", ()), "allowlist")
+    shared_allowlists += _allowlists(data.get("allowlists", ()), "allowlists")
+    shared_filters = _filters(data.get("filter", ""), "filter")
     rows = data.get("rules", [])
     if not isinstance(rows, list):
-        raise RuleError("file", f"rules is {type(rows).__name__}, wanted [[rules]] tables")
-    wanted = (row for row in rows if isinstance(row, dict) and row.get("regex"))
-    return RuleSet(tuple(_rule(row, shared, common) for row in wanted))
+        raise RuleError("file", f"rules is {type(rows).__name__}, expected [[rules]] tables")
+    usable = (row for row in rows if isinstance(row, dict) and row.get("regex"))
+    return RuleSet(tuple(_rule(row, shared_allowlists, shared_filters) for row in usable))
 
 
-def _rule(row: Mapping[str, Any], shared: tuple[Allowance, ...], common: Iterable[Callable[..., bool]]) -> SecretRule:
+def _rule(
+    row: Mapping[str, Any], shared_allowlists: tuple[Allowlist, ...], shared_filters: Iterable[Callable[..., bool]]
+) -> SecretRule:
     name = row.get("id")
     if not isinstance(name, str) or not name:
-        raise RuleError("file", f"a rule has the id {name!r}, wanted a name")
+        raise RuleError("file", f"a rule has the id {name!r}, expected a name")
     try:
         return SecretRule(
             name=name,
@@ -52,39 +56,39 @@ def _rule(row: Mapping[str, Any], shared: tuple[Allowance, ...], common: Iterabl
             group=int(row.get("secretGroup", 0)),
             entropy=float(row.get("entropy", 0)),
             digits=name.startswith("generic"),
-            allow=_allowances(row.get("allowlists", row.get("allowlist", ())), name) + shared,
-            drops=(*_filter(row.get("filter", ""), name), *common),
-            accept=part_value if row.get("skipReport") else None,
+            allowlists=_allowlists(row.get("allowlists", row.get("allowlist", ())), name) + shared_allowlists,
+            filters=(*_filters(row.get("filter", ""), name), *shared_filters),
+            accept=is_part_value if row.get("skipReport") else None,
         )
     except (TypeError, ValueError) as error:
         raise RuleError(name, str(error)) from error
 
 
-def _filter(expression: Any, name: str) -> tuple[Callable[..., bool], ...]:
-    return (drops(expression, name),) if isinstance(expression, str) and expression.strip() else ()
+def _filters(expression: Any, name: str) -> tuple[Callable[..., bool], ...]:
+    return (compile_filter(expression, name),) if isinstance(expression, str) and expression.strip() else ()
 
 
 def _pattern(pattern: Any, name: str) -> str:
     if not isinstance(pattern, str):
-        raise RuleError(name, f"a regular expression is {type(pattern).__name__}, wanted a string")
+        raise RuleError(name, f"a regular expression is {type(pattern).__name__}, expected a string")
     return pattern
 
 
-def _allowances(tables: Any, name: str) -> tuple[Allowance, ...]:
+def _allowlists(tables: Any, name: str) -> tuple[Allowlist, ...]:
     """Read one ``[allowlist]`` or several ``[[allowlists]]``."""
-    found = []
+    result = []
     for table in [tables] if isinstance(tables, dict) else tables:
         if not isinstance(table, dict):
-            raise RuleError(name, f"an allowlist is {type(table).__name__}, wanted a table")
-        together = str(table.get("condition", "or")).lower() in {"and", "&&"}
-        if together and (table.get("paths") or table.get("commits")):
+            raise RuleError(name, f"an allowlist is {type(table).__name__}, expected a table")
+        match_all = str(table.get("condition", "or")).lower() in {"and", "&&"}
+        if match_all and (table.get("paths") or table.get("commits")):
             continue
-        found.append(
-            Allowance(
+        result.append(
+            Allowlist(
                 patterns=tuple(_pattern(pattern, name) for pattern in table.get("regexes", ())),
                 words=tuple(str(word).lower() for word in table.get("stopwords", ())),
                 target=str(table.get("regexTarget", "secret") or "secret"),
-                together=together,
+                match_all=match_all,
             )
         )
-    return tuple(found)
+    return tuple(result)

@@ -9,16 +9,16 @@ from functools import cache
 from typing import Any
 
 from guard.policy import RuleError
-from guard.text.canonical import Reading, utf8
+from guard.text.canonical import TextVariant, utf8
 
-__all__ = ["Re2Pattern", "Spans", "compiled"]
+__all__ = ["Re2Pattern", "Spans", "compile_pattern"]
 
 Spans = Sequence[tuple[int, int]]
 """Half-open spans of one match and its groups, in characters. A group that took no part has the span (-1, -1)."""
 
 
 class Re2Pattern:
-    """One compiled pattern."""
+    """A pattern compiled by RE2."""
 
     def __init__(self, regexp: Any) -> None:
         self._regexp = regexp
@@ -28,10 +28,10 @@ class Re2Pattern:
         """Return whether the pattern matches anywhere in *text*."""
         return self._regexp.search(utf8(text)) is not None
 
-    def matches(self, reading: Reading) -> Iterator[Spans]:
-        """Yield the non-empty matches in the text of *reading*, leftmost first and apart from each other."""
-        data = reading.utf8
-        one_byte_each = len(data) == len(reading.text)
+    def matches(self, variant: TextVariant) -> Iterator[Spans]:
+        """Yield the non-empty matches in the text of *variant*, leftmost first, without overlap."""
+        data = variant.utf8
+        one_byte_each = len(data) == len(variant.text)
         counted = characters = 0
         for match in self._regexp.finditer(data):
             start, end = match.span()
@@ -53,7 +53,7 @@ class Re2Pattern:
 
 
 @cache
-def compiled(rule: str, pattern: str) -> Re2Pattern:
+def compile_pattern(rule: str, pattern: str) -> Re2Pattern:
     """Return *pattern* of *rule*, compiled once. RE2 is imported by the first call.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Whether the value found where a secret would stand is one, or stands for one, describes one, or is code.
+"""Checks that tell a secret value from a placeholder, a description or code.
 
-Each function judges one value and is quick; none looks at the text around it.
+Each function checks one value quickly, without the text around it.
 """
 
 import base64
@@ -10,13 +10,30 @@ from itertools import pairwise
 
 from guard.secrets.filters import entropy
 
+__all__ = [
+    "is_basic_credentials",
+    "is_bracketed_password",
+    "is_encoded_value",
+    "is_environment_password",
+    "is_key_value",
+    "is_mentioned_token",
+    "is_part_value",
+    "is_password_value",
+    "is_quoted_password",
+    "is_random_token",
+    "is_spoken_password",
+    "is_token_value",
+    "is_url_password",
+    "is_varied",
+]
+
 _REDACTED = "[redacted"
 
 _STAND_INS = (
     r"your|my[-_]|example|placeholder|change[-_]?me|replace|insert|redacted|dummy|sample|[-_]here|todo|xxxx|\*{4}|\.{4}|…"
     r"|environ|getenv|process\.env|env\[|secrets\.|vault|null|none|undefined|://"
 )
-"""Parts of what stands where a secret would: a variable, an instruction to put one there."""
+"""Parts of placeholders: variables, and instructions to insert a secret."""
 
 _TEMPLATE = (
     r"\$\{[\w.:?!\s\"-]{0,80}\}|\$\([^()]{0,80}\)|\{\{[^{}]{0,80}\}\}|<[^<>]{1,80}>"
@@ -30,76 +47,79 @@ _DESCRIPTIONS = (
     r"|utf-?8|md5|sha-?(?:1|256|512)|bcrypt|argon2|rsa-(?:2048|4096)|aes-256|ed25519|private|public|unknown|disabled"
     r"|enabled|prompt|stdin|auto|never|always|rotated|stored|kept|shared|strong|weak|secure|safe"
 )
-"""Values that say something about a password or token instead of being one."""
+"""Values that describe a password or token instead of being one."""
 
 _PLAIN_URL_WORDS = frozenset({"pass", "password", "passwd", "pwd", "secret", "token", "x", "pw", "redacted", "pswd"})
 
 
-def varied(secret: str) -> bool:
-    """Not a row of few characters, as in ``ghp_xxxxxxxxxxxx``."""
+def is_varied(secret: str) -> bool:
+    """Return whether *secret* has at least 8 different characters, unlike ``ghp_xxxxxxxxxxxx``."""
     return _REDACTED not in secret.lower() and len(set(secret)) >= 8
 
 
-def strange(secret: str) -> bool:
-    """Letters and digits, varied, and no stand-in: what tokens are made of and names are not."""
+def is_random_token(secret: str) -> bool:
+    """Return whether *secret* is varied, has letters and digits, and is no placeholder."""
     lowered = secret.lower()
     return (
-        varied(secret) and any(map(str.isdigit, secret)) and any(map(str.isalpha, secret)) and not _stands_in(lowered)
+        is_varied(secret)
+        and any(map(str.isdigit, secret))
+        and any(map(str.isalpha, secret))
+        and not _is_stand_in(lowered)
     )
 
 
-def token_value(value: str) -> bool:
-    """The value of an assignment to a token-like name."""
+def is_token_value(value: str) -> bool:
+    """Check the value of an assignment to a token-like name."""
     value = value.rstrip("\\,.")
     if len(value) < 10 or value[0] in ".~%@#" or (value[0] == "$" and not value[1:2].islower()):
         return False
-    if _harmless(value) or not _random(value) or (value[0] == "/" and value[-1] != "="):
+    if _is_harmless(value) or not _looks_random(value) or (value[0] == "/" and value[-1] != "="):
         return False
     if entropy(value) < (2.5 if value.isdigit() else 3.0):
         return False
     # Paths and dotted names such as self.config.token1 or src/auth/token2.py are code, not secrets.
-    return not any(map(str.isdigit, value)) or not _named(value)
+    return not any(map(str.isdigit, value)) or not _is_dotted_name(value)
 
 
-def part_value(value: str) -> bool:
-    """The value of a rule that is only part of a pair, such as a client id: taken when it could be a secret itself."""
+def is_part_value(value: str) -> bool:
+    """Return whether one part of a pair, such as a client id, could be a secret itself."""
     return (
         len(value) >= 12
         and any(map(str.isdigit, value))
         and any(map(str.isalpha, value))
         and not re.search(r"[/.:\s]", value)
-        and not _harmless(value)
+        and not _is_harmless(value)
     )
 
 
-def key_value(value: str) -> bool:
-    """The value of an assignment to a name that ends in *key*, which much else does as well: stricter."""
+def is_key_value(value: str) -> bool:
+    """Check the value of an assignment to a name in *key*. Many harmless names end so, hence the stricter check."""
     return (
         len(value) >= 16
-        and token_value(value)
+        and is_token_value(value)
         and entropy(value) >= 3.0
         and any(map(str.isdigit, value))
         and not re.search(r"[/:.,@]", value)
     )
 
 
-def mentioned_token(value: str) -> bool:
-    """A random value in the same line after a word for secrets: both cases and digits, no name, no identifier."""
+def is_mentioned_token(value: str) -> bool:
+    """Check a value after a word for secrets on the same line: both cases and digits, no name, no identifier."""
     return (
         any(map(str.isdigit, value))
         and any(map(str.islower, value))
         and any(map(str.isupper, value))
-        and token_value(value)
+        and is_token_value(value)
         and entropy(value) >= 3.7
         and not re.fullmatch(r"[0-9A-Fa-f-]{1,200}|[A-Za-z]+(?:[A-Z_-][a-z]+)+\d{0,3}", value)
-        and _alternations(value) >= len(value) // 4
+        and _count_alternations(value) >= len(value) // 4
     )
 
 
-def password_value(value: str) -> bool:
-    """The value of an assignment to a password-like name: not a word, not a name in code."""
+def is_password_value(value: str) -> bool:
+    """Check the value of an assignment to a password-like name: no word, no name in code."""
     lowered = value.lower()
-    if _harmless(value) or len(set(value)) < 4 or value[0] in "/.~$%" or value.startswith(("&&", "||", "==")):
+    if _is_harmless(value) or len(set(value)) < 4 or value[0] in "/.~$%" or value.startswith(("&&", "||", "==")):
         return False
     if re.match(r"[A-Za-z_][\w.]{0,60}\(", value) or re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", value):
         return False
@@ -108,10 +128,10 @@ def password_value(value: str) -> bool:
     return any(map(str.isdigit, value)) or any(character in "!@#$%^&*+=~?" for character in value[:-1])
 
 
-def quoted_password(value: str) -> bool:
-    """A value between quotation marks beside a password-like name."""
+def is_quoted_password(value: str) -> bool:
+    """Check a quoted value beside a password-like name."""
     return (
-        not _harmless(value)
+        not _is_harmless(value)
         and len(set(value)) >= 4
         and " " not in value.strip()
         and not (re.fullmatch(r"[A-Za-z_.-]*", value) and re.search("passw|secret|token|key", value.lower()))
@@ -120,43 +140,45 @@ def quoted_password(value: str) -> bool:
     )
 
 
-def environment_password(value: str) -> bool:
-    """The value of an upper-case variable or of a part of a connection string, without any space around."""
+def is_environment_password(value: str) -> bool:
+    """Check the value of an upper-case variable or of a part of a connection string, without spaces around it."""
     lowered = value.lower()
-    return not _harmless(value) and len(set(value)) >= 4 and value[0] not in "/.~%" and not lowered.endswith("password")
+    return (
+        not _is_harmless(value) and len(set(value)) >= 4 and value[0] not in "/.~%" and not lowered.endswith("password")
+    )
 
 
-def spoken_password(value: str) -> bool:
-    """After 密码是 an ASCII word is the password, unless it says what kind of thing it is."""
-    return not _harmless(value.strip("[](){}<>.,;:!?\\'\"")) and len(set(value)) >= 4
+def is_spoken_password(value: str) -> bool:
+    """Check an ASCII word after 密码是: it is the password, unless it describes one."""
+    return not _is_harmless(value.strip("[](){}<>.,;:!?\\'\"")) and len(set(value)) >= 4
 
 
-def bracketed_password(value: str) -> bool:
-    """A long value with brackets that do not match: in code they would."""
+def is_bracketed_password(value: str) -> bool:
+    """Check a long value for mismatched brackets, which code does not have."""
     value = value.rstrip(";,`)")
-    return len(set(value)) >= 10 and not _harmless(value) and _mismatched(value)
+    return len(set(value)) >= 10 and not _is_harmless(value) and _has_mismatched_brackets(value)
 
 
-def url_password(value: str) -> bool:
-    """The password in ``scheme://user:password@host``."""
+def is_url_password(value: str) -> bool:
+    """Check the password in ``scheme://user:password@host``."""
     lowered = value.lower()
-    if _stands_in(lowered) or value[0] in "$<{%:" or _REDACTED in lowered:
+    if _is_stand_in(lowered) or value[0] in "$<{%:" or _REDACTED in lowered:
         return False
     return lowered not in _PLAIN_URL_WORDS
 
 
-def basic_credentials(value: str) -> bool:
-    """The base64 form of ``user:password``."""
+def is_basic_credentials(value: str) -> bool:
+    """Check the base64 form of ``user:password``."""
     try:
         decoded = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
     except ValueError:
         return False
     user, colon, password = decoded.partition(":")
-    return bool(colon) and decoded.isprintable() and len(user + password) >= 4 and not _stands_in(decoded.lower())
+    return bool(colon) and decoded.isprintable() and len(user + password) >= 4 and not _is_stand_in(decoded.lower())
 
 
-def encoded_value(value: str) -> bool:
-    """A base64 value, as the data of a manifest hold it."""
+def is_encoded_value(value: str) -> bool:
+    """Check a base64 value in the data of a manifest."""
     try:
         base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except ValueError:
@@ -169,31 +191,31 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _harmless(value: str) -> bool:
+def _is_harmless(value: str) -> bool:
     lowered = value.lower()
-    return not value or _REDACTED in lowered or _describes(lowered) or _stands_in(lowered)
+    return not value or _REDACTED in lowered or _is_description(lowered) or _is_stand_in(lowered)
 
 
-def _stands_in(lowered: str) -> bool:
+def _is_stand_in(lowered: str) -> bool:
     if _compiled(_STAND_INS).search(lowered) is not None:
         return True
-    # What a template leaves over must be enough for a secret.
+    # The text outside templates must be long enough for a secret.
     rest = _compiled(_TEMPLATE).sub("", lowered) if any(sign in lowered for sign in "${<%") else lowered
     return rest != lowered and len(rest) < max(6, len(lowered) // 2)
 
 
-def _describes(lowered: str) -> bool:
+def _is_description(lowered: str) -> bool:
     return _compiled(_DESCRIPTIONS).fullmatch(lowered) is not None
 
 
-def _named(value: str) -> bool:
-    """Words joined by signs, each with at most three digits at its end."""
+def _is_dotted_name(value: str) -> bool:
+    """Return whether *value* is words joined by signs, each with at most three digits at its end."""
     return all(re.fullmatch(r"[A-Za-z]*\d{0,3}", part) for part in re.split(r"[./:_-]", value))
 
 
-def _random(value: str) -> bool:
-    """Letters with digits, a long row of digits, or letters that make no words."""
-    if not varied(value):
+def _looks_random(value: str) -> bool:
+    """Return whether *value* is letters with digits, many digits, or letters that form no words."""
+    if not is_varied(value):
         return len(value) >= 16 and value.isdigit() and len(set(value)) >= 5
     if any(map(str.isdigit, value)):
         return any(map(str.isalpha, value)) or len(value) >= 16
@@ -201,11 +223,11 @@ def _random(value: str) -> bool:
     if len(letters) < 16 or not re.fullmatch(r"[A-Za-z+/_-]+", letters):
         return False
     runs = _compiled(r"(?i)[bcdfghjklmnpqrstvwxz]{4}").findall(letters)
-    return _alternations(letters) >= len(letters) // 3 or len(runs) >= 2
+    return _count_alternations(letters) >= len(letters) // 3 or len(runs) >= 2
 
 
-def _alternations(value: str) -> int:
-    """How often letter case or kind changes from one character to the next, capitals of words left out."""
+def _count_alternations(value: str) -> int:
+    """Count the changes of letter case or kind from one character to the next."""
     kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" if c.islower() else "s" for c in value]
     return sum(a != b for a, b in pairwise(kinds))
 
@@ -213,8 +235,8 @@ def _alternations(value: str) -> int:
 _OPENING = {")": "(", "]": "[", "}": "{"}
 
 
-def _mismatched(value: str) -> bool:
-    """Whether a closing bracket meets an opening one of another kind."""
+def _has_mismatched_brackets(value: str) -> bool:
+    """Return whether a closing bracket follows an opening one of another kind."""
     open_brackets: list[str] = []
     for character in value:
         if character in "([{":

@@ -1,1 +1,1 @@
-"""Own the readings of a text: canonical forms, hidden characters, encoded passages, quotations and keywords."""
+"""Variants of a text, hidden characters, encoded passages, quotations and keywords."""

@@ -1,13 +1,13 @@
-"""Readings of a text in which an attack or a secret cannot hide behind its spelling.
+"""Variants of a text that undo disguised spelling, for matching only.
 
-Three readings, each with a way back to the offsets of the text as given:
+Each of the three variants maps its offsets back to the original text:
 
-- *raw*: the text itself, but for full-width punctuation;
-- *folded*: compatibility characters in their plain form (NFKC per character), accents of alphabetic scripts and
-  everything invisible left out;
-- *skeleton*: folded, with letters that look like Latin ones read as Latin.
+- *raw*: the text itself, with narrow punctuation instead of full-width punctuation,
+- *folded*: compatibility characters in their plain form (NFKC per character), without accents of alphabetic scripts
+  and without invisible characters,
+- *skeleton*: folded, with Latin letters instead of letters that look like them.
 
-Readings are for matching only and are never written anywhere. Rules stand elsewhere.
+Variants are never stored or shown.
 """
 
 import re
@@ -16,23 +16,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+__all__ = ["TextVariant", "is_invisible", "is_lookalike", "skeleton", "text_variants", "utf8"]
+
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-# Format characters that are printed: number signs and the like of Arabic, Syriac and Kaithi.
+# Visible format characters: number signs and the like of Arabic, Syriac and Kaithi.
 _VISIBLE_FORMATS = frozenset({0x6DD, 0x70F, 0x8E2, 0x110BD, 0x110CD, *range(0x600, 0x606), 0x890, 0x891})
 
-# Invisible, although Unicode does not call them format characters: joiner, fillers, variation selectors.
+# Invisible characters outside Unicode's format category: joiner, fillers, variation selectors.
 _FILLERS = frozenset({0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810)})
 
-# Combining marks of alphabetic scripts, which carry accents there and never a letter's identity.
+# Combining marks of alphabetic scripts. They are accents and never identify a letter.
 _ACCENTS = ((0x300, 0x36F), (0x483, 0x489), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE20, 0xFE2F))
 
-# Signs of typography: folding them would make a second reading of most texts, and no rule would read it otherwise.
+# Typographic signs stay: folding them would add a second variant to most texts without another match.
 _KEPT = frozenset("…™℠№½¼¾²³¹ªº´¨¸¯")
 
-# Chinese and Japanese punctuation in its narrow form, sign for sign: read so at once, such text needs one reading.
+# Narrow form of Chinese and Japanese punctuation. With it in the raw variant, such text needs one variant only.
 _WIDE_SIGNS = {ord(wide): narrow for wide, narrow in zip("，：；？！（）", ",:;?!()", strict=True)}
 
 _LOOKALIKES = {
@@ -48,7 +50,7 @@ _LOOKALIKES = {
     "Μ": "M", "Ν": "N", "Ο": "O", "Ρ": "P", "Τ": "T", "Υ": "Y", "Χ": "X",
     # Armenian
     "ա": "w", "օ": "o", "ո": "n", "ս": "u", "հ": "h", "ց": "g", "զ": "q", "ք": "p",
-    # Latin letters that are read as others
+    # Latin letters that look like others
     "ɑ": "a", "ɡ": "g", "ı": "i", "ɩ": "i", "ɪ": "i", "ʟ": "l", "ɴ": "n", "ʀ": "r", "ʏ": "y", "ᴀ": "a", "ᴄ": "c",
     "ᴅ": "d", "ᴇ": "e", "ᴊ": "j", "ᴋ": "k", "ᴍ": "m", "ᴏ": "o", "ᴘ": "p", "ᴛ": "t", "ᴜ": "u", "ᴠ": "v", "ᴡ": "w",
     "ᴢ": "z", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ǀ": "l", "ƽ": "s",
@@ -58,8 +60,8 @@ _LOOKALIKE_TABLE = str.maketrans(_LOOKALIKES)
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One way to read *source*; ``span`` leads back to it."""
+class TextVariant:
+    """One variant of *source*. ``span`` maps back to the source."""
 
     text: str
     source: str = field(repr=False)
@@ -67,7 +69,7 @@ class Reading:
 
     @cached_property
     def lowered(self) -> str:
-        """The text in lower case, character for character, for matching without regard to case."""
+        """The text in lower case, of the same length."""
         lowered = self.text.lower()
         return lowered if len(lowered) == len(self.text) else "".join(c.lower()[:1] or c for c in self.text)
 
@@ -80,7 +82,7 @@ class Reading:
 
     @cached_property
     def utf8(self) -> bytes:
-        """The text in UTF-8, as RE2 searches it."""
+        """The text in UTF-8, for RE2."""
         return utf8(self.text)
 
     @cached_property
@@ -88,35 +90,35 @@ class Reading:
         return {}
 
     def places(self, pattern: re.Pattern[str]) -> list[int]:
-        """Return where *pattern* matches the lower-cased text, in order; asked for again, it is not searched again."""
+        """Return the start of each match of *pattern* in the lower-cased text, in order. The result is cached."""
         if pattern.pattern not in self._places:
             self._places[pattern.pattern] = [match.start() for match in pattern.finditer(self.lowered)]
         return self._places[pattern.pattern]
 
     def mentions(self, keywords: str) -> bool:
-        """Whether one of *keywords*, lower-case alternatives between bars, occurs in the text whatever its case."""
+        """Return whether one of *keywords*, lower-case words separated by ``|``, occurs in the lower-cased text."""
         return any(keyword in self.lowered for keyword in _alternatives(keywords))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the half-open span of *source* that was read as ``text[start:end]``; start < end."""
+        """Return the half-open span of *source* for ``text[start:end]``. The span must not be empty."""
         if self.exact:
             return start, end
         return self._offsets[start], self._offsets[end - 1] + 1
 
 
-def readings(text: str) -> tuple[Reading, ...]:
-    """Return the readings of *text* that differ: raw first, then folded, then skeleton."""
+def text_variants(text: str) -> tuple[TextVariant, ...]:
+    """Return the different variants of *text*: raw, then folded, then skeleton."""
     if text.isascii():
-        raw = Reading(text, text)
+        raw = TextVariant(text, text)
         if not _CONTROLS.search(text):
             return (raw,)
     else:
-        raw = Reading(text.translate(_WIDE_SIGNS), text)
+        raw = TextVariant(text.translate(_WIDE_SIGNS), text)
     folded = text.translate(_TRANSLATION)
     found = [raw]
-    for reading in (folded, folded.translate(_LOOKALIKE_TABLE)):
-        if all(reading != other.text for other in found):
-            found.append(Reading(reading, text, exact=False))
+    for variant in (folded, folded.translate(_LOOKALIKE_TABLE)):
+        if all(variant != other.text for other in found):
+            found.append(TextVariant(variant, text, exact=False))
     return tuple(found)
 
 
@@ -134,17 +136,17 @@ def utf8(text: str) -> bytes:
 
 
 def skeleton(text: str) -> str:
-    """Return *text* folded, with letters that look like Latin ones read as Latin."""
+    """Return *text* folded, with Latin letters instead of letters that look like them."""
     return text.translate(_TRANSLATION).translate(_LOOKALIKE_TABLE)
 
 
-def lookalike(character: str) -> bool:
-    """Whether *character* is a letter of another alphabet that reads as a Latin one."""
+def is_lookalike(character: str) -> bool:
+    """Return whether *character* is a letter that looks like another, Latin one."""
     return character in _LOOKALIKES
 
 
-def invisible(code: int) -> bool:
-    """Whether the character *code* shows nothing by itself: format, filler, selector, tag, control, surrogate."""
+def is_invisible(code: int) -> bool:
+    """Return whether the code point *code* is invisible: format, filler, selector, tag, control, surrogate."""
     if code < 0xA0:
         return code >= 0x7F or (code < 0x20 and code not in {9, 10, 13})
     if code in _FILLERS or 0xFE00 <= code <= 0xFE0F or 0xE0000 <= code <= 0xE0FFF or 0xD800 <= code <= 0xDFFF:
@@ -153,7 +155,7 @@ def invisible(code: int) -> bool:
 
 
 class _Fold(dict[str, str]):
-    """Each character's folded form, worked out when first met."""
+    """Cache of the folded form of each character."""
 
     def __missing__(self, character: str) -> str:
         folded = "".join(_fold(character))
@@ -162,7 +164,7 @@ class _Fold(dict[str, str]):
 
 
 class _Translation(dict[int, str]):
-    """The same by code point, as ``str.translate`` asks for it."""
+    """Cache of the folded form by code point, for ``str.translate``."""
 
     def __missing__(self, code: int) -> str:
         folded = _FOLDED[chr(code)]
@@ -180,7 +182,7 @@ def _fold(character: str) -> Iterator[str]:
         return
     for plain in unicodedata.normalize("NFKC", character):
         code = ord(plain)
-        if invisible(code) or _accent(code):
+        if is_invisible(code) or _accent(code):
             continue
         if code < 0x80:
             yield plain

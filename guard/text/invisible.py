@@ -1,15 +1,15 @@
-"""Characters that a person does not see and a machine reads.
+"""Detection of characters that a person does not see, and of disguised words.
 
-*Hidden text* waits for a person: bidirectional overrides (what is read is not what is shown), tag characters, runs of
-variation selectors, characters of the supplementary private planes. *Stray* invisible characters are taken out.
-Untouched stays what writing needs: joiners inside emoji, Arabic and Indic words, variation selectors after the symbols
-and ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script, zero-width
-spaces in scripts written without spaces.
+*Hidden text* is quarantined: bidirectional overrides (the displayed text differs from the stored text), tag characters,
+runs of variation selectors, characters of the supplementary private planes. *Stray* invisible characters are removed.
+Characters with a use in writing stay: joiners inside emoji and in Arabic and Indic words, variation selectors after
+the symbols and ideographs they select, flags spelled with tags, balanced isolates in a line of right-to-left script,
+zero-width spaces in scripts without spaces.
 
-*Disguised words* wait for a person as well: Latin words with letters of other alphabets in them, telling words
-("password", "ignore") with any look-alike, and sentences set in full-width or mathematical letters. One imitation that
-may be a slip of a keyboard layout is only noted. Rules read all of them as what they imitate, see
-``guard.text.canonical``.
+*Disguised words* are quarantined too: Latin words with letters of other alphabets, sensitive words ("password",
+"ignore") with any look-alike letter, and sentences in full-width or mathematical letters. A single imitation may come
+from a wrong keyboard layout and is only a soft match. The variants of ``guard.text.canonical`` undo the disguise for
+other rules.
 """
 
 import re
@@ -18,7 +18,9 @@ from collections.abc import Iterator
 from functools import cache
 
 from guard.match import Match, Strength, placeholder
-from guard.text.canonical import lookalike, skeleton
+from guard.text.canonical import is_lookalike, skeleton
+
+__all__ = ["find_invisible"]
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = "\U000e0000-\U000e007f"
@@ -37,22 +39,22 @@ _STRAY_CANDIDATES = (
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0080-\U000e01ef]"
 )
 _CERTAIN_STRAYS = "(?<=[\t\n -~])[\xad\u200b-\u200d\u2060-\u2064\ufeff](?=[\t\n -~])"
-"""Between two plain characters they have no use in any script."""
+"""Invisible characters without a use in any script: those between two ASCII characters."""
 
 _STRAY_SELECTORS = 4
-"""Selectors after letters, one by one, from which on they are a message."""
+"""Number of single selectors after letters from which they are a hidden message."""
 
 _DISGUISED_WORDS = 2
-"""Imitated words in one text from which on it is no slip of a keyboard layout."""
+"""Number of imitated words in a text that a wrong keyboard layout no longer explains."""
 
 _STYLED_WORDS = 3
 _STYLED_LETTERS = 8
-"""Words in full-width or mathematical letters, and letters in them, from which on it is a sentence."""
+"""Least numbers of words in full-width or mathematical letters, and of letters in them, for a sentence."""
 
 _WORD = r"[^\W\d_]{3,64}"
 _STYLED = "[\uff21-\uff3a\uff41-\uff5a]{2,64}|[\U0001d400-\U0001d7cb]{2,64}|[\u24b6-\u24e9]{2,64}"
 
-_TELLING = (
+_SENSITIVE_WORDS = (
     r"access|account|admin|administrator|amazon|anthropic|api|apple|approve|bank|bypass|claude|confidential|content"
     r"|credential|credentials|delete|developer|disable|disregard|email|enable|enforcement|evade|execute|exfiltrate"
     r"|filter|filtering|filters|forget|github|google|guidelines|hidden|ignore|ignored|instruction|instructions"
@@ -60,11 +62,11 @@ _TELLING = (
     r"|private|prompt|prompts|restrictions|reveal|root|rules|safety|secret|secrets|security|send|system|token|tokens"
     r"|transfer|unrestricted|user|users|wallet"
 )
-"""Words that somebody would disguise."""
+"""Words that an attacker would disguise."""
 
 
 def find_invisible(text: str) -> Iterator[Match]:
-    """Yield hidden text and stray invisible characters of *text*, and imitated words."""
+    """Yield hidden text, stray invisible characters and disguised words in *text*."""
     if text.isascii():
         return
     if _compiled(_CANDIDATES).search(text):
@@ -82,22 +84,22 @@ def _hidden_runs(text: str, allowed: set[int]) -> Iterator[Match]:
         rule = "tag-characters" if "\U000e0000" <= run[0][0] <= "\U000e007f" else "selector-run"
         if run[0][0] >= "\U000f0000":
             rule = "private-plane"
-        if rule == "selector-run" and len(run[0]) == 2 and run[0][0] == "\ufe0f" and _emoji_before(text, run.start()):
+        if rule == "selector-run" and len(run[0]) == 2 and run[0][0] == "\ufe0f" and _follows_emoji(text, run.start()):
             continue
         yield _match(rule, "hidden-text", run.span(), Strength.HIDDEN, placeholder("hidden-text"))
 
 
 def _directions(text: str) -> Iterator[Match]:
     for line in _compiled(r"[^\n]+").finditer(text):
-        proper = _right_to_left(line[0])
+        right_to_left = _is_right_to_left(line[0])
         for control in _compiled(_OVERRIDES).finditer(line[0]):
-            if not (proper and control[0] >= "\u2066"):
+            if not (right_to_left and control[0] >= "\u2066"):
                 span = line.start() + control.start(), line.start() + control.end()
                 yield _match("bidi-control", "bidi", span, Strength.HIDDEN, "")
 
 
-def _right_to_left(line: str) -> bool:
-    """Whether a line holds right-to-left letters and its isolates are balanced, as translated text has them."""
+def _is_right_to_left(line: str) -> bool:
+    """Return whether *line* has right-to-left letters and balanced isolates, as translated text has."""
     isolates = _compiled("[\u2066-\u2069]").findall(line)
     balanced = isolates.count("\u2069") * 2 == len(isolates)
     return balanced and _compiled(_RIGHT_TO_LEFT).search(line) is not None
@@ -105,14 +107,14 @@ def _right_to_left(line: str) -> bool:
 
 def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
     certain = {candidate.start() for candidate in _compiled(_CERTAIN_STRAYS).finditer(text)}
-    found = [
-        place
+    positions = [
+        position
         for candidate in _compiled(_STRAY_CANDIDATES).finditer(text)
-        if (place := candidate.start()) in certain or (place not in allowed and not _needed(text, place))
+        if (position := candidate.start()) in certain or (position not in allowed and not _is_needed(text, position))
     ]
-    selectors = [position for position in found if _selector(text[position])]
+    selectors = [position for position in positions if _is_selector(text[position])]
     hidden = set(selectors) if len(selectors) >= _STRAY_SELECTORS else set()
-    for start, end in _runs(found):
+    for start, end in _runs(positions):
         if start in hidden:
             yield _match("scattered-selectors", "hidden-text", (start, end), Strength.HIDDEN, "")
         else:
@@ -121,7 +123,7 @@ def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
 
 
 def _runs(positions: list[int]) -> list[tuple[int, int]]:
-    """Join neighbouring positions, ascending, to half-open spans."""
+    """Join adjacent positions, in ascending order, to half-open spans."""
     spans: list[tuple[int, int]] = []
     for position in positions:
         if spans and spans[-1][1] == position:
@@ -131,57 +133,57 @@ def _runs(positions: list[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _needed(text: str, position: int) -> bool:
-    """Whether the invisible character there has a use in writing."""
+def _is_needed(text: str, position: int) -> bool:
+    """Return whether the invisible character at *position* has a use in writing."""
     character = text[position]
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
     if character in "\u200c\u200d":
-        return _joining_script(before) or (_emoji(before) and _emoji(after))
+        return _is_joining_script(before) or (_is_emoji(before) and _is_emoji(after))
     if character == "\u200b":
-        return _spaceless(before) and _spaceless(after)
+        return _is_spaceless(before) and _is_spaceless(after)
     if character in "\u200e\u200f\u061c":
         return _compiled(_RIGHT_TO_LEFT).search(text) is not None
-    if _selector(character):
-        return _selects(character, before)
+    if _is_selector(character):
+        return _is_selector_of(character, before)
     return "\u180b" <= character <= "\u180f" and "\u1800" <= before <= "\u18af"
 
 
-def _selector(character: str) -> bool:
+def _is_selector(character: str) -> bool:
     return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
 
 
-def _selects(selector: str, base: str) -> bool:
-    if not base or _selector(base):
-        return _selector(base) if base else False
+def _is_selector_of(selector: str, base: str) -> bool:
+    if not base or _is_selector(base):
+        return _is_selector(base) if base else False
     if selector >= "\U000e0100" or selector < "\ufe0e":
-        return _ideograph(base) or unicodedata.category(base) in {"Sm", "So"} or 0x1000 <= ord(base) <= 0x109F
+        return _is_ideograph(base) or unicodedata.category(base) in {"Sm", "So"} or 0x1000 <= ord(base) <= 0x109F
     return base in "0123456789#*" or (not base.isascii() and unicodedata.category(base) not in {"Ll", "Lu", "Zs"})
 
 
-def _ideograph(character: str) -> bool:
+def _is_ideograph(character: str) -> bool:
     code = ord(character)
     return 0x3400 <= code <= 0x9FFF or 0xF900 <= code <= 0xFAFF or 0x20000 <= code <= 0x3FFFF
 
 
-def _emoji_before(text: str, position: int) -> bool:
+def _follows_emoji(text: str, position: int) -> bool:
     return position > 0 and unicodedata.category(text[position - 1]) in {"So", "Sk"}
 
 
-def _joining_script(character: str) -> bool:
-    """Whether joiners and non-joiners have a meaning after *character*: Arabic, Indic, Burmese, Khmer, Mongolian."""
+def _is_joining_script(character: str) -> bool:
+    """Return whether joiners have a meaning after *character*: Arabic, Indic, Burmese, Khmer, Mongolian."""
     code = ord(character) if character else 0
     arabic = 0x600 <= code <= 0x8FF or 0xFB50 <= code <= 0xFDFF or 0xFE70 <= code <= 0xFEFE
     return arabic or 0x900 <= code <= 0xDFF or 0x1000 <= code <= 0x109F or 0x1780 <= code <= 0x18AF
 
 
-def _emoji(character: str) -> bool:
+def _is_emoji(character: str) -> bool:
     return bool(character) and (
         unicodedata.category(character) in {"So", "Sk"} or character in "\ufe0f\u2640\u2642\u20e3"
     )
 
 
-def _spaceless(character: str) -> bool:
-    """Thai, Lao, Tibetan, Burmese, Khmer: a zero-width space is where a line may break."""
+def _is_spaceless(character: str) -> bool:
+    """Return whether *character* is Thai, Lao, Tibetan, Burmese or Khmer, where zero-width spaces allow line breaks."""
     return bool(character) and (0xE00 <= ord(character) <= 0x109F or 0x1780 <= ord(character) <= 0x17FF)
 
 
@@ -189,16 +191,16 @@ def _imitations(text: str) -> Iterator[Match]:
     present = set(text)
     words = (
         [word for word in _compiled(_WORD).finditer(text) if not word[0].isascii()]
-        if any(map(lookalike, present))
+        if any(map(is_lookalike, present))
         else []
     )
-    telling = [word.span() for word in words if _disguised(word[0])]
-    imitated = [word.span() for word in words if _imitates(word[0])]
-    several = len(set(telling + imitated)) >= _DISGUISED_WORDS
+    disguised = [word.span() for word in words if _is_disguised(word[0])]
+    imitated = [word.span() for word in words if _is_imitation(word[0])]
+    several = len(set(disguised + imitated)) >= _DISGUISED_WORDS
     for word in words:
-        if word.span() in telling or word.span() in imitated:
-            sure = several or word.span() in telling or _mostly_latin(word[0])
-            yield _match("mixed-script", "lookalike", word.span(), Strength.HIDDEN if sure else Strength.SOFT, None)
+        if word.span() in disguised or word.span() in imitated:
+            certain = several or word.span() in disguised or _is_mostly_latin(word[0])
+            yield _match("mixed-script", "lookalike", word.span(), Strength.HIDDEN if certain else Strength.SOFT, None)
     if max(present) < "\u24b6":
         return
     styled = [word.span() for word in _compiled(_STYLED).finditer(text) if not word[0].isupper()]
@@ -206,32 +208,32 @@ def _imitations(text: str) -> Iterator[Match]:
         yield _match("styled-letters", "lookalike", (styled[0][0], styled[-1][1]), Strength.HIDDEN, None)
 
 
-def _disguised(word: str) -> bool:
-    """Whether a telling word is spelled with letters that only look like its own."""
+def _is_disguised(word: str) -> bool:
+    """Return whether *word* is a sensitive word with look-alike letters."""
     plain = skeleton(word).lower()
-    if plain == word.lower() or not _compiled(_TELLING).fullmatch(plain):
+    if plain == word.lower() or not _compiled(_SENSITIVE_WORDS).fullmatch(plain):
         return False
-    return any(map(lookalike, word.lower()))
+    return any(map(is_lookalike, word.lower()))
 
 
-def _imitates(word: str) -> bool:
-    """Whether Latin letters are mixed with letters of other alphabets, or of phonetics, that all look Latin.
+def _is_imitation(word: str) -> bool:
+    """Return whether *word* mixes Latin letters with look-alikes of other alphabets or of phonetics.
 
-    Greek letters beside capitals and at the ends of a word are names of quantities: NFκB, GFRα, μservice.
+    Greek letters beside capitals and at the ends of a word are allowed, as in NFκB, GFRα and μservice.
     """
-    others = [character for character in word if not _latin(character)]
-    if not others or len(others) == len(word) or not all(map(lookalike, others)):
+    others = [character for character in word if not _is_latin(character)]
+    if not others or len(others) == len(word) or not all(map(is_lookalike, others)):
         return False
     return max(others) >= "\u0400" or _compiled("[a-z][\u0370-\u03ff][a-z]").search(word) is not None
 
 
-def _mostly_latin(word: str) -> bool:
-    """Whether a mixed word is a Latin one with foreign letters in it."""
-    return len(word) >= 4 and sum(not _latin(character) for character in word) * 2 < len(word)
+def _is_mostly_latin(word: str) -> bool:
+    """Return whether more than half of a mixed word is Latin."""
+    return len(word) >= 4 and sum(not _is_latin(character) for character in word) * 2 < len(word)
 
 
 @cache
-def _latin(character: str) -> bool:
+def _is_latin(character: str) -> bool:
     if "\u0250" <= character <= "\u02af" or "\u1d00" <= character <= "\u1d7f":  # phonetic letters
         return False
     return character.isascii() or unicodedata.name(character, "").startswith(("LATIN", "FULLWIDTH LATIN"))

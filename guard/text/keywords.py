@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from guard.text.canonical import Reading, utf8
+from guard.text.canonical import TextVariant, utf8
 
 __all__ = ["KeywordIndex"]
 
 
 class KeywordIndex:
-    """Keywords of numbered rules, in lower case, in one RE2 set: its time does not depend on their number."""
+    """Lower-case keywords of numbered rules in one RE2 set. Search time does not depend on their number."""
 
     def __init__(self, keywords: Sequence[Iterable[str]]) -> None:
-        """Take the keywords of rule 0, 1 and so on. A rule without keywords is always mentioned."""
+        """Take the keywords of rule 0, 1 and so on. A rule without keywords always matches."""
         import re2
 
         options = re2.Options()
@@ -28,13 +28,13 @@ class KeywordIndex:
                 self._owners.append(number)
             else:
                 self._always.append(number)
-        # The end of the text matches always. A set that ran out of memory reports nothing, not even the end.
+        # The end of the text always matches. A set that runs out of memory reports nothing, not even the end.
         self._end = self._set.Add(rb"\z")
         self._set.Compile()
 
-    def mentioned(self, reading: Reading) -> list[int]:
-        """Return the numbers of the rules of which a keyword occurs in *reading*, ascending."""
-        hits = self._set.Match(utf8(reading.lowered)) or ()
+    def matching_rules(self, variant: TextVariant) -> list[int]:
+        """Return the numbers of the rules with a keyword in *variant*, in ascending order."""
+        hits = self._set.Match(utf8(variant.lowered)) or ()
         if self._end not in hits:
             return sorted((*self._always, *self._owners))
         return sorted((*self._always, *(self._owners[hit] for hit in hits if hit != self._end)))

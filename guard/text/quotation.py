@@ -1,28 +1,30 @@
-"""Where a text quotes: backticks, fenced blocks, quotation marks, quoted lines.
+"""Quotations in a text: backticks, fenced blocks, quotation marks, quoted lines.
 
-Talk about an attack is not an attack, but neither is everything between quotation marks talk: a quotation has
-words around it, and a value in serialised data (``{"note": "..."}``) is not quoted.
+A quoted attack is not an attack. A quotation has words around it, and a value in serialised data
+(``{"note": "..."}``) is no quotation.
 """
 
 import re
 from bisect import bisect_right
 from functools import cached_property
 
-_LONGEST = 400
-"""Characters between two quotation marks; longer is a document, not a quotation."""
+__all__ = ["Quotations"]
 
-_WORDS_AROUND = 10
-"""Letters outside the quotation below which nobody is talking about it."""
+_MAX_QUOTE_CHARS = 400
+"""Characters between two quotation marks. A longer text is a document, not a quotation."""
+
+_MIN_LETTERS_AROUND = 10
+"""Letters that must stand outside a quotation."""
 
 _INLINE = re.compile(
-    rf"`[^`\n]{{1,{_LONGEST}}}`"
-    rf'|"[^"\n]{{1,{_LONGEST}}}"'
-    rf"|“[^“”\n]{{1,{_LONGEST}}}”"
-    rf"|‘[^‘’\n]{{1,{_LONGEST}}}’"
-    rf"|«[^«»\n]{{1,{_LONGEST}}}»"
-    rf"|「[^「」\n]{{1,{_LONGEST}}}」"
-    rf"|『[^『』\n]{{1,{_LONGEST}}}』"
-    rf"|(?<!\w)'[^'\n]{{1,{_LONGEST}}}'(?!\w)"
+    rf"`[^`\n]{{1,{_MAX_QUOTE_CHARS}}}`"
+    rf'|"[^"\n]{{1,{_MAX_QUOTE_CHARS}}}"'
+    rf"|“[^“”\n]{{1,{_MAX_QUOTE_CHARS}}}”"
+    rf"|‘[^‘’\n]{{1,{_MAX_QUOTE_CHARS}}}’"
+    rf"|«[^«»\n]{{1,{_MAX_QUOTE_CHARS}}}»"
+    rf"|「[^「」\n]{{1,{_MAX_QUOTE_CHARS}}}」"
+    rf"|『[^『』\n]{{1,{_MAX_QUOTE_CHARS}}}』"
+    rf"|(?<!\w)'[^'\n]{{1,{_MAX_QUOTE_CHARS}}}'(?!\w)"
 )
 _FENCE = re.compile(r"^[ \t]{0,8}(?:```|~~~)", re.MULTILINE)
 _QUOTED_LINE = re.compile(r"^[ \t]{0,8}>[^\n]*", re.MULTILINE)
@@ -30,21 +32,21 @@ _SERIALISED = re.compile(r"""["'`]\s{0,4}[:=]\s{0,4}$|[{\[(=]\s{0,4}$""")
 
 
 class Quotations:
-    """The quoted spans of one text, found when first asked for."""
+    """Quoted spans of one text, searched on first use."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def cover(self, start: int, end: int) -> bool:
-        """Whether ``text[start:end]`` lies inside a quotation that has words around it."""
+    def covers(self, start: int, end: int) -> bool:
+        """Return whether ``text[start:end]`` lies inside a quotation with words around it."""
         for spans in (self._inline, self._blocks):
             index = bisect_right(spans, (start, len(self._text))) - 1
-            if index >= 0 and end <= spans[index][1] and self._talked_about(*spans[index]):
+            if index >= 0 and end <= spans[index][1] and self._has_words_around(*spans[index]):
                 return True
         return False
 
-    def fenced(self, start: int, end: int) -> bool:
-        """Whether ``text[start:end]`` lies inside a fenced block that is closed."""
+    def in_fence(self, start: int, end: int) -> bool:
+        """Return whether ``text[start:end]`` lies inside a closed fenced block."""
         index = bisect_right(self._fences, (start, len(self._text))) - 1
         return index >= 0 and end <= self._fences[index][1]
 
@@ -70,5 +72,5 @@ class Quotations:
     def _letters(self) -> int:
         return sum(map(str.isalpha, self._text))
 
-    def _talked_about(self, start: int, end: int) -> bool:
-        return self._letters - sum(map(str.isalpha, self._text[start:end])) >= _WORDS_AROUND
+    def _has_words_around(self, start: int, end: int) -> bool:
+        return self._letters - sum(map(str.isalpha, self._text[start:end])) >= _MIN_LETTERS_AROUND

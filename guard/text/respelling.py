@@ -1,53 +1,54 @@
-"""Words spelled so that no rule knows them: letters apart (``i g n o r e``) and digits for letters (``1gn0r3``).
+"""Respelling of words with spaced letters (``i g n o r e``) or with digits for letters (``1gn0r3``).
 
-``respelled`` undoes both, for matching only. What stands apart or is spelled with digits for another reason becomes
-nonsense by it, which no rule matches.
+The result is for matching only. Other text with spaced letters or digits becomes nonsense, which no rule matches.
 """
 
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 
-_APART = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
+__all__ = ["RespelledVariant", "undo_respelling"]
+
+_SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ .*_·-][^\W\d_](?![^\W_])){4,400}")
 _SEPARATED = re.compile(r"[ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-][^\W\d_][ .*_·-]")
 _DIGITS = re.compile(r"[013457@$](?:(?<=[a-z][a-z][013457@$])[013457@$]?[a-z]|(?<![a-z0-9][013457@$])[a-z]{2})")
 _LETTERS = str.maketrans("013457@$!", "oieastasi")
 
-_NEAR = 40
-"""Characters between two words with digits in them, up to which they may be one phrase."""
+_MAX_DISTANCE = 40
+"""Greatest distance, in characters, of two words with digits in one phrase."""
 
 
 @dataclass(frozen=True)
-class Respelled(Reading):
-    """A reading of a reading: ``offsets`` are the offsets, in *base*, of its characters; empty when all stand there."""
+class RespelledVariant(TextVariant):
+    """Variant of the variant *base*. ``offsets`` maps its characters to *base*. Empty means the same offsets."""
 
-    base: Reading | None = field(default=None, repr=False)
+    base: TextVariant | None = field(default=None, repr=False)
     offsets: tuple[int, ...] = field(default=(), repr=False)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the source that was read as ``text[start:end]``."""
+        """Return the span of the source for ``text[start:end]``."""
         first, last = (self.offsets[start], self.offsets[end - 1] + 1) if self.offsets else (start, end)
         return self.base.span(first, last) if self.base is not None else (first, last)
 
 
-def respelled(reading: Reading) -> Respelled | None:
-    """Return *reading* in lower case with such words as they are meant, or None when it has none."""
-    text = reading.lowered
-    apart = [match.span() for match in _APART.finditer(text)] if _SEPARATED.search(text) else []
-    if not apart and not _suspicious(text):
+def undo_respelling(variant: TextVariant) -> RespelledVariant | None:
+    """Return *variant* in lower case with the plain spelling of such words, or None without any."""
+    text = variant.lowered
+    spaced = [match.span() for match in _SPACED.finditer(text)] if _SEPARATED.search(text) else []
+    if not spaced and not _has_digit_words(text):
         return None
-    # Letter for letter, so that offsets stay.
+    # One letter replaces one character, so offsets stay.
     plain = text.translate(_LETTERS)
-    if not apart:
-        return Respelled(plain, reading.source, False, reading)
-    dropped = {place for start, end in apart for place in range(start + 1, end, 2)}
+    if not spaced:
+        return RespelledVariant(plain, variant.source, False, variant)
+    dropped = {place for start, end in spaced for place in range(start + 1, end, 2)}
     offsets = tuple(place for place in range(len(plain)) if place not in dropped)
-    return Respelled("".join(plain[place] for place in offsets), reading.source, False, reading, offsets)
+    return RespelledVariant("".join(plain[place] for place in offsets), variant.source, False, variant, offsets)
 
 
-def _suspicious(text: str) -> bool:
-    """Whether two words near each other have digits among their letters."""
+def _has_digit_words(text: str) -> bool:
+    """Return whether two words near each other have digits among their letters."""
     places = [match.start() for match in _DIGITS.finditer(text)]
-    return any(last - first <= _NEAR and " " in text[first:last] for first, last in pairwise(places))
+    return any(last - first <= _MAX_DISTANCE and " " in text[first:last] for first, last in pairwise(places))

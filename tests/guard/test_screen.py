@@ -138,7 +138,7 @@ def test_importing_compiles_no_rule_and_needs_only_the_standard_library() -> Non
     script = (
         "import sys, guard; from guard import pii; from guard.injection import instructions;"
         "from guard.secrets import credentials, generic, pattern;"
-        "caches = (pattern.compiled, generic._compiled, instructions._compiled, pii._compiled,"
+        "caches = (pattern.compile_pattern, generic._compiled, instructions._compiled, pii._compiled,"
         " credentials.bundled_rules);"
         "print([cache.cache_info().currsize for cache in caches]);"
         "print([m for m in sys.modules if m.split('.')[0] in {'regex', 're2', 'ahocorasick', 'stdnum', 'agent_home'}])"

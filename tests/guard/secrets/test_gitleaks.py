@@ -4,13 +4,13 @@ import pytest
 
 from guard import Action, GuardError, GuardSettings, RuleError, rules_from_gitleaks, screen
 from guard.secrets.credentials import bundled_rules
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 
 
 def found(toml: str, text: str) -> list[str]:
     """The parts of *text* that the rules of *toml* alone call secrets."""
     rules = rules_from_gitleaks(toml).rules
-    return [text[start:end] for rule in rules for start, end in rule.spans(Reading(text, text))]
+    return [text[start:end] for rule in rules for start, end in rule.spans(TextVariant(text, text))]
 
 
 RULE = "[[rules]]\nid = 'toy'\nkeywords = ['toy']\n"

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard import GuardSettings, RuleError, rules_from_gitleaks, screen
-from guard.secrets.pattern import compiled
-from guard.text.canonical import Reading
+from guard.secrets.pattern import compile_pattern
+from guard.text.canonical import TextVariant
 
 
 def matches(pattern: str, text: str) -> list[str]:
     """Return the matches of *pattern* in *text*."""
-    return [text[slice(*spans[0])] for spans in compiled("toy", pattern).matches(Reading(text, text))]
+    return [text[slice(*spans[0])] for spans in compile_pattern("toy", pattern).matches(TextVariant(text, text))]
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def matches(pattern: str, text: str) -> list[str]:
     ],
 )
 def test_a_pattern_has_the_meaning_it_has_in_go(pattern: str, matching: str, other: str) -> None:
-    assert compiled("toy", pattern).occurs(matching)
-    assert not compiled("toy", pattern).occurs(other)
+    assert compile_pattern("toy", pattern).occurs(matching)
+    assert not compile_pattern("toy", pattern).occurs(other)
 
 
 @pytest.mark.parametrize("before", ["", "é", "密码", "\U0001f600", "\ud800", "\udfff\ud800x"])
@@ -48,7 +48,7 @@ def test_spans_count_characters(before: str) -> None:
     text = f"{before}key=a{before}b {before}key=c{before}d"
     found = [
         [text[start:end] for start, end in spans]
-        for spans in compiled("toy", "key=(a|c)(\\D*?)(b|d)(z)?").matches(Reading(text, text))
+        for spans in compile_pattern("toy", "key=(a|c)(\\D*?)(b|d)(z)?").matches(TextVariant(text, text))
         if spans[4] == (-1, -1)
     ]
     assert [spans[:4] for spans in found] == [
@@ -68,7 +68,7 @@ def test_empty_matches_are_left_out() -> None:
 
 def test_a_pattern_that_does_not_compile_names_its_rule_and_the_reason() -> None:
     with pytest.raises(RuleError, match=r"'toy' does not compile \(missing \): \("):
-        compiled("toy", "(")
+        compile_pattern("toy", "(")
 
 
 @pytest.mark.timeout(20)

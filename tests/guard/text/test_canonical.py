@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.match import Match, Strength, apply
-from guard.text.canonical import readings
+from guard.match import Match, Strength, apply_replacements
+from guard.text.canonical import text_variants
 
 
 @pytest.mark.parametrize(
@@ -24,24 +24,24 @@ from guard.text.canonical import readings
     ],
 )
 def test_folding(text: str, folded: str) -> None:
-    assert folded in [reading.text for reading in readings(text)]
+    assert folded in [variant.text for variant in text_variants(text)]
 
 
 def test_lookalikes_are_read_as_latin_only_in_the_skeleton() -> None:
-    raw, skeleton = readings("іgnоrе")
+    raw, skeleton = text_variants("іgnоrе")
     assert (raw.text, skeleton.text) == ("іgnоrе", "ignore")
 
 
 def test_plain_ascii_has_one_reading() -> None:
-    assert len(readings("plain text\n")) == 1
+    assert len(text_variants("plain text\n")) == 1
 
 
 @given(st.text(max_size=40))
 def test_every_span_leads_back_into_the_source(text: str) -> None:
-    for reading in readings(text):
-        assert len(reading.lowered) == len(reading.text)
-        for start in range(len(reading.text)):
-            first, last = reading.span(start, start + 1)
+    for variant in text_variants(text):
+        assert len(variant.lowered) == len(variant.text)
+        for start in range(len(variant.text)):
+            first, last = variant.span(start, start + 1)
             assert 0 <= first < last <= len(text)
 
 
@@ -60,7 +60,7 @@ def test_replaced_spans_lead_back_to_where_they_were(text: str, cuts: list[tuple
         for pair in cuts
         if min(pair) < min(max(pair), len(text))
     ]
-    edited = apply(text, matches, ("secret",))
+    edited = apply_replacements(text, matches, ("secret",))
     for position, character in enumerate(edited.text):
         start, end = edited.origin(position, position + 1)
         assert 0 <= start < end <= len(text)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard import Action, screen
-from guard.text.canonical import readings
-from guard.text.encoded import decoded
+from guard.text.canonical import text_variants
+from guard.text.encoded import decode_runs
 
 KEY = "ghp_" + "a1B2c3D4e5" * 4
 
@@ -51,6 +51,6 @@ def test_only_one_layer_is_taken_off() -> None:
 def test_a_decoded_place_leads_back_to_its_run(text: str, before: str) -> None:
     code = base64.b64encode(f"known {text} known".encode("utf-8", "replace")).decode()
     whole = f"{before} {code} after"
-    inner = decoded(readings(whole)[0])
+    inner = decode_runs(text_variants(whole)[0])
     if inner is not None:
         assert whole[slice(*inner.span(0, len(inner.text)))].rstrip("=") == code.rstrip("=")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from guard.text.canonical import Reading
+from guard.text.canonical import TextVariant
 from guard.text.keywords import KeywordIndex
 
 INDEX = KeywordIndex([["aws", "a3t"], [], ["a.b", "("], ["密码"], ["-p"]])
@@ -21,7 +21,7 @@ INDEX = KeywordIndex([["aws", "a3t"], [], ["a.b", "("], ["密码"], ["-p"]])
     ],
 )
 def test_the_rules_of_the_keywords_in_a_text_are_mentioned(text: str, numbers: list[int]) -> None:
-    assert INDEX.mentioned(Reading(text, text)) == numbers
+    assert INDEX.matching_rules(TextVariant(text, text)) == numbers
 
 
 def test_a_search_that_runs_out_of_memory_mentions_every_rule(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,4 +31,4 @@ def test_a_search_that_runs_out_of_memory_mentions_every_rule(monkeypatch: pytes
 
     index = KeywordIndex([["aws"], [], ["key"]])
     monkeypatch.setattr(index, "_set", Exhausted())
-    assert index.mentioned(Reading("nothing", "nothing")) == [0, 1, 2]
+    assert index.matching_rules(TextVariant("nothing", "nothing")) == [0, 1, 2]
