@@ -1,6 +1,6 @@
-"""How many tokens memory may take of a model's window, and how they are shared out.
+"""Own the token budget of memory in a model's window, and its distribution over sections.
 
-Everything that enters a prompt is inside the budget: context files, daily log and recall alike.
+Everything in a prompt counts against the budget: context files, daily log and recall.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from .errors import WindowTooSmall
 from .settings import AssemblerSettings
 
-__all__ = ["Budget", "Claim", "advice", "budget_for", "share_out", "shrunk"]
+__all__ = ["Budget", "BudgetRequest", "advice", "budget_for", "share_out", "shrink"]
 
-#: Shares of the window at which memory begins to dilute attention.
+#: Limits of memory's share of the window. Above the second one, memory dilutes the model's attention.
 COMFORTABLE, WATCH = 0.05, 0.10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """*tokens* memory may take in a *window* of which *used* tokens are taken; *tier* names the rule that said so."""
+    """Tokens that memory may take in a *window*, of which *used* tokens are taken. *tier* names the rule."""
 
     window: int
     used: int
@@ -32,8 +32,8 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What one section asks for: *full* tokens, at least *floor*. Larger *rank* gives way first."""
+class BudgetRequest:
+    """Tokens that one section requests: *full*, and at least *floor*. The smallest *rank* is served first."""
 
     name: str
     full: int
@@ -42,13 +42,13 @@ class Claim:
 
 
 def budget_for(window: int, used: int, settings: AssemblerSettings) -> Budget:
-    """The memory budget of a model's window.
+    """Return the memory budget of a model's window.
 
-    The tier is the window's. What the conversation has used already can only lower it: memory takes at most half of
-    what is free.
+    The window decides the tier. The conversation's used tokens can only lower the budget, because memory takes at most
+    half of the free tokens.
 
     Raises:
-        WindowTooSmall: no token is left.
+        WindowTooSmall: if no token is left.
 
     >>> [budget_for(w, 0, AssemblerSettings()).tokens for w in (1_000_000, 200_000, 128_000, 32_000, 8_000)]
     [100000, 50000, 30000, 3200, 2000]
@@ -65,37 +65,37 @@ def budget_for(window: int, used: int, settings: AssemblerSettings) -> Budget:
 
 
 def advice(tokens: int, window: int) -> str:
-    """What a prompt of *tokens* means for a model with that window: comfortable, watch or dilution risk."""
+    """Rate a prompt of *tokens* in a model's *window* as comfortable, watch or dilution risk."""
     share = tokens / window
     if share < COMFORTABLE:
         return "comfortable"
     return "watch" if share <= WATCH else "dilution risk"
 
 
-def share_out(claims: Sequence[Claim], tokens: int) -> dict[str, int]:
-    """Tokens for each claim, by name: all of them in full when they fit.
+def share_out(requests: Sequence[BudgetRequest], tokens: int) -> dict[str, int]:
+    """Return the tokens granted to each request, by name.
 
-    Otherwise every claim has its floor, and what is left goes to the claims in order of rank until it is gone.
-    Floors whose sum does not fit shrink in proportion. The sum never exceeds *tokens*.
+    All requests are granted in full if they fit. Otherwise every request gets its floor, and the remaining tokens go to
+    the requests in order of rank. Floors that do not fit together shrink in proportion. The sum never exceeds *tokens*.
     """
-    if sum(claim.full for claim in claims) <= tokens:
-        return {claim.name: claim.full for claim in claims}
-    shares = shrunk({claim.name: min(claim.floor, claim.full) for claim in claims}, tokens)
+    if sum(request.full for request in requests) <= tokens:
+        return {request.name: request.full for request in requests}
+    shares = shrink({request.name: min(request.floor, request.full) for request in requests}, tokens)
     left = max(0, tokens - sum(shares.values()))
-    for claim in sorted(claims, key=lambda claim: claim.rank):
-        more = min(left, claim.full - shares[claim.name])
-        shares[claim.name] += more
+    for request in sorted(requests, key=lambda request: request.rank):
+        more = min(left, request.full - shares[request.name])
+        shares[request.name] += more
         left -= more
     return shares
 
 
-def shrunk(floors: Mapping[str, int], tokens: int) -> dict[str, int]:
-    """*floors* as they are when their sum fits into *tokens*, else all made smaller in proportion.
+def shrink(floors: Mapping[str, int], tokens: int) -> dict[str, int]:
+    """Return *floors* unchanged if their sum fits into *tokens*, else shrink all of them in proportion.
 
-    >>> shrunk({"SOUL": 300, "USER": 100}, 200)
+    >>> shrink({"SOUL": 300, "USER": 100}, 200)
     {'SOUL': 150, 'USER': 50}
     """
-    wanted = sum(floors.values())
-    if wanted <= tokens:
+    total = sum(floors.values())
+    if total <= tokens:
         return dict(floors)
-    return {name: floor * max(tokens, 0) // wanted for name, floor in floors.items()}
+    return {name: floor * max(tokens, 0) // total for name, floor in floors.items()}

@@ -1,4 +1,4 @@
-"""What can go wrong in assembling. Little does: a missing model, index or file degrades a prompt, never stops it."""
+"""Own the errors of assembling. A missing model, index or file only degrades a prompt."""
 
 __all__ = ["AssemblerError", "WindowTooSmall"]
 
@@ -12,6 +12,6 @@ class WindowTooSmall(AssemblerError):
 
     def __init__(self, window: int, used: int) -> None:
         super().__init__(
-            f"a window of {window} tokens with {used} in use leaves no room for memory; name a larger --window"
+            f"a window of {window} tokens with {used} in use leaves no room for memory; give a larger --window"
         )
         self.window, self.used = window, used

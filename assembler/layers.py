@@ -1,6 +1,6 @@
-"""Asking recall on behalf of layers 2 to 4, each with its own deadline.
+"""Own the searches of layers 2 to 4, each with its own deadline.
 
-A layer that fails or is late costs its own part of the prompt and nothing else.
+A layer that fails or is late costs only its own part of the prompt.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
-from .recall_section import Passage, Spoken
+from .recall_section import RecalledPassage, RecalledTurn
 from .receipt import LayerLine
 
-__all__ = ["LAYERS", "Findings", "Searcher", "ask"]
+__all__ = ["LAYERS", "RecallHits", "Searcher", "search_layer"]
 
-#: What each layer of the prompt looks through, by recall's names.
+#: Layers of recall that each layer of the prompt searches.
 LAYERS = {
     "L2": ("memory",),
     "L3": ("sessions",),
@@ -25,16 +25,16 @@ LAYERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What a search found, best first, and what did not work in it. *turns* has those found and their neighbours."""
+class RecallHits:
+    """Hits of a search, best first, and its degraded parts. *turns* has the turns of the hits and their neighbours."""
 
-    hits: Sequence[Passage]
+    hits: Sequence[RecalledPassage]
     degraded: tuple[str, ...] = ()
-    turns: Mapping[str, Spoken] = field(default_factory=dict)
+    turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
 
 
 class Searcher(Protocol):
-    """Finds passages. *load_ms* is what opening index and model took, apart from any search."""
+    """Finder of passages. *load_ms* is the time to open index and model, apart from any search."""
 
     @property
     def load_ms(self) -> float: ...
@@ -49,20 +49,20 @@ class Searcher(Protocol):
         now: datetime,
         deadline_ms: float,
         exclude: Collection[str],
-    ) -> Findings:
-        """The *k* best passages that *audience* may read; *exclude* names sessions and files to leave out."""
+    ) -> RecallHits:
+        """Find the *k* best passages that *audience* may read. *exclude* names sessions and files to leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One layer's hits and its line of the receipt; *line* has no tokens yet. *turns* as in :class:`Findings`."""
+class LayerResult:
+    """Hits of one layer and its line of the receipt, still without tokens. *turns* is as in :class:`RecallHits`."""
 
-    hits: Sequence[Passage]
+    hits: Sequence[RecalledPassage]
     line: LayerLine
-    turns: Mapping[str, Spoken] = field(default_factory=dict)
+    turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
 
 
-def ask(
+def search_layer(
     searcher: Searcher | None,
     layer: str,
     query: str,
@@ -72,19 +72,21 @@ def ask(
     now: datetime,
     deadline_ms: float,
     exclude: Collection[str] = (),
-) -> Answer:
-    """Search *layer* for *query*; an empty query asks nothing. Whatever goes wrong is in the answer's line."""
+) -> LayerResult:
+    """Search *layer* for *query*. An empty query finds nothing. Every problem is reported in the result's line."""
     if not query.strip():
-        return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0))
+        return LayerResult(hits=(), line=LayerLine(ms=0.0, tokens=0))
     if searcher is None:
-        return Answer(hits=(), line=LayerLine(ms=0.0, tokens=0, degraded=("recall is not available",)))
+        return LayerResult(hits=(), line=LayerLine(ms=0.0, tokens=0, degraded=("recall is not available",)))
     started = time.perf_counter()
     try:
         found = searcher.search(
             query, layers=LAYERS[layer], k=k, audience=audience, now=now, deadline_ms=deadline_ms, exclude=exclude
         )
-    except Exception as error:  # noqa: BLE001 - the prompt must come whatever recall does; the receipt names it
-        found = Findings(hits=(), degraded=(f"recall failed: {type(error).__name__}: {' '.join(str(error).split())}",))
+    except Exception as error:  # noqa: BLE001 - the prompt is made even if recall fails, and the receipt names it
+        found = RecallHits(
+            hits=(), degraded=(f"recall failed: {type(error).__name__}: {' '.join(str(error).split())}",)
+        )
     ms = (time.perf_counter() - started) * 1000
     line = LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded)
-    return Answer(hits=found.hits, line=line, turns=found.turns)
+    return LayerResult(hits=found.hits, line=line, turns=found.turns)

@@ -1,7 +1,7 @@
-"""Which entries of a past MEMORY.md matter for a message. The index knows the present only, so this reads the text.
+"""Own the search for entries of a past MEMORY.md. It reads the text, because the index knows only the present.
 
-Words are weighted by how few entries have them, as the index weighs them; there are no vectors. Conversations and
-knowledge of the past are not searched.
+A word weighs more the fewer entries have it, as in the index. There are no vectors. Past conversations and knowledge
+are not searched.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from agent_home.documents.document import parse
 from agent_home.home import MEMORY, Home
 from recall.text.terms import index_text
 
-from .layers import LAYERS, Findings
+from .layers import LAYERS, RecallHits
 from .sources import Sources
 
 __all__ = ["PastSearcher"]
 
-NOT_SEARCHED = "recall looks at the present, so it is left out of a prompt of the past"
+NOT_SEARCHED = "recall searches only the present, so a past prompt has none"
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """An entry as a passage of recall."""
+class _EntryHit:
+    """An entry in the form of a recalled passage."""
 
     source: str
     score: float
@@ -43,7 +43,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class PastSearcher:
-    """A :class:`assembler.layers.Searcher` over the entries that MEMORY.md had, as *sources* show it."""
+    """A :class:`assembler.layers.Searcher` over the entries of the MEMORY.md that *sources* read."""
 
     home: Home
     sources: Sources
@@ -58,24 +58,28 @@ class PastSearcher:
         *,
         layers: Collection[str],
         k: int,
-        audience: str,  # noqa: ARG002 - the sources are one audience's
+        audience: str,  # noqa: ARG002 - the sources have an audience
         now: datetime,  # noqa: ARG002
         deadline_ms: float,  # noqa: ARG002
         exclude: Collection[str],  # noqa: ARG002
-    ) -> Findings:
-        """The entries that share words with *query*, best first; ties are ordered by id. Nothing in other layers."""
+    ) -> RecallHits:
+        """Find the entries that share words with *query*, best first and ties by id. Other layers find nothing."""
         if not set(LAYERS["L2"]) & set(layers):
-            return Findings(hits=(), degraded=(NOT_SEARCHED,))
+            return RecallHits(hits=(), degraded=(NOT_SEARCHED,))
         entries = list(parse(self.sources.read(self.home.context_path(MEMORY)).text).entries())
         words = [_words(entry.text) for entry in entries]
-        counts = Counter(word for said in words for word in said)
-        asked = _words(query)
+        counts = Counter(word for entry_words in words for word in entry_words)
+        query_words = _words(query)
         hits = [
-            _Entry(source=f"{MEMORY}#{entry.id}", score=_score(asked & said, counts, len(entries)), text=entry.text)
-            for entry, said in zip(entries, words, strict=True)
-            if asked & said
+            _EntryHit(
+                source=f"{MEMORY}#{entry.id}",
+                score=_score(query_words & entry_words, counts, len(entries)),
+                text=entry.text,
+            )
+            for entry, entry_words in zip(entries, words, strict=True)
+            if query_words & entry_words
         ]
-        return Findings(hits=sorted(hits, key=lambda hit: (-hit.score, hit.source))[:k])
+        return RecallHits(hits=sorted(hits, key=lambda hit: (-hit.score, hit.source))[:k])
 
 
 def _words(text: str) -> set[str]:

@@ -1,7 +1,7 @@
-"""How many leading tokens are as in the prompt before: what a provider's prompt cache can reuse.
+"""Own the count of leading tokens that equal the previous prompt, which a provider's prompt cache can reuse.
 
-The digests of the last prompt's parts are kept for each audience and window, on this machine alone. They are a
-convenience: a damaged or lost record means only that the next prompt counts as the first.
+This machine keeps the digests of the last prompt's parts for each audience and window. If the record is damaged or
+lost, the next prompt counts as the first.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .section import Count
 
 __all__ = ["unchanged_tokens"]
 
-#: Pairs of audience and window that are remembered.
+#: Pairs of audience and window whose last prompt is recorded.
 _MAX_KEYS = 32
 
 
 def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -> int | None:
-    """Tokens of the leading *parts* that equal those of the prompt before under the same *key*; ``None`` if first.
+    """Count the tokens of leading *parts* that equal the previous prompt of the same *key*, and record *parts*.
 
-    Remembers *parts* for the next time. On a home that cannot be written, nothing is remembered.
+    Return ``None`` for the first prompt. In a home that cannot be written, nothing is recorded.
     """
     path = home.machine / "last-prompts.json"
     digests = [hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() for part in parts]

@@ -1,7 +1,7 @@
-"""Assembling a prompt: context files, daily log and recall, steadiest first, inside one budget.
+"""Own the assembly of a prompt: context files, daily log and recall, most stable first, inside one budget.
 
-The same files and the same arguments give the same text, byte for byte. What fails on the way (a file that cannot be
-read, an index, a model) is left out and named in the receipt; the prompt still comes.
+The same files and arguments give the same text, byte for byte. A part that fails, for example an unreadable file or a
+missing index or model, is left out and named in the receipt. The prompt is still made.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from agent_home.home import MEMORY, Home
 from agent_home.tokens import count_tokens
 
 from .budget import Budget, advice, budget_for
-from .context import Section, fit, load
+from .context import ContextSection, fit, load
 from .errors import WindowTooSmall
 from .file_screening import Gate
-from .layers import Answer, Searcher, ask
+from .layers import LayerResult, Searcher, search_layer
 from .prefix_stability import unchanged_tokens
-from .progressive import progressive
-from .recall_section import Packed, Passage, pack_knowledge, pack_sessions
+from .progressive import build_progressive
+from .recall_section import RecallBlock, RecalledPassage, pack_knowledge, pack_sessions
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
-from .resume_hint import Continued, fenced, resume_hint
-from .section import Count, Piece, cut_piece, make_piece, neutral
+from .resume_hint import ContinuedSession, fence_continued, resume_hint
+from .section import Count, PromptSection, cut_section, escape_tags, make_section
 from .settings import AssemblerSettings
-from .sources import Reading, Sources
+from .sources import Sources, SourceText
 
 __all__ = ["Request", "assemble"]
 
 OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
-#: Passages that each layer is offered; what of them fits is shown.
-_OFFERED = {"L2": 100, "L3": 40, "L4": 40}
+#: Most hits that each layer searches for. The prompt shows those that fit.
+_MAX_HITS = {"L2": 100, "L3": 40, "L4": 40}
 _HINT_TOKENS = 120
-#: Kept free of today's log for the line that says that yesterday's did not fit.
+#: Tokens reserved beside today's log for the notice that yesterday's log did not fit.
 _NOTICE_TOKENS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a prompt is for: a first *message*, a model's *window* of which *used* tokens are taken, an *audience*.
+    """A request for a prompt.
 
-    *session* is the session that will use it, so that it is not recalled to itself; *continued* the one that it takes
-    up; *at* a revision of the home.
+    *message* is the first message, *window* the model's window, of which *used* tokens are taken, and *audience* the
+    reader. *session* will use the prompt and is not recalled. *continued* is a session that it continues. *at* is a
+    revision of the home.
     """
 
     now: datetime
@@ -57,13 +58,13 @@ class Request:
     used: int = 0
     audience: str = "owner"
     session: str = ""
-    continued: Continued | None = None
+    continued: ContinuedSession | None = None
     at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rooms:
-    """The budget by part. The same with and without a message, so that the prefix is the same."""
+class _PartBudgets:
+    """The budget in tokens by part. It does not depend on the message, so neither does the prefix."""
 
     context: int
     daily: int
@@ -73,8 +74,8 @@ class _Rooms:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Draft:
-    """The prompt in the making: what it is for, its texts in prompt order, and what the receipt will say."""
+class _PromptBuilder:
+    """A prompt under construction: its request, its texts in prompt order, and the lines of its receipt."""
 
     home: Home
     request: Request
@@ -82,7 +83,7 @@ class _Draft:
     count: Count
     searcher: Searcher | None
     stable: list[str] = field(default_factory=list)
-    moving: list[str] = field(default_factory=list)
+    volatile: list[str] = field(default_factory=list)
     sections: list[SectionLine] = field(default_factory=list)
     entries: list[EntryLine] = field(default_factory=list)
     layers: dict[str, LayerLine] = field(default_factory=dict)
@@ -90,167 +91,168 @@ class _Draft:
 
 
 def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> Receipt:
-    """The prompt for *request*, with its receipt.
+    """Assemble the prompt for *request*, and return it with its receipt.
 
-    *searcher* finds passages; without one, layers 2 to 4 do without recall and the receipt says so.
-
-    An audience that is not known reads nothing, and the receipt says so.
+    *searcher* finds passages. Without one, layers 2 to 4 have no recall, and the receipt says so. An unknown audience
+    reads nothing, and the receipt says so.
 
     Raises:
-        WindowTooSmall: the window leaves no room.
-        SettingsInvalid: ``agent.toml`` cannot be read.
-        HistoryError: *at* names no revision.
+        WindowTooSmall: if the window leaves no room.
+        SettingsInvalid: if ``agent.toml`` cannot be read.
+        HistoryError: if *at* names no revision.
     """
     settings = home.manifest.settings("assembler", AssemblerSettings)
-    count = _counter(settings.vocabulary)
+    count = _token_counter(settings.vocabulary)
     budget = budget_for(request.window or settings.window, request.used, settings)
     if budget.tokens < count(OPEN + CLOSE):
         raise WindowTooSmall(budget.window, budget.used)
-    rooms = _rooms(budget, settings, count)
+    budgets = _part_budgets(budget, settings, count)
     gate = Gate(home)
     sources = Sources(home, request.audience, gate, request.at)
-    draft = _Draft(home=home, request=request, settings=settings, count=count, searcher=searcher)
+    builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
     if request.audience not in set(Audience):
-        draft.degraded.append(f"audience {request.audience!r} reads nothing; known are {', '.join(Audience)}")
+        builder.degraded.append(f"audience {request.audience!r} reads nothing; the audiences are {', '.join(Audience)}")
     if request.at and request.message:
         from .past_memory import PastSearcher
 
-        draft.searcher = PastSearcher(home, sources)
+        builder.searcher = PastSearcher(home, sources)
 
     started = time.perf_counter()
-    sections = fit(load(home, sources, count), rooms.context, count, memory_first=settings.memory_first)
-    draft.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
-    _context(draft, sections)
-    shown = _daily(draft, sources, rooms.daily)
+    sections = fit(load(home, sources, count), budgets.context, count, memory_first=settings.memory_first)
+    builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
+    _add_context(builder, sections)
+    shown = _add_daily_logs(builder, sources, budgets.daily)
     if request.continued is not None:
-        rooms = _continued(draft, rooms, request.continued)
+        budgets = _add_continued(builder, budgets, request.continued)
     elif not request.at and home.may_read("sessions/", request.audience):
-        _open_session(draft, gate, rooms.hint)
+        _add_open_session(builder, gate, budgets.hint)
     gate.remember()
-    _recall(draft, rooms, shown)
-    return _receipt(draft, budget)
+    _add_recall(builder, budgets, shown)
+    return _receipt(builder, budget)
 
 
 @lru_cache(maxsize=8)
-def _counter(vocabulary: str) -> Count:
-    """The same object for the same vocabulary, so that pieces made with it are found again."""
+def _token_counter(vocabulary: str) -> Count:
+    """Return the same object for the same vocabulary, because sections are cached by it."""
     return partial(count_tokens, vocabulary=vocabulary)
 
 
-def _rooms(budget: Budget, settings: AssemblerSettings, count: Count) -> _Rooms:
+def _part_budgets(budget: Budget, settings: AssemblerSettings, count: Count) -> _PartBudgets:
     daily = min(int(budget.tokens * settings.daily_share), settings.daily_tokens)
     sessions = min(int(budget.tokens * settings.sessions_share), settings.sessions_tokens)
     knowledge = min(int(budget.tokens * settings.knowledge_share), settings.knowledge_tokens)
     hint = min(_HINT_TOKENS, budget.tokens // 20)
     taken = daily + sessions + knowledge + hint + count(OPEN) + count(CLOSE)
-    return _Rooms(context=max(0, budget.tokens - taken), daily=daily, hint=hint, sessions=sessions, knowledge=knowledge)
+    return _PartBudgets(
+        context=max(0, budget.tokens - taken), daily=daily, hint=hint, sessions=sessions, knowledge=knowledge
+    )
 
 
-def _context(draft: _Draft, sections: Sequence[Section]) -> None:
-    """Layer 1, and layer 2 for a MEMORY.md over its share."""
-    draft.layers["L2"] = LayerLine(ms=0.0, tokens=0)
+def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
+    """Add layer 1, and layer 2 for a MEMORY.md over its share."""
+    builder.layers["L2"] = LayerLine(ms=0.0, tokens=0)
     for section in sections:
-        if section.reading.failed:
-            draft.degraded.append(section.reading.reason)
-        _name_blocked(draft, section.path, section.reading)
-        draft.entries += section.superseded_lines()
+        if section.source.failed:
+            builder.degraded.append(section.source.reason)
+        _report_blocked(builder, section.path, section.source)
+        builder.entries += section.superseded_lines()
         if section.file.file == MEMORY and section.cut and any(unit.entry_id for unit in section.whole.units):
-            _progressive(draft, section)
+            _add_progressive(builder, section)
             continue
-        _add(draft.stable, section.piece.text)
-        draft.sections.append(section.line())
-        draft.entries += section.entry_lines()
-    tokens = sum(line.tokens for line in draft.sections if line.action != "indexed")
-    draft.layers["L1"] = replace(draft.layers["L1"], tokens=tokens)
+        _append(builder.stable, section.fitted.text)
+        builder.sections.append(section.line())
+        builder.entries += section.entry_lines()
+    tokens = sum(line.tokens for line in builder.sections if line.action != "indexed")
+    builder.layers["L1"] = replace(builder.layers["L1"], tokens=tokens)
 
 
-def _name_blocked(draft: _Draft, path: str, reading: Reading) -> None:
-    """Say in the receipt what of a file the guard would not have in a prompt."""
-    draft.entries += reading.blocked
-    draft.degraded += [reading.problem] if reading.problem else []
-    blocked = [f"{line.id} ({line.reason})" for line in reading.blocked if line.action == "blocked"]
+def _report_blocked(builder: _PromptBuilder, path: str, source: SourceText) -> None:
+    """Report in the receipt the parts of a file that the guard keeps out of prompts."""
+    builder.entries += source.blocked
+    builder.degraded += [source.problem] if source.problem else []
+    blocked = [f"{line.id} ({line.reason})" for line in source.blocked if line.action == "blocked"]
     if blocked:
-        draft.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}; `memory doctor` says what to do")
+        builder.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}; `memory doctor` says what to do")
 
 
-def _progressive(draft: _Draft, section: Section) -> None:
-    count = draft.count
-    answer = _ask(draft, "L2")
-    scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in answer.hits}
+def _add_progressive(builder: _PromptBuilder, section: ContextSection) -> None:
+    count = builder.count
+    result = _search(builder, "L2")
+    scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in result.hits}
     started = time.perf_counter()
-    parts = progressive(section.whole, section.share, scores or None, draft.settings, count)
-    _add(draft.stable, parts.stable)
-    _add(draft.moving, parts.selected)
+    parts = build_progressive(section.whole, section.share, scores or None, builder.settings, count)
+    _append(builder.stable, parts.stable)
+    _append(builder.volatile, parts.selected)
     actions = Counter(line.action for line in parts.lines)
     reason = f"over its share of {section.share} tokens: {actions['kept']} of {len(parts.lines)} entries in full, "
     reason += f"{actions['indexed']} by index line, {actions['dropped']} not at all"
     action = "indexed" if actions["kept"] or actions["indexed"] else "dropped"
-    draft.sections.append(replace(section.line(), tokens=parts.tokens, action=action, reason=reason))
-    draft.entries += parts.lines
-    ms = round(answer.line.ms + _ms_since(started), 2)
-    draft.layers["L2"] = LayerLine(ms=ms, tokens=parts.tokens, degraded=answer.line.degraded)
+    builder.sections.append(replace(section.line(), tokens=parts.tokens, action=action, reason=reason))
+    builder.entries += parts.lines
+    ms = round(result.line.ms + _ms_since(started), 2)
+    builder.layers["L2"] = LayerLine(ms=ms, tokens=parts.tokens, degraded=result.line.degraded)
 
 
-def _daily(draft: _Draft, sources: Sources, tokens: int) -> dict[str, str]:
-    """The daily log of yesterday and today, as much of the newest as fits; returns the text shown, by path."""
-    found = sources.daily(draft.request.now.date())
-    draft.degraded += [reading.reason for _, reading in found if reading.failed]
-    for path, reading in found:
-        _name_blocked(draft, path, reading)
-    logs = [(path, reading.text) for path, reading in found if reading.text]
+def _add_daily_logs(builder: _PromptBuilder, sources: Sources, tokens: int) -> dict[str, str]:
+    """Add the daily logs of yesterday and today, newest text first. Return the shown text of each log by path."""
+    found = sources.daily(builder.request.now.date())
+    builder.degraded += [source.reason for _, source in found if source.failed]
+    for path, source in found:
+        _report_blocked(builder, path, source)
+    logs = [(path, source.text) for path, source in found if source.text]
     shown: dict[str, str] = {}
     room = tokens
     for left, (path, text) in zip(range(len(logs) - 1, -1, -1), reversed(logs), strict=True):
         name = f"Daily log {path[-13:-3]}"
-        piece = make_piece(name, text, "oldest-first", draft.count)
+        section = make_section(name, text, "oldest-first", builder.count)
         hint = f"`memory search --in daily`, or {path}"
-        cut = cut_piece(piece, room - left * _NOTICE_TOKENS, draft.count, hint=hint)
+        cut = cut_section(section, room - left * _NOTICE_TOKENS, builder.count, hint=hint)
         room -= cut.tokens
         shown[path] = cut.text
         reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
-        draft.sections.append(
-            SectionLine(name=name, tokens=cut.tokens, full_tokens=piece.tokens, action=_action(cut), reason=reason)
+        builder.sections.append(
+            SectionLine(name=name, tokens=cut.tokens, full_tokens=section.tokens, action=_action(cut), reason=reason)
         )
     for text in reversed(shown.values()):
-        _add(draft.moving, text)
+        _append(builder.volatile, text)
     return shown
 
 
-def _continued(draft: _Draft, rooms: _Rooms, continued: Continued) -> _Rooms:
-    """What the continued session came to, in the rooms of the hint and of recalled sessions; the rooms that are left.
+def _add_continued(builder: _PromptBuilder, budgets: _PartBudgets, continued: ContinuedSession) -> _PartBudgets:
+    """Add the summary of the continued session in the budgets of the hint and of recalled sessions.
 
-    The prefix does not depend on it.
+    Return the remaining budgets. The prefix does not depend on the summary.
     """
-    room = rooms.hint + rooms.sessions
-    readable = draft.home.may_read("sessions/", draft.request.audience)
-    text = fenced(continued, room, draft.count) if readable else ""
-    tokens = draft.count(text)
-    _add(draft.moving, text)
+    room = budgets.hint + budgets.sessions
+    readable = builder.home.may_read("sessions/", builder.request.audience)
+    text = fence_continued(continued, room, builder.count) if readable else ""
+    tokens = builder.count(text)
+    _append(builder.volatile, text)
     reason = "a session is continued" if text else f"over its room of {room} tokens"
-    reason = reason if readable else f"not for the audience {draft.request.audience}"
-    draft.sections.append(
+    reason = reason if readable else f"not for the audience {builder.request.audience}"
+    builder.sections.append(
         SectionLine(
             name="Resumed session", tokens=tokens, full_tokens=tokens, action="kept" if text else "dropped",
             reason=reason,
         )
     )  # fmt: skip
-    return replace(rooms, sessions=rooms.sessions - max(0, tokens - rooms.hint))
+    return replace(budgets, sessions=budgets.sessions - max(0, tokens - budgets.hint))
 
 
-def _open_session(draft: _Draft, gate: Gate, tokens: int) -> None:
-    request = draft.request
+def _add_open_session(builder: _PromptBuilder, gate: Gate, tokens: int) -> None:
+    request = builder.request
     try:
-        hint = resume_hint(draft.home, request.now, draft.settings.resume_days, request.session, gate)
+        hint = resume_hint(builder.home, request.now, builder.settings.resume_days, request.session, gate)
     except (DocumentInvalid, OSError) as error:
-        draft.degraded.append(f"whether a session was left open is not known: {error}")
+        builder.degraded.append(f"cannot tell whether a session was left open: {error}")
         return
-    cost = draft.count(hint)
+    cost = builder.count(hint)
     if not hint:
         return
     fits = cost <= tokens
     if fits:
-        _add(draft.moving, hint)
-    draft.sections.append(
+        _append(builder.volatile, hint)
+    builder.sections.append(
         SectionLine(
             name="Open session", tokens=cost if fits else 0, full_tokens=cost, action="kept" if fits else "dropped",
             reason="a session was left open" if fits else f"over its room of {tokens} tokens",
@@ -258,32 +260,32 @@ def _open_session(draft: _Draft, gate: Gate, tokens: int) -> None:
     )  # fmt: skip
 
 
-def _recall(draft: _Draft, rooms: _Rooms, daily: Mapping[str, str]) -> None:
-    """Layers 3 and 4: only for a first message. What the daily log shows is not repeated."""
-    for layer, room in (("L3", rooms.sessions), ("L4", rooms.knowledge)):
-        answer = _ask(draft, layer)
+def _add_recall(builder: _PromptBuilder, budgets: _PartBudgets, daily: Mapping[str, str]) -> None:
+    """Add layers 3 and 4 for a first message. Passages that the shown daily log contains are not repeated."""
+    for layer, room in (("L3", budgets.sessions), ("L4", budgets.knowledge)):
+        result = _search(builder, layer)
         started = time.perf_counter()
-        hits = [hit for hit in answer.hits if not _shown(hit, daily)]
+        hits = [hit for hit in result.hits if not _is_in_daily_log(hit, daily)]
         if layer == "L3":
-            cutoff = draft.settings.sessions_cutoff
-            packed = pack_sessions(hits, room, draft.count, turns=answer.turns, cutoff=cutoff)
+            cutoff = builder.settings.sessions_cutoff
+            packed = pack_sessions(hits, room, builder.count, turns=result.turns, cutoff=cutoff)
         else:
-            packed = pack_knowledge(hits, room, draft.count)
-        tokens = draft.count(packed.text)
-        _add(draft.moving, packed.text)
-        draft.entries += packed.lines
-        draft.layers[layer] = replace(answer.line, ms=round(answer.line.ms + _ms_since(started), 2), tokens=tokens)
-        draft.sections.append(_recall_line(layer, draft.request, answer, packed, tokens))
+            packed = pack_knowledge(hits, room, builder.count)
+        tokens = builder.count(packed.text)
+        _append(builder.volatile, packed.text)
+        builder.entries += packed.lines
+        builder.layers[layer] = replace(result.line, ms=round(result.line.ms + _ms_since(started), 2), tokens=tokens)
+        builder.sections.append(_recall_line(layer, builder.request, result, packed, tokens))
 
 
-def _ask(draft: _Draft, layer: str) -> Answer:
-    request, settings = draft.request, draft.settings
+def _search(builder: _PromptBuilder, layer: str) -> LayerResult:
+    request, settings = builder.request, builder.settings
     deadlines = {"L2": settings.selective_ms, "L3": settings.sessions_ms, "L4": settings.knowledge_ms}
-    return ask(
-        draft.searcher,
+    return search_layer(
+        builder.searcher,
         layer,
         request.message,
-        k=_OFFERED[layer],
+        k=_MAX_HITS[layer],
         audience=request.audience,
         now=request.now,
         deadline_ms=deadlines[layer],
@@ -291,40 +293,40 @@ def _ask(draft: _Draft, layer: str) -> Answer:
     )
 
 
-def _shown(hit: Passage, daily: Mapping[str, str]) -> bool:
-    """Whether every line of a passage of the daily log stands in the part of it that is shown."""
+def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str]) -> bool:
+    """Return whether the shown part of a daily log has every line of *hit*."""
     text = daily.get(hit.source.partition("#")[0])
     if text is None:
         return False
     lines = {line.strip() for line in text.splitlines()}
-    return all(line.strip() in lines for line in neutral(hit.text).splitlines())
+    return all(line.strip() in lines for line in escape_tags(hit.text).splitlines())
 
 
-def _recall_line(layer: str, request: Request, answer: Answer, packed: Packed, tokens: int) -> SectionLine:
+def _recall_line(layer: str, request: Request, result: LayerResult, packed: RecallBlock, tokens: int) -> SectionLine:
     name = {"L3": "Recalled sessions", "L4": "Recalled knowledge"}[layer]
     if tokens:
         found = [line for line in packed.lines if line.score is not None]
         kept = sum(1 for line in found if line.action == "kept")
-        beside = sum(1 for line in packed.lines if line.score is None and line.action == "kept")
-        reason = f"{kept} of {len(found)} passages found" + (f", {beside} turns beside them" if beside else "")
+        neighbours = sum(1 for line in packed.lines if line.score is None and line.action == "kept")
+        reason = f"{kept} of {len(found)} passages found" + (f", {neighbours} turns beside them" if neighbours else "")
     elif not request.message.strip():
         reason = "no message"
     else:
-        reason = "; ".join(answer.line.degraded) or "nothing found"
+        reason = "; ".join(result.line.degraded) or "nothing found"
     action = "kept" if tokens else "dropped"
     return SectionLine(name=name, tokens=tokens, full_tokens=tokens, action=action, reason=reason)
 
 
-def _receipt(draft: _Draft, budget: Budget) -> Receipt:
-    text, tokens = _joined(draft, budget.tokens)
-    whole = partial(_whole, draft.settings.vocabulary)
-    left_out = [line for line in draft.entries if line.action != "kept" and line.score is not None]
+def _receipt(builder: _PromptBuilder, budget: Budget) -> Receipt:
+    text, tokens = _join(builder, budget.tokens)
+    count_long = partial(_count_cached, builder.settings.vocabulary)
+    left_out = [line for line in builder.entries if line.action != "kept" and line.score is not None]
     left_out.sort(key=lambda line: (-(line.score or 0.0), line.id))
-    degraded = [*draft.degraded, *_by_layers(draft.layers)]
+    degraded = [*builder.degraded, *_degraded_by_layer(builder.layers)]
     unchanged = None
-    if not draft.request.at:  # nobody sends a prompt of the past to a model
-        parts = [OPEN, *draft.stable, *draft.moving]
-        unchanged = unchanged_tokens(draft.home, f"{draft.request.audience} {budget.window}", parts, whole)
+    if not builder.request.at:  # nobody sends a past prompt to a model
+        parts = [OPEN, *builder.stable, *builder.volatile]
+        unchanged = unchanged_tokens(builder.home, f"{builder.request.audience} {budget.window}", parts, count_long)
     return Receipt(
         text=text,
         tokens=tokens,
@@ -333,19 +335,19 @@ def _receipt(draft: _Draft, budget: Budget) -> Receipt:
         window=budget.window,
         advice=advice(tokens, budget.window),
         sha256=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        stable_prefix_tokens=whole("".join([OPEN, *draft.stable])),
+        stable_prefix_tokens=count_long("".join([OPEN, *builder.stable])),
         unchanged_prefix_tokens=unchanged,
-        sections=tuple(draft.sections),
-        entries=tuple(draft.entries),
-        layers=draft.layers,
-        near_misses=tuple(left_out[: draft.settings.near_misses]),
+        sections=tuple(builder.sections),
+        entries=tuple(builder.entries),
+        layers=builder.layers,
+        near_misses=tuple(left_out[: builder.settings.near_misses]),
         degraded=tuple(dict.fromkeys(degraded)),
-        load_ms=round(draft.searcher.load_ms, 2) if draft.searcher else 0.0,
+        load_ms=round(builder.searcher.load_ms, 2) if builder.searcher else 0.0,
     )
 
 
-def _by_layers(layers: Mapping[str, LayerLine]) -> Iterator[str]:
-    """What is degraded, each thing once, with the layers that it concerns."""
+def _degraded_by_layer(layers: Mapping[str, LayerLine]) -> Iterator[str]:
+    """Yield each degradation once, with the layers that it concerns."""
     found: dict[str, list[str]] = {}
     for name, line in layers.items():
         for text in line.degraded:
@@ -353,36 +355,36 @@ def _by_layers(layers: Mapping[str, LayerLine]) -> Iterator[str]:
     return (f"{', '.join(names)}: {text}" for text, names in found.items())
 
 
-def _joined(draft: _Draft, budget_tokens: int) -> tuple[str, int]:
-    """The prompt and its tokens. Should parts ever cost more together than apart, the last part gives way.
+def _join(builder: _PromptBuilder, budget_tokens: int) -> tuple[str, int]:
+    """Join the parts and count the tokens. If joined parts cost more than the budget, drop the last part.
 
-    The prefix, mostly the same from prompt to prompt, is counted apart from the rest: together they never cost more.
+    The prefix is counted apart from the rest, because it seldom changes. Joined, both never cost more than apart.
     """
     while True:
-        prefix, rest = "".join([OPEN, *draft.stable]), "".join([*draft.moving, CLOSE])
-        tokens = _whole(draft.settings.vocabulary, prefix) + draft.count(rest)
+        prefix, rest = "".join([OPEN, *builder.stable]), "".join([*builder.volatile, CLOSE])
+        tokens = _count_cached(builder.settings.vocabulary, prefix) + builder.count(rest)
         if tokens <= budget_tokens:
             return prefix + rest, tokens
-        gone = (draft.moving or draft.stable).pop()
-        draft.degraded.append(f"a part of {draft.count(gone)} tokens was left out: over the budget")
+        dropped = (builder.volatile or builder.stable).pop()
+        builder.degraded.append(f"a part of {builder.count(dropped)} tokens was left out: over the budget")
 
 
 @lru_cache(maxsize=64)
-def _whole(vocabulary: str, text: str) -> int:
-    """Counts of long texts that a warm process meets again: the prefix, above all."""
+def _count_cached(vocabulary: str, text: str) -> int:
+    """Count the tokens of a long text. A warm process counts the same prefix again."""
     return count_tokens(text, vocabulary=vocabulary)
 
 
-def _add(parts: list[str], text: str) -> None:
-    """Append *text* as a part that ends in a blank line; an empty text adds nothing."""
+def _append(parts: list[str], text: str) -> None:
+    """Append *text* as a part that ends in a blank line. An empty text adds nothing."""
     if text:
         parts.append(text.rstrip("\r\n") + "\n\n")
 
 
-def _action(piece: Piece) -> str:
-    if not piece.units:
+def _action(section: PromptSection) -> str:
+    if not section.units:
         return "dropped"
-    return "cut" if piece.dropped else "kept"
+    return "cut" if section.dropped else "kept"
 
 
 def _ms_since(started: float) -> float:

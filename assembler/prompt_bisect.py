@@ -1,8 +1,8 @@
-"""Which memory commit changed what the prompt says: a binary search over prompts of the past.
+"""Own the binary search for the memory commit that changed what the prompt says.
 
-A prompt of the past is made of the files of that revision, the entries of its MEMORY.md chosen for the message by their
-words; conversations and knowledge are left out, because the index knows the present only. The day whose log it shows is
-the commit's own.
+A past prompt is made from the files of its revision. Words choose the entries of its MEMORY.md for the message.
+Conversations and knowledge are left out, because the index knows only the present. The daily log is the one of the
+commit's day.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from agent_home.home import Home
 
 from .prompt import Request, assemble
 
-__all__ = ["Turning", "commit_time", "turning_point"]
+__all__ = ["BisectResult", "bisect_prompt", "commit_time"]
 
-#: When the two ends agree, this many of the newest commits that touched the words are looked at one by one.
-_MOST_LOOKED_AT = 64
+#: Commits compared one by one, newest first, when the prompts at both ends agree.
+_MAX_COMPARED = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turning:
-    """The commit from which on the prompt says the text, or no longer does.
+class BisectResult:
+    """The commit since which the prompt says the text, or no longer says it.
 
-    *says* is whether it does from *commit* on. Where none was found *commit* is empty, and *says* is what holds all the
-    time that was looked at. *looked_at* counts prompts, *commits* what there was to search.
+    *says* is whether the prompt says it since *commit*. If no commit changed that, *commit* is empty, and *says* holds
+    for the whole range. *looked_at* counts the prompts compared, and *commits* the commits in the range.
     """
 
     says: bool
@@ -44,47 +44,47 @@ class Turning:
 
 
 def commit_time(home: Home, revision: str) -> datetime:
-    """When the commit was made.
+    """Return the time of a commit.
 
     Raises:
-        HistoryError: there is no such revision.
+        HistoryError: if there is no such revision.
     """
     commit = history.resolve(home.root, revision)
     return datetime.fromisoformat(history.ask(home.root, "show", "-s", "--format=%cI", commit).strip())
 
 
-def turning_point(home: Home, request: Request, expected: str, *, since: str = "", until: str = "HEAD") -> Turning:
-    """The last commit between *since* (default: the first one) and *until* at which the prompt for *request* began or
-    ceased to say *expected*, compared without case and spacing.
+def bisect_prompt(home: Home, request: Request, expected: str, *, since: str = "", until: str = "HEAD") -> BisectResult:
+    """Find a commit that changed whether the prompt for *request* says *expected*.
 
-    With several such commits, the binary search finds one of them. Where the prompt says the same at both ends, the
-    commits that touched those very words are looked at, the newest first.
+    The search runs from *since*, or the first commit, to *until*. Case and spacing are ignored. With several such
+    commits, the binary search finds one of them. If the prompts at both ends agree, the commits that touched these
+    words are compared, newest first.
 
     Raises:
-        HistoryError: there is no such revision.
+        HistoryError: if there is no such revision.
     """
     commits = _commits(home, since, until)
-    wanted = _plain(expected)
-    seen: dict[str, bool] = {}
+    expected_words = _plain(expected)
+    results: dict[str, bool] = {}
     degraded: dict[str, None] = {}
 
     def says(commit: str) -> bool:
-        if commit not in seen:
+        if commit not in results:
             receipt = assemble(home, replace(request, at=commit, now=commit_time(home, commit)))
             degraded.update(dict.fromkeys(receipt.degraded))
-            seen[commit] = wanted in _plain(receipt.text)
-        return seen[commit]
+            results[commit] = expected_words in _plain(receipt.text)
+        return results[commit]
 
-    at = _turn(commits, says) if commits else None
+    at = _binary_search(commits, says) if commits else None
     if at is None and commits:
-        at = _turn_by_words(home, commits, says, expected)
-    found = Turning(says=bool(commits) and says(commits[at if at is not None else -1]), looked_at=len(seen),
+        at = _search_by_words(home, commits, says, expected)
+    found = BisectResult(says=bool(commits) and says(commits[at if at is not None else -1]), looked_at=len(results),
                     commits=len(commits), degraded=tuple(degraded))  # fmt: skip
-    return found if at is None else _told(home, found, commits[at])
+    return found if at is None else _with_commit(home, found, commits[at])
 
 
 def _commits(home: Home, since: str, until: str) -> list[str]:
-    """The commits that touched what a prompt is made of, oldest first; *since* itself is the first."""
+    """Return the commits that touched files of a prompt, oldest first. *since* itself is the first."""
     last = history.resolve(home.root, until)
     span = [f"{history.resolve(home.root, since)}..{last}"] if since else [last]
     files = [file.file for file in home.manifest.context]
@@ -93,8 +93,8 @@ def _commits(home: Home, since: str, until: str) -> list[str]:
     return [*([history.resolve(home.root, since)] if since else []), *listed]
 
 
-def _turn(commits: Sequence[str], says: Callable[[str], bool]) -> int | None:
-    """The index of a commit that says something else than the one before it; ``None`` when both ends say the same."""
+def _binary_search(commits: Sequence[str], says: Callable[[str], bool]) -> int | None:
+    """Return the index of a commit whose prompt differs from the one before it, or ``None`` if both ends agree."""
     low, high = 0, len(commits) - 1
     if says(commits[low]) == says(commits[high]):
         return None
@@ -107,17 +107,17 @@ def _turn(commits: Sequence[str], says: Callable[[str], bool]) -> int | None:
     return high
 
 
-def _turn_by_words(home: Home, commits: Sequence[str], says: Callable[[str], bool], expected: str) -> int | None:
+def _search_by_words(home: Home, commits: Sequence[str], says: Callable[[str], bool], expected: str) -> int | None:
     touched = history.ask(home.root, "log", "--first-parent", "--format=%H", f"-S{expected}", commits[-1], "--").split()
     index = {commit: at for at, commit in enumerate(commits)}
-    for commit in touched[:_MOST_LOOKED_AT]:
+    for commit in touched[:_MAX_COMPARED]:
         at = index.get(commit, 0)
         if at > 0 and says(commits[at]) != says(commits[at - 1]):
             return at
     return None
 
 
-def _told(home: Home, found: Turning, commit: str) -> Turning:
+def _with_commit(home: Home, found: BisectResult, commit: str) -> BisectResult:
     trailers = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Entries"))
     output = history.ask(home.root, "show", "-s", f"--format=%cI%x1f%s{trailers}", commit)
     ts, subject, session, entries = output.strip("\n").split("\x1f")

@@ -1,4 +1,4 @@
-"""The receipt: what is in a prompt and what is not, why, what it cost, and what was degraded."""
+"""Own the receipt: it lists the contents of a prompt with reasons and costs, and everything left out or degraded."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["EntryLine", "LayerLine", "Receipt", "SectionLine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionLine:
-    """A section: *tokens* in the prompt of *full_tokens* in the file. *action* is kept, cut, indexed or dropped.
+    """A section with *tokens* in the prompt of *full_tokens* in the file. *action* is kept, cut, indexed or dropped.
 
-    *floor* is what a context file keeps at least in this budget, 0 for other sections.
+    *floor* is the least number of tokens that a context file keeps in this budget. It is 0 for other sections.
     """
 
     name: str
@@ -26,10 +26,10 @@ class SectionLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryLine:
-    """An entry, or a recalled passage by its source. *action* is kept, indexed or dropped; *score* is recall's.
+    """An entry by its id, or a recalled passage by its source, with recall's *score*.
 
-    What the guard would not have in a prompt is *blocked*, and stands there as a placeholder, or *redacted*; where it
-    is no entry, it is named by its file and line.
+    *action* is kept, indexed or dropped. Text that the guard keeps out of prompts is *blocked*, with a placeholder in
+    the prompt, or *redacted*. If such a text is not in an entry, *id* is its file and line.
     """
 
     id: str
@@ -41,7 +41,7 @@ class EntryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerLine:
-    """A layer's cost and what did not work in it."""
+    """Cost of a layer, and its degraded parts."""
 
     ms: float
     tokens: int
@@ -53,8 +53,8 @@ class Receipt:
     """A prompt and its explanation.
 
     *stable_prefix_tokens* counts the leading tokens that depend neither on the message nor on the day.
-    *unchanged_prefix_tokens* counts those that are as in the prompt assembled before this one for the same audience
-    and window on this machine; ``None`` for the first. *near_misses* are the best that were left out, best first.
+    *unchanged_prefix_tokens* counts the leading tokens that equal the previous prompt for the same audience and window
+    on this machine, and is ``None`` for the first one. *near_misses* are the best entries left out, best first.
     """
 
     text: str
@@ -74,5 +74,5 @@ class Receipt:
     load_ms: float
 
     def as_dict(self) -> dict[str, Any]:
-        """The receipt as JSON types."""
+        """Return the receipt as JSON types."""
         return dataclasses.asdict(self)

@@ -1,7 +1,7 @@
-"""The searcher that a prompt uses: the home's own index and, where there is one, the embedding model.
+"""Own the searcher of a prompt, which uses the home's index and, if there is one, the embedding model.
 
-Opening it brings the index up to the files and loads the model; both are counted apart from the layers, because a
-process that serves many prompts pays for them once.
+Opening the searcher brings the index up to date and loads the model. This time is counted apart from the layers,
+because a process that serves many prompts spends it once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recall.search.hybrid import search
 from recall.search.turns import SurroundingTurns, turns_around
 from recall.settings import RecallSettings
 
-from .layers import Findings
+from .layers import RecallHits
 
 if TYPE_CHECKING:
     from recall.embedding.embedder import Embedder, Vector
@@ -30,59 +30,60 @@ __all__ = ["HomeSearcher"]
 
 
 class HomeSearcher:
-    """Searches one home. Keep it for the life of a process; :meth:`refresh` before each prompt.
+    """Searcher of one home. Keep it for the life of a process, and call :meth:`refresh` before each prompt.
 
-    *embedder* is used instead of loading the model that the settings name.
+    With *embedder*, the model that the settings name is not loaded.
     """
 
     def __init__(self, home: Home, embedder: Embedder | None = None) -> None:
         started = time.perf_counter()
         self._home = home
         self._settings: RecallSettings | None = None
-        self._standing: tuple[str, ...] = ()
+        # Degraded parts that last as long as the searcher, and those of the last refresh.
+        self._lasting: tuple[str, ...] = ()
         self._embedder: Embedder | None = None
         try:
             settings = home.manifest.settings("recall", RecallSettings)
             embedding = home.manifest.settings("embedding", EmbeddingSettings)
-        except SettingsInvalid as error:  # other settings would build another index: the prompt comes without recall
-            self._standing = (f"nothing is recalled: {' '.join(str(error).split())}",)
+        except SettingsInvalid as error:  # default settings would build another index
+            self._lasting = (f"nothing is recalled: {' '.join(str(error).split())}",)
         else:
             self._settings = settings
             opened = embedder or open_embedder(embedding, build_missing=False)
             if isinstance(opened, NoEmbedder):
-                self._standing = (f"no vectors, words alone: {opened.reason}",)
+                self._lasting = (f"no vectors, words alone: {opened.reason}",)
             else:
-                self._embedder = _Remembering(opened)
-        self._changing: tuple[str, ...] = ()
+                self._embedder = _CachingEmbedder(opened)
+        self._current: tuple[str, ...] = ()
         self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
 
     @property
     def load_ms(self) -> float:
-        """Milliseconds spent outside the layers: on the model, on the index, on the question's vector."""
+        """Milliseconds spent outside the layers, on the model, the index and the vector of the query."""
         return self._load_ms
 
-    def refresh(self, question: str = "") -> None:
-        """Notice changed files, and embed *question* before any layer's time begins to run.
+    def refresh(self, query: str = "") -> None:
+        """Index changed files and embed *query*, before the deadline of any layer starts.
 
-        Never raises for the state of index, disk or model; the layers' findings say what is wrong.
+        A problem of index, disk or model raises nothing. The layers' hits report it.
         """
         if self._settings is None:
             return
         started = time.perf_counter()
         try:
-            self._changing = ensure_fresh(self._home, self._settings, self._embedder).degraded
+            self._current = ensure_fresh(self._home, self._settings, self._embedder).degraded
         except OSError as error:
-            self._changing = (f"changed files are not in the index: {error}",)
+            self._current = (f"changed files are not in the index: {error}",)
         try:
-            if question.strip() and self._embedder is not None:
-                self._embedder.embed_query(question)
-            if question.strip() and not self._warm:
-                # The first search of a process loads libraries and the index; no layer's deadline should pay for it.
+            if query.strip() and self._embedder is not None:
+                self._embedder.embed_query(query)
+            if query.strip() and not self._warm:
+                # The first search of a process loads libraries and the index, outside the deadline of any layer.
                 self._warm = True
-                search(self._home, question, settings=self._settings, embedder=self._embedder, k=1)
+                search(self._home, query, settings=self._settings, embedder=self._embedder, k=1)
         except (RecallError, OSError, RuntimeError, ValueError) as error:
-            self._changing += (f"the question has no vector: {' '.join(str(error).split())}",)
+            self._current += (f"the question has no vector: {' '.join(str(error).split())}",)
         self._load_ms += (time.perf_counter() - started) * 1000
 
     def search(
@@ -95,10 +96,10 @@ class HomeSearcher:
         now: datetime,
         deadline_ms: float,
         exclude: Collection[str],
-    ) -> Findings:
-        """See :class:`assembler.layers.Searcher`."""
+    ) -> RecallHits:
+        """Search the index as :class:`assembler.layers.Searcher` defines it."""
         if self._settings is None:
-            return Findings(hits=(), degraded=self._standing)
+            return RecallHits(hits=(), degraded=self._lasting)
         found = search(
             self._home,
             query,
@@ -111,16 +112,21 @@ class HomeSearcher:
             deadline_ms=deadline_ms,
             exclude=exclude,
             now=now,
-            duplicates="show" if tuple(layers) == ("memory",) else "collapse",  # each entry is shown, or not, by itself
+            duplicates="show" if tuple(layers) == ("memory",) else "collapse",  # every entry needs a score of its own
         )
         turns = [hit.source for hit in found.hits if hit.layer == "sessions"]
         around = turns_around(self._home, turns, audience=audience) if turns else SurroundingTurns()
-        degraded = (*self._standing, *self._changing, *found.degraded, *filter(None, [around.problem]))
-        return Findings(hits=found.hits, degraded=degraded, turns=around.turns)
+        degraded = (
+            *self._lasting,
+            *self._current,
+            *found.degraded,
+            *filter(None, [around.problem]),
+        )
+        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns)
 
 
-class _Remembering:
-    """An embedder that remembers the last question: one prompt asks it in three layers."""
+class _CachingEmbedder:
+    """An embedder that caches the vector of the last query, because three layers of a prompt search for it."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner

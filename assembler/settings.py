@@ -1,4 +1,4 @@
-"""``[assembler]`` in ``agent.toml``: tiers, shares and deadlines."""
+"""Own the table ``[assembler]`` of ``agent.toml``: tiers, shares and deadlines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["AssemblerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblerSettings:
-    """How a prompt is put together. Shares are parts of the memory budget."""
+    """Settings of a prompt. Shares are fractions of the memory budget."""
 
     window: int = 200_000  # the model's window when nobody says
     vocabulary: str = DEFAULT  # whose tokens are counted; the one that costs CJK most is the safe one

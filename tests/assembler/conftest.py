@@ -12,7 +12,7 @@ import pytest
 
 from agent_home.creation import template_files
 from agent_home.home import Home
-from assembler.layers import Findings
+from assembler.layers import RecallHits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +43,14 @@ class Finder:
     def search(
         self, query: str, *, layers: Collection[str], k: int, audience: str, now: datetime, deadline_ms: float,
         exclude: Collection[str],
-    ) -> Findings:  # fmt: skip
+    ) -> RecallHits:  # fmt: skip
         self.calls.append(
             {"query": query, "layers": tuple(layers), "audience": audience, "now": now, "exclude": tuple(exclude)}
         )
         if self.error is not None:
             raise self.error
         hits = [hit for layer in layers for hit in self.hits.get(layer, ()) if hit.session not in exclude]
-        return Findings(hits=hits[:k], degraded=self.degraded)
+        return RecallHits(hits=hits[:k], degraded=self.degraded)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assembler.budget import Claim, advice, budget_for, share_out, shrunk
+from assembler.budget import BudgetRequest, advice, budget_for, share_out, shrink
 from assembler.errors import WindowTooSmall
 from assembler.settings import AssemblerSettings
 
@@ -82,27 +82,32 @@ def test_advice_follows_the_share_of_the_window() -> None:
     ]  # fmt: skip
 
 
-claims = st.lists(
-    st.builds(Claim, name=st.uuids().map(str), full=st.integers(0, 900), floor=st.integers(0, 500), rank=st.integers()),
+requests = st.lists(
+    st.builds(
+        BudgetRequest, name=st.uuids().map(str), full=st.integers(0, 900), floor=st.integers(0, 500), rank=st.integers()
+    ),
     max_size=12,
 )
 
 
-@given(claims=claims, tokens=st.integers(-10, 5_000))
-def test_shares_never_exceed_what_there_is_nor_what_is_asked_for(claims: list[Claim], tokens: int) -> None:
-    shares = share_out(claims, tokens)
+@given(requests=requests, tokens=st.integers(-10, 5_000))
+def test_shares_never_exceed_what_there_is_nor_what_is_asked_for(requests: list[BudgetRequest], tokens: int) -> None:
+    shares = share_out(requests, tokens)
     assert sum(shares.values()) <= max(0, tokens)
-    assert all(0 <= shares[claim.name] <= claim.full for claim in claims)
-    if sum(min(claim.floor, claim.full) for claim in claims) <= tokens:
-        assert all(shares[claim.name] >= min(claim.floor, claim.full) for claim in claims)
-        assert sum(shares.values()) == min(tokens, sum(claim.full for claim in claims))
+    assert all(0 <= shares[request.name] <= request.full for request in requests)
+    if sum(min(request.floor, request.full) for request in requests) <= tokens:
+        assert all(shares[request.name] >= min(request.floor, request.full) for request in requests)
+        assert sum(shares.values()) == min(tokens, sum(request.full for request in requests))
 
 
 def test_what_floors_leave_goes_to_the_smallest_rank_first() -> None:
-    claims = [Claim(name=name, full=100, floor=10, rank=rank) for name, rank in (("late", 9), ("early", 1), ("mid", 5))]
-    assert share_out(claims, 150) == {"late": 10, "early": 100, "mid": 40}
+    requests = [
+        BudgetRequest(name=name, full=100, floor=10, rank=rank)
+        for name, rank in (("late", 9), ("early", 1), ("mid", 5))
+    ]
+    assert share_out(requests, 150) == {"late": 10, "early": 100, "mid": 40}
 
 
 def test_floors_that_do_not_fit_shrink_in_proportion() -> None:
-    assert shrunk({"a": 300, "b": 100, "c": 0}, 100) == {"a": 75, "b": 25, "c": 0}
-    assert shrunk({"a": 3}, -1) == {"a": 0}
+    assert shrink({"a": 300, "b": 100, "c": 0}, 100) == {"a": 75, "b": 25, "c": 0}
+    assert shrink({"a": 3}, -1) == {"a": 0}

@@ -6,7 +6,7 @@ from functools import partial
 
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
-from assembler.context import Section, fit, load
+from assembler.context import ContextSection, fit, load
 from assembler.file_screening import Gate
 from assembler.sources import Sources
 
@@ -14,7 +14,7 @@ COUNT = partial(count_tokens, vocabulary="cl100k")
 NAMES = ("SOUL.md", "USER.md", "KNOWLEDGE.md", "MEMORY.md")
 
 
-def fitted(written: Callable[..., Home], tokens: int, floor: int, paragraphs: int = 40) -> dict[str, Section]:
+def fitted(written: Callable[..., Home], tokens: int, floor: int, paragraphs: int = 40) -> dict[str, ContextSection]:
     """Four files of equal text, a paragraph some 12 tokens long, each with the same floor."""
     text = "# T\n\n" + "".join(f"Paragraph {n} has nine words and a stop.\n\n" for n in range(paragraphs))
     home = written(dict.fromkeys(NAMES, text))
@@ -25,17 +25,17 @@ def fitted(written: Callable[..., Home], tokens: int, floor: int, paragraphs: in
 
 def test_floors_that_fit_are_kept_in_whole_units(written: Callable[..., Home]) -> None:
     sections = fitted(written, 500, 100)
-    assert all(100 <= section.floor <= section.piece.tokens for section in sections.values())
-    assert sum(section.piece.tokens for section in sections.values()) <= 500
+    assert all(100 <= section.floor <= section.fitted.tokens for section in sections.values())
+    assert sum(section.fitted.tokens for section in sections.values()) <= 500
 
 
 def test_floors_that_do_not_fit_shrink_alike_after_generated_files_are_gone(written: Callable[..., Home]) -> None:
     sections = fitted(written, 400, 200)
-    assert sections["KNOWLEDGE.md"].piece.units == ()
-    assert sections["KNOWLEDGE.md"].piece.text == "[40 parts cut: see KNOWLEDGE.md]\n"
+    assert sections["KNOWLEDGE.md"].fitted.units == ()
+    assert sections["KNOWLEDGE.md"].fitted.text == "[40 parts cut: see KNOWLEDGE.md]\n"
     others = [sections[name].floor for name in NAMES if name != "KNOWLEDGE.md"]
     assert all(110 <= floor < 150 for floor in others)
-    assert sum(section.piece.tokens for section in sections.values()) <= 400
+    assert sum(section.fitted.tokens for section in sections.values()) <= 400
 
 
 def test_what_floors_leave_goes_to_protected_files_first_and_to_generated_ones_last(
@@ -43,10 +43,10 @@ def test_what_floors_leave_goes_to_protected_files_first_and_to_generated_ones_l
 ) -> None:
     sections = fitted(written, 1_000, 50)
     assert not sections["SOUL.md"].cut
-    assert sections["MEMORY.md"].piece.tokens > sections["USER.md"].piece.tokens
-    assert sections["KNOWLEDGE.md"].piece.tokens < 80
+    assert sections["MEMORY.md"].fitted.tokens > sections["USER.md"].fitted.tokens
+    assert sections["KNOWLEDGE.md"].fitted.tokens < 80
 
 
 def test_a_room_for_nothing_leaves_nothing(written: Callable[..., Home]) -> None:
     sections = fitted(written, 10, 50)
-    assert all(section.piece.tokens == 0 and section.piece.text == "" for section in sections.values())
+    assert all(section.fitted.tokens == 0 and section.fitted.text == "" for section in sections.values())

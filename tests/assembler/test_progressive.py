@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from assembler.progressive import Progressive, progressive
-from assembler.section import make_piece
+from assembler.progressive import ProgressiveMemory, build_progressive
+from assembler.section import make_section
 from assembler.settings import AssemblerSettings
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 SETTINGS = AssemblerSettings()
 
 
-def fitted(text: str, tokens: int, scores: dict[str, float] | None = None) -> Progressive:
-    return progressive(make_piece("MEMORY", text, "oldest-first", COUNT), tokens, scores, SETTINGS, COUNT)
+def fitted(text: str, tokens: int, scores: dict[str, float] | None = None) -> ProgressiveMemory:
+    return build_progressive(make_section("MEMORY", text, "oldest-first", COUNT), tokens, scores, SETTINGS, COUNT)
 
 
-def full(parts: Progressive) -> set[str]:
+def full(parts: ProgressiveMemory) -> set[str]:
     return set(re.findall(r"^- \*\*\[([A-Z]{2}-\w{4})\]", parts.stable + parts.selected, re.MULTILINE))
 
 

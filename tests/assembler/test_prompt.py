@@ -285,7 +285,7 @@ def test_an_unknown_audience_sees_nothing_and_is_told_the_known_ones(written: Wr
     files = {path: f"# T\n\n{text}\n" for path, text in (PRIVATE | OPEN_TO_ALL).items()}
     receipt = assemble(written(files), Request(now=now, audience="everybody"))
     assert receipt.text == "<agent-home>\n</agent-home>\n"
-    assert receipt.degraded == ("audience 'everybody' reads nothing; known are owner, trusted, group, job",)
+    assert receipt.degraded == ("audience 'everybody' reads nothing; the audiences are owner, trusted, group, job",)
 
 
 # --- layers 2 to 4 -----------------------------------------------------------------------------------------------
@@ -458,7 +458,7 @@ def test_a_prompt_of_the_past_is_made_of_the_files_of_then(home: Home, now: date
     past = assemble(home, Request(now=now, at="HEAD~1", message="why?"), asks)
     assert "now-here" in present.text
     assert "now-here" not in past.text
-    assert any("of the past" in problem for problem in past.degraded)
+    assert any("a past prompt" in problem for problem in past.degraded)
     assert assemble(home, Request(now=now)).unchanged_prefix_tokens == present.tokens - count_tokens("</agent-home>\n")
     with pytest.raises(HistoryError, match="no revision 'nowhere'"):
         assemble(home, Request(now=now, at="nowhere"))

@@ -14,7 +14,7 @@ from agent_home.git.history import head
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request
-from assembler.prompt_bisect import Turning, commit_time, turning_point
+from assembler.prompt_bisect import BisectResult, bisect_prompt, commit_time
 
 Write = Callable[[int, str], str]
 
@@ -38,9 +38,9 @@ def write(home: Home, now: datetime) -> Write:
     return entry
 
 
-def turn(home: Home, expected: str, **span: str) -> Turning:
+def turn(home: Home, expected: str, **span: str) -> BisectResult:
     request = Request(message="when do we ship?", now=datetime.fromisoformat("2026-11-21T09:00:00+00:00"))
-    return turning_point(home, request, expected, **span)
+    return bisect_prompt(home, request, expected, **span)
 
 
 def test_the_commit_that_brought_a_text_is_found_in_a_few_prompts(home: Home, write: Write) -> None:
@@ -115,7 +115,7 @@ def test_the_question_counts_when_memory_is_over_its_share(home: Home, now: date
     brought = write([entry(900, "The zeppelin", zeppelin, "2026-10-01")], "Bring it")
     write([entry(n, f"Number {n}", f"word{n} " * 60) for n in range(200, 320)], "Bury it")
     about = Request(message="what does the zeppelin need?", window=32_000, now=now)
-    found = turning_point(home, about, "the zeppelin needs a permit")
+    found = bisect_prompt(home, about, "the zeppelin needs a permit")
     assert (found.commit, found.says) == (brought, True)
     others = " ".join(f"word{number}" for number in range(60))
-    assert not turning_point(home, replace(about, message=others), "the zeppelin needs a permit").says
+    assert not bisect_prompt(home, replace(about, message=others), "the zeppelin needs a permit").says

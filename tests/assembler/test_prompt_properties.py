@@ -20,7 +20,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
 from assembler.receipt import Receipt
-from assembler.section import neutral
+from assembler.section import escape_tags
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -128,7 +128,9 @@ def lines_of(text: str) -> list[str]:
 
 
 def unit_texts(text: str) -> list[str]:
-    return [neutral(block.raw).strip("\r\n") for block in parse(text).blocks if block.kind not in {"blank", "front"}]
+    return [
+        escape_tags(block.raw).strip("\r\n") for block in parse(text).blocks if block.kind not in {"blank", "front"}
+    ]
 
 
 def check(files: dict[str, str], receipt: Receipt) -> None:
@@ -139,7 +141,7 @@ def check(files: dict[str, str], receipt: Receipt) -> None:
     assert shown.endswith("</agent-home>\n")
     assert shown.count("</agent-home") == 1
     assert not [problem for problem in receipt.degraded if "over the budget" in problem]
-    from_files = {neutral(line) for text in files.values() for line in lines_of(text)}
+    from_files = {escape_tags(line) for text in files.values() for line in lines_of(text)}
     from_files |= {f"- [{e.id}] {e.date} {e.title}" for e in parse(files["MEMORY.md"]).entries()}
     strange = [line for line in lines_of(shown) if line not in from_files and not OURS.fullmatch(line)]
     assert strange == []
@@ -151,7 +153,7 @@ def check_entries(memory: str, receipt: Receipt) -> None:
     """Every entry is there as a whole, or not at all but for its index line."""
     actions = {line.id: line.action for line in receipt.entries}
     for entry in parse(memory).entries():
-        raw = neutral(entry.raw).rstrip("\r\n")
+        raw = escape_tags(entry.raw).rstrip("\r\n")
         head = raw.split("\n", 1)[0]
         whole = f"\n{raw}\n" in receipt.text
         assert whole == (f"\n{head}\n" in receipt.text) == (actions[entry.id] == "kept")

@@ -10,7 +10,7 @@ import pytest
 from agent_home.home import Home
 from assembler.prompt import Request, assemble
 from assembler.receipt import EntryLine
-from assembler.section import make_piece
+from assembler.section import make_section
 
 Written = Callable[..., Home]
 DECISIONS = """# Memory
@@ -55,7 +55,7 @@ def test_nor_are_they_when_memory_is_shown_in_part(written: Written, now: dateti
 
 
 def test_the_lines_around_a_superseded_entry_stay_as_they_are() -> None:
-    text = make_piece("MEMORY", DECISIONS, "oldest-first", words).text
+    text = make_section("MEMORY", DECISIONS, "oldest-first", words).text
     assert text == DECISIONS.replace("- **[KD-0002] 2026-11-02 Ship on Tuesday**\n", "").replace(
         "- **[KD-0001] 2026-11-01 Ship on Monday**\n  Superseded-By: KD-0002\n", ""
     )
@@ -63,12 +63,12 @@ def test_the_lines_around_a_superseded_entry_stay_as_they_are() -> None:
 
 def test_a_section_of_nothing_but_superseded_entries_leaves_with_them() -> None:
     text = "# M\n\n## A\n\n- **[KD-0001] x**\n  Superseded-By: KD-0002\n\n## B\n\n- **[LL-0001] y**\n"
-    assert make_piece("M", text, "oldest-first", words).text == "# M\n\n## B\n\n- **[LL-0001] y**\n"
-    alone = make_piece("M", text.partition("## B")[0], "oldest-first", words)
+    assert make_section("M", text, "oldest-first", words).text == "# M\n\n## B\n\n- **[LL-0001] y**\n"
+    alone = make_section("M", text.partition("## B")[0], "oldest-first", words)
     assert (alone.text, alone.superseded) == ("", (("KD-0001", "KD-0002"),))
 
 
 @pytest.mark.parametrize("field", ["Supersedes", "Superseded-By"])
 def test_entries_that_supersede_each_other_are_all_shown(field: str) -> None:
     text = f"# M\n\n- **[KD-0001] x**\n  {field}: KD-0002\n- **[KD-0002] y**\n  {field}: KD-0001\n"
-    assert make_piece("M", text, "oldest-first", words).text == text
+    assert make_section("M", text, "oldest-first", words).text == text

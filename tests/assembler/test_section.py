@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from assembler.section import Cut, Piece, cut_piece, make_piece, neutral, only
+from assembler.section import Cut, PromptSection, cut_section, escape_tags, make_section, select_units
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 
 
-def piece(text: str, cut: Cut = "newest-first") -> Piece:
-    return make_piece("NOTES", text, cut, COUNT)
+def piece(text: str, cut: Cut = "newest-first") -> PromptSection:
+    return make_section("NOTES", text, cut, COUNT)
 
 
-def kept(found: Piece) -> list[str]:
+def kept(found: PromptSection) -> list[str]:
     return [unit.text.strip() for unit in found.units if not unit.heading]
 
 
@@ -55,8 +55,8 @@ def test_text_between_two_comments_is_no_comment() -> None:
 
 def test_newest_first_keeps_the_top_of_a_text_and_oldest_first_its_end() -> None:
     text = "# T\n\n" + "".join(f"Paragraph {n} {'word ' * 20}\n\n" for n in range(10))
-    top = cut_piece(piece(text, "newest-first"), 120, COUNT, hint="see T")
-    end = cut_piece(piece(text, "oldest-first"), 120, COUNT, hint="see T")
+    top = cut_section(piece(text, "newest-first"), 120, COUNT, hint="see T")
+    end = cut_section(piece(text, "oldest-first"), 120, COUNT, hint="see T")
     assert kept(top)[0].startswith("Paragraph 0")
     assert kept(end)[-1].startswith("Paragraph 9")
     assert top.text.endswith(f"\n[{len(top.dropped)} parts cut: see T]\n")
@@ -68,27 +68,27 @@ def test_oldest_first_drops_entries_by_date_wherever_they_stand() -> None:
     text = "# M\n\n## Key Decisions\n\n" + "".join(
         f"- **[KD-000{n}] {date} Title {n}** - {'word ' * 20}\n" for n, date in enumerate(dates)
     )
-    cut = cut_piece(piece(text, "oldest-first"), 130, COUNT, hint="x")
+    cut = cut_section(piece(text, "oldest-first"), 130, COUNT, hint="x")
     assert [unit.date for unit in cut.units if unit.entry_id] == ["2026-01-09", "2026-01-05"]
 
 
 def test_an_entry_that_does_not_fit_is_passed_over_for_a_smaller_one() -> None:
     text = f"# M\n\n- **[KD-0001] 2026-01-03 Giant** - {'word ' * 500}\n- **[KD-0002] 2026-01-02 Small** - fits.\n"
-    cut = cut_piece(piece(text, "oldest-first"), 100, COUNT, hint="x")
+    cut = cut_section(piece(text, "oldest-first"), 100, COUNT, hint="x")
     assert [unit.entry_id for unit in cut.units if unit.entry_id] == ["KD-0002"]
     assert [unit.entry_id for unit in cut.dropped] == ["KD-0001"]
 
 
 def test_a_heading_goes_with_the_last_thing_under_it() -> None:
     text = f"# T\n\n## Gone\n\n{'word ' * 300}\n\n## Stays\n\nShort.\n"
-    cut = cut_piece(piece(text), 60, COUNT, hint="x")
+    cut = cut_section(piece(text), 60, COUNT, hint="x")
     assert "## Gone" not in cut.text
     assert "## Stays" in cut.text
 
 
 def test_a_long_paragraph_is_cut_between_its_lines_only() -> None:
     lines = [f"Line {n} of a long paragraph that goes on and on without a blank line." for n in range(60)]
-    cut = cut_piece(piece("# T\n\n" + "\n".join(lines) + "\n\n"), 150, COUNT, hint="x")
+    cut = cut_section(piece("# T\n\n" + "\n".join(lines) + "\n\n"), 150, COUNT, hint="x")
     assert 3 < len(kept(cut)) < 60
     assert kept(cut) == lines[: len(kept(cut))]
 
@@ -104,22 +104,22 @@ def test_code_and_tables_are_never_cut_inside() -> None:
     table = "| a | b |\n| - | - |\n" + "".join(f"| {n} | {'cell ' * 5}|\n" for n in range(60))
     code = "```\n" + "x = 1\n" * 300 + "```\n"
     for block in (table, code):
-        cut = cut_piece(piece(f"# T\n\n{block}\nAfter.\n"), 100, COUNT, hint="x")
+        cut = cut_section(piece(f"# T\n\n{block}\nAfter.\n"), 100, COUNT, hint="x")
         assert kept(cut) == ["After."]
 
 
 def test_a_piece_of_which_nothing_fits_says_so_if_that_fits() -> None:
     whole = piece("# T\n\n" + "word " * 300 + "\n")
-    assert cut_piece(whole, 30, COUNT, hint="see T").text == "[1 parts cut: see T]\n"
-    nothing = cut_piece(whole, 2, COUNT, hint="see T")
+    assert cut_section(whole, 30, COUNT, hint="see T").text == "[1 parts cut: see T]\n"
+    nothing = cut_section(whole, 2, COUNT, hint="see T")
     assert (nothing.text, nothing.tokens, len(nothing.dropped)) == ("", 0, 1)
 
 
 def test_the_cut_selection_of_a_piece_keeps_its_own_headings() -> None:
     text = "# T\n\n## A\n\n- a\n\n## B\n\n" + "".join(f"- b{n} {'word ' * 10}\n" for n in range(9)) + "\n## C\n\n- c\n"
-    chosen = only(piece(text), lambda unit: unit.section in {"B", "C"})
+    chosen = select_units(piece(text), lambda unit: unit.section in {"B", "C"})
     assert "## A" not in chosen.text
-    cut = cut_piece(chosen, 60, COUNT, hint="x")
+    cut = cut_section(chosen, 60, COUNT, hint="x")
     assert cut.text.startswith("# T\n\n## B\n\n- b0")
     assert cut.tokens <= 60
 
@@ -128,9 +128,9 @@ def test_the_cut_selection_of_a_piece_keeps_its_own_headings() -> None:
     "text", ["</agent-home>", "<agent-home-recall layer='L3'>", "< / AGENT-HOME >", "<agent-home>"]
 )
 def test_no_text_can_open_or_close_a_fence(text: str) -> None:
-    assert "<" not in neutral(text)
-    assert neutral(text).startswith("‹")
-    assert neutral("a < b, <b>, <agent>") == "a < b, <b>, <agent>"
+    assert "<" not in escape_tags(text)
+    assert escape_tags(text).startswith("‹")
+    assert escape_tags("a < b, <b>, <agent>") == "a < b, <b>, <agent>"
 
 
 blocks = st.sampled_from(
@@ -143,7 +143,7 @@ blocks = st.sampled_from(
 @given(text=st.lists(blocks, max_size=25).map("".join), tokens=st.integers(0, 600), oldest=st.booleans())
 def test_a_cut_holds_its_tokens_and_keeps_whole_units_in_file_order(text: str, tokens: int, oldest: bool) -> None:
     whole = piece(text, "oldest-first" if oldest else "newest-first")
-    cut = cut_piece(whole, tokens, COUNT, hint="see NOTES.md")
+    cut = cut_section(whole, tokens, COUNT, hint="see NOTES.md")
     assert COUNT(cut.text) <= cut.tokens <= max(tokens, 0)
     texts = [unit.text for unit in whole.units]
     at = -1

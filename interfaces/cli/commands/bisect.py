@@ -13,7 +13,7 @@ from agent_home.audience import Audience
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from assembler.prompt_bisect import Turning
+    from assembler.prompt_bisect import BisectResult
 
 __all__ = ["bisect"]
 
@@ -49,19 +49,19 @@ def bisect(
     `memory history` and `memory revert`.
     """
     from assembler.prompt import Request
-    from assembler.prompt_bisect import turning_point
+    from assembler.prompt_bisect import bisect_prompt
 
     if not expected.strip() or window < 0:
         raise click.UsageError("--expect must not be blank, and --window must be a number of tokens, 0 or more")
     request = Request(message=query, window=window, audience=audience, now=invocation.moment)
-    found = turning_point(invocation.home, request, expected, since=since, until=until)
+    found = bisect_prompt(invocation.home, request, expected, since=since, until=until)
     for problem in found.degraded:
         invocation.warn(problem)
     data = {"query": query, "expect": expected, **dataclasses.asdict(found), "commit": found.commit or None}
     invocation.show(data, _lines(found))
 
 
-def _lines(found: Turning) -> Iterator[str]:
+def _lines(found: BisectResult) -> Iterator[str]:
     searched = f"compared {found.looked_at} prompts of {found.commits} commits"
     if not found.commit:
         yield f"the prompt {'says' if found.says else 'does not say'} it, and no commit changed that; {searched}"

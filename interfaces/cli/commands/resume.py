@@ -10,7 +10,7 @@ from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.home import Home
-    from assembler.resume_hint import Continued
+    from assembler.resume_hint import ContinuedSession
     from distill.resume import Resume
 
 __all__ = ["continued_session", "resume"]
@@ -34,7 +34,7 @@ def resume(invocation: Invocation, session: str, tokens: int) -> None:
     that do not fit. The command changes nothing.
     """
     from agent_home.tokens import count_tokens
-    from assembler.resume_hint import fenced
+    from assembler.resume_hint import fence_continued
     from distill.resume import resume as found_in
     from distill.settings import DistillSettings
 
@@ -43,12 +43,12 @@ def resume(invocation: Invocation, session: str, tokens: int) -> None:
     home = invocation.home
     room = tokens or home.manifest.settings("distill", DistillSettings).resume_tokens
     found = found_in(home, session)
-    text = fenced(_continued(found, room), room, count_tokens)
+    text = fence_continued(_continued(found, room), room, count_tokens)
     data = {**found.as_dict(), "text": text, "tokens": count_tokens(text)}
     invocation.show(data, [text.rstrip("\n") or f"{found.session} does not fit in {room} tokens; allow 100 or more"])
 
 
-def continued_session(home: Home, session: str) -> Continued:
+def continued_session(home: Home, session: str) -> ContinuedSession:
     """Return *session* for a prompt that continues it, in at most as many tokens as the setting allows.
 
     Raises:
@@ -61,8 +61,8 @@ def continued_session(home: Home, session: str) -> Continued:
     return _continued(found_in(home, session), home.manifest.settings("distill", DistillSettings).resume_tokens)
 
 
-def _continued(found: Resume, most_tokens: int) -> Continued:
-    from assembler.resume_hint import Continued
+def _continued(found: Resume, most_tokens: int) -> ContinuedSession:
+    from assembler.resume_hint import ContinuedSession
     from distill.resume import render
 
-    return Continued(session=found.session, text=lambda tokens: render(found, min(tokens, most_tokens)))
+    return ContinuedSession(session=found.session, text=lambda tokens: render(found, min(tokens, most_tokens)))
