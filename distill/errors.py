@@ -1,14 +1,14 @@
-"""What can go wrong in closing. Every error says what was found, what was wanted and what to do next.
+"""Errors of this package. Each message says what is wrong, where, and what to do next.
 
 ``DistillError``
-├── ``NoSuchSession``    no transcript of that name
-├── ``EmptySession``     a transcript without messages
-├── ``NoSuchProposal``   nothing of that id waits for a person
-├── ``NotAllowed``       whoever asks may not decide
-├── ``NotPlaceable``     a text cannot go where it was meant to stand
-├── ``NotRevertable``    what was done to an entry cannot be undone
-├── ``EndpointFailed``   the configured language model did not answer
-└── ``Contended``        the session kept being closed or appended to by others meanwhile
+├── ``NoSuchSession``    no transcript has that name
+├── ``EmptySession``     the transcript has no messages
+├── ``NoSuchProposal``   no item with that id waits for review
+├── ``NotAllowed``       the caller may not decide on proposals
+├── ``NotPlaceable``     a text cannot be placed in its target file
+├── ``NotRevertable``    the last change of an entry cannot be undone
+├── ``EndpointFailed``   the configured language model gave no usable completion
+└── ``Contended``        other processes kept closing or appending to the session
 """
 
 from __future__ import annotations
@@ -31,56 +31,58 @@ class DistillError(Exception):
 
 
 class NoSuchSession(DistillError):
-    """There is no transcript of that session."""
+    """No transcript has that session's name."""
 
     def __init__(self, session: str, known: int) -> None:
         super().__init__(
-            f"no session {session!r} among the {known} in sessions/; bring it in with `memory import`, or close what "
-            "is there with `memory close --all`"
+            f"no session {session!r} among the {known} in sessions/. Import it with `memory import`, or close the "
+            "others with `memory close --all`"
         )
         self.session = session
 
 
 class EmptySession(DistillError):
-    """The transcript holds no message."""
+    """The transcript has no messages."""
 
     def __init__(self, session: str, path: str) -> None:
-        super().__init__(f"{path} holds no message of session {session!r}; import the conversation again")
+        super().__init__(f"{path} has no message of session {session!r}. Import the conversation again")
         self.session, self.path = session, path
 
 
 class NoSuchProposal(DistillError):
-    """Nothing of that id waits for a person."""
+    """No item with that id waits for review."""
 
     def __init__(self, waiting_id: str, waiting: int) -> None:
-        super().__init__(f"nothing waits as {waiting_id!r}; `memory review list` names the {waiting} that do")
+        super().__init__(f"no item {waiting_id!r} waits for review. `memory review list` names the {waiting} that do")
         self.waiting_id = waiting_id
 
 
 class NotAllowed(DistillError):
-    """Whoever asks may not decide. Nothing was written."""
+    """The caller may not decide on proposals. Nothing was written."""
 
     def __init__(self, person: str, problem: str) -> None:
-        super().__init__(f"{person!r} cannot decide this: {problem}; a person does, at a terminal or named with --as")
+        super().__init__(
+            f"{person!r} cannot decide this: {problem}. A person decides, at a terminal or named with --as"
+        )
         self.person = person
 
 
 class NotPlaceable(DistillError):
-    """A text cannot go where it was meant to stand. Nothing was written."""
+    """A text cannot be placed in its target file. Nothing was written."""
 
     def __init__(self, waiting_id: str, problem: str) -> None:
         super().__init__(
-            f"{waiting_id} cannot be placed: {problem}; see `memory review show {waiting_id}`, and reject it or write "
-            "by hand what you want to keep"
+            f"{waiting_id} cannot be placed: {problem}. See `memory review show {waiting_id}`. Reject it, or write the "
+            "text that you want to keep by hand"
         )
         self.waiting_id = waiting_id
 
 
 class NotRevertable(DistillError):
-    """What the last commit did to an entry cannot be undone. Nothing was written."""
+    """The last change of an entry cannot be undone. Nothing was written."""
 
     def __init__(self, entry_id: str, problem: str) -> None:
-        super().__init__(f"{entry_id} cannot be reverted: {problem}; `memory history {entry_id}` tells its commits")
+        super().__init__(f"{entry_id} cannot be reverted: {problem}. `memory history {entry_id}` lists its commits")
         self.entry_id = entry_id
 
 
@@ -95,8 +97,10 @@ class EndpointFailed(DistillError):
 
 
 class Contended(DistillError):
-    """Others closed the session each time while its summary was made. Nothing was written."""
+    """Other processes closed the session during every attempt to summarise it. Nothing was written."""
 
     def __init__(self, session: str) -> None:
-        super().__init__(f"session {session!r} was being closed by another process; nothing was written, run it again")
+        super().__init__(
+            f"session {session!r} was being closed by another process. Nothing was written, run the command again"
+        )
         self.session = session

@@ -1,4 +1,4 @@
-"""How a session becomes memory: limits of summaries and of the questions to git."""
+"""Settings of closing, promotion, archiving and evolution: the table ``[distill]`` of ``agent.toml``."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ class DistillSettings:
     """The table ``[distill]`` of ``agent.toml``.
 
     Attributes:
-        claim_timeout_s: how long all questions to git about one claim may take; then it is ``unchecked``.
-        session_timeout_s: the same for all claims of one closing together.
-        window_slack_s: how much before its first and after its last message a session's commits may lie.
-        max_topics: topics named in the daily log.
-        max_items: items of one kind in one section of the daily log; facts that only a figure marks get a third of it.
-        log_share: how much of the tokens of what was said the daily log may hold; what a cue marks stands there anyway,
-            and sentences without one fill what is left. 0 selects none.
-        max_entries_per_section: entries that one closing may add to one section of ``MEMORY.md``; what is over stays in
+        claim_timeout_s: limit of all git queries about one claim. A claim beyond it is ``unchecked``.
+        session_timeout_s: limit of all git queries of one closing.
+        window_slack_s: seconds before the first and after the last message in which a commit belongs to the session.
+        max_topics: most topics in a section of the daily log.
+        max_items: most items of one kind in a section of the daily log. Figures get a third of it.
+        log_share: the section's share of the tokens of the conversation, 0 to 1. Items with a cue stand there in any
+            case, and facts fill the rest. 0 selects no facts.
+        max_title_chars: the longest title of an entry. The rest of the text is its body.
+        max_entries_per_section: most entries that one closing adds to a section of ``MEMORY.md``. Further items stay in
             the daily log.
-        max_title_chars: length of an entry's title; longer text goes on in its body.
-        archive_after_days: how long nobody refers to an entry before it may leave for the archive; and how old a daily
-            log is when it does.
-        recurrence_days: of how many days the daily logs are looked through for topics that come up again; 0 for none.
-        max_recurring: facts that earn an entry in one closing because another session had their topic.
-        recurring: titles of sections whose entries, too, are only made when another session had their topic.
-        section_entries: how many entries a section of ``MEMORY.md`` holds before the least fit that may leave are
-            archived; *room* says it for single sections by their titles.
-        memory_tokens: what ``MEMORY.md`` may cost before the same happens.
-        rule_after_sessions: in how many sessions a correction is made before it is proposed as a rule.
-        retire_rules_after_days: how long nobody names or breaks a rule before its retirement is proposed.
-        resume_tokens: how much `memory resume` says of a session.
-        review: by section of ``MEMORY.md``, whether a closing commits its new entries (``commit``, where nothing is
-            said) or proposes them to a person (``propose``).
-        endpoint: a language model that rewords summaries; without the table ``[distill.endpoint]`` none is asked.
+        archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily
+            log is archived.
+        recurrence_days: days of daily logs that are searched for recurring topics. 0 turns the search off.
+        max_recurring: most facts that earn an entry in one closing because another session had their topic.
+        recurring: titles of sections whose entries also need an earlier session with their topic.
+        section_entries: most entries of a section of ``MEMORY.md``. Beyond it the least useful ones are archived.
+        room: the same limit for single sections, by title.
+        memory_tokens: most tokens of ``MEMORY.md``. Beyond it the least useful entries are archived.
+        rule_after_sessions: number of sessions with the same correction after which a rule is proposed.
+        retire_rules_after_days: days without a mention or breach of a rule after which its retirement is proposed.
+        resume_tokens: size of `memory resume`.
+        review: by section title, ``commit`` or ``propose``: whether a closing commits new entries or proposes them to a
+            person. The default is ``commit``.
+        endpoint: the language model that rewords summaries. Without the table ``[distill.endpoint]`` none is used.
     """
 
     claim_timeout_s: float = 5.0
@@ -71,31 +71,31 @@ class DistillSettings:
             "recurrence_days", "max_recurring",
         ):  # fmt: skip
             if getattr(self, name) < 0:
-                raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}, wanted 0 or more")
+                raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}. It must be 0 or more")
         if not 0 <= self.log_share <= 1:
-            raise ValueError(f"log-share is {self.log_share}, wanted 0 to 1")
+            raise ValueError(f"log-share is {self.log_share}. It must be between 0 and 1")
         if self.archive_after_days < 1:
-            raise ValueError(f"archive-after-days is {self.archive_after_days}, wanted 1 or more")
+            raise ValueError(f"archive-after-days is {self.archive_after_days}. It must be 1 or more")
         if self.rule_after_sessions < 2 or self.retire_rules_after_days < 1:
             raise ValueError("rule-after-sessions must be at least 2 and retire-rules-after-days at least 1")
         if self.resume_tokens < 100:
-            raise ValueError(f"resume-tokens is {self.resume_tokens}, wanted 100 or more")
+            raise ValueError(f"resume-tokens is {self.resume_tokens}. It must be 100 or more")
         if min(self.section_entries, *self.room.values(), self.memory_tokens) < 1:
             raise ValueError("section-entries, memory-tokens and every number of room must be at least 1")
         titles = [rule.title for rule in SECTIONS]
         for key, table in (("review", self.review), ("room", self.room), ("recurring", self.recurring)):
             unknown = next((title for title in table if title not in titles), None)
             if unknown is not None:
-                raise ValueError(f"{key} names the section {unknown!r}, known are {', '.join(titles)}")
+                raise ValueError(f"{key} names the unknown section {unknown!r}. Sections are {', '.join(titles)}")
         if self.max_items < 3 or self.max_title_chars < 20:
             raise ValueError("max-items must be at least 3 and max-title-chars at least 20")
 
     @property
     def proposed_sections(self) -> frozenset[str]:
-        """The sections whose new entries wait for a person."""
-        return frozenset(title for title, how in self.review.items() if how == "propose")
+        """The titles of sections whose new entries wait for a person."""
+        return frozenset(title for title, mode in self.review.items() if mode == "propose")
 
     @property
     def section_sizes(self) -> dict[str, int]:
-        """How many entries each section may hold, by its prefix."""
+        """The largest number of entries of each section, by its prefix."""
         return {rule.prefix: self.room.get(rule.title, self.section_entries) for rule in SECTIONS}

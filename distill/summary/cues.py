@@ -1,8 +1,8 @@
-"""Which words say that a sentence is a decision, a lesson, a correction and so on, in Chinese and English.
+"""Cues, Chinese and English, that classify a sentence as a decision, a lesson, a correction and so on.
 
-Two kinds of cue: a label («结论:», "Decision:") that opens a line, a list or a heading, and a phrase inside one
-sentence. Cues are meant to be precise: what nobody marked as worth keeping stays in the transcript, where recall finds
-it. Questions and conditions state nothing.
+A cue is either a label («结论:», "Decision:") that opens a line, a list or a heading, or a phrase inside a sentence.
+Cues prefer precision. A sentence without one stays in the transcript, where recall finds it. Questions and conditions
+have no kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ItemKind = Literal[
     "conclusion", "decision", "deliverable", "lesson", "root_cause", "correction", "preference", "open_thread",
     "next_step", "rejected", "fact",
 ]  # fmt: skip
-#: In the order in which they stand in the daily log.
+#: In the order of the daily log.
 KINDS: tuple[ItemKind, ...] = (
     "conclusion", "decision", "rejected", "correction", "root_cause", "lesson", "preference", "deliverable",
     "open_thread", "next_step", "fact",
@@ -59,7 +59,7 @@ _LABELS: tuple[tuple[ItemKind, str], ...] = (
     ),
     ("deliverable", r"deliver(?:ed|ables?)|shipped|done|completed|交付(?:物|内容|成果)?|产出|已?完成|已交付"),
 )
-#: Words that open sentences as well: only a colon makes them labels.
+#: Words that also open ordinary sentences. Only a colon makes them labels.
 _NEEDS_COLON = frozenset({
     "open", "next", "done", "pending", "completed", "agreed", "decided", "shipped", "delivered", "corrected",
     "unresolved", "rejected", "发现", "决定", "完成", "更正", "纠正", "后续", "下一步", "决策", "教训", "复盘", "待定",
@@ -89,7 +89,7 @@ def _cue(kind: ItemKind, *patterns: str, roles: Collection[str] = ("user", "assi
 
 
 _USER = ("user",)
-#: A number, code or name follows before the next stop.
+#: Requires a number, code or name before the next punctuation mark.
 _VALUE = r"(?=[^,.;。]*(?-i:\d|`|[A-Z]{2,}|[A-Z][a-z]+[A-Z]))"
 _ORDERS = (
     r"use|write|put|show|give|call|send|include|add|answer|reply|respond|start|end|ask|tell|run|check|format|quote|cite|"
@@ -102,7 +102,7 @@ _WRONG_ZH = (
 )
 _OURS = r"answers?|replies|responses?|reports?|summaries|code|emails?|tables?|numbers|charts"
 _SETTLED = r"确认|确定|定下|定论|决定|解决|核实|落实|跟进|回复|批复|搞清|搞定"
-#: In order of precedence: the first that matches a sentence names its kind. All punctuation is narrow.
+#: In order of precedence: the first match names the kind. Sentences have narrow punctuation.
 _CUES: tuple[_Cue, ...] = (
     _cue(
         "correction",
@@ -214,14 +214,14 @@ _CUES: tuple[_Cue, ...] = (
         r"(?:缺口|差距|gap)\s*(?:主要)?(?:来自|在于)",
     ),
 )
-#: Advice, wishes and instructions have figures too, but state none.
+#: Advice, wishes and instructions: a figure in them is no fact.
 _ADVICE = re.compile(
     r"\b(?:should|could|would|can|may|might|will|aim|ensure|consider|suppose|example|e\.g|trying|hope|want|trouble|"
     r"understand|you|your|let['’]s)\b|比如|例如|假设|可以|应该|建议|希望|你的?",
     re.IGNORECASE,
 )
 _MAX_FACT_CHARS = 200
-#: A figure that a review turns on: money with a sign or unit, or a percentage; "100 %" alone is a manner of speaking.
+#: A business figure: money with a sign or unit, or a percentage. "100 %" is a manner of speaking.
 _FIGURE = re.compile(
     r"(?:[¥$€£]\s?\d|(?<!\b10)\d\s?(?:%|percent\b|个?百分点|万元?|亿元?|(?:USD|RMB|CNY|EUR|美元|人民币)\b))|"
     r"[+−-]\s?\d+(?:\.\d+)?\s?%"
@@ -238,14 +238,14 @@ _CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """A label that opens a line; *rest* is what follows it, empty when a list follows."""
+    """A label that opens a line. *rest* is the text behind it, empty when a list follows."""
 
     kind: ItemKind
     rest: str
 
 
 def parse_label(line: str) -> Label | None:
-    """The label that *line* starts with, or ``None``.
+    """Return the label that *line* starts with, or ``None``.
 
     >>> parse_label("**结论**:MEAGS -12 %".replace("*", ""))
     Label(kind='conclusion', rest='MEAGS -12 %')
@@ -260,7 +260,7 @@ def parse_label(line: str) -> Label | None:
 
 
 def classify_sentence(sentence: str, role: str) -> ItemKind | None:
-    """What a sentence without a label is, by its strongest cue; ``None`` for most sentences."""
+    """Return the kind of a sentence without a label by its strongest cue, ``None`` for most sentences."""
     narrow = narrowed(sentence)
     if is_question(narrow) or _CONDITION.match(narrow):
         return None
@@ -273,14 +273,14 @@ def classify_sentence(sentence: str, role: str) -> ItemKind | None:
 
 
 def announces_correction(sentence: str, following: str) -> bool:
-    """Whether *sentence* only announces a correction («不对。») which *following* then makes."""
+    """Return whether *sentence* only announces a correction («不对。») that *following* then makes."""
     if _BARE.match(narrowed(sentence)) is None or is_question(following):
         return False
     return re.search(r"[一-鿿]", following) is not None or _STATES.search(following) is not None
 
 
 def names_old_value(sentence: str) -> bool:
-    """Whether a correction itself names what it replaces."""
+    """Return whether a correction names the value that it replaces."""
     return _CONTRAST.search(sentence) is not None
 
 

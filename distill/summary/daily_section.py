@@ -1,7 +1,7 @@
-"""The text of one closing in the daily log: topics, items by kind with their turns, files and commits.
+"""Text of one closing in the daily log: topics, items by kind with their turns, files and commits.
 
-Every item is one list item that stands alone, so that the guard can hold one back and keep the rest. What git
-contradicts is marked where it stands.
+Every item is a list item of its own, so that the guard can hold one back and keep the rest. A contradiction by git is
+a field of its item.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from .extraction import Item, Summary
 
 __all__ = ["HEADINGS", "count_item_tokens", "render_body"]
 
-#: What would end the line that a source stands in, or cannot be written; percent signs, so that it can be read back.
-_NOT_PLAIN = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+#: Characters of a source that would end its line or cannot be encoded, and the percent sign of the quoting itself.
+_QUOTED = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 HEADINGS: Mapping[ItemKind, str] = {
     "conclusion": "Conclusions",
@@ -43,13 +43,14 @@ def render_body(
     max_items: int,
     origins: Mapping[Item, str] = MappingProxyType({}),
 ) -> str:
-    """Markdown without level 1 and 2 headings, ending in one newline.
+    """Render *summary* as Markdown without headings of level 1 and 2, ending in one newline.
 
-    *origins* names who answers for an item's words; strangers are named below it, and the guard judges it as theirs.
+    *origins* are the origins of the items' words. An origin other than user and agent becomes a field of the item, and
+    the guard screens the item as coming from there.
     """
     parts = []
     if summary.topics:
-        # A heading first: what the guard makes of the topics must not touch the watermark line above them.
+        # A heading separates the topics, which the guard may remove, from the watermark line above them.
         parts.append(f"### Topics\n\n{', '.join(summary.topics)}\n")
     for kind in KINDS:
         items = [item for item in summary.items if item.kind == kind]
@@ -62,7 +63,7 @@ def render_body(
 
 
 def count_item_tokens(item: Item) -> int:
-    """The tokens that *item* takes in the log, before git was asked about it and for words of the user or agent."""
+    """Count the tokens of *item* in the daily log, without the fields for evidence and origin."""
     return count_tokens("\n".join(_lines(item, None, "agent")) + "\n")
 
 
@@ -74,7 +75,7 @@ def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Map
 
 
 def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
-    lines = [f"- {_inert(item.text)} ({', '.join(map(_one_line, item.sources))})"]
+    lines = [f"- {_escape_block(item.text)} ({', '.join(map(_quote_source, item.sources))})"]
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
     if item.corrected:
@@ -86,14 +87,14 @@ def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
     return lines
 
 
-def _one_line(source: str) -> str:
-    """*source* as it is, unless it holds line breaks: a name must not begin a block in the daily log."""
-    if not _NOT_PLAIN.search(source.replace("%", "")):
+def _quote_source(source: str) -> str:
+    """Quote *source* if it holds a line break or another control character, which could begin a block of the log."""
+    if not _QUOTED.search(source.replace("%", "")):
         return source
-    return _NOT_PLAIN.sub(lambda match: quote(match.group(), safe="", errors="surrogatepass"), source)
+    return _QUOTED.sub(lambda match: quote(match.group(), safe="", errors="surrogatepass"), source)
 
 
-def _inert(text: str) -> str:
-    """*text* that starts no block of its own inside a list item: no heading, list, quotation or fence."""
+def _escape_block(text: str) -> str:
+    """Escape a *text* that would start a heading, list, quotation or fence inside its list item."""
     starts = text.startswith(("#", ">", "- ", "* ", "+ ", "```", "~~~", "|", "<", "**["))
     return f"\\{text}" if starts else text

@@ -1,8 +1,7 @@
-"""From messages to a summary: a title, topics, typed items, and the files and commits that were spoken of.
+"""Extraction of a summary from messages: a title, topics, typed items, and the files and commits that were mentioned.
 
-Every item quotes one or more sentences of a turn (or of several that say the same) and points at it; nothing is
-reworded, so that an amount or a name is as it was said. Extraction is by rules, without a model, and repeatable.
-What a closing does with a summary is the business of ``distill.close``.
+Every item quotes sentences of a turn, or of several turns that say the same, and cites these turns. Nothing is
+reworded, so amounts and names are verbatim. Extraction uses rules without a model and is deterministic.
 """
 
 from __future__ import annotations
@@ -30,32 +29,35 @@ from .cues import ItemKind, announces_correction, classify_sentence, names_old_v
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken_messages", "summarise"]
 
-#: An item longer than this is cut at a sentence border.
+#: Longer items are cut at the end of a sentence.
 MAX_ITEM_CHARS = 300
-#: Fewer characters than this say nothing by themselves.
+#: Shorter texts cannot stand alone.
 _MIN_ITEM_CHARS = 4
 _MAX_TITLE_CHARS = 60
 _MAX_LISTED = 20
-#: How many turns back a correction may look for what it corrects.
+#: Number of turns before a correction that are searched for the corrected sentence.
 _LOOK_BACK = 12
-_SPOKEN = ("user", "assistant")
+_SPEAKERS = ("user", "assistant")
 _GREETING = re.compile(
     r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|"
     r"早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)(?:[ ,.!。]+|$))+",
     re.IGNORECASE,
 )
 _TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
-_HELD_BACK = re.compile(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
+_QUARANTINED = re.compile(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
 _TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
 _NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """Something worth keeping, in the words of the turns at *sources* (``SESSION#MESSAGE``, oldest first).
+    """A quotation worth keeping, from the turns at *sources* (``SESSION#MESSAGE``, oldest first).
 
-    *role* and *ts* are those of the turn that said it first. A correction has in *replaces* the sentence it corrects,
-    where it does not name the old value itself; *corrected* marks an item that a later turn corrected.
+    Attributes:
+        role: the role of the first turn that said it.
+        ts: the time of that turn.
+        replaces: of a correction, the sentence it corrects. Empty where the correction names the old value.
+        corrected: whether a later turn corrected the item.
     """
 
     kind: ItemKind
@@ -69,7 +71,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a run of messages was about. *items* are in the order of the conversation."""
+    """Summary of consecutive messages. *items* are in the order of the conversation."""
 
     title: str
     topics: tuple[str, ...] = ()
@@ -79,33 +81,33 @@ class Summary:
 
 
 def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, max_topics: int = 6) -> Summary:
-    """Summarise *messages*; *before* are earlier ones of the session, which a correction may refer to.
+    """Summarise *messages*. *before* are earlier messages of the session, which a correction may refer to.
 
-    Tool and system messages give commits only: nobody said them. What the guard held back says nothing.
+    Tool and system messages only contribute commits. Quarantined messages are left out.
     """
-    said = spoken_messages(messages)
-    found = [item for message in said for item in _items_of(message)]
-    items = _with_corrections(_united(found), [*before, *messages])
-    speakers = {word for message in said for word in message.name.casefold().split()}
-    found_topics = find_topics([message.content for message in said], max_topics, without=speakers)
+    spoken = spoken_messages(messages)
+    found = [item for message in spoken for item in _extract_items(message)]
+    items = _resolve_corrections(_merge_duplicates(found), [*before, *messages])
+    speakers = {word for message in spoken for word in message.name.casefold().split()}
+    topics = find_topics([message.content for message in spoken], max_topics, without=speakers)
     return Summary(
-        title=_title(said, found_topics),
-        topics=found_topics,
+        title=_title(spoken, topics),
+        topics=topics,
         items=tuple(items),
-        files=_files(said),
+        files=_files(spoken),
         commits=_commits(messages),
     )
 
 
 def spoken_messages(messages: Sequence[Message]) -> list[Message]:
-    """Those of *messages* that somebody said: no tools, and nothing that the guard held back."""
-    return [message for message in messages if message.role in _SPOKEN and not _HELD_BACK.match(message.content)]
+    """Return the messages of users and assistants that the guard did not quarantine."""
+    return [message for message in messages if message.role in _SPEAKERS and not _QUARANTINED.match(message.content)]
 
 
 def normalised(text: str) -> str:
-    """*text* as it is compared for exact duplicates: without case, width, space and punctuation.
+    """Normalise *text* for the comparison of exact duplicates: drop case, width, spaces and punctuation.
 
-    Signs, decimal points and units of numbers stay: -12 % and 12 % are not the same.
+    Signs, decimal points and units of numbers remain, because -12 % and 12 % differ.
 
     >>> normalised("结论:MEAGS  -12 %。") == normalised("结论: meags -12%")
     True
@@ -117,59 +119,61 @@ def normalised(text: str) -> str:
     return "".join(char for char in folded if char.isalnum() or char in "\x01\x02%¥$€£_")
 
 
-def _items_of(message: Message) -> Iterator[Item]:
-    """The items of one turn, in order."""
-    opened: ItemKind | None = None  # by a label whose list follows
+def _extract_items(message: Message) -> Iterator[Item]:
+    """Yield the items of one turn, in order."""
+    list_kind: ItemKind | None = None  # of a label whose list follows
     heading = False
     for line in prose_lines(message.content):
         label = None if line.kind == "heading" and not line.text else parse_label(line.text)
         if label and not label.rest:
-            opened, heading = label.kind, line.kind == "heading"
+            list_kind, heading = label.kind, line.kind == "heading"
             continue
         if line.kind == "heading":
-            opened = None
+            list_kind = None
             continue
         if label:
-            opened = None
-            yield from _labelled(message, label.kind, label.rest)
+            list_kind = None
+            yield from _labelled_items(message, label.kind, label.rest)
             continue
-        if opened and (line.kind == "bullet" or not (heading or line.gap)):
-            yield from _labelled(message, opened, line.text)
-            opened = opened if line.kind == "bullet" else None
+        if list_kind and (line.kind == "bullet" or not (heading or line.gap)):
+            yield from _labelled_items(message, list_kind, line.text)
+            list_kind = list_kind if line.kind == "bullet" else None
             continue
-        opened = None
-        yield from _unlabelled(message, line)
+        list_kind = None
+        yield from _unlabelled_items(message, line)
 
 
-def _labelled(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
-    """What a label announces: the rest of its line, up to a sentence that has a label of its own."""
+def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
+    """Yield the items of a label from the rest of its line, up to a sentence with a label of its own."""
     if kind == "preference" and message.role != "user":
         return
-    run: list[str] = []
+    own_sentences: list[str] = []
     for sentence in split_sentences(text):
         label = parse_label(sentence)
         if label and label.rest:
-            yield from _pieces(message, kind, text[: text.index(sentence)])
-            yield from _labelled(message, label.kind, text[text.index(sentence) :][len(sentence) - len(label.rest) :])
+            yield from _chunk_items(message, kind, text[: text.index(sentence)])
+            yield from _labelled_items(
+                message, label.kind, text[text.index(sentence) :][len(sentence) - len(label.rest) :]
+            )
             return
-        run.append(sentence)
-    if kind != "open_thread" and run and all(is_question(sentence) for sentence in run):
+        own_sentences.append(sentence)
+    if kind != "open_thread" and own_sentences and all(map(is_question, own_sentences)):
         return
-    yield from _pieces(message, kind, text)
+    yield from _chunk_items(message, kind, text)
 
 
-def _pieces(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
-    for piece in sentence_chunks(text.strip(), MAX_ITEM_CHARS):
-        if _says_something(piece):
-            yield _item(message, kind, piece)
+def _chunk_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
+    for chunk in sentence_chunks(text.strip(), MAX_ITEM_CHARS):
+        if _stands_alone(chunk):
+            yield _item(message, kind, chunk)
 
 
-def _says_something(text: str) -> bool:
-    """Whether *text* can stand alone: long enough, and not the opening of a list."""
+def _stands_alone(text: str) -> bool:
+    """Return whether *text* is long enough for an item and does not open a list."""
     return len(text) >= _MIN_ITEM_CHARS and not narrowed(text).endswith(":")
 
 
-def _unlabelled(message: Message, line: ProseLine) -> Iterator[Item]:
+def _unlabelled_items(message: Message, line: ProseLine) -> Iterator[Item]:
     sentences = split_sentences(line.text)
     skip = False
     for index, sentence in enumerate(sentences):
@@ -185,10 +189,10 @@ def _unlabelled(message: Message, line: ProseLine) -> Iterator[Item]:
             continue
         label = parse_label(sentence)
         if label and label.rest:
-            yield from _labelled(message, label.kind, label.rest)
+            yield from _labelled_items(message, label.kind, label.rest)
             continue
         kind = classify_sentence(sentence, message.role)
-        if kind and _says_something(sentence):
+        if kind and _stands_alone(sentence):
             yield _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
 
 
@@ -196,8 +200,8 @@ def _item(message: Message, kind: ItemKind, text: str) -> Item:
     return Item(kind=kind, text=text.strip(), sources=(message.source,), role=message.role, ts=message.ts)
 
 
-def _united(items: Sequence[Item]) -> list[Item]:
-    """The items with exact duplicates of one kind made one: the first stays and gains the sources."""
+def _merge_duplicates(items: Sequence[Item]) -> list[Item]:
+    """Merge exact duplicates of one kind into the first, which gains their sources."""
     found: dict[tuple[str, str], Item] = {}
     for item in items:
         key = (item.kind, normalised(item.text))
@@ -209,8 +213,8 @@ def _united(items: Sequence[Item]) -> list[Item]:
     return list(found.values())
 
 
-def _with_corrections(items: Sequence[Item], messages: Sequence[Message]) -> list[Item]:
-    """Each correction with the sentence that it corrects, and the corrected items marked."""
+def _resolve_corrections(items: Sequence[Item], messages: Sequence[Message]) -> list[Item]:
+    """Complete each correction with the sentence that it corrects, and mark the corrected items."""
     position = {message.source: index for index, message in enumerate(messages)}
     wrong: set[tuple[str, str]] = set()
     result = []
@@ -218,8 +222,8 @@ def _with_corrections(items: Sequence[Item], messages: Sequence[Message]) -> lis
         if item.kind != "correction":
             result.append(item)
             continue
-        at = position[item.sources[0]]
-        old = _corrected_sentence(item.text, messages[max(0, at - _LOOK_BACK) : at])
+        index = position[item.sources[0]]
+        old = _corrected_sentence(item.text, messages[max(0, index - _LOOK_BACK) : index])
         if old is None:
             result.append(item)
             continue
@@ -239,20 +243,20 @@ def _is_wrong(item: Item, wrong: set[tuple[str, str]]) -> bool:
 
 
 def _corrected_sentence(correction: str, earlier: Sequence[Message]) -> tuple[str, str] | None:
-    """The latest earlier sentence about the same thing with another value: its source and text.
+    """Return the source and text of the corrected sentence: the latest one with the same subject and another value.
 
-    The same thing: the two share the most terms, at least one; another value: a number in the old sentence is not
-    the new value, or, in a correction that names the old value, is that one.
+    The sentence that shares the most terms with the correction wins. It must hold a number that the correction lacks.
+    Where the correction names the old value, it must hold a number of the correction instead.
     """
     subject, numbers = {term.casefold() for term in content_terms(correction)}, _numbers(correction)
     best: tuple[int, int, str, str] | None = None
     for index, message in enumerate(earlier):
-        if message.role not in _SPOKEN:
+        if message.role not in _SPEAKERS:
             continue
         for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
             shared = len(subject & {term.casefold() for term in content_terms(sentence)})
-            others = _numbers(sentence)
-            differs = others - numbers if not names_old_value(correction) else others & numbers
+            old_numbers = _numbers(sentence)
+            differs = old_numbers - numbers if not names_old_value(correction) else old_numbers & numbers
             if (
                 is_question(sentence)
                 or not (differs if numbers else shared > 1)
@@ -268,32 +272,32 @@ def _numbers(text: str) -> set[str]:
     return {re.sub(r"\s", "", match.group()).replace("−", "-") for match in _NUMBER.finditer(text)}
 
 
-def _title(said: Sequence[Message], found: Sequence[str]) -> str:
-    """The first user sentence that says something, else the topics."""
-    for message in (message for message in said if message.role == "user"):
+def _title(spoken: Sequence[Message], topics: Sequence[str]) -> str:
+    """Return the first user sentence with at least two terms, or else the topics."""
+    for message in (message for message in spoken if message.role == "user"):
         for sentence in (part for line in prose_lines(message.content) for part in split_sentences(line.text)):
-            plain = sentence[_leading(_GREETING, sentence) :].strip(_TITLE_EDGES)
+            plain = sentence[_match_length(_GREETING, sentence) :].strip(_TITLE_EDGES)
             if len(plain) >= 8 and len({term.casefold() for term in content_terms(plain)}) >= 2:
                 return shorten(plain, _MAX_TITLE_CHARS)
-    return ", ".join(found[:3]) or "Short session"
+    return ", ".join(topics[:3]) or "Short session"
 
 
-def _leading(pattern: re.Pattern[str], text: str) -> int:
+def _match_length(pattern: re.Pattern[str], text: str) -> int:
     match = pattern.match(narrowed(text))
     return match.end() if match else 0
 
 
-def _files(said: Sequence[Message]) -> tuple[str, ...]:
-    """The files named, in the order of their first mention."""
-    found = (path for message in said for line in prose_lines(message.content) for path in named_paths(line.text))
+def _files(spoken: Sequence[Message]) -> tuple[str, ...]:
+    """Return the files named, in the order of their first mention."""
+    found = (path for message in spoken for line in prose_lines(message.content) for path in named_paths(line.text))
     return tuple(dict.fromkeys(found))[:_MAX_LISTED]
 
 
 def _commits(messages: Sequence[Message]) -> tuple[str, ...]:
-    """The commits that somebody named as such, and those that git reported in a tool's output."""
+    """Return the commits that somebody named as such, and those that git reported in a tool's output."""
     found: dict[str, None] = {}
     for message in messages:
-        if message.role in _SPOKEN:
+        if message.role in _SPEAKERS:
             for line in prose_lines(message.content):
                 claim = parse_claim(line.text, message.role)
                 if claim and claim.strict:

@@ -1,10 +1,11 @@
-"""Lines for the daily log from what no cue marks: the sentences of a conversation that say the most for their room.
+"""Selection of sentences without a cue as facts for the daily log, by their score and length.
 
-A sentence counts more when the speaker tells of their own, when it says when, names somebody or something, holds many
-terms, or answers a question; less towards the end, where talks thank and part, and when it says what was said before.
-With a model, nearness to what the conversation is about and repetition are measured on vectors, else on words. Lines
-are chosen one by one by worth and length until the log's share is full. Nothing is reworded and every line points at
-its turn; the same messages give the same lines. ``python -m bench.summary`` measures it.
+A sentence scores higher when the speaker talks about themselves, gives a time, names somebody or something, uses many
+terms or answers a question. It scores lower late in the conversation and when it repeats earlier sentences. With a
+model, vectors measure repetition and nearness to the conversation's mean. Without one, words measure repetition.
+
+Sentences are selected one by one until the log's share is full. They are verbatim and cite their turns. The selection
+is deterministic. ``python -m bench.summary`` measures its quality.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised, spoken_messag
 
 __all__ = ["add_facts"]
 
-#: Facts that cues mark (figures) stand in the log before anything is selected, this part of ``max_items`` of them.
-_CUED_FACTS = 3
-#: So many sentences are compared by vectors, the best by words: the model reads some hundred a second.
+#: Facts with a cue (figures) come first. They get at most ``max_items`` divided by this.
+_CUED_DIVISOR = 3
+#: Number of sentences, best by words, that are compared by vectors. The model embeds about a hundred a second.
 _SHORTLIST = 240
-#: Sentences of a turn that may be its answer; what follows in a long message is elaboration.
+#: Leading sentences of a turn that count as its answer. The rest of a long message is elaboration.
 _ANSWER_SENTENCES = 6
-#: Tokens that facts may take in a talk whose share is smaller, though never more than half of what was said.
-_LEAST_ROOM = 60
+#: Least room for facts in tokens, though never more than half of the conversation.
+_MIN_ROOM_TOKENS = 60
 _MAX_TERMS, _MAX_NAMES = 10, 2
-#: What each further line of one turn is worth beside the one before: a log tells of many turns rather than of one.
-_SAME_TURN = 0.3
-#: How far a line's length counts against its worth: 0 not at all, 1 in proportion.
-_LENGTH = 0.4
+#: Factor for each further line of one turn, so that the log covers many turns.
+_SAME_TURN_FACTOR = 0.3
+#: Exponent of a line's length in its value: 0 ignores the length, 1 divides by it.
+_LENGTH_EXPONENT = 0.4
 
 _OWN = re.compile(r"\b(?:I|we|my|our|me|us|mine|ours|myself)\b|[我咱]", re.IGNORECASE)
 _WHEN = re.compile(
@@ -54,7 +55,7 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
-#: Manners of speaking, reactions and offers: they tell of nobody.
+#: Reactions, courtesies and offers, which state no fact.
 _MANNERS = re.compile(
     r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|congrats|congratulations|glad|great|cool|nice|"
     r"awesome|amazing|sounds|that sounds|sure|yeah|yep|哇|哈哈|嗯|恭喜|谢谢|太[好棒]了|好的|辛苦了)(?![\w'’])|"
@@ -66,7 +67,7 @@ _MANNERS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Weights:
-    """Of the logistic sum. Fitted on three conversations of LoCoMo, rounded, and confirmed on two others."""
+    """Weights of the logistic score. Fitted on three conversations of LoCoMo, rounded, and confirmed on two others."""
 
     own: float = 0.6
     when: float = 0.6
@@ -87,11 +88,11 @@ _WEIGHTS = _Weights()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sentence:
-    """A sentence that could stand in the log: *turn* counts the spoken messages, *worth* is the sum by words alone."""
+    """A candidate for the log. *turn* is the index of its spoken message, *score* the weighted sum by words alone."""
 
     item: Item
     turn: int
-    worth: float
+    score: float
     repeated: float
     tokens: int
 
@@ -99,25 +100,25 @@ class _Sentence:
 def add_facts(
     summary: Summary, messages: Sequence[Message], *, share: float, max_items: int, embedder: Embedder | None = None
 ) -> Summary:
-    """*summary* with the best further sentences of *messages* as facts, in the order of the conversation.
+    """Add the best further sentences of *messages* to *summary* as facts, in the order of the conversation.
 
-    The section's body then has at most *share* of the tokens of what was said. What cues marked stays even when it
-    takes more; a short talk has room for two or three facts in any case, unless *share* is 0; and facts are never more
-    than *max_items*. Without *embedder*, or when it fails, words decide.
+    The section's body gets at most *share* of the tokens of the spoken messages. Items with a cue stay even when they
+    take more. A short conversation has room for two or three facts, unless *share* is 0. There are at most *max_items*
+    facts. Without *embedder*, or when it fails, sentences are scored by words.
     """
-    said = spoken_messages(messages)
-    summary = replace(summary, items=_cued(summary.items, max_items // _CUED_FACTS))
+    spoken = spoken_messages(messages)
+    summary = replace(summary, items=_limit_facts(summary.items, max_items // _CUED_DIVISOR))
     facts = sum(item.kind == "fact" for item in summary.items)
-    tokens = sum(count_tokens(message.content) for message in said)
-    room = int(share * tokens) - count_tokens(render_body(_headed(summary, said), {}, max_items))
-    room = max(room, min(_LEAST_ROOM, tokens // 2)) if share else 0
+    tokens = sum(count_tokens(message.content) for message in spoken)
+    room = int(share * tokens) - count_tokens(render_body(_with_fact_heading(summary, spoken), {}, max_items))
+    room = max(room, min(_MIN_ROOM_TOKENS, tokens // 2)) if share else 0
     if room <= 0 or facts >= max_items:
         return summary
-    found = _sentences(said, summary.items)
-    chosen = _chosen(found, _worths(found, embedder), room, max_items - facts)
+    candidates = _find_candidates(spoken, summary.items)
+    selected = _select(candidates, _scores(candidates, embedder), room, max_items - facts)
     place = {message.source: number for number, message in enumerate(messages)}
-    # A correction cites what it corrects first: its own turn is the last that it names.
-    merged = sorted((*summary.items, *chosen), key=lambda item: place.get(_own_turn(item), 0))
+    # A correction cites the corrected turn first and its own turn last.
+    merged = sorted((*summary.items, *selected), key=lambda item: place.get(_own_turn(item), 0))
     return replace(summary, items=tuple(merged))
 
 
@@ -125,29 +126,29 @@ def _own_turn(item: Item) -> str:
     return item.sources[-1] if item.kind == "correction" else item.sources[0]
 
 
-def _cued(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
-    """*items* with the first *limit* facts only."""
-    facts = [item for item in items if item.kind == "fact"][limit:]
-    return tuple(item for item in items if item not in facts)
+def _limit_facts(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
+    """Remove all facts from *items* but the first *limit*."""
+    excess = [item for item in items if item.kind == "fact"][limit:]
+    return tuple(item for item in items if item not in excess)
 
 
-def _headed(summary: Summary, said: Sequence[Message]) -> Summary:
-    """*summary* with a fact where it has none: the heading takes room too. One of no length, as far as that goes."""
-    if not said or any(item.kind == "fact" for item in summary.items):
+def _with_fact_heading(summary: Summary, spoken: Sequence[Message]) -> Summary:
+    """Add an empty fact to a *summary* without facts, so that its tokens include their heading."""
+    if not spoken or any(item.kind == "fact" for item in summary.items):
         return summary
     return replace(summary, items=(*summary.items, Item(kind="fact", text="", sources=(), role="user")))
 
 
-def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence]:
-    """The sentences that state something and are not in *items*, in order."""
+def _find_candidates(spoken: Sequence[Message], items: Sequence[Item]) -> list[_Sentence]:
+    """Find the sentences that state something and are not in *items*, in order."""
     quoted: dict[str, str] = {}
     for item in items:
         for source in item.sources:
             quoted[source] = quoted.get(source, "") + "\n" + normalised(f"{item.text} {item.replaces}")
     found, known = [], set[str]()
-    speakers = {part for message in said for part in message.name.casefold().split()}
-    asked = False
-    for turn, message in enumerate(said):
+    speakers = {part for message in spoken for part in message.name.casefold().split()}
+    after_question = False
+    for turn, message in enumerate(spoken):
         sentences = [
             sentence
             for line in prose_lines(message.content)
@@ -156,7 +157,7 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
         ]
         fresh = set[str]()
         for number, sentence in enumerate(sentences):
-            # A name called out is no news, and may be shortened.
+            # Addressing a speaker, even by a short form of the name, adds no information.
             words = {
                 word
                 for word in map(str.casefold, content_terms(sentence))
@@ -169,23 +170,24 @@ def _sentences(said: Sequence[Message], items: Sequence[Item]) -> list[_Sentence
             label = parse_label(sentence)
             if (normalised(label.rest) if label else text) in quoted.get(message.source, ""):
                 continue
-            place = turn / max(1, len(said) - 1)
-            worth = _worth(sentence, words, answers=asked and number < _ANSWER_SENTENCES, place=place)
+            place = turn / max(1, len(spoken) - 1)
+            answers = after_question and number < _ANSWER_SENTENCES
+            score = _score(sentence, words, answers=answers, place=place)
             item = Item(
                 kind="fact", text=shorten(sentence, MAX_ITEM_CHARS), sources=(message.source,), role=message.role,
                 ts=message.ts,
             )  # fmt: skip
             repeated = len(words & known) / len(words)
             found.append(
-                _Sentence(item=item, turn=turn, worth=worth, repeated=repeated, tokens=count_item_tokens(item))
+                _Sentence(item=item, turn=turn, score=score, repeated=repeated, tokens=count_item_tokens(item))
             )
         known |= fresh
-        asked = any(is_question(sentence) for sentence in sentences)
+        after_question = any(is_question(sentence) for sentence in sentences)
     return found
 
 
-def _worth(sentence: str, words: set[str], *, answers: bool, place: float) -> float:
-    """What the words of a sentence say for it; *place* from 0, the first turn, to 1, the last."""
+def _score(sentence: str, words: set[str], *, answers: bool, place: float) -> float:
+    """Score a sentence by its words. *place* is 0 for the first turn and 1 for the last."""
     weights = _WEIGHTS
     return (
         weights.bias
@@ -200,52 +202,57 @@ def _worth(sentence: str, words: set[str], *, answers: bool, place: float) -> fl
     )
 
 
-def _worths(found: Sequence[_Sentence], embedder: Embedder | None) -> list[float]:
-    """Each sentence's worth; what is not on the shortlist, or all where there is no model, by words."""
-    worths = [sentence.worth + _WEIGHTS.repeated_words * sentence.repeated for sentence in found]
-    if embedder is None or not found:
-        return worths
-    best = sorted(sorted(range(len(found)), key=lambda number: (-worths[number], number))[:_SHORTLIST])
+def _scores(candidates: Sequence[_Sentence], embedder: Embedder | None) -> list[float]:
+    """Score the shortlist by words and vectors, the other candidates, or all without a model, by words."""
+    by_words = [sentence.score + _WEIGHTS.repeated_words * sentence.repeated for sentence in candidates]
+    if embedder is None or not candidates:
+        return by_words
+    best = sorted(sorted(range(len(candidates)), key=lambda number: (-by_words[number], number))[:_SHORTLIST])
     try:
-        vectors = embedder.embed([found[number].item.text for number in best])
+        vectors = embedder.embed([candidates[number].item.text for number in best])
     except ModelError:
-        return worths  # by words: the log must not wait for a model
-    listed = [found[number] for number in best]
-    scores = _by_vectors([sentence.turn for sentence in listed], vectors)
-    exact = {number: found[number].worth + score for number, score in zip(best, scores, strict=True)}
-    low = min(exact.values()) if len(best) < len(found) else 0.0
-    return [exact[number] if number in exact else min(low, worth) for number, worth in enumerate(worths)]
+        return by_words  # a closing must not fail with the model
+    shortlist = [candidates[number] for number in best]
+    by_vectors = _vector_scores([sentence.turn for sentence in shortlist], vectors)
+    exact = {number: candidates[number].score + score for number, score in zip(best, by_vectors, strict=True)}
+    lowest = min(exact.values()) if len(best) < len(candidates) else 0.0
+    return [exact[number] if number in exact else min(lowest, score) for number, score in enumerate(by_words)]
 
 
-def _by_vectors(turns: Sequence[int], vectors: NDArray[np.float32]) -> list[float]:
-    """For each sentence: nearness to the mean of all, less nearness to the nearest of an earlier turn."""
+def _vector_scores(turns: Sequence[int], vectors: NDArray[np.float32]) -> list[float]:
+    """Score each sentence by its nearness to the mean of all, less its nearness to the nearest of an earlier turn."""
     mean = vectors.mean(axis=0)
     mean /= max(float(np.linalg.norm(mean)), 1e-9)
     order = np.asarray(turns)
-    near = np.where(order[None, :] < order[:, None], vectors @ vectors.T, 0.0).max(axis=1)
-    return list(map(float, _WEIGHTS.central * (vectors @ mean) + _WEIGHTS.repeated * near))
+    nearest = np.where(order[None, :] < order[:, None], vectors @ vectors.T, 0.0).max(axis=1)
+    return list(map(float, _WEIGHTS.central * (vectors @ mean) + _WEIGHTS.repeated * nearest))
 
 
-def _chosen(found: Sequence[_Sentence], worths: Sequence[float], room: int, most: int) -> list[Item]:
-    """The best sentences for their length that fit into *room* tokens, at most *most*; the same text once."""
+def _select(candidates: Sequence[_Sentence], scores: Sequence[float], room: int, most: int) -> list[Item]:
+    """Select sentences greedily by value until *room* tokens or *most* items are used. No text is selected twice."""
     value = [
-        1 / (1 + math.exp(-worth)) / sentence.tokens**_LENGTH for worth, sentence in zip(worths, found, strict=True)
+        1 / (1 + math.exp(-score)) / sentence.tokens**_LENGTH_EXPONENT
+        for score, sentence in zip(scores, candidates, strict=True)
     ]
-    of_turn: Counter[int] = Counter()
+    lines_of_turn: Counter[int] = Counter()
     texts: set[str] = set()
-    chosen: list[Item] = []
-    left = set(range(len(found)))
-    while left and len(chosen) < most:
-        left = {number for number in left if found[number].tokens <= room}
-        if not left:
+    selected: list[Item] = []
+    remaining = set(range(len(candidates)))
+
+    def current_value(number: int) -> tuple[float, int]:
+        return value[number] * _SAME_TURN_FACTOR ** lines_of_turn[candidates[number].turn], -number
+
+    while remaining and len(selected) < most:
+        remaining = {number for number in remaining if candidates[number].tokens <= room}
+        if not remaining:
             break
-        best = max(left, key=lambda number: (value[number] * _SAME_TURN ** of_turn[found[number].turn], -number))
-        left.remove(best)
-        text = normalised(found[best].item.text)
+        best = max(remaining, key=current_value)
+        remaining.remove(best)
+        text = normalised(candidates[best].item.text)
         if text in texts:
             continue
         texts.add(text)
-        chosen.append(found[best].item)
-        room -= found[best].tokens
-        of_turn[found[best].turn] += 1
-    return chosen
+        selected.append(candidates[best].item)
+        room -= candidates[best].tokens
+        lines_of_turn[candidates[best].turn] += 1
+    return selected

@@ -265,7 +265,7 @@ def test_a_decision_is_taken_once(home: Home, now: datetime, add: Add) -> None:
     item = only(home, now)
     accept(home, item, person="Ada", now=now)
     for decide in (accept, reject):
-        with pytest.raises(NoSuchProposal, match="nothing waits"):
+        with pytest.raises(NoSuchProposal, match="waits for review"):
             decide(home, item, person="Grace", now=now)
     with pytest.raises(NoSuchProposal, match="the 0 that do"):
         find(home, item.id, now)

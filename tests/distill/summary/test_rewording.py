@@ -95,7 +95,7 @@ def test_a_line_with_anything_else_stays_in_the_words_of_its_turn(
 ) -> None:
     done = asked(home, talk, now, saying(json.dumps({"lines": {"1": line, "2": "Who tests Windows before 14 May?"}})))
     assert texts(done) == [LINES[0], "Who tests Windows before 14 May?"]
-    assert "1 of 2 lines stay as they were said" in done.problem
+    assert "1 of 2 lines keep their own words" in done.problem
 
 
 def test_lines_that_the_model_leaves_out_stay_and_lines_that_it_adds_are_nowhere(
