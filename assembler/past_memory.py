@@ -7,7 +7,6 @@ are not searched.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from datetime import datetime
 
 from agent_home.documents.document import parse
 from agent_home.home import MEMORY, Home
-from recall.text.terms import index_text
+from recall.text.terms import words_of
 
 from .layers import LAYERS, RecallHits
 from .sources import Sources
@@ -23,7 +22,6 @@ from .sources import Sources
 __all__ = ["PastSearcher"]
 
 NOT_SEARCHED = "recall searches only the present, so a past prompt has none"
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +81,7 @@ class PastSearcher:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(index_text(text).casefold()))
+    return set(words_of(text))
 
 
 def _score(shared: Collection[str], counts: Counter[str], entries: int) -> float:

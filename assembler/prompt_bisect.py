@@ -7,7 +7,6 @@ commit's day.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +14,7 @@ from datetime import datetime
 from agent_home.documents.daily_log import daily_path
 from agent_home.git import history
 from agent_home.home import Home
+from recall.text.normalise import normalise
 
 from .prompt import Request, assemble
 
@@ -126,4 +126,4 @@ def _with_commit(home: Home, found: BisectResult, commit: str) -> BisectResult:
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalise(text).casefold().split())

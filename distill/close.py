@@ -27,6 +27,7 @@ from agent_home.store import catalogue, closings, transcript
 from agent_home.store.gateway import Outcome, Transaction, recover, transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
+from recall.text.identity import identity_key
 
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
@@ -44,7 +45,7 @@ from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
 from .summary.composition import NO_MODELS, Models, compose
 from .summary.daily_section import render_body
-from .summary.extraction import Item, Summary, normalised
+from .summary.extraction import Item, Summary
 
 __all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
 
@@ -279,7 +280,7 @@ def _draft(
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
     strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
-    heard = "\n".join(map(normalised, strangers))
+    heard = "\n".join(map(identity_key, strangers))
     return _Draft(
         start=start, since=closings.first_day(turns), closing=closing, summary=summary, evidence=evidence,
         origins=origins, heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded,

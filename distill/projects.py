@@ -26,6 +26,7 @@ from agent_home.store.gateway import Transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
 from guard import Action
+from recall.text.identity import identity_key
 
 from .evidence.status import Evidence
 from .learning.evolution import REDACTION_PREFIX
@@ -34,7 +35,7 @@ from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
 from .statements.sentences import split_title
 from .summary.cues import ItemKind
-from .summary.extraction import Item, normalised
+from .summary.extraction import Item
 
 __all__ = ["IMPROVEMENT", "PROJECTS", "ProjectUpdate", "projects_by_turn", "update_projects"]
 
@@ -199,10 +200,10 @@ def _personal(edits: Transaction) -> Callable[[str, str], bool]:
     """Whether a text may not stand at a path of a project: personal, preferred, or touched by the guard."""
     screening = ScreeningService(edits.home)
     values = [value for match in _USER_VALUE.finditer(edits.text("USER.md")) if (value := _value(match["value"]))]
-    preferred = [normalised(entry.text) for entry in edits.read(MEMORY).section_entries("Standing Preferences")]
+    preferred = [identity_key(entry.text) for entry in edits.read(MEMORY).section_entries("Standing Preferences")]
 
     def is_personal(path: str, text: str) -> bool:
-        words = normalised(text)
+        words = identity_key(text)
         if REDACTION_PREFIX in text or _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
             return True
         if any(wish and (wish in words or words in wish) for wish in preferred):
@@ -230,10 +231,10 @@ def _head(name: str) -> str:
 
 def _with_line(document: Document, section: str, item: Item, evidence: Evidence | None, date: str) -> Document:
     """*document* with *item* at the end of *section*; a line that says the same gains the sources instead."""
-    said = normalised(item.text)
+    said = identity_key(item.text)
     for index, block in enumerate(document.blocks):
         match = _LINE.match(block.raw) if block.kind == "item" else None
-        if match and normalised(match["text"]) == said:
+        if match and identity_key(match["text"]) == said:
             blocks = list(document.blocks)
             blocks[index] = _sourced(block, match, item.sources)
             return document.with_blocks(blocks)
@@ -279,7 +280,7 @@ def _drafts(
         title, body = split_title(" ".join(item.text.split()), title_chars)
         fields = {"Sources": ", ".join(item.sources), "Origin": origins.get(item, "agent")}
         entry = Entry(id=f"{prefix}-0000", date=item.ts[:10] or date, title=title.rstrip("*"), body=body, fields=fields)
-        known = normalised(item.text) in normalised(edits.text(path))
+        known = identity_key(item.text) in identity_key(edits.text(path))
         if known or number == _MOST_PROPOSED or is_personal(path, item.text) or refused(entry):
             continue
         number += 1

@@ -23,12 +23,13 @@ from agent_home.store import closings, transcript
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.index.indexable import Screen
+from recall.text.identity import identity_key
 
 from .entries.recurrence import LogLine, all_log_lines
 from .errors import EmptySession, NoSuchSession
 from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from .summary.cues import ItemKind, classify_sentence, parse_label
-from .summary.extraction import Item, Summary, normalised, spoken_messages, summarise
+from .summary.extraction import Item, Summary, spoken_messages, summarise
 from .summary.selection import add_facts
 
 __all__ = ["Resume", "ResumeLine", "render", "resume"]
@@ -159,7 +160,7 @@ def _seen(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Messag
 
 def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine]:
     """The first request and the latest ones: of each message of the user its first question, or first sentence."""
-    said = {normalised(item.text) for item in summary.items}
+    said = {identity_key(item.text) for item in summary.items}
     found: list[ResumeLine] = []
     for message in spoken_messages(messages):
         if message.role != "user":
@@ -170,9 +171,9 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
             for part in split_sentences(line.text)
             if len(part) >= _LEAST_CHARS
         ]
-        wanted = [part for part in sentences if normalised(part) not in said and _only_asks(part)]
+        wanted = [part for part in sentences if identity_key(part) not in said and _only_asks(part)]
         request = next((sentence for sentence in wanted if is_question(sentence)), wanted[0] if wanted else "")
-        if request and not any(normalised(line.text) == normalised(request) for line in found):
+        if request and not any(identity_key(line.text) == identity_key(request) for line in found):
             found.append(_line(message, request, _LINE_CHARS))
     yield from found if len(found) <= _MOST_ASKED else [found[0], *found[1 - _MOST_ASKED :]]
 
@@ -196,7 +197,7 @@ def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLi
     names = {closing.session for closing in mine}
     texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
     told = (line for text in texts for line in all_log_lines(text) if line.session in names)
-    return {(source, normalised(line.text)): line for line in told for source in line.sources}
+    return {(source, identity_key(line.text)): line for line in told for source in line.sources}
 
 
 def _of(
@@ -205,7 +206,7 @@ def _of(
     """The items of *kinds*, without those that were corrected later; those that git contradicts are marked."""
     lines = []
     for item in summary.items:
-        known = logged.get((item.sources[-1], normalised(item.text)))
+        known = logged.get((item.sources[-1], identity_key(item.text)))
         if item.kind in kinds and not item.corrected and not (known and known.corrected):
             lines.append(_of_item(item, contradicted=known is not None and known.contradicted))
     return tuple(lines)

@@ -18,12 +18,13 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, SectionRule, section_of
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
+from recall.text.identity import identity_key
 
 from ..evidence.status import UNCHECKED, Evidence
 from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement
 from ..summary.cues import ItemKind
-from ..summary.extraction import Item, normalised
+from ..summary.extraction import Item
 from .consolidation import INSTEAD_OF, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention
 
@@ -148,7 +149,7 @@ def item_origins(
     result = {}
     for item in items:
         speakers = [origins.get(source, "agent") for source in item.sources]
-        words = normalised(item.text)
+        words = identity_key(item.text)
         own = "user" in speakers or (item in evidence and evidence[item].state == "verified")
         repeated = not own and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
         result[item] = least_trusted([*speakers, "tool"] if repeated else speakers)
@@ -184,7 +185,7 @@ def place_candidates(
     created: dict[str, tuple[PromotionCandidate, Entry]] = {}
     gained: dict[str, tuple[str, PromotionCandidate, Entry]] = {}
     for candidate in found:
-        key = (candidate.section.prefix, normalised(candidate.item.text))
+        key = (candidate.section.prefix, identity_key(candidate.item.text))
         known = index.get(key)
         if known is not None:
             path, older = known
@@ -236,7 +237,7 @@ def _consolidate(placed: Placement) -> None:
 
 def normalised_statement(entry: Entry) -> str:
     """Return the statement of *entry* in the form in which exact duplicates are equal."""
-    return normalised(stated_text(entry))
+    return identity_key(stated_text(entry))
 
 
 def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str, Entry]]:

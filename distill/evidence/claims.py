@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from recall.text.stems import stem
+from recall.text.word_tables import stop_words
+
 from ..statements.names import Name, NameKind, commits_in, names_in, prose_of
 from ..statements.sentences import is_question, narrowed
 
@@ -137,21 +140,6 @@ _FIRST_PERSON = re.compile(
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\b\d{1,2}:\d{2}\b")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.ASCII)
-#: Words that every report of work holds: that two texts share them proves nothing.
-_COMMON_WORDS = """
-    a an the this that these those it its i we you they he she my our your their me us and or but so then also
-    both all any some each now just already still only very more most much new old is are was were be been being
-    has have had do does did done not no to in into of for from by with without on at as up out off over under
-    about after before when while because commit commits committed hash sha pushed merged landed branch main
-    master head repo repository file files code change changes changed fix fixes fixed add adds added remove
-    removes removed delete deletes deleted update updates updated create creates created implement implemented
-    introduce introduced write wrote written build built make made use uses used using work works working issue
-    issues problem problems bug bugs version release released tagged tag complete completed finish finished rename
-    renamed move moved refactor refactored rewrite rewrote resolve resolved latest last first one two which there
-    here today yesterday please ok okay yes will can should session sessions function method class module test
-    tests what how who where well per via see
-"""
-_COMMON = frozenset(_COMMON_WORDS.split())
 _COMMON_ZH = re.compile(
     "|".join(chinese for *_, chinese in _VERBS)
     + "|已经|现在|问题|代码|文件|功能|模块|项目|系统|相关|一些|几个|若干|全部|所有|主干|版本|优化|改进"
@@ -274,8 +262,8 @@ def content_words(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")
-        if word not in _COMMON and (len(word) > 2 or word[0].isdigit()):
-            found.setdefault(_stem(word))
+        if word not in stop_words("report") and (len(word) > 2 or word[0].isdigit()):
+            found.setdefault(stem(word))
     return tuple(found)
 
 
@@ -403,14 +391,3 @@ def _without(text: str, names: list[Name]) -> str:
         parts += [text[at : name.start], " " * (name.end - name.start)]
         at = name.end
     return "".join([*parts, text[at:]])
-
-
-def _stem(word: str) -> str:
-    """English endings taken off roughly, the same for both texts that are compared."""
-    for ending in ("ies", "ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)] + ("y" if ending == "ies" else "")
-            if ending in {"ing", "ed"} and word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]  # pinned, dropping
-            break
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word

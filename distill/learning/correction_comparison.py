@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from recall.text.stems import stem
+
 from ..statements.sentences import narrowed
-from ..statements.statement_parser import Statement, Token, are_opposites, parse_statement, stem
+from ..statements.statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["is_reversal", "same_lesson", "split_correction", "topic_words"]
 

@@ -22,11 +22,11 @@ from agent_home.home import Home
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.references import last_references
+from recall.text.identity import identity_key
 
 from ..statements.contradiction import relation
 from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement
-from ..summary.extraction import normalised
 from .correction_comparison import is_reversal, same_lesson, split_correction
 from .lesson_extraction import Kind, Lesson
 
@@ -122,9 +122,9 @@ def corrections(document: Document) -> list[Correction]:
 
 def _find_same(document: Document, section: str, lesson: Lesson) -> Entry | None:
     """Return the entry of *section* that teaches the same as *lesson*, or ``None``."""
-    content = normalised(lesson.text)
+    content = identity_key(lesson.text)
     entries = [entry for entry in document.section_entries(section) if not entry.fields.get("Superseded-By")]
-    exact = next((entry for entry in entries if normalised(_content(entry)) == content), None)
+    exact = next((entry for entry in entries if identity_key(_content(entry)) == content), None)
     if lesson.kind != "correction":
         return exact
     same = (entry for entry in entries if same_lesson(_content(entry), lesson.text))

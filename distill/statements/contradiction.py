@@ -18,6 +18,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from recall.text.identity import identity_key
+
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
@@ -166,7 +168,7 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
         return None
     if a.keys == b.keys:
         least = 2 if any(token.kind == "han" for token in a.tokens) else _LEAST_SAID
-        told = a.weight >= least or _letters(a.text) == _letters(b.text)
+        told = a.weight >= least or identity_key(a.text) == identity_key(b.text)
         return Relation(kind="same", reason="the same words") if told else None
     mine, other = _without(a.tokens, b.tokens), _without(b.tokens, a.tokens)
     if not mine and not other:
@@ -321,10 +323,6 @@ def _weight(tokens: Iterable[Token]) -> float:
 
 def _names(tokens: Iterable[Token]) -> bool:
     return any(token.kind == "name" for token in tokens)
-
-
-def _letters(text: str) -> str:
-    return "".join(char for char in text.casefold() if char.isalnum())
 
 
 def _opposed(mine: Sequence[Token], other: Sequence[Token]) -> bool:

@@ -11,6 +11,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 
+from recall.text.normalise import normalise
+from recall.text.word_tables import word_table
+
 from .sentences import prose_lines
 
 __all__ = ["keeps_denial", "ungrounded"]
@@ -28,29 +31,6 @@ _AMOUNT = re.compile(
 )
 #: Of scripts with capital letters.
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f\u0370-\u052f]+(?:['-][A-Za-z\u00c0-\u024f\u0370-\u052f]+)*")
-_COUNTED_WORDS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half
-    dozen twice double triple both first second third fourth quarter yesterday today tomorrow tonight last next ago
-    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september
-    october november december spring summer autumn winter morning afternoon evening weekend
-"""
-_COUNTED = frozenset(_COUNTED_WORDS.split())
-#: Words that open sentences without being names.
-_OPENING_WORDS = """
-    a an the this that these those it its he she they we i you his her their our my your there here in on at by for
-    from with without after before when while because since if as and but or so no not all each every some many most
-    is are was were has have had do does did will would can could should must use uses used keep keeps kept make
-    makes made add adds added user users assistant agent team agreed agrees decided decides chose chooses wants
-    wanted plans planned prefers preferred asked asks needs needed said says noted notes found reported confirmed
-    concluded remains still open next step steps lesson decision conclusion rejected root cause
-"""
-_OPENERS = frozenset(_OPENING_WORDS.split())
-#: Chinese characters of grammar and of reporting: they name nothing and count nothing.
-_GRAMMAR = frozenset(
-    "的了是在我你他她它们这那有和与或也都就还又很不没吧吗呢啊把被给让对从到向为以于之其所个些么什怎哪谁先后再将已经要会能可得着过去来"
-    "做用说看想但而且因此所以然后只才更最如果由按按照及并则若等时候下上中里外间前内出进入用户助手决定认为表示需要应该计划确认关于"
-)
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nothing|neither|nor|without|cannot)\b|n['’]t\b|[不没未无非别勿]|否(?:认|决|定)",
     re.IGNORECASE,
@@ -66,7 +46,7 @@ def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) 
     ('14',)
     """
     known = "\n".join([*turns, *("\n".join(line.text for line in prose_lines(turn)) for turn in turns), *speakers])
-    said, line = _plain(known), _plain(text)
+    said, line = normalise(known), normalise(text)
     amounts = set(_amounts(said))
     words = {part for word in _WORD.findall(said) for part in _forms(word)}
     found = [quoted for quoted in _quotations(line) if _spaced(quoted) not in _spaced(said)]
@@ -80,10 +60,6 @@ def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) 
 def keeps_denial(text: str, original: str) -> bool:
     """Whether *text* denies something exactly when *original* does: a lost "not" turns a line over."""
     return bool(_DENIAL.search(text)) == bool(_DENIAL.search(original))
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).replace("−", "-").replace("’", "'")
 
 
 def _spaced(text: str) -> str:
@@ -112,12 +88,12 @@ def _claims(text: str) -> Iterator[str]:
     """The words of *text* that name, count or date something."""
     for match in _WORD.finditer(text):
         word = match.group()
-        if word.casefold() in _COUNTED:
+        if word.casefold() in word_table("numbers_and_times"):
             yield word
         elif any(char.isupper() for char in word):
             opens = not re.search(r"[^\s\"'“«(\[*>.!?:;-]", text[: match.start()][-2:]) and word[1:].islower()
             opens = opens or len(word) == 1
-            if not (opens and word.casefold() in _OPENERS) and word.split("'")[0] != "I":
+            if not (opens and word.casefold() in word_table("report_openers")) and word.split("'")[0] != "I":
                 yield word
 
 
@@ -130,8 +106,9 @@ def _forms(word: str) -> set[str]:
 def _strange(text: str, said: str) -> list[str]:
     """Characters of scripts without case that *said* does not have, in runs as they stand."""
     runs, run = [], ""
+    reporting = "".join(word_table("report_characters"))
     for char in f"{text} ":
-        if unicodedata.category(char) == "Lo" and char not in said and char not in _GRAMMAR:
+        if unicodedata.category(char) == "Lo" and char not in said and char not in reporting:
             run += char
             continue
         if run:

@@ -8,15 +8,16 @@ cuts it into words. What two statements are to each other is the business of ``d
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from recall.text.irregular_forms import forms_of
+from recall.text.normalise import normalise
+from recall.text.stems import stem
+from recall.text.word_tables import phrase_pattern, stop_words, word_table
 
-__all__ = ["Statement", "Token", "TokenKind", "are_opposites", "parse_statement", "stem"]
+__all__ = ["Statement", "Token", "TokenKind", "are_opposites", "parse_statement"]
 
 TokenKind = Literal["word", "han", "name", "number", "label", "day", "date", "time", "period"]
 
@@ -53,63 +54,13 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _LANGUAGE = re.compile(r"[中英日法德韩俄](?:文|语)|汉语")
-_LIGHT = frozenset(
-    """a about again all already also am an and any are as at be been being both but by did do does doing done
-    each else every few finally for from further get gets go goes going had has have having he hence her here hers his
-    how however i if in into is it its itself just let lets like ll made make makes me more most much my of off ok on
-    once only or our ours over own per please prefer preference preferences preferred quite rather re really s same
-    shall she should so some such than that the their them then there these they this those through thus to too
-    under up upon us use used uses using utilise utilize ve very via want wants was we were what when where which while
-    who will with would yes you your yours must need needs always still yet one now today currently actually indeed
-    decide decided decision decisions agree agreed choose chose chosen pick picked adopt adopted adopts conclusion
-    lesson correction note remember instead anymore longer lot switch switched switches switching change changed changes
-    moved because possible able migrate migrated replace replaced replaces postponed settle settled stick next new keep
-    ensure whenever out plan plans planned going""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-)
-_LIGHT_HAN = re.compile(
-    "从现在(?:开始|起)|以后|今后|现在|目前|已经|决定|我们?|咱们|大家|请|一律|默认|都|就|也|还|又|了|的|地|得|着|过|吧|吗|呢|啊|"
-    "改用|改为|改成|改到|换成|换用|换到|调整为|调整到|推迟到|提前到|延到|采用|使用|选用|选择|应该|需要|要|会|把|被|对|于|在|和|与|及|"
-    "用|是|为|到|给|让|将|这个?|那个?|其|之|一下|记住|结论|教训|更正|最终|最后"
-)
-_NEGATIVE = frozenset(
-    """not no never without neither nor none cannot isn aren wasn weren don doesn didn won wouldn shouldn couldn can't
-    hasn haven hadn mustn nobody nothing avoid avoids avoided stop stops stopped except unless""".split()  # noqa: SIM905
-)
 _NEGATIVE_HAN = re.compile(
     "(?:不(?![同过仅错但断]|一定)|没有?|(?<![特区级类])别(?!的|人)|勿|未(?!来)|(?<!毫)无(?!论|线)|禁止|停止|避免)(?:再|要)?"
 )
-_OPPOSITES = """enable/disable allow/forbid allow/deny allow/block accept/reject approve/reject include/exclude
-increase/decrease raise/lower grow/shrink add/remove keep/drop keep/remove keep/delete before/after above/below
-open/close open/shut start/stop begin/end on/off public/private internal/external early/late earlier/later first/last
-more/less more/fewer most/least always/never up/down ascending/descending largest/smallest highest/lowest
-bigger/smaller faster/slower high/low long/short longer/shorter pass/fail success/failure safe/unsafe stable/unstable
-required/optional mandatory/optional true/false win/lose hire/fire buy/sell push/pull merge/split manual/automatic
-manually/automatically sync/async synchronous/asynchronous strict/lenient light/dark tabs/spaces hot/cold left/right
-love/hate possible/impossible legal/illegal paid/free online/offline verbose/terse verbose/brief daily/weekly
-daily/monthly weekly/monthly hourly/daily local/remote inside/outside upper/lower continue/pause frozen/approved
-available/unavailable everyone/nobody all/none red/green red/blue formal/informal formal/casual signed/unsigned
-开启/关闭 打开/关闭 启用/禁用 允许/禁止 接受/拒绝 批准/驳回 增加/减少 提高/降低 上升/下降 之前/之后 以前/以后 公开/私有
-内部/外部 提前/推迟 最大/最小 最高/最低 更多/更少 升序/降序 手动/自动 成功/失败 必须/可选 左/右 上/下 前/后 先/后 高/低
-升/降 大/小 多/少 快/慢 新/旧 开/关 加/减 涨/跌 买/卖"""
-#: Where the order of the words carries the meaning.
-_DIRECTED = frozenset(
-    """before after from to than over under into onto above below until against by replaces beats precedes causes
-    reports depends follows blocks calls""".split()  # noqa: SIM905
-)
-#: Verbs that open an instruction: capitals there name nobody.
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
 _VERB_NEXT = re.compile(r"^(?:\s*[\u4e00-\u9fff]|'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
 #: The same for a word that may be a name or the first of two nouns ("Stock builds").
 _MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
-_IMPERATIVES = frozenset(
-    """use put set run ship keep ask send call tell show give write read check test build make take move add drop fix
-    lock sort warm wait start stop open close merge split pin cut plan host store cache log warn avoid never always do
-    prefer deploy release review verify the a an this that these those all every each no our my your its his her their
-    commit push pull create delete remove change update import export enable disable allow forbid encrypt rotate retry
-    skip assume round return translate save share mention format quote cite answer reply respond begin end sign list
-    print upload download name label tag bring inject when if after before once since because while for in on at with
-    without by from to users tests builds sessions entries reports customers""".split()  # noqa: SIM905
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,8 +131,8 @@ def parse_statement(text: str) -> Statement:
     >>> parse_statement("Deploy billing on Monday, not on Friday").keys
     ('deploi', 'bill', 'day:monday', 'day:friday')
     """
-    plain = _normalise(text)
-    light = [match.span() for match in _LIGHT_HAN.finditer(plain)]
+    plain = _without_emphasis(text)
+    light = [match.span() for match in phrase_pattern("statement_light_phrases").finditer(plain)]
     negative = [match.span() for match in _NEGATIVE_HAN.finditer(plain)]
     tokens: list[Token] = []
     negations = len(negative)
@@ -191,32 +142,18 @@ def parse_statement(text: str) -> Statement:
             continue
         if match["latin"]:
             word = match["latin"].casefold().replace("’", "'")
-            negations += word.split("'")[0] in _NEGATIVE or word.endswith("n't")
-            pointing += [(word, match.end())] * (word in _DIRECTED)
+            negations += word.split("'")[0] in word_table("negations") or word.endswith("n't")
+            pointing += [(word, match.end())] * (word in word_table("direction_words"))
         tokens.extend(_token(match, plain))
     behind = ((word, next((token.key for token in tokens if token.start >= end), "")) for word, end in pointing)
     first = _MAY_BE_NAME.match(plain)
-    opener = first["word"].casefold() if first and first["word"].casefold() not in _IMPERATIVES | _LIGHT else ""
+    opener = first["word"].casefold() if first else ""
+    if opener in word_table("instruction_openers") or opener in stop_words("statement"):
+        opener = ""
     return Statement(
         text=plain, tokens=tuple(tokens), negations=negations, directions=frozenset(behind),
-        opener=stem(opener) if opener else "",
+        opener=stem(opener),
     )  # fmt: skip
-
-
-def stem(word: str) -> str:
-    """A word without its ending, lower case; irregular forms by their first one.
-
-    >>> stem("deployed"), stem("policies") == stem("policy"), stem("chose") == stem("choose")
-    ('deploi', True, True)
-    """
-    plain = min((word.casefold(), *forms_of(word)))
-    if len(plain) <= 3:
-        return plain
-    for ending in ("ations", "ation", "ings", "ing", "edly", "ed", "ies", "es", "ly", "s", "e"):
-        if plain.endswith(ending) and len(plain) - len(ending) >= 3 and not plain.endswith("ss"):
-            root = plain[: -len(ending)]
-            return _evened(f"{root}y" if ending == "ies" else root)
-    return _evened(plain)
 
 
 def are_opposites(one: str, other: str) -> bool:
@@ -226,14 +163,13 @@ def are_opposites(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _pairs() -> frozenset[frozenset[str]]:
-    both = (pair.split("/") for pair in _OPPOSITES.split())
+    both = (pair.split("/") for pair in word_table("opposites"))
     return frozenset(frozenset((stem(a) if a.isascii() else a, stem(b) if b.isascii() else b)) for a, b in both)
 
 
-def _normalise(text: str) -> str:
-    """Width and signs made one, emphasis and code fences gone; case stays."""
-    plain = unicodedata.normalize("NFKC", text).replace("−", "-").replace("’", "'")
-    return re.sub(r"\*{1,3}|\\", "", plain)
+def _without_emphasis(text: str) -> str:
+    """Return *text* normalised, without stars of emphasis and backslashes."""
+    return re.sub(r"\*{1,3}|\\", "", normalise(text))
 
 
 def _token(match: re.Match[str], text: str) -> Iterator[Token]:
@@ -267,7 +203,7 @@ def _latin(raw: str, start: int, text: str) -> Iterator[Token]:
     at = start
     for part in re.split(r"(?<=\w)[-_./:@#+](?=\w)", word):
         plain = part.casefold()
-        if plain not in _LIGHT and plain not in _NEGATIVE and len(plain) > 1:
+        if plain not in stop_words("statement") and plain not in word_table("negations") and len(plain) > 1:
             yield Token(kind="word", key=stem(plain), start=at, end=at + len(part))
         at += len(part) + 1
 
@@ -280,8 +216,12 @@ def _is_name(word: str, start: int, text: str) -> bool:
         return False
     plain = word.casefold()
     if not _SENTENCE_START.search(text[:start]):
-        return plain not in _LIGHT
-    return plain not in _IMPERATIVES and plain not in _LIGHT and bool(_VERB_NEXT.match(text[start + len(word) :]))
+        return plain not in stop_words("statement")
+    return (
+        plain not in word_table("instruction_openers")
+        and plain not in stop_words("statement")
+        and bool(_VERB_NEXT.match(text[start + len(word) :]))
+    )
 
 
 def _language(text: str, match: re.Match[str]) -> re.Match[str] | None:
@@ -302,10 +242,3 @@ def _compact(raw: str) -> str:
     plain = re.sub(r"\s+", "", raw).casefold().rstrip(".")
     plain = re.sub(r"^(?:星期|礼拜)", "周", plain).replace("周天", "周日")
     return re.sub(r"(?<=day)s$", "", plain)
-
-
-def _evened(root: str) -> str:
-    """*root* with one consonant where an ending had doubled it, and one spelling of a final y."""
-    if root.endswith("y"):
-        return f"{root[:-1]}i"
-    return root[:-1] if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz" else root

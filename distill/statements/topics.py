@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+
+from recall.text.word_tables import stop_words, word_table
 
 from .sentences import prose_lines
 
@@ -19,34 +22,6 @@ _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*", re.ASCII)
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _QUOTED = re.compile(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
 _URL = re.compile(r"\S+://\S+|\[image:[^\]]*\]")
-#: Characters that a Chinese content phrase neither begins nor ends with, most of them of grammar.
-_EDGE = frozenset(
-    "的了是在我你他她它们这那有和与或也都就还又很不没吧吗呢啊呀哦嗯把被给让对从到向为以于之其所个些么什怎哪谁几多少再先后上下"
-    "中里外请说看要想会能可得着过去来做用吃好大小如果但而且因此所以然后只已经将才最更太每一二三四五六七八九十两第别让帮该时等即则并及"
-)
-_STOP_WORDS = """
-    a about above actually after again against ago all also always am an and another any anyone anything are aren
-    around as ask at away awesome back bad be because been before being best better between big both but by call
-    came can cannot could course day days did didn different do does doesn doing don done down each either else
-    end enough even ever every everyone everything example exactly far feel feeling few find first following for
-    found from fun future get gets getting give go goes going gonna good got great had happy hard has hasn have
-    haven having he hear hello help her here hers hey hi him his hope hopefully how however i if important in
-    instead into is isn it its itself just keep kind know last later least less let lets life like likely little
-    ll long look looking looks lot lots love made make makes making many may maybe me mean might mine more morning
-    most much must my myself need needs never new next nice night no nope not nothing now number of off often oh
-    ok okay on once one ones only or other others our out over own part people please point possible pretty
-    probably put quite rather re read ready real really recently right said same saw say saying says see seem
-    seems sent set several she should show since so some someone something soon sorry sounds sound start started
-    still stuff such sure take taking talk tell than thank thanks that the their them then there these they thing
-    things think thinking this those though thought through time times to today together told tomorrow tonight too
-    took totally tried true try trying turn two under until up upon us use used using ve very wait want wanted was
-    wasn way we week weekend weeks well went were weren what whatever when where whether which while who whole
-    whom why will wish with within without won work worked working works would wow wrong yeah year years yep yes
-    yesterday yet you your yours yourself amazing excited cool definitely absolutely guess haha lol ensure step
-    steps certainly explanation explain create creating created additional further question code adding add
-    correctly ensures provide specific based include includes including overall per via e.g i.e etc
-"""
-_STOP = frozenset(_STOP_WORDS.split())
 
 
 def find_topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
@@ -87,7 +62,13 @@ def content_terms(text: str) -> list[str]:
 
 def _informative(word: str) -> bool:
     parts = [part for part in re.split(r"[_-]", word.casefold()) if part]
-    return len(word) > 2 and not all(part in _STOP or len(part) < 2 for part in parts)
+    return len(word) > 2 and not all(part in stop_words("topic") or len(part) < 2 for part in parts)
+
+
+@cache
+def _edge_characters() -> frozenset[str]:
+    """Return the Chinese characters that a topic neither begins nor ends with."""
+    return frozenset("".join(word_table("topic_edge_characters")))
 
 
 def _phrases(run: str) -> Iterable[str]:
@@ -95,7 +76,7 @@ def _phrases(run: str) -> Iterable[str]:
     for size in (2, 3, 4):
         for at in range(len(run) - size + 1):
             phrase = run[at : at + size]
-            if not _EDGE.intersection(phrase):
+            if not _edge_characters().intersection(phrase):
                 yield phrase
 
 

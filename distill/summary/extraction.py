@@ -7,11 +7,11 @@ reworded, so amounts and names are verbatim. Extraction uses rules without a mod
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.store.transcript import Message
+from recall.text.identity import identity_key
 
 from ..evidence.claims import parse_claim
 from ..statements.names import named_paths
@@ -27,7 +27,7 @@ from ..statements.sentences import (
 from ..statements.topics import content_terms, find_topics
 from .cues import ItemKind, announces_correction, classify_sentence, names_old_value, parse_label
 
-__all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "normalised", "spoken_messages", "summarise"]
+__all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 
 #: Longer items are cut at the end of a sentence.
 MAX_ITEM_CHARS = 300
@@ -102,21 +102,6 @@ def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, ma
 def spoken_messages(messages: Sequence[Message]) -> list[Message]:
     """Return the messages of users and assistants that the guard did not quarantine."""
     return [message for message in messages if message.role in _SPEAKERS and not _QUARANTINED.match(message.content)]
-
-
-def normalised(text: str) -> str:
-    """Normalise *text* for the comparison of exact duplicates: drop case, width, spaces and punctuation.
-
-    Signs, decimal points and units of numbers remain, because -12 % and 12 % differ.
-
-    >>> normalised("结论:MEAGS  -12 %。") == normalised("结论: meags -12%")
-    True
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("−", "-")
-    folded = re.sub(r"(?<![\w])-\s?(?=\d)", "\x01", folded)
-    folded = re.sub(r"(?<=\d)\.(?=\d)", "\x02", folded)
-    folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
-    return "".join(char for char in folded if char.isalnum() or char in "\x01\x02%¥$€£_")
 
 
 def _extract_items(message: Message) -> Iterator[Item]:
@@ -204,7 +189,7 @@ def _merge_duplicates(items: Sequence[Item]) -> list[Item]:
     """Merge exact duplicates of one kind into the first, which gains their sources."""
     found: dict[tuple[str, str], Item] = {}
     for item in items:
-        key = (item.kind, normalised(item.text))
+        key = (item.kind, identity_key(item.text))
         first = found.get(key)
         if first is None:
             found[key] = item
@@ -228,7 +213,7 @@ def _resolve_corrections(items: Sequence[Item], messages: Sequence[Message]) -> 
             result.append(item)
             continue
         source, sentence = old
-        wrong.add((source, normalised(sentence)))
+        wrong.add((source, identity_key(sentence)))
         named = names_old_value(item.text)
         sources = item.sources if named else (source, *item.sources)
         result.append(replace(item, sources=sources, replaces="" if named else shorten(sentence, MAX_ITEM_CHARS)))
@@ -238,7 +223,7 @@ def _resolve_corrections(items: Sequence[Item], messages: Sequence[Message]) -> 
 def _is_wrong(item: Item, wrong: set[tuple[str, str]]) -> bool:
     if item.kind == "correction":
         return False
-    text = normalised(item.text)
+    text = identity_key(item.text)
     return any(source in item.sources and (sentence in text or text in sentence) for source, sentence in wrong)
 
 

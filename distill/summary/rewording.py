@@ -19,13 +19,14 @@ from agent_home.home import Home
 from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
+from recall.text.identity import identity_key
 
 from ..errors import EndpointFailed
 from ..language_model.endpoint import Completion, Endpoint
 from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.grounding import keeps_denial, ungrounded
 from ..statements.sentences import is_question, shorten
-from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised
+from .extraction import MAX_ITEM_CHARS, Item, Summary
 
 __all__ = ["Rewording", "reword"]
 
@@ -84,14 +85,16 @@ def reword(home: Home, summary: Summary, messages: Sequence[Message], endpoint: 
 def _prompt(home: Home, summary: Summary, messages: Sequence[Message], max_tokens: int) -> tuple[dict[int, Item], str]:
     """Return the lines to reword, by number, and the prompt. Lines beyond *max_tokens* are left out."""
     turns = {message.source: number for number, message in enumerate(messages, 1)}
-    foreign = "\n".join(normalised(message.content) for message in messages if message.origin not in {"user", "agent"})
+    foreign = "\n".join(
+        identity_key(message.content) for message in messages if message.origin not in {"user", "agent"}
+    )
     lines: dict[int, Item] = {}
     included: dict[int, str] = {}
     texts: list[str] = []
     room = max_tokens - count_tokens(_INSTRUCTIONS)
     for item in summary.items:
         numbers = [turns[source] for source in item.sources if source in turns]
-        if item.kind in _VERBATIM or len(numbers) < len(item.sources) or normalised(item.text) in foreign:
+        if item.kind in _VERBATIM or len(numbers) < len(item.sources) or identity_key(item.text) in foreign:
             continue
         if any(messages[number - 1].origin not in {"user", "agent"} for number in numbers):
             continue

@@ -23,12 +23,13 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
+from recall.text.identity import identity_key
 
 from ..statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from ..statements.topics import content_terms
 from .cues import parse_label
 from .daily_section import count_item_tokens, render_body
-from .extraction import MAX_ITEM_CHARS, Item, Summary, normalised, spoken_messages
+from .extraction import MAX_ITEM_CHARS, Item, Summary, spoken_messages
 
 __all__ = ["add_facts"]
 
@@ -144,7 +145,7 @@ def _find_candidates(spoken: Sequence[Message], items: Sequence[Item]) -> list[_
     quoted: dict[str, str] = {}
     for item in items:
         for source in item.sources:
-            quoted[source] = quoted.get(source, "") + "\n" + normalised(f"{item.text} {item.replaces}")
+            quoted[source] = quoted.get(source, "") + "\n" + identity_key(f"{item.text} {item.replaces}")
     found, known = [], set[str]()
     speakers = {part for message in spoken for part in message.name.casefold().split()}
     after_question = False
@@ -164,11 +165,11 @@ def _find_candidates(spoken: Sequence[Message], items: Sequence[Item]) -> list[_
                 if not any(speaker.startswith(word) for speaker in speakers)
             }
             fresh |= words
-            text = normalised(sentence)
+            text = identity_key(sentence)
             if len(words) < 2 or len(text) < 4 or is_question(sentence) or narrowed(sentence).endswith(":"):
                 continue
             label = parse_label(sentence)
-            if (normalised(label.rest) if label else text) in quoted.get(message.source, ""):
+            if (identity_key(label.rest) if label else text) in quoted.get(message.source, ""):
                 continue
             place = turn / max(1, len(spoken) - 1)
             answers = after_question and number < _ANSWER_SENTENCES
@@ -248,7 +249,7 @@ def _select(candidates: Sequence[_Sentence], scores: Sequence[float], room: int,
             break
         best = max(remaining, key=current_value)
         remaining.remove(best)
-        text = normalised(candidates[best].item.text)
+        text = identity_key(candidates[best].item.text)
         if text in texts:
             continue
         texts.add(text)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..text.dates import day_number
-from ..text.stems import Fts5Stemmer, TermHashes
+from ..text.term_hashes import Fts5Stemmer, TermHashes
 from . import schema
 
 __all__ = ["Leaf", "Rows", "Sheets", "drawn", "open_sheets", "store_sheets"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import apsw
 
-from ..text.stems import Fts5Stemmer
+from ..text.term_hashes import Fts5Stemmer
 from ..text.terms import index_text
 from . import schema
 from .context_window import drawn, store_sheets

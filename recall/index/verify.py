@@ -20,7 +20,7 @@ from agent_home.home import Home
 from agent_home.screening.ruleset import guard_signature
 
 from ..settings import RecallSettings
-from ..text.stems import Fts5Stemmer
+from ..text.term_hashes import Fts5Stemmer
 from ..text.terms import TOKENIZER, VERSION, index_text
 from . import passage_store, schema
 from .binary_quantization import CHUNK, code_of, middle, slots_of

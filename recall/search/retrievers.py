@@ -23,7 +23,7 @@ from ..index import schema
 from ..index.binary_quantization import Kind, code_of, loaded, middle
 from ..index.embedding_queue import staleness
 from ..index.vectors import nearest
-from ..text.stems import Fts5Stemmer, term_hash
+from ..text.term_hashes import Fts5Stemmer, term_hash
 from ..text.terms import Query
 from .reranking import Nearest, QueryTerm
 

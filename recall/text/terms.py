@@ -14,13 +14,14 @@ user's words is ever obeyed. ``VERSION`` changes whenever the same text would be
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .irregular_forms import forms_of
+from .normalise import normalise
+from .word_tables import phrase_pattern, stop_words
 
-__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Query", "index_text", "parse_query"]
+__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Query", "index_text", "parse_query", "words_of"]
 
 VERSION = "1"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
@@ -32,13 +33,12 @@ _CJK = (
     "\U00020000-\U000323af"
 )
 _RUN = re.compile(f"[{_CJK}]+")
-#: Format characters (zero width, direction marks), which would cut a word in two, and halves of surrogate pairs.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff]")
 _HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL = re.compile(rf"\b\w*(?:{_HUMP.pattern})\w*")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COMPOUND = re.compile(r"\w+(?:[-_./:@#+\\]+\w+)*")
 _WORD = re.compile(r"[^\W_]+")
+_ANY_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|「([^」]{2,200})」')
 _HASH = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
 #: Lengths to which git and people shorten a commit's hash.
@@ -54,21 +54,6 @@ _SECOND_PERSON = re.compile(
     r"|\byour (?:advice|answer|explanation|proposal|recommendation|reply|suggestion)"
     "|[你您](?:说|讲|建议|推荐|告诉|提到|回答|解释)",
     re.IGNORECASE,
-)
-
-_STOP_WORDS = frozenset(
-    """a about after again against all am an and any are as at be because been before being between both but by can
-    could d did do does doing don down during each few for from further had has have having he her here hers him his
-    how i if in into is it its just ll m may me might more most must my no nor not now o of off on once only or other
-    our out over own re s same shall she should so some such t than that the their them then there these they this
-    those through to too under until up us ve very was we were what when where which while who whom whose why will
-    with would you your""".split()  # noqa: SIM905 - a page of words reads better than a page of quotes
-)
-_STOP_RUN = re.compile(
-    "为什么|是不是|有没有|哪几个|什么样|什么|怎么样|怎么|怎样|如何|哪些|哪个|哪里|哪儿|哪位|哪年|多少|几个|是否|可以|"
-    "一下|我们|你们|他们|她们|它们|这个|那个|这些|那些|请问|告诉|以及|或者|但是|因为|所以|关于|"
-    "ですか|ますか|でした|ました|です|ます|とは|から|まで|"
-    "[的了是在和与及或吗呢吧啊呀么哪谁我你他她它这那也都就被把由于对从到之其]|[はがをにでとものへや]"
 )
 
 
@@ -96,12 +81,21 @@ def index_text(text: str) -> str:
     >>> index_text("数据库 fooBar")
     ' 数据 据库 库  fooBar foo Bar'
     """
-    plain = _plain(text)
+    plain = normalise(text)
     paired = plain if plain.isascii() else _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], tail=True))} ", plain)
     if not _HUMP.search(paired):  # most texts have no such name, and looking for a hump is quick
         return paired
     parts = [part for name in _CAMEL.findall(paired) for part in _CAMEL_PART.findall(name)]
     return f"{paired} {' '.join(parts)}"
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of *text* in order, in lower case and not stemmed, cut as the index cuts them.
+
+    >>> words_of("Don't 数据库")
+    ['don', 't', '数据', '据库', '库']
+    """
+    return _ANY_WORD.findall(index_text(text).casefold())
 
 
 def parse_query(text: str, *, limit: int = 64) -> Query:
@@ -113,7 +107,7 @@ def parse_query(text: str, *, limit: int = 64) -> Query:
     >>> parse_query('who fixed "the index" in KD-7F3A?').match
     '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
     """
-    plain = _plain(text[:QUESTION_CHARS])
+    plain = normalise(text[:QUESTION_CHARS])
     found = [*_phrases(plain), *_terms(plain, stop=True)] or list(_terms(plain, stop=False))
     counts: dict[str, int] = {}
     spelling: dict[str, str] = {}
@@ -142,13 +136,6 @@ def _cjk_share(text: str) -> float:
     return sum(len(run) for run in _RUN.findall(text)) / letters if letters else 0.0
 
 
-def _plain(text: str) -> str:
-    """*text* in one spelling: full-width letters narrowed, marks that nobody sees taken out."""
-    if "\x00" in text:
-        text = text.replace("\x00", " ")
-    return text if text.isascii() else _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
-
-
 def _pairs(run: str, *, tail: bool) -> list[str]:
     if len(run) == 1:
         return [run]
@@ -160,7 +147,7 @@ def _phrases(text: str) -> Iterator[str]:
     """What stands in quotation marks, as phrases; a single word is no phrase."""
     for match in _QUOTED.finditer(text):
         quoted = next(group for group in match.groups() if group)
-        words = [word for piece in _pieces(quoted) for word in _words_of(piece)]
+        words = [word for piece in _pieces(quoted) for word in _piece_words(piece)]
         if len(words) > 1:
             yield _phrase(words)
 
@@ -183,14 +170,14 @@ def _pieces(text: str) -> Iterator[str]:
     yield from _COMPOUND.findall(text, at)
 
 
-def _words_of(piece: str) -> list[str]:
+def _piece_words(piece: str) -> list[str]:
     return _pairs(piece, tail=False) if _RUN.match(piece) else _WORD.findall(piece)
 
 
 def _run_terms(run: str, *, stop: bool) -> Iterator[str]:
     covered = [False] * len(run)
     if stop:
-        for match in _STOP_RUN.finditer(run):
+        for match in phrase_pattern("query_stop_phrases").finditer(run):
             covered[match.start() : match.end()] = [True] * len(match[0])
     for i in range(len(run)):
         alone = (i == 0 or covered[i - 1]) and (i + 1 == len(run) or covered[i + 1])
@@ -206,7 +193,7 @@ def _compound_terms(piece: str, *, stop: bool) -> Iterator[str]:
         yield _phrase(words)
         words = [word for word in words if len(word) > 2 or (len(word) > 1 and word.isalpha())]
     for word in words:
-        if stop and word.casefold() in _STOP_WORDS:
+        if stop and word.casefold() in stop_words("query"):
             continue
         yield f'"{word}"'
         yield from _name_parts(word, stop=stop)
@@ -216,7 +203,7 @@ def _name_parts(word: str, *, stop: bool) -> Iterator[str]:
     """The parts of a camelCase name; the spellings under which a commit's hash is quoted."""
     if _CAMEL.fullmatch(word):
         parts = [part for part in _CAMEL_PART.findall(word) if len(part) > 1]
-        yield from (f'"{part}"' for part in parts if not stop or part.casefold() not in _STOP_WORDS)
+        yield from (f'"{part}"' for part in parts if not stop or part.casefold() not in stop_words("query"))
     elif _HASH.fullmatch(word):
         yield f'"{word}"*'
         yield from (f'"{word[:size]}"' for size in _SHORT_HASHES if size < len(word))

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from distill.statements.contradiction import relation
-from distill.statements.statement_parser import parse_statement, stem
+from distill.statements.statement_parser import parse_statement
+from recall.text.stems import stem
 
 
 @pytest.mark.parametrize(

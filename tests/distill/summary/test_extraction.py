@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.store.transcript import Message
-from distill.summary.extraction import Item, normalised, summarise
+from distill.summary.extraction import Item, summarise
+from recall.text.identity import identity_key
 
 if TYPE_CHECKING:
     from ..conftest import Talk
@@ -240,7 +241,7 @@ def test_a_title_without_words_falls_back(talk: Talk) -> None:
     ],
 )
 def test_duplicates_ignore_punctuation_but_never_signs_points_and_currencies(one: str, other: str, same: bool) -> None:
-    assert (normalised(one) == normalised(other)) is same
+    assert (identity_key(one) == identity_key(other)) is same
 
 
 TEXTS = st.lists(
@@ -266,7 +267,7 @@ def test_every_item_quotes_its_turn_and_a_split_in_two_loses_no_uncorrected_item
         quoted = re.sub(r"[\s*_]", "", item.text.removesuffix("…"))
         assert any(quoted in contents[source] for source in item.sources)
     parts = [*summarise(rows[:cut]).items, *summarise(rows[cut:], rows[:cut]).items]
-    assert {(i.kind, normalised(i.text)) for i in parts} == {(i.kind, normalised(i.text)) for i in whole.items}
+    assert {(i.kind, identity_key(i.text)) for i in parts} == {(i.kind, identity_key(i.text)) for i in whole.items}
     assert summarise(rows) == whole
 
 

@@ -13,7 +13,7 @@ from recall.index import schema
 from recall.index.context_window import drawn, open_sheets, store_sheets
 from recall.index.passage import Passage
 from recall.index.sync import SyncReport
-from recall.text.stems import Fts5Stemmer, term_hash
+from recall.text.term_hashes import Fts5Stemmer, term_hash
 
 Say = Callable[..., Path]
 Update = Callable[[], SyncReport]

@@ -28,7 +28,7 @@ class Found:
 
 
 def same(first: Found, second: Found) -> bool:
-    return passage_content(first).says(passage_content(second))
+    return passage_content(first).repeats(passage_content(second))
 
 
 TURN = Found()

@@ -1,0 +1,78 @@
+"""Whether two texts are the same statement by their words alone.
+
+:func:`identity_key` is for exact duplicates. :class:`Wording` also recognises texts that differ in a word or two of
+many, unless a number or a negation is among them. Different words with the same meaning are the business of
+``distill.statements.contradiction``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .normalise import normalise
+from .terms import words_of
+from .word_tables import word_table
+
+__all__ = ["Wording", "identity_key"]
+
+#: Shorter texts are no statement of their own: anybody says "Thanks a lot!" at any time.
+_LEAST_WORDS = 5
+#: Shorter texts must be equal: one word is too large a part of them.
+_LEAST_NEARLY = 12
+#: Least share of the pairs of successive words that both have, among those that either has.
+_NEARLY = 0.9
+#: A word without a digit.
+_PLAIN = re.compile(r"[^\W\d]+")
+_NEGATING = re.compile("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
+
+
+def identity_key(text: str) -> str:
+    """Return *text* as exact duplicates are compared: without case, width, space and punctuation.
+
+    Signs, decimal points and units of numbers stay: -12 % and 12 % are not the same.
+
+    >>> identity_key("结论:MEAGS  -12 %。") == identity_key("结论: meags -12%")
+    True
+    """
+    folded = normalise(text).casefold()
+    folded = re.sub(r"(?<![\w])-\s?(?=\d)", "\x01", folded)
+    folded = re.sub(r"(?<=\d)\.(?=\d)", "\x02", folded)
+    folded = re.sub(r"(?<=\d),(?=\d{3})", "", folded)
+    return "".join(char for char in folded if char.isalnum() or char in "\x01\x02%¥$€£_")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The words of a text in order and the pairs of successive ones."""
+
+    words: tuple[str, ...]
+    pairs: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, text: str) -> Wording:
+        """Return the wording of *text*."""
+        words = tuple(words_of(text))
+        return cls(words, frozenset(pairwise(words)))
+
+    def repeats(self, other: Wording) -> bool:
+        """Return whether both texts say the same."""
+        shorter = min(len(self.words), len(other.words))
+        if shorter < _LEAST_WORDS:
+            return False
+        if self.words == other.words:
+            return True
+        small, large = sorted((len(self.pairs), len(other.pairs)))
+        if shorter < _LEAST_NEARLY or small < _NEARLY * large:
+            return False
+        common = len(self.pairs & other.pairs)
+        alike = common >= _NEARLY * (small + large - common)
+        return alike and _distinctive(self.words) == _distinctive(other.words)
+
+
+def _distinctive(words: Sequence[str]) -> list[str]:
+    """Return the numbers and negations among *words*: one of them makes another statement of the same sentence."""
+    negations = word_table("negations") | {"t"}  # what words_of leaves of a contraction
+    return sorted(word for word in words if word in negations or not _PLAIN.fullmatch(word) or _NEGATING.search(word))
