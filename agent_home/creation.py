@@ -63,11 +63,11 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
     message = f"Add what was missing in the home of {called}" if made else f"Make the home of {called}"
     with transaction(home, actor="init", message=message, source="user", now=now) as edits:
         for path, text in template_files():
-            if not _is_there(root, path):
+            if not _exists(root, path):
                 edits.write(path, text.replace("{{name}}", _quoted(called) if path == MANIFEST else called))
         edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
         for seed in seeds:
-            _plant(edits, seed, now)
+            _add_seed(edits, seed, now)
     for folder in _FOLDERS:
         (root / folder).mkdir(exist_ok=True)
     hook = install_hook(home)
@@ -98,11 +98,11 @@ def _quoted(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)[1:-1]
 
 
-def _is_there(root: Path, path: str) -> bool:
+def _exists(root: Path, path: str) -> bool:
     return (root / path).exists() or (path in ALIASES and (root / ALIASES[path]).exists())
 
 
-def _plant(edits: Transaction, seed: str, now: datetime) -> None:
+def _add_seed(edits: Transaction, seed: str, now: datetime) -> None:
     """Add *seed* as a standing preference, unless one says the same already."""
     rule = section_of("SP")
     document = edits.read(MEMORY)

@@ -12,12 +12,12 @@ import secrets
 from . import storage
 from .home import Home
 
-__all__ = ["ensure_salt", "salt_of"]
+__all__ = ["ensure_salt", "read_salt"]
 
 _BYTES = 16
 
 
-def salt_of(home: Home) -> str:
+def read_salt(home: Home) -> str:
     """The home's salt, 32 hexadecimal digits; empty before the first write on this machine."""
     try:
         return (home.machine / "salt").read_text(encoding="ascii", errors="replace").strip()
@@ -27,7 +27,7 @@ def salt_of(home: Home) -> str:
 
 def ensure_salt(home: Home) -> str:
     """The home's salt, made if there is none. Call with the home's lock held, so that two writers agree."""
-    known = salt_of(home)
+    known = read_salt(home)
     if known:
         return known
     made = secrets.token_hex(_BYTES)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "keep", "read_text", "remove", "replace", "stage", "sync_folder"]
+__all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
 
 
 def read_text(path: Path) -> str:
@@ -52,7 +52,7 @@ def replace(staged: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def keep(path: Path, data: bytes) -> None:
+def write_cache(path: Path, data: bytes) -> None:
     """Put *data* in *path*'s place without waiting for the disk: for what is computed again where it is lost.
 
     A home that cannot be written keeps nothing, which is no error either.

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from agent_home import token_weights
 
-__all__ = ["DEFAULT", "VOCABULARIES", "Cover", "Table", "count_tokens", "cut"]
+__all__ = ["DEFAULT", "VOCABULARIES", "PieceCost", "TokenTable", "count_tokens", "pretokenize"]
 
 # It spends the most tokens on Chinese, Japanese and Korean: for a model with another vocabulary the count is too high.
 DEFAULT = "cl100k"
@@ -61,7 +61,7 @@ _PIECES = re.compile(
 )
 
 
-class Cover(NamedTuple):
+class PieceCost(NamedTuple):
     """What one piece costs: *fixed* tokens, and *further* entries, each at the share of its *kind*."""
 
     fixed: int
@@ -88,15 +88,15 @@ def count_tokens(text: str, *, vocabulary: str = DEFAULT) -> int:
     11
     """
     cost, margin = _costs(vocabulary)
-    return -(-sum(map(cost, cut(text))) * margin // _UNIT**2)
+    return -(-sum(map(cost, pretokenize(text))) * margin // _UNIT**2)
 
 
-def cut(text: str) -> list[str]:
+def pretokenize(text: str) -> list[str]:
     """The pieces of *text*, in order; joined they are *text* again. No token spans two pieces."""
     return _PIECES.findall(text)
 
 
-class Table:
+class TokenTable:
     """A set of tokens, as bytes, that covers pieces; a byte that no token starts with stands for itself."""
 
     def __init__(self, entries: Iterable[bytes]) -> None:
@@ -107,16 +107,16 @@ class Table:
             lengths.setdefault(entry[:3], set()).add(len(entry))
         self._lengths = {start: tuple(sorted(found, reverse=True)) for start, found in lengths.items()}
 
-    def cover(self, piece: str) -> Cover:
+    def cover(self, piece: str) -> PieceCost:
         """Cover one piece of `cut`; its kind names script, case and the sign before the word."""
         if piece.isspace():
-            return Cover(1 + (len(piece) - 1) // _LONGEST_BLANK, "blank", 0)
+            return PieceCost(1 + (len(piece) - 1) // _LONGEST_BLANK, "blank", 0)
         signs = piece.rstrip("\r\n")
         # However many line ends follow a run of signs, they count as one: the promise on texts cut at line ends.
         entries = self._count(signs if len(signs) == len(piece) else signs + "\n")
         word = piece if piece[0].isalpha() else piece[1:]
         if not word[:1].isalpha():
-            return _graded("signs", entries) if signs.isascii() else Cover(1, "symbols", entries - 1)
+            return _graded("signs", entries) if signs.isascii() else PieceCost(1, "symbols", entries - 1)
         kind = _script(word)
         if word is piece:
             return _graded(kind, entries)
@@ -148,7 +148,7 @@ def _costs(vocabulary: str) -> tuple[Callable[[str], int], int]:
         known = ", ".join(VOCABULARIES)
         raise ValueError(f"unknown vocabulary {vocabulary!r}; known are {known}")
     packed, shares, margin = token_weights.VOCABULARIES[vocabulary]
-    table = Table(_unpack(packed))
+    table = TokenTable(_unpack(packed))
 
     @lru_cache(maxsize=_CACHED_PIECES)
     def cost(piece: str) -> int:
@@ -168,10 +168,10 @@ def _unpack(packed: str) -> list[bytes]:
     return entries
 
 
-def _graded(kind: str, entries: int) -> Cover:
+def _graded(kind: str, entries: int) -> PieceCost:
     """One token missing from the table explains two or three entries; more are no token of any vocabulary."""
     further = min(entries - 1, _SHARED_ENTRIES) if kind.startswith(_GRADED) else entries - 1
-    return Cover(entries - further, kind, further)
+    return PieceCost(entries - further, kind, further)
 
 
 def _script(word: str) -> str:

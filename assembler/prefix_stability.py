@@ -33,7 +33,7 @@ def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -
     before = known.pop(key, None)
     if before != digests:
         known = {**dict(list(known.items())[1 - _MAX_KEYS :]), key: digests}
-        storage.keep(path, json.dumps(known).encode())
+        storage.write_cache(path, json.dumps(known).encode())
     if before is None:
         return None
     same = 0

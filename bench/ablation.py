@@ -29,7 +29,7 @@ from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 from recall.evaluation.metrics import EvalCase, measure
 from recall.index import schema
-from recall.index.context_window import open_sheets
+from recall.index.context_window import load_windows
 from recall.index.passage import session_of
 from recall.index.sync import sync
 from recall.search.hybrid import candidates
@@ -149,7 +149,7 @@ def _answers(
     late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), NEAREST)
     words = retrieve_by_words(conn, parsed, Scope(), CANDIDATES, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
-    sheets = open_sheets(conn, candidates(words, vectors, CANDIDATES))
+    sheets = load_windows(conn, candidates(words, vectors, CANDIDATES))
     seen = QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,

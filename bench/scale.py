@@ -46,7 +46,7 @@ from recall.embedding.embedder import Embedder, NoEmbedder, Vector, open_embedde
 from recall.embedding.model import EmbeddingSettings
 from recall.index import schema
 from recall.index.sync import sync
-from recall.index.vectors import dequantised
+from recall.index.vectors import dequantize
 from recall.search.hybrid import search
 from recall.search.retrievers import NEAREST, Scope, candidate_count, start_vector_retrieval
 from recall.settings import RecallSettings
@@ -362,7 +362,7 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
             raise RuntimeError(leg.problem)
         found.append(leg.nearest)
     exact = _exhaustive(conn, asked, "p.meaning", embedder.embed)
-    windows = _exhaustive(conn, asked, "e.window", lambda blobs: dequantised(blobs, embedder.dimension))
+    windows = _exhaustive(conn, asked, "e.window", lambda blobs: dequantize(blobs, embedder.dimension))
     return {
         "recall of the 10 nearest": _share(exact, [list(leg.passages)[:10] for leg in found]),
         "recall of the 10 nearest windows": _share(windows, [list(leg.windows)[:10] for leg in found]),

@@ -39,7 +39,7 @@ from typing import Any
 import tiktoken
 from tokenizers import Tokenizer
 
-from agent_home.tokens import Table, count_tokens, cut
+from agent_home.tokens import TokenTable, count_tokens, pretokenize
 
 from .measure.page import markdown, put
 from .measure.vocabulary_load import HEAD, measure_loading, table_row
@@ -270,7 +270,7 @@ def _is_wide(token: bytes) -> bool:
     return re.search(r"[\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]", token.decode("utf-8", "ignore")) is not None
 
 
-def shares(vocabulary: str, table: Table, pieces: Mapping[str, Counter[str]]) -> dict[str, int]:
+def shares(vocabulary: str, table: TokenTable, pieces: Mapping[str, Counter[str]]) -> dict[str, int]:
     """For each kind of piece, the tokens that one further entry stands for, in thousandths.
 
     Every language of *pieces* weighs the same, however much text of it there is.
@@ -291,7 +291,7 @@ def shares(vocabulary: str, table: Table, pieces: Mapping[str, Counter[str]]) ->
     return {kind: max(0, round(1000 * tokens[kind] / covered[kind])) for kind in sorted(covered)}
 
 
-def margin(vocabulary: str, table: Table, share: Mapping[str, int], calibration: Iterable[Text]) -> int:
+def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibration: Iterable[Text]) -> int:
     """What the sum is multiplied with, in thousandths, so that the middle language comes out at `AIM`."""
     real = real_counter(vocabulary)
     truth: Counter[str] = Counter()
@@ -312,7 +312,7 @@ def _pieces(calibration: Iterable[Text]) -> dict[str, Counter[str]]:
     """How often each piece occurs, per language."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for text in calibration:
-        found[text.language].update(cut(text.text))
+        found[text.language].update(pretokenize(text.text))
     return found
 
 
@@ -323,7 +323,7 @@ def weights(calibration: Sequence[Text]) -> str:
     rows = []
     for vocabulary in RANKS:
         kept = entries(vocabulary)
-        table = Table(kept)
+        table = TokenTable(kept)
         share = shares(vocabulary, table, _pieces(calibration))
         packed = _pack(kept)
         lines = "\n".join(packed[start : start + 120] for start in range(0, len(packed), 120))

@@ -24,7 +24,7 @@ from agent_home.git import history
 from agent_home.git.objects import kinds, objects
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.salt import ensure_salt, salt_of
+from agent_home.salt import ensure_salt, read_salt
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
 from agent_home.store import catalogue
@@ -97,7 +97,7 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Wanted:
         NoSuchEntry: it is an id that no entry has, ever had, or was forgotten by.
         HistoryError: the history cannot be read.
     """
-    salt = salt_of(home)
+    salt = read_salt(home)
     entry_id = text.strip().strip("[]").upper()
     if exact or not ENTRY_ID.fullmatch(entry_id):
         phrase = Phrase(text.strip(), exact)
@@ -124,7 +124,7 @@ def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> l
     say("searching the files")
     found = list(file_places(home, wanted))
     say("searching the index")
-    found += [Place(kind="index", path=f"{file}: {what}") for file, what in index.places(home, wanted)]
+    found += [Place(kind="index", path=f"{file}: {what}") for file, what in index.occurrences(home, wanted)]
     say("searching git's objects")
     return found + history_places(home, wanted)
 
@@ -235,7 +235,7 @@ def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
 
 
 def _graves(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
-    salt = salt_of(home)
+    salt = read_salt(home)
     phrases = wanted.phrases or (Phrase(wanted.entry_id, exact=True),)
     for phrase in phrases:
         yield tombstone(

@@ -20,7 +20,7 @@ class RecallSettings:
     Changing ``passage_tokens`` makes the next sync cut every file again. The others take effect at once.
     """
 
-    #: Longest passage, in tokens as :func:`recall.index.passage.size` counts them; MiniLM reads no more than 256.
+    #: Longest passage, in tokens as :func:`recall.index.passage.estimate_tokens` counts them. MiniLM reads 256 at most.
     passage_tokens: int = 180
 
     #: Weight of the cosine of the passage's vector, or of the turn's with its neighbours, beside 1 for the words.

@@ -117,7 +117,7 @@ STORERS = {
     "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
 }
-_STORING = {"append", "keep", "remove", "replace", "stage"}
+_STORING = {"append", "write_cache", "remove", "replace", "stage"}
 _WRITING_METHODS = {
     "write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir", "tofile",
 }  # fmt: skip
@@ -384,7 +384,7 @@ def _writing_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[tuple[in
             yield node.lineno, name
     elif method == "getattr" and len(node.args) > 1:
         asked = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
-        if asked in _WRITING_METHODS | _OS | _STORING - {"keep", "append", "stage"}:
+        if asked in _WRITING_METHODS | _OS | _STORING - {"write_cache", "append", "stage"}:
             yield node.lineno, f"getattr {asked}"
 
 
@@ -410,7 +410,7 @@ def stores(path: Path) -> set[str]:
 def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state() -> None:
     users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
     assert {module for module, used in users.items() if used} == set(STORERS)
-    assert users["agent_home.store.gateway"] == _STORING - {"keep"}
+    assert users["agent_home.store.gateway"] == _STORING - {"write_cache"}
 
 
 def test_processes_are_started_by_named_modules_alone() -> None:
@@ -523,7 +523,7 @@ def test_the_scan_sees_every_kind_of_write(tmp_path: Path) -> None:
         "from . import storage\nstorage.replace(a, b)",
         "from agent_home import storage as disk\ndisk.append(a, b)",
         "from .storage import stage as put\nput(a, b)",
-        "from agent_home.storage import keep",
+        "from agent_home.storage import write_cache",
         "import agent_home.storage\nagent_home.storage.remove(a)",
         "from . import gateway\ngateway.storage.replace(a, b)",
         "from . import storage\nmap(storage.remove, paths)",

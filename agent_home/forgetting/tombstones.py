@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from ..errors import DocumentInvalid
 from ..home import Home
-from ..salt import salt_of
+from ..salt import read_salt
 from ..storage import read_text
 from .redaction_target import Wanted
 from .text_matcher import Phrase, fold, readings
@@ -78,7 +78,7 @@ def name_of(phrase: Phrase, salt: str) -> str:
 def scrubber(home: Home) -> Callable[[str], str]:
     """Return a function that puts a mark in the place of forgotten texts, and returns other texts as they are."""
     graves = tombstones(home)
-    salt = salt_of(home) if graves else ""
+    salt = read_salt(home) if graves else ""
 
     def scrubbed(text: str) -> str:
         if not salt:

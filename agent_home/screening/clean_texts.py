@@ -38,7 +38,7 @@ class CleanTexts:
         """Write the new keys for the next process."""
         if self._fresh:
             keys = [*(key for key in self._recorded if key not in self._fresh), *self._fresh][-_CAPACITY:]
-            storage.keep(self._path, json.dumps(keys).encode())
+            storage.write_cache(self._path, json.dumps(keys).encode())
 
 
 def _version(path: Path) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from guard import (
 )
 
 from ..home import Home
-from ..salt import salt_of
+from ..salt import read_salt
 
 __all__ = ["Verdicts", "guard_settings", "verdicts_under"]
 
@@ -103,7 +103,7 @@ def guard_settings(home: Home) -> GuardSettings:
         GuardError: a rule file cannot be read or understood.
     """
     settings = home.manifest.settings("guard", GuardSettings)
-    settings = settings if settings.salt else replace(settings, salt=salt_of(home))
+    settings = settings if settings.salt else replace(settings, salt=read_salt(home))
     if not settings.rules:
         return settings
     return replace(settings, loaded=tuple(_rule_set(home.root / path) for path in settings.rules))

@@ -1,7 +1,7 @@
 """Ways to find the vectors that are worth an exact comparison: our one-bit codes beside tables of sqlite-vec.
 
 Each way stores the vectors of one index in a database of its own. All ways answer the same questions in one process.
-The exact comparison that follows is the same for all: ``recall.index.vectors.nearest`` on the rows of the index.
+The exact comparison that follows is the same for all: ``recall.index.vectors.nearest_by_cosine`` on the index's rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 
 from recall.embedding.embedder import Vector
 from recall.index import schema
-from recall.index.binary_quantization import code_of, loaded, middle, store_codes
-from recall.index.vectors import dequantised, nearest
+from recall.index.binary_quantization import binarize, load_binary_vectors, recorded_centroid, store_binary_vectors
+from recall.index.vectors import dequantize, nearest_by_cosine
 
 __all__ = ["HEAD", "WAYS", "Measured", "compare_ways", "table_row"]
 
@@ -60,13 +60,13 @@ class OurCodes:
 
     def insert(self, conn: apsw.Connection, batch: Batch, around: Vector) -> None:  # noqa: ARG002 - as the other ways
         """Add a batch."""
-        store_codes(conn, "vector", batch.passages, batch.vectors)
-        store_codes(conn, "window", batch.passages, batch.windows)
+        store_binary_vectors(conn, "vector", batch.passages, batch.vectors)
+        store_binary_vectors(conn, "window", batch.passages, batch.windows)
 
     def candidates(self, conn: apsw.Connection, question: Vector, around: Vector, number: int) -> list[int]:
         """Return the ids of the *number* passages that are nearest to *question*."""
-        codes = loaded(conn, Path(conn.filename), len(question))
-        (code,) = code_of(question[None, :], around)
+        codes = load_binary_vectors(conn, Path(conn.filename), len(question))
+        (code,) = binarize(question[None, :], around)
         found: list[int] = codes.ids[codes.nearest("vector", code, number)].tolist()
         return found
 
@@ -179,8 +179,8 @@ def compare_ways(
         processes: new processes whose first answer is timed, at least 1.
     """
     conn = _opened(index)
-    recorded = {key: value for key, value in schema.meta(conn).items() if key in {"dimension", "middle"}}
-    around = middle(recorded)
+    recorded = {key: value for key, value in schema.read_meta(conn).items() if key in {"dimension", "middle"}}
+    around = recorded_centroid(recorded)
     exact = _exact(conn, questions, int(recorded["dimension"]))
     paths = {way.name: folder / f"candidates-{number}.db" for number, way in enumerate(ways)}
     stored = {way.name: _store(way, paths[way.name], conn, recorded) for way in ways}
@@ -193,7 +193,7 @@ def compare_ways(
             start = time.perf_counter()
             ids = way.candidates(open_ways[way.name], question, around, _number(way, compared, limit))
             between = time.perf_counter()
-            found = list(nearest(conn, question, ids, limit)[0]) if way.approximate else ids
+            found = list(nearest_by_cosine(conn, question, ids, limit)[0]) if way.approximate else ids
             end = time.perf_counter()
             if turn >= _WARM_UP:
                 candidates[way.name].append((between - start) * 1000)
@@ -234,7 +234,7 @@ def _store(way: Way, path: Path, source: apsw.Connection, recorded: dict[str, st
     conn.execute("PRAGMA journal_mode = WAL")
     way.create(conn, recorded)
     empty = path.stat().st_size
-    seconds, rows, around = 0.0, 0, middle(recorded)
+    seconds, rows, around = 0.0, 0, recorded_centroid(recorded)
     for batch in _batches(source, int(recorded["dimension"])):
         start = time.perf_counter()
         with schema.transaction(conn):
@@ -249,7 +249,7 @@ def _store(way: Way, path: Path, source: apsw.Connection, recorded: dict[str, st
 def _batches(conn: apsw.Connection, dimension: int) -> Iterator[Batch]:
     cursor = conn.execute(_SELECT_STORED)
     while rows := list(islice(cursor, _BATCH)):
-        vectors, windows = (dequantised([row[column] for row in rows], dimension) for column in (3, 4))
+        vectors, windows = (dequantize([row[column] for row in rows], dimension) for column in (3, 4))
         yield Batch([row[:3] for row in rows], vectors, windows)
 
 

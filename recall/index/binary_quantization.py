@@ -22,10 +22,21 @@ import numpy.typing as npt
 
 from . import schema
 
-__all__ = ["CHUNK", "Code", "Codes", "Kind", "code_of", "loaded", "middle", "remove_codes", "slots_of", "store_codes"]
+__all__ = [
+    "CHUNK",
+    "BinaryVector",
+    "BinaryVectors",
+    "Kind",
+    "binarize",
+    "load_binary_vectors",
+    "parse_chunk",
+    "recorded_centroid",
+    "remove_binary_vectors",
+    "store_binary_vectors",
+]
 
 Kind = Literal["vector", "window"]
-Code = npt.NDArray[np.uint64]
+BinaryVector = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 #: Passages of a chunk: what is written again when one of them changes.
@@ -33,13 +44,13 @@ CHUNK = 1024
 #: Codes that are looked at in one go: what a core's cache holds.
 _BLOCK = 16_384
 #: Homes whose codes a process keeps.
-_KEPT = 4
+_CACHED_HOMES = 4
 _FARTHEST = np.iinfo(np.uint16).max
-_HAS: dict[Kind, int] = {"vector": 1, "window": 2}
+_KIND_BITS: dict[Kind, int] = {"vector": 1, "window": 2}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Codes:
+class BinaryVectors:
     """The codes of all passages, one place each, in order of row numbers; a place may be empty.
 
     *has* says for each kind which places have such a vector, *bits* holds (words of 64 bits, places).
@@ -49,7 +60,7 @@ class Codes:
     files: npt.NDArray[np.uint32]
     layers: npt.NDArray[np.uint8]
     has: npt.NDArray[np.uint8]
-    bits: Mapping[Kind, Code]
+    bits: Mapping[Kind, BinaryVector]
 
     def among(self, layers: Sequence[int] | None, files: Sequence[int] | None) -> Flags | None:
         """The places that may be found; ``None`` means all."""
@@ -62,9 +73,9 @@ class Codes:
             allowed &= np.isin(self.files, np.array(files, np.uint32))
         return allowed
 
-    def nearest(self, kind: Kind, code: Code, number: int, among: Flags | None = None) -> npt.NDArray[np.int64]:
+    def nearest(self, kind: Kind, code: BinaryVector, number: int, among: Flags | None = None) -> npt.NDArray[np.int64]:
         """The *number* places whose code differs least from *code*, in no order; of equals the first."""
-        wanted = (self.has & _HAS[kind]) > 0
+        wanted = (self.has & _KIND_BITS[kind]) > 0
         if among is not None:
             wanted &= among
         if np.count_nonzero(wanted) <= number:
@@ -83,14 +94,14 @@ class Codes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _CacheEntry:
     """Codes in memory, and where in them each chunk of which version lies."""
 
     versions: tuple[tuple[int, int], ...]
-    codes: Codes
+    codes: BinaryVectors
 
 
-def code_of(vectors: Floats, around: Floats) -> Code:
+def binarize(vectors: Floats, around: Floats) -> BinaryVector:
     """The codes of *vectors* around a point: (vectors, words of 64 bits)."""
     words = -(-vectors.shape[1] // 64)
     bits = np.zeros((len(vectors), words * 64), np.bool_)
@@ -98,68 +109,72 @@ def code_of(vectors: Floats, around: Floats) -> Code:
     return np.packbits(bits, axis=1).view(np.uint64)
 
 
-def middle(recorded: Mapping[str, str]) -> Floats:
-    """The point around which the codes of this index are taken; see :func:`recall.index.vectors.centre`."""
+def recorded_centroid(recorded: Mapping[str, str]) -> Floats:
+    """The point around which the codes of this index are taken; see :func:`recall.index.vectors.recenter`."""
     text = recorded.get("middle", "")
     return np.frombuffer(bytes.fromhex(text), np.float32) if text else np.zeros(int(recorded["dimension"]), np.float32)
 
 
-def store_codes(conn: apsw.Connection, kind: Kind, places: Sequence[tuple[int, int, int]], vectors: Floats) -> None:
+def store_binary_vectors(
+    conn: apsw.Connection, kind: Kind, places: Sequence[tuple[int, int, int]], vectors: Floats
+) -> None:
     """Write the codes of the passages ``(id, file, layer)``, row by row. Inside a transaction."""
-    recorded = schema.meta(conn)
-    codes = code_of(vectors, middle(recorded))
+    recorded = schema.read_meta(conn)
+    codes = binarize(vectors, recorded_centroid(recorded))
     by_chunk: dict[int, list[int]] = defaultdict(list)
     for row, (ident, _, _) in enumerate(places):
         by_chunk[ident // CHUNK].append(row)
     for chunk, rows in by_chunk.items():
-        slots = _chunk(conn, chunk, int(recorded["dimension"]))
+        slots = _read_chunk(conn, chunk, int(recorded["dimension"]))
         which = [places[row][0] % CHUNK for row in rows]
         slots["file"][which] = [places[row][1] for row in rows]
         slots["layer"][which] = [places[row][2] for row in rows]
-        slots["has"][which] |= _HAS[kind]
+        slots["has"][which] |= _KIND_BITS[kind]
         slots[kind][which] = codes[rows]
-        _put(conn, chunk, slots)
+        _write_chunk(conn, chunk, slots)
 
 
-def remove_codes(conn: apsw.Connection, ids: Iterable[int], dimension: int) -> None:
+def remove_binary_vectors(conn: apsw.Connection, ids: Iterable[int], dimension: int) -> None:
     """Empty the places of the passages *ids*. Inside a transaction."""
     by_chunk: dict[int, list[int]] = defaultdict(list)
     for ident in ids:
         by_chunk[ident // CHUNK].append(ident % CHUNK)
     for chunk, which in by_chunk.items():
-        slots = _chunk(conn, chunk, dimension)
+        slots = _read_chunk(conn, chunk, dimension)
         slots[which] = np.zeros((), slots.dtype)
-        _put(conn, chunk, slots)
+        _write_chunk(conn, chunk, slots)
 
 
-def slots_of(blob: bytes, dimension: int) -> npt.NDArray[Any]:
+def parse_chunk(blob: bytes, dimension: int) -> npt.NDArray[Any]:
     """A stored chunk as an array of ``file``, ``layer``, ``has``, ``vector`` and ``window``."""
     words = -(-dimension // 64)
     slot = [("file", "<u4"), ("layer", "u1"), ("has", "u1"), ("vector", "<u8", words), ("window", "<u8", words)]
     return np.frombuffer(blob, np.dtype(slot))
 
 
-def loaded(conn: apsw.Connection, path: Path, dimension: int) -> Codes:
+def load_binary_vectors(conn: apsw.Connection, path: Path, dimension: int) -> BinaryVectors:
     """The codes of the index at *path*, of which *conn* reads one state; only chunks that changed are read.
 
     What is returned is never changed again, and may be used by several threads.
     """
     versions = tuple(schema.rows(conn, "SELECT chunk, version FROM codes ORDER BY chunk"))
-    with _LOADING:
-        known = _LOADED.pop(str(path), None)
+    with _CACHE_LOCK:
+        known = _CACHE.pop(str(path), None)
         if known is None or known.versions != versions:
-            known = _Loaded(versions, _joined(conn, versions, known, dimension))
-        _LOADED[str(path)] = known
-        while len(_LOADED) > _KEPT:
-            _LOADED.popitem(last=False)
+            known = _CacheEntry(versions, _assemble(conn, versions, known, dimension))
+        _CACHE[str(path)] = known
+        while len(_CACHE) > _CACHED_HOMES:
+            _CACHE.popitem(last=False)
     return known.codes
 
 
-_LOADING = threading.Lock()
-_LOADED: OrderedDict[str, _Loaded] = OrderedDict()
+_CACHE_LOCK = threading.Lock()
+_CACHE: OrderedDict[str, _CacheEntry] = OrderedDict()
 
 
-def _joined(conn: apsw.Connection, versions: Sequence[tuple[int, int]], known: _Loaded | None, dimension: int) -> Codes:
+def _assemble(
+    conn: apsw.Connection, versions: Sequence[tuple[int, int]], known: _CacheEntry | None, dimension: int
+) -> BinaryVectors:
     """The chunks' codes side by side: those of *known* where the version is the same, the others read."""
     places = {version: at for at, version in enumerate(known.versions)} if known else {}
     parts = []
@@ -168,19 +183,19 @@ def _joined(conn: apsw.Connection, versions: Sequence[tuple[int, int]], known: _
             parts.append(_slice(known.codes, slice(places[version] * CHUNK, (places[version] + 1) * CHUNK)))
         else:
             blob = schema.value(conn, "SELECT slots FROM codes WHERE chunk = ?", (version[0],))
-            parts.append(_unpacked(version[0], slots_of(blob, dimension)))
-    parts = parts or [_unpacked(0, slots_of(b"", dimension))]
-    return Codes(
+            parts.append(_unpacked(version[0], parse_chunk(blob, dimension)))
+    parts = parts or [_unpacked(0, parse_chunk(b"", dimension))]
+    return BinaryVectors(
         ids=np.concatenate([part.ids for part in parts]),
         files=np.concatenate([part.files for part in parts]),
         layers=np.concatenate([part.layers for part in parts]),
         has=np.concatenate([part.has for part in parts]),
-        bits={kind: np.concatenate([part.bits[kind] for part in parts], axis=1) for kind in _HAS},
+        bits={kind: np.concatenate([part.bits[kind] for part in parts], axis=1) for kind in _KIND_BITS},
     )
 
 
-def _slice(codes: Codes, which: slice) -> Codes:
-    return Codes(
+def _slice(codes: BinaryVectors, which: slice) -> BinaryVectors:
+    return BinaryVectors(
         ids=codes.ids[which],
         files=codes.files[which],
         layers=codes.layers[which],
@@ -189,25 +204,25 @@ def _slice(codes: Codes, which: slice) -> Codes:
     )
 
 
-def _unpacked(chunk: int, slots: npt.NDArray[Any]) -> Codes:
-    return Codes(
+def _unpacked(chunk: int, slots: npt.NDArray[Any]) -> BinaryVectors:
+    return BinaryVectors(
         ids=np.arange(len(slots), dtype=np.int64) + chunk * CHUNK,
         files=slots["file"],
         layers=slots["layer"],
         has=slots["has"],
-        bits={kind: slots[kind].T for kind in _HAS},
+        bits={kind: slots[kind].T for kind in _KIND_BITS},
     )
 
 
-def _chunk(conn: apsw.Connection, chunk: int, dimension: int) -> npt.NDArray[Any]:
+def _read_chunk(conn: apsw.Connection, chunk: int, dimension: int) -> npt.NDArray[Any]:
     """A chunk's slots, to be changed; all empty when it is not there yet."""
     rows = schema.rows(conn, "SELECT slots FROM codes WHERE chunk = ?", (chunk,))
     if rows:
-        return slots_of(rows[0][0], dimension).copy()
-    return np.zeros(CHUNK, slots_of(b"", dimension).dtype)
+        return parse_chunk(rows[0][0], dimension).copy()
+    return np.zeros(CHUNK, parse_chunk(b"", dimension).dtype)
 
 
-def _put(conn: apsw.Connection, chunk: int, slots: npt.NDArray[Any]) -> None:
+def _write_chunk(conn: apsw.Connection, chunk: int, slots: npt.NDArray[Any]) -> None:
     """Store a chunk under a version that it never had, so that who keeps codes sees the change."""
     if slots["has"].any():
         conn.execute(

@@ -21,21 +21,21 @@ from ..text.dates import day_number
 from ..text.term_hashes import Fts5Stemmer, TermHashes
 from . import schema
 
-__all__ = ["Leaf", "Rows", "Sheets", "drawn", "open_sheets", "store_sheets"]
+__all__ = ["ContextWindows", "WindowPassage", "WindowRow", "build_windows", "load_windows", "store_windows"]
 
 #: Passages on a sheet.
 _SIZE = 32
 _IS_USER, _ASKS = 1, 2
 #: One passage: its row number, words of its text and of its heading, day, and what is true of it.
-_LEAF = np.dtype([("id", "<i8"), ("words", "<u4"), ("heads", "<u4"), ("day", "<u4"), ("flags", "<u4")])
+_PASSAGE = np.dtype([("id", "<i8"), ("words", "<u4"), ("heads", "<u4"), ("day", "<u4"), ("flags", "<u4")])
 _CLOSING = "\"'”’)]}»」』 \t\r\n"
 
 #: Number of the sheet in its file, its leaves, the words of their texts, the words of their headings.
-Rows = tuple[int, bytes, bytes, bytes]
+WindowRow = tuple[int, bytes, bytes, bytes]
 Floats = npt.NDArray[np.float64]
 
 
-class Leaf(Protocol):
+class WindowPassage(Protocol):
     """What is needed of a passage."""
 
     @property
@@ -51,7 +51,7 @@ class Leaf(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sheets:
+class ContextWindows:
     """Passages in order of file and place. All arrays but the last four have one item for each passage.
 
     *words* has the codes of all texts one after the other, *owners* the passage of each word; *heads* and
@@ -75,7 +75,7 @@ class Sheets:
         return len(self.ids)
 
 
-def drawn(passages: Iterable[tuple[int, Leaf]], stemmer: Fts5Stemmer) -> Iterator[Rows]:
+def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5Stemmer) -> Iterator[WindowRow]:
     """The sheets of one file from its passages with their row numbers, in order of their ordinals."""
     for number, group in groupby(passages, key=lambda row: row[1].ordinal // _SIZE):
         leaves, words, heads = [], [], []
@@ -85,10 +85,10 @@ def drawn(passages: Iterable[tuple[int, Leaf]], stemmer: Fts5Stemmer) -> Iterato
             leaves.append((ident, len(said), len(head), day_number(leaf.ts), flags))
             words.append(said)
             heads.append(head)
-        yield number, np.array(leaves, _LEAF).tobytes(), _joined(words), _joined(heads)
+        yield number, np.array(leaves, _PASSAGE).tobytes(), _joined(words), _joined(heads)
 
 
-def store_sheets(conn: apsw.Connection, file: int, rows: Iterable[Rows]) -> None:
+def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -> None:
     """Make the sheets of *file* exactly *rows*; those that are the same already are not written."""
     old = {
         row[0]: row for row in conn.execute("SELECT number, leaves, words, heads FROM sheets WHERE file = ?", (file,))
@@ -112,15 +112,15 @@ ORDER BY s.file, s.number
 """
 
 
-def open_sheets(conn: apsw.Connection, passages: Sequence[int]) -> Sheets:
+def load_windows(conn: apsw.Connection, passages: Sequence[int]) -> ContextWindows:
     """The sheets on which *passages* stand."""
     rows = schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages)))
-    leaves = np.frombuffer(b"".join(row[3] for row in rows), _LEAF)
-    sizes = np.array([len(row[3]) // _LEAF.itemsize for row in rows], np.int64)
+    leaves = np.frombuffer(b"".join(row[3] for row in rows), _PASSAGE)
+    sizes = np.array([len(row[3]) // _PASSAGE.itemsize for row in rows], np.int64)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(len(leaves))
     within = place - np.repeat(starts, sizes)
-    return Sheets(
+    return ContextWindows(
         ids=leaves["id"].astype(np.int64),
         files=np.repeat(np.array([row[0] for row in rows], np.int64), sizes),
         ordinals=np.repeat(np.array([row[1] * _SIZE for row in rows], np.int64), sizes) + within,

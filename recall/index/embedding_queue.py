@@ -14,24 +14,24 @@ import numpy as np
 from ..embedding.embedder import Embedder
 from ..errors import IndexStale
 from . import passage_store, schema
-from .ingest import Work
+from .ingest import SyncState
 from .passage import WINDOW_NEIGHBOURS
-from .vectors import Vectors, centre, refresh_windows, store_vectors
+from .vectors import Vectors, recenter, refresh_windows, store_vectors
 
-__all__ = ["embed_pending", "make_windows", "require_model", "staleness"]
+__all__ = ["embed_pending", "make_windows", "model_mismatch", "require_model"]
 
 #: Passages embedded between two writes: what a killed sync has to do again.
 EMBEDDING_BATCH = 128
 
 
-def embed_pending(conn: apsw.Connection, work: Work, embedder: Embedder, limit: int | None) -> None:
+def embed_pending(conn: apsw.Connection, work: SyncState, embedder: Embedder, limit: int | None) -> None:
     """Embed what is pending. A text that fails stays pending; when a whole batch fails, no more are tried."""
     require_model(conn, embedder)
     ids = passage_store.pending_ids(conn)[:limit]
     step = EMBEDDING_BATCH
     for at in range(0, len(ids), step):
         rows = passage_store.pending_meanings(conn, ids[at : at + step])
-        good, vectors, problem = _vectors(embedder, rows)
+        good, vectors, problem = _embed_rows(embedder, rows)
         if good:
             with schema.transaction(conn):
                 store_vectors(conn, good, vectors, WINDOW_NEIGHBOURS)
@@ -49,15 +49,15 @@ def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
     Raises:
         IndexStale: they are another model's.
     """
-    recorded = schema.meta(conn)
+    recorded = schema.read_meta(conn)
     if "model" not in recorded:
         with schema.transaction(conn):
             schema.describe_vectors(conn, embedder.name, embedder.fingerprint, embedder.dimension)
-    elif error := staleness(recorded, embedder):
+    elif error := model_mismatch(recorded, embedder):
         raise error
 
 
-def staleness(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | None:
+def model_mismatch(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | None:
     """The error to raise or to report when the *recorded* vectors cannot be compared with *embedder*'s."""
     found = (recorded["fingerprint"], recorded["dimension"], recorded["metric"])
     wanted = (embedder.fingerprint, str(embedder.dimension), schema.METRIC)
@@ -66,7 +66,7 @@ def staleness(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | N
     return IndexStale(*(f"{name} ({size} dimensions, {metric})" for name, size, metric in (found, wanted)))
 
 
-def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], Vectors, str]:
+def _embed_rows(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], Vectors, str]:
     """The ``(id, layer)`` that could be embedded, their vectors, and what was wrong with the others.
 
     After a failure each text is tried alone, so that one bad text does not hold up its batch.
@@ -76,7 +76,7 @@ def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list
     except Exception as error:  # noqa: BLE001 - any model may fail on any text in its own way; the report says which
         if len(rows) <= 1:
             return [], np.empty((0, embedder.dimension), np.float32), str(error)
-        singles = [_vectors(embedder, [row]) for row in rows]
+        singles = [_embed_rows(embedder, [row]) for row in rows]
         good = [ident for idents, _, _ in singles for ident in idents]
         return good, np.concatenate([single for _, single, _ in singles]), str(error)
     sound = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).max(axis=1, initial=0.0) > 0)
@@ -86,11 +86,11 @@ def _vectors(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list
 
 def make_windows(conn: apsw.Connection) -> None:
     """Make the windows that are due, and the codes anew when there are many more vectors than when they were made."""
-    if "model" not in schema.meta(conn):
+    if "model" not in schema.read_meta(conn):
         return
     made = 1
     while made:
         with schema.transaction(conn):
             made = refresh_windows(conn, WINDOW_NEIGHBOURS)
     with schema.transaction(conn):
-        centre(conn)
+        recenter(conn)

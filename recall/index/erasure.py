@@ -14,9 +14,9 @@ from agent_home.home import Home
 
 from ..settings import RecallSettings
 from . import schema
-from .sync import reindex, sync_lock, waiting
+from .sync import pending_notice, reindex, sync_lock
 
-__all__ = ["erase", "places"]
+__all__ = ["erase", "occurrences"]
 
 _ROWS = "SELECT source, session, message, name, heading, text, meaning FROM passages"
 _FILES = "SELECT path, session, skipped FROM files"
@@ -25,7 +25,7 @@ _CHUNK = 4 << 20
 _SHARED = 1 << 16
 
 
-def places(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def occurrences(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
     """``(file, what in it)`` of everything in the index, and in what was set aside of it, that says it.
 
     Rows are read as rows, and every file byte by byte: a freed page is no row.
@@ -38,12 +38,12 @@ def places(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
                 for row in conn.execute(statement):
                     if any(wanted.stands_in(str(value)) for value in row):
                         yield relative, str(row[0]) if not wanted.stands_in(str(row[0])) else "a row"
-        except schema.DAMAGE:
+        except schema.CORRUPTION_ERRORS:
             yield relative, "cannot be read; `memory reindex` builds it anew"
         finally:
             conn.close()
     for path in _files(home):
-        if _says(path, wanted):
+        if _contains(path, wanted):
             yield home.relative(path), "its bytes"
 
 
@@ -56,7 +56,7 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
     notes: list[str] = []
     if home.index.exists():
         report = reindex(home, settings, None)
-        notes += (note for note in report.degraded if note not in waiting(report.pending))
+        notes += (note for note in report.degraded if note not in pending_notice(report.pending))
     with sync_lock(home, settings.sync_timeout_s):
         for path in _files(home):
             if ".corrupt-" in path.name or ".building" in path.name:
@@ -77,7 +77,7 @@ def _files(home: Home) -> list[Path]:
     return sorted(path for path in home.machine.glob(f"{home.index.name}*") if path.is_file())
 
 
-def _says(path: Path, wanted: Wanted) -> bool:
+def _contains(path: Path, wanted: Wanted) -> bool:
     shared = b""
     try:
         with path.open("rb") as file:

@@ -19,9 +19,9 @@ from ..settings import RecallSettings
 from . import passage_store, schema
 from .file_scan import scan
 from .indexable import Screen
-from .passage import LAYERS, WINDOW_NEIGHBOURS, Cut, cut, layer_of
+from .passage import LAYERS, WINDOW_NEIGHBOURS, FilePassages, layer_of, read_passages
 
-__all__ = ["Progress", "Work", "index_words"]
+__all__ = ["Progress", "SyncState", "index_words"]
 
 #: ``progress(what, done, total)``; *what* is ``files`` or ``vectors``.
 Progress = Callable[[str, int, int], None]
@@ -30,7 +30,7 @@ _WRITE_BATCH = 2000
 
 
 @dataclass(slots=True)
-class Work:
+class SyncState:
     """What one sync has done so far."""
 
     settings: RecallSettings
@@ -41,9 +41,9 @@ class Work:
     degraded: list[str] = field(default_factory=list)
 
 
-def index_words(conn: apsw.Connection, home: Home, work: Work) -> None:
+def index_words(conn: apsw.Connection, home: Home, work: SyncState) -> None:
     """Bring files, passages and postings up to the folder, a bounded number of passages at a time."""
-    known, found = passage_store.stamps(conn), scan(home)
+    known, found = passage_store.file_records(conn), scan(home)
     gone = [stamp.id for path, stamp in known.items() if path not in found]
     for at in range(0, len(gone), 100):
         with schema.transaction(conn):
@@ -62,17 +62,17 @@ def index_words(conn: apsw.Connection, home: Home, work: Work) -> None:
 
 
 def _batches(
-    conn: apsw.Connection, home: Home, paths: list[str], known: Mapping[str, passage_store.Stamp], work: Work
-) -> Iterator[list[tuple[str, bytes, Cut]]]:
+    conn: apsw.Connection, home: Home, paths: list[str], known: Mapping[str, passage_store.FileRecord], work: SyncState
+) -> Iterator[list[tuple[str, bytes, FilePassages]]]:
     """Files with their hash and their passages, gathered up to a transaction's worth. Nothing is locked meanwhile."""
     screen = Screen(home)
-    batch: list[tuple[str, bytes, Cut]] = []
+    batch: list[tuple[str, bytes, FilePassages]] = []
     weight = 0
     for path in paths:
         try:
             digest = hashlib.sha256((home.root / path).read_bytes()).digest()
             screen.known = _whole_texts(conn, known[path].id) if path in known else ()
-            pieces = cut(home.root, path, work.settings, screen)
+            pieces = read_passages(home.root, path, work.settings, screen)
         except OSError as error:
             work.skipped.append(f"{path} cannot be read: {error.strerror}")
             continue
@@ -100,10 +100,10 @@ def _write(
     conn: apsw.Connection,
     path: str,
     digest: bytes,
-    pieces: Cut,
+    pieces: FilePassages,
     status: tuple[int, int],
-    known: passage_store.Stamp | None,
-    work: Work,
+    known: passage_store.FileRecord | None,
+    work: SyncState,
 ) -> passage_store.Changes:
     mtime_ns, size = status
     if known is not None and known.sha256 == digest:
@@ -112,11 +112,11 @@ def _write(
     if known is not None and known.skipped:
         work.skipped.remove(known.skipped)
     work.skipped += pieces.skipped
-    return passage_store.put_file(
+    return passage_store.store_file(
         conn, path, layer_of(path) or "", pieces,
         sha256=digest, mtime_ns=mtime_ns, size=size, reach=WINDOW_NEIGHBOURS,
     )  # fmt: skip
 
 
-def _status(stamp: passage_store.Stamp) -> tuple[int, int]:
+def _status(stamp: passage_store.FileRecord) -> tuple[int, int]:
     return stamp.mtime_ns, stamp.size

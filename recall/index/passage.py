@@ -33,15 +33,15 @@ __all__ = [
     "ENTRY_FILES",
     "FOLDERS",
     "LAYERS",
-    "Cut",
+    "FilePassages",
     "Passage",
-    "cut",
-    "cut_signature",
+    "estimate_tokens",
     "is_searchable",
     "layer_of",
+    "passage_signature",
+    "read_passages",
     "session_of",
-    "size",
-    "split",
+    "split_text",
 ]
 
 #: In the order in which their vectors are made.
@@ -109,7 +109,7 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class FilePassages:
     """A file's passages in file order, its session if it is a transcript, and what had to be left out."""
 
     passages: tuple[Passage, ...]
@@ -140,7 +140,7 @@ def is_searchable(layer: str, name: str) -> bool:
     return suffix in _MARKDOWN or (layer in {"outputs", "projects", "knowledge"} and suffix in _TEXT)
 
 
-def cut(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> Cut:
+def read_passages(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> FilePassages:
     """The passages of the file *path* of the home at *root*. A file that is no text gives none and says so.
 
     *screen* keeps out what the guard would, a file with a secret for a name as well; without one, everything is cut.
@@ -150,23 +150,25 @@ def cut(root: Path, path: str, settings: RecallSettings, screen: Screen | None =
     """
     layer = layer_of(path)
     if layer is None:
-        return Cut(passages=())
+        return FilePassages(passages=())
     if screen and screen.hides(path):
-        return Cut(passages=(), skipped=(f"a file in {layer} has a secret for a name and is not indexed; rename it",))
+        return FilePassages(
+            passages=(), skipped=(f"a file in {layer} has a secret for a name and is not indexed; rename it",)
+        )
     file = root / path
     if layer == "sessions":
-        return _cut_transcript(file, path, settings, screen)
+        return _read_transcript(file, path, settings, screen)
     text, problem = _read(file, path, settings.max_file_bytes)
     if problem:
-        return Cut(passages=(), skipped=(problem,))
+        return FilePassages(passages=(), skipped=(problem,))
     text, kept_out = screen.document(path, text) if screen else (text, ())
     if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
-        return Cut(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
+        return FilePassages(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
     if Path(path).suffix.lower() in _MARKDOWN:
-        pieces = _markdown_pieces(text, settings.passage_tokens)
+        pieces = _markdown_chunks(text, settings.passage_tokens)
     else:
-        pieces = _plain_pieces(text, settings.passage_tokens)
-    return Cut(passages=tuple(_pages(pieces, path, layer)), skipped=kept_out)
+        pieces = _plain_chunks(text, settings.passage_tokens)
+    return FilePassages(passages=tuple(_chunk_passages(pieces, path, layer)), skipped=kept_out)
 
 
 def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
@@ -183,7 +185,7 @@ def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
         return "", f"{path}:{line} is not UTF-8; save it as UTF-8 to have it indexed"
 
 
-def cut_signature(settings: RecallSettings) -> str:
+def passage_signature(settings: RecallSettings) -> str:
     """Names how files are cut; an index with another signature has to cut them all anew."""
     return f"{_VERSION}:{settings.passage_tokens}:{WINDOW_NEIGHBOURS}"
 
@@ -193,7 +195,7 @@ def session_of(source: str) -> str:
     return source.partition("#")[0]
 
 
-def size(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Rough tokens: four Latin characters, or one of any other script. Steady, so that cuts never move by themselves.
 
     >>> size("four words of English"), size("中文四字")
@@ -205,7 +207,7 @@ def size(text: str) -> int:
     return -(-latin // 4) + len(text) - latin
 
 
-def split(text: str, tokens: int) -> list[tuple[int, int]]:
+def split_text(text: str, tokens: int) -> list[tuple[int, int]]:
     """Spans of *text*, in order and without gaps, of at most *tokens* each, cut at the best borders there are.
 
     >>> text = "One two three. Four five six."
@@ -213,17 +215,17 @@ def split(text: str, tokens: int) -> list[tuple[int, int]]:
     ['One two three. ', 'Four five six.']
     """
     spans: list[tuple[int, int]] = []
-    for start, end in _atoms(text, 0, len(text), tokens, 0):
-        if spans and size(text[spans[-1][0] : end]) <= tokens:
+    for start, end in _split_spans(text, 0, len(text), tokens, 0):
+        if spans and estimate_tokens(text[spans[-1][0] : end]) <= tokens:
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))
     return spans
 
 
-def _atoms(text: str, start: int, end: int, tokens: int, level: int) -> Iterator[tuple[int, int]]:
+def _split_spans(text: str, start: int, end: int, tokens: int, level: int) -> Iterator[tuple[int, int]]:
     """Pieces of at most *tokens* at the borders of *level* where that suffices, of a lower level where not."""
-    if size(text[start:end]) <= tokens:
+    if estimate_tokens(text[start:end]) <= tokens:
         if start < end:
             yield start, end
         return
@@ -234,12 +236,12 @@ def _atoms(text: str, start: int, end: int, tokens: int, level: int) -> Iterator
     at = start
     for border in _BORDERS[level].finditer(text, start, end):
         if border.end() > at:
-            yield from _atoms(text, at, border.end(), tokens, level + 1)
+            yield from _split_spans(text, at, border.end(), tokens, level + 1)
             at = border.end()
-    yield from _atoms(text, at, end, tokens, level + 1)
+    yield from _split_spans(text, at, end, tokens, level + 1)
 
 
-def _cut_transcript(file: Path, path: str, settings: RecallSettings, screen: Screen | None) -> Cut:
+def _read_transcript(file: Path, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
     turns: list[Passage] = []
     bad = held = 0
     for message, _, _ in transcript.read_lines(file):
@@ -254,7 +256,7 @@ def _cut_transcript(file: Path, path: str, settings: RecallSettings, screen: Scr
     skipped = [f"{path} has {bad} lines that are no messages; they are not indexed"] if bad else []
     skipped += [f"{path} has {held} messages that the guard keeps out; they are not indexed"] if held else []
     session = turns[0].session if turns else ""
-    return Cut(passages=tuple(turns), session=session, skipped=tuple(skipped))
+    return FilePassages(passages=tuple(turns), session=session, skipped=tuple(skipped))
 
 
 def _storable(message: transcript.Message) -> transcript.Message:
@@ -267,7 +269,7 @@ def _storable(message: transcript.Message) -> transcript.Message:
 
 
 def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: int) -> Iterator[Passage]:
-    spans = split(message.content, tokens)
+    spans = split_text(message.content, tokens)
     texts = [text for start, end in spans if (text := message.content[start:end].strip())]
     said_by = f"{message.name}: " if message.name else ""
     for part, text in enumerate(texts):
@@ -322,7 +324,7 @@ def _entries(text: str, path: str, layer: str) -> Iterator[Passage]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Chunk:
     """Text between two lines of a file (from 1, both included), under its headings."""
 
     first: int
@@ -331,7 +333,7 @@ class _Piece:
     headings: tuple[str, ...] = ()
 
 
-def _markdown_pieces(text: str, tokens: int) -> Iterator[_Piece]:
+def _markdown_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
     """One section after another, each packed up to *tokens*. A heading with nothing under it is a piece itself."""
     trail: list[tuple[int, str]] = []
     held: list[document.Block] = []
@@ -343,31 +345,31 @@ def _markdown_pieces(text: str, tokens: int) -> Iterator[_Piece]:
         headings = tuple(title for _, title in trail if title)
         body = "".join(part.raw for part in held)
         if body.strip():
-            yield from _packed(body, held[0].line, headings, tokens)
+            yield from _pack(body, held[0].line, headings, tokens)
         elif bare is not None and block.level <= bare.level:
-            yield _Piece(bare.line, bare.line, bare.raw.strip(), headings)
+            yield _Chunk(bare.line, bare.line, bare.raw.strip(), headings)
         held, bare = [], block
         while trail and trail[-1][0] >= block.level:
             trail.pop()
         trail.append((block.level, block.title))
 
 
-def _plain_pieces(text: str, tokens: int) -> Iterator[_Piece]:
-    return _packed(text, 1, (), tokens)
+def _plain_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
+    return _pack(text, 1, (), tokens)
 
 
-def _packed(text: str, line: int, headings: tuple[str, ...], tokens: int) -> Iterator[_Piece]:
-    for start, end in split(text, tokens):
+def _pack(text: str, line: int, headings: tuple[str, ...], tokens: int) -> Iterator[_Chunk]:
+    for start, end in split_text(text, tokens):
         piece = text[start:end]
         said = piece.strip()
         if not said:
             continue
         lead = len(piece) - len(piece.lstrip())
         first = line + text.count("\n", 0, start + lead)
-        yield _Piece(first, first + said.count("\n"), said, headings)
+        yield _Chunk(first, first + said.count("\n"), said, headings)
 
 
-def _pages(pieces: Iterator[_Piece], path: str, layer: str) -> Iterator[Passage]:
+def _chunk_passages(pieces: Iterator[_Chunk], path: str, layer: str) -> Iterator[Passage]:
     file = Path(path)
     folders = list(file.parts[1:-1])
     daily = layer == "daily" or path.startswith(ARCHIVED_DAILY)

@@ -18,21 +18,21 @@ import apsw
 from ..text.term_hashes import Fts5Stemmer
 from ..text.terms import index_text
 from . import schema
-from .context_window import drawn, store_sheets
-from .passage import LAYERS, Cut, Passage
-from .vectors import flag_windows, remove_vectors
+from .context_window import build_windows, store_windows
+from .passage import LAYERS, FilePassages, Passage
+from .vectors import mark_windows_stale, remove_vectors
 
 __all__ = [
     "LAYER_CODES",
     "Changes",
-    "Stamp",
+    "FileRecord",
     "count_pending",
-    "group_text",
+    "file_records",
+    "file_text",
     "pending_ids",
     "pending_meanings",
-    "put_file",
     "remove_file",
-    "stamps",
+    "store_file",
 ]
 
 LAYER_CODES = {layer: code for code, layer in enumerate(LAYERS)}
@@ -49,7 +49,7 @@ _INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading) VALUES(?, ?, 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class FileRecord:
     """What the index knows of a file: enough to see that it did not change."""
 
     id: int
@@ -76,7 +76,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _PassageRow:
     """An indexed passage, as far as telling it from a new one needs."""
 
     id: int
@@ -87,14 +87,22 @@ class _Row:
         return self.values[2], self.values[1]
 
 
-def stamps(conn: apsw.Connection) -> dict[str, Stamp]:
+def file_records(conn: apsw.Connection) -> dict[str, FileRecord]:
     """Every indexed file by its path."""
     rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
-    return {r[0]: Stamp(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
+    return {r[0]: FileRecord(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
 
 
-def put_file(
-    conn: apsw.Connection, path: str, layer: str, cut: Cut, *, sha256: bytes, mtime_ns: int, size: int, reach: int
+def store_file(
+    conn: apsw.Connection,
+    path: str,
+    layer: str,
+    cut: FilePassages,
+    *,
+    sha256: bytes,
+    mtime_ns: int,
+    size: int,
+    reach: int,
 ) -> Changes:
     """Make the index hold exactly *cut* for the file *path*.
 
@@ -108,8 +116,8 @@ def put_file(
         "mtime_ns = excluded.mtime_ns, size = excluded.size, skipped = excluded.skipped RETURNING id",
         (path, layer, cut.session, sha256, mtime_ns, size, "\n".join(cut.skipped)),
     )
-    old = [_Row(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
-    kept, fresh, gone = _matched(old, cut.passages)
+    old = [_PassageRow(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
+    kept, fresh, gone = _match_rows(old, cut.passages)
     _delete(conn, [row.id for row in gone])
     _update(conn, kept)
     _insert(conn, fresh, file, LAYER_CODES[layer])
@@ -117,21 +125,21 @@ def put_file(
         if old:
             conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
         if cut.passages:
-            body = index_text(group_text(cut.passages))
+            body = index_text(file_text(cut.passages))
             conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
     if layer == "sessions":
         moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
-        flag_windows(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
-    _put_sheets(conn, file, cut.passages)
+        mark_windows_stale(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
+    _store_windows(conn, file, cut.passages)
     before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
     both = len(before & after)
     return Changes(added=len(fresh) - both, changed=both, removed=len(gone) - both)
 
 
-def _put_sheets(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
+def _store_windows(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
     idents = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))]
-    sheets = list(drawn(zip(idents, passages, strict=True), Fts5Stemmer(conn)))
-    store_sheets(conn, file, sheets)
+    sheets = list(build_windows(zip(idents, passages, strict=True), Fts5Stemmer(conn)))
+    store_windows(conn, file, sheets)
     words = sum(len(sheet[2]) for sheet in sheets) // 4
     conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))
 
@@ -149,7 +157,7 @@ def remove_file(conn: apsw.Connection, file: int) -> int:
     return len(ids)
 
 
-def group_text(passages: Iterable[Passage]) -> str:
+def file_text(passages: Iterable[Passage]) -> str:
     """The words of a whole file: every passage with its heading or speaker."""
     return "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
 
@@ -178,16 +186,16 @@ def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[in
     )
 
 
-def _matched(
-    old: Sequence[_Row], new: Sequence[Passage]
-) -> tuple[list[tuple[_Row, Passage]], list[Passage], list[_Row]]:
+def _match_rows(
+    old: Sequence[_PassageRow], new: Sequence[Passage]
+) -> tuple[list[tuple[_PassageRow, Passage]], list[Passage], list[_PassageRow]]:
     """Old rows paired with the passages that they stand for, passages without a row, rows without a passage.
 
     First what is equal in everything that is searched, then what has the same vector.
     """
-    kept: list[tuple[_Row, Passage]] = []
+    kept: list[tuple[_PassageRow, Passage]] = []
     for column, digest in ((-2, "content_digest"), (-1, "meaning_digest")):
-        by_digest: dict[bytes, list[_Row]] = defaultdict(list)
+        by_digest: dict[bytes, list[_PassageRow]] = defaultdict(list)
         for row in reversed(old):
             by_digest[row.values[column]].append(row)
         rest = []
@@ -222,7 +230,7 @@ def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer
     conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
 
 
-def _update(conn: apsw.Connection, kept: Iterable[tuple[_Row, Passage]]) -> None:
+def _update(conn: apsw.Connection, kept: Iterable[tuple[_PassageRow, Passage]]) -> None:
     for row, passage in kept:
         values = _values(passage)
         if values == row.values:

@@ -16,15 +16,15 @@ from agent_home.home import Home
 
 from ..embedding.embedder import Embedder
 from . import schema
-from .embedding_queue import staleness
-from .ingest import Work, index_words
+from .embedding_queue import model_mismatch
+from .ingest import SyncState, index_words
 from .passage import WINDOW_NEIGHBOURS
-from .vectors import put_vectors
+from .vectors import store_quantized
 
 __all__ = ["rebuild"]
 
 
-def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mapping[str, str]) -> None:
+def rebuild(home: Home, work: SyncState, embedder: Embedder | None, signature: Mapping[str, str]) -> None:
     """Replace the index by one built from the files. The caller holds the sync lock.
 
     Raises:
@@ -37,7 +37,7 @@ def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mappin
         with schema.transaction(conn):
             schema.set_meta(conn, signature)
         index_words(conn, home, work)
-        _take_vectors(conn, home.index, embedder)
+        _reuse_vectors(conn, home.index, embedder)
         live, note = schema.open_writer(home.index)
         try:
             with live.backup("main", conn, "main") as copy:
@@ -51,7 +51,7 @@ def rebuild(home: Home, work: Work, embedder: Embedder | None, signature: Mappin
         _remove(building)
 
 
-def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -> None:
+def _reuse_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -> None:
     """Take over what the old index has embedded with the same model; without a model at hand, with any.
 
     A damaged index gives nothing: its vectors can be made again.
@@ -60,17 +60,17 @@ def _take_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -
     if source is None:
         return
     try:
-        recorded = schema.meta(source)
-        if "model" not in recorded or (embedder is not None and staleness(recorded, embedder)):
+        recorded = schema.read_meta(source)
+        if "model" not in recorded or (embedder is not None and model_mismatch(recorded, embedder)):
             return
         rows, vectors = _reusable(conn, source)
-    except schema.DAMAGE:
+    except schema.CORRUPTION_ERRORS:
         return
     finally:
         source.close()
     with schema.transaction(conn):
         schema.describe_vectors(conn, recorded["model"], recorded["fingerprint"], int(recorded["dimension"]))
-        put_vectors(conn, rows, vectors, WINDOW_NEIGHBOURS)
+        store_quantized(conn, rows, vectors, WINDOW_NEIGHBOURS)
 
 
 def _reusable(conn: apsw.Connection, source: apsw.Connection) -> tuple[list[tuple[int, int]], list[bytes]]:

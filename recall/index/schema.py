@@ -21,17 +21,17 @@ from ..errors import IndexUnusable
 from ..text.terms import TOKENIZER
 
 __all__ = [
-    "DAMAGE",
-    "HINDRANCES",
+    "CORRUPTION_ERRORS",
     "METRIC",
-    "Damaged",
+    "UNAVAILABLE_ERRORS",
+    "IndexCorrupt",
     "connect",
     "describe_vectors",
-    "meta",
     "migrate",
     "open_reader",
     "open_reader_or_none",
     "open_writer",
+    "read_meta",
     "rows",
     "set_aside",
     "set_meta",
@@ -46,10 +46,10 @@ METRIC = "cosine"
 #: How long a statement waits for another process's lock; our own transactions take a tenth of a second.
 BUSY_TIMEOUT_MS = 10_000
 #: What SQLite raises when a file is no database, or not a whole one.
-DAMAGE = (apsw.NotADBError, apsw.CorruptError)
+CORRUPTION_ERRORS = (apsw.NotADBError, apsw.CorruptError)
 #: What SQLite raises when a sound index cannot be used just now: a stranger's lock, a full or failing disk, a folder
 #: that may only be read.
-HINDRANCES = (
+UNAVAILABLE_ERRORS = (
     apsw.BusyError,
     apsw.LockedError,
     apsw.ReadOnlyError,
@@ -137,7 +137,7 @@ CREATE TABLE codes(chunk INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots BL
 MIGRATIONS = (_FIRST, _SHEETS, _CODES)
 
 
-class Damaged(Exception):
+class IndexCorrupt(Exception):
     """The file cannot be used as an index; the text says why."""
 
 
@@ -151,7 +151,7 @@ def open_writer(path: Path) -> tuple[apsw.Connection, str]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             return _migrated(path), ""
-        except (Damaged, *DAMAGE) as error:
+        except (IndexCorrupt, *CORRUPTION_ERRORS) as error:
             aside = set_aside(path)
             note = f"{path.name} could not be used ({error}); it is now {aside.name} and the index is built anew"
             return _migrated(path), note
@@ -169,8 +169,8 @@ def open_reader(path: Path) -> apsw.Connection | None:
         return None
     try:
         return _reader(path)
-    except (*HINDRANCES, *DAMAGE) as error:
-        raise Damaged(str(error)) from error
+    except (*UNAVAILABLE_ERRORS, *CORRUPTION_ERRORS) as error:
+        raise IndexCorrupt(str(error)) from error
 
 
 def _reader(path: Path) -> apsw.Connection:
@@ -198,7 +198,7 @@ def open_reader_or_none(path: Path) -> apsw.Connection | None:
     """Like :func:`open_reader`, with ``None`` for an unusable index as well."""
     try:
         return open_reader(path)
-    except Damaged:
+    except IndexCorrupt:
         return None
 
 
@@ -239,7 +239,7 @@ def migrate(conn: apsw.Connection) -> None:
     with transaction(conn):
         version = _version(conn)
         if version > len(MIGRATIONS):
-            raise Damaged(f"it has schema version {version}, this program knows {len(MIGRATIONS)}")
+            raise IndexCorrupt(f"it has schema version {version}, this program knows {len(MIGRATIONS)}")
         for statements in MIGRATIONS[version:]:
             conn.execute(statements)
         conn.execute(f"PRAGMA application_id = {APPLICATION_ID:d}; PRAGMA user_version = {len(MIGRATIONS):d}")
@@ -256,7 +256,7 @@ def value(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> 
     return found
 
 
-def meta(conn: apsw.Connection) -> dict[str, str]:
+def read_meta(conn: apsw.Connection) -> dict[str, str]:
     """What the index says of itself: ``terms``, ``cut``, ``model``, ``fingerprint``, ``dimension``, ``metric``,
     ``middle``."""
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
@@ -302,13 +302,13 @@ def _require_ours(conn: apsw.Connection) -> None:
     """A file with tables that does not carry our mark is somebody else's."""
     tables = value(conn, "SELECT count(*) FROM sqlite_schema")
     if tables and conn.pragma("application_id") != APPLICATION_ID:
-        raise Damaged("it is another program's database")
+        raise IndexCorrupt("it is another program's database")
 
 
 def _require_current(conn: apsw.Connection) -> None:
     version = _version(conn)
     if version != len(MIGRATIONS):
-        raise Damaged(f"it has schema version {version}, wanted {len(MIGRATIONS)}")
+        raise IndexCorrupt(f"it has schema version {version}, wanted {len(MIGRATIONS)}")
 
 
 def _version(conn: apsw.Connection) -> int:

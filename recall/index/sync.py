@@ -26,11 +26,11 @@ from ..text.terms import VERSION
 from . import passage_store, schema
 from .embedding_queue import embed_pending, make_windows
 from .file_scan import scan
-from .ingest import Progress, Work, index_words
-from .passage import cut_signature
+from .ingest import Progress, SyncState, index_words
+from .passage import passage_signature
 from .rebuild import rebuild
 
-__all__ = ["SyncReport", "ensure_fresh", "reindex", "sync", "sync_lock", "waiting"]
+__all__ = ["SyncReport", "ensure_fresh", "pending_notice", "reindex", "sync", "sync_lock"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def sync(
         IndexUnusable: no index can be opened or made.
     """
     with sync_lock(home, settings.sync_timeout_s):
-        work = Work(settings=settings, progress=progress or _silent)
+        work = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
         _index_files(home, work, embedder)
         return _finish(home, work, embedder, embed_limit, start)
@@ -92,7 +92,7 @@ def reindex(
         Locked, IndexUnusable: as for :func:`sync`.
     """
     with sync_lock(home, settings.sync_timeout_s):
-        work = Work(settings=settings, progress=progress or _silent)
+        work = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
         rebuild(home, work, _usable(embedder), _signature(home, settings))
         return _finish(home, work, embedder, None, start)
@@ -105,7 +105,7 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     the index: what is not as it should be is in ``degraded``.
     """
     start = time.perf_counter()
-    work = Work(settings=settings, progress=_silent)
+    work = SyncState(settings=settings, progress=_ignore_progress)
     usable = _usable(embedder)
     total = 0
     try:
@@ -126,7 +126,7 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     except (IndexStale, IndexUnusable) as error:
         work.degraded.append(str(error))
         pending = 0
-    except (OSError, *schema.HINDRANCES) as error:
+    except (OSError, *schema.UNAVAILABLE_ERRORS) as error:
         work.degraded.append(f"the index cannot be brought up to the files now ({error})")
         pending = 0
     report = replace(_report(work, pending, start), passages=total)
@@ -146,7 +146,7 @@ def sync_lock(home: Home, timeout_s: float) -> Iterator[None]:
         yield
 
 
-def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None) -> None:
+def _index_files(home: Home, work: SyncState, embedder: Embedder | NoEmbedder | None) -> None:
     """The first half of every sync. A damaged index, or one that was cut otherwise, is built anew."""
     signature = _signature(home, work.settings)
     try:
@@ -154,7 +154,7 @@ def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None)
         if note:
             work.degraded.append(note)
         try:
-            recorded = schema.meta(conn)
+            recorded = schema.read_meta(conn)
             outdated = "terms" in recorded and signature.items() - recorded.items()
             if not outdated:
                 with schema.transaction(conn):
@@ -165,7 +165,7 @@ def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None)
         if outdated:
             work.degraded.append("the index was made by another version or with other settings and was built anew")
             rebuild(home, work, _usable(embedder), signature)
-    except schema.DAMAGE as error:
+    except schema.CORRUPTION_ERRORS as error:
         aside = schema.set_aside(home.index)
         work.degraded.append(f"the index was damaged ({error}); it is now {aside.name} and was built anew")
         work.changes, work.skipped = passage_store.Changes(), []
@@ -173,7 +173,7 @@ def _index_files(home: Home, work: Work, embedder: Embedder | NoEmbedder | None)
 
 
 def _finish(
-    home: Home, work: Work, embedder: Embedder | NoEmbedder | None, limit: int | None, start: float
+    home: Home, work: SyncState, embedder: Embedder | NoEmbedder | None, limit: int | None, start: float
 ) -> SyncReport:
     """The second half of every sync: vectors, windows, and the report."""
     conn, _ = schema.open_writer(home.index)
@@ -190,12 +190,12 @@ def _finish(
     return replace(_report(work, pending, start), passages=total)
 
 
-def waiting(pending: int) -> tuple[str, ...]:
+def pending_notice(pending: int) -> tuple[str, ...]:
     """What a report says about passages without a vector: one line, or none."""
     return (f"{pending} passages wait for vectors; run `memory sync`",) if pending else ()
 
 
-def _report(work: Work, pending: int, start: float) -> SyncReport:
+def _report(work: SyncState, pending: int, start: float) -> SyncReport:
     return SyncReport(
         added=work.changes.added,
         changed=work.changes.changed,
@@ -204,7 +204,7 @@ def _report(work: Work, pending: int, start: float) -> SyncReport:
         pending=pending,
         seconds=time.perf_counter() - start,
         skipped=tuple(work.skipped),
-        degraded=(*work.degraded, *waiting(pending)),
+        degraded=(*work.degraded, *pending_notice(pending)),
     )
 
 
@@ -215,10 +215,10 @@ def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
         return False, 0
     try:
         pending = passage_store.count_pending(conn)
-        if _signature(home, settings).items() - schema.meta(conn).items():
+        if _signature(home, settings).items() - schema.read_meta(conn).items():
             return False, pending
         known = conn.execute("SELECT path, mtime_ns, size FROM files").fetchall()
-    except schema.DAMAGE:
+    except schema.CORRUPTION_ERRORS:
         return False, 0
     finally:
         conn.close()
@@ -231,8 +231,8 @@ def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:
 
 def _signature(home: Home, settings: RecallSettings) -> Mapping[str, str]:
     """How texts are screened and cut into passages and words; rows made in another way cannot stand beside these."""
-    return {"terms": VERSION, "cut": cut_signature(settings), "guard": guard_signature(home)}
+    return {"terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home)}
 
 
-def _silent(what: str, done: int, total: int) -> None:
+def _ignore_progress(what: str, done: int, total: int) -> None:
     """Progress that nobody watches."""

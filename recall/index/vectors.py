@@ -17,21 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from . import schema
-from .binary_quantization import CHUNK, Kind, remove_codes, store_codes
+from .binary_quantization import CHUNK, Kind, remove_binary_vectors, store_binary_vectors
 from .passage import LAYERS
 
 __all__ = [
     "Vectors",
-    "centre",
-    "dequantised",
-    "flag_windows",
-    "nearest",
-    "put_vectors",
-    "quantised",
+    "dequantize",
+    "mark_windows_stale",
+    "nearest_by_cosine",
+    "quantize",
+    "recenter",
     "refresh_windows",
     "remove_vectors",
+    "store_quantized",
     "store_vectors",
-    "window",
+    "window_vector",
 ]
 
 Vectors = npt.NDArray[np.float32]
@@ -47,14 +47,14 @@ _LARGEST = 127
 _DECIMALS = 9
 
 
-def quantised(vectors: Vectors) -> npt.NDArray[np.int8]:
+def quantize(vectors: Vectors) -> npt.NDArray[np.int8]:
     """*vectors* in eight bits a coordinate, each stretched so that its largest has all of them."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     largest[largest == 0] = 1.0
     return np.asarray(np.rint(vectors * (_LARGEST / largest)), np.int8)
 
 
-def dequantised(blobs: Sequence[bytes], dimension: int) -> Vectors:
+def dequantize(blobs: Sequence[bytes], dimension: int) -> Vectors:
     """Unit vectors from what is stored: (blobs, dimension)."""
     vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, dimension).astype(np.float32)
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0))
@@ -62,11 +62,11 @@ def dequantised(blobs: Sequence[bytes], dimension: int) -> Vectors:
 
 def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
     """Give the passages ``(id, layer)`` their *vectors*, row by row; the windows that they are in become due."""
-    blobs = [row.tobytes() for row in quantised(vectors)]
-    put_vectors(conn, rows, blobs, reach)
+    blobs = [row.tobytes() for row in quantize(vectors)]
+    store_quantized(conn, rows, blobs, reach)
 
 
-def put_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
+def store_quantized(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
     """The same with vectors as they are stored."""
     if not rows:
         return
@@ -79,24 +79,24 @@ def put_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blobs: S
     select = "SELECT id, file, ordinal FROM passages WHERE id IN (SELECT value FROM json_each(?))"
     places = {ident: (file, ordinal) for ident, file, ordinal in schema.rows(conn, select, (wanted,))}
     coded = [(ident, places[ident][0], layer) for ident, layer in rows]
-    store_codes(conn, "vector", coded, dequantised(blobs, len(blobs[0])))
+    store_binary_vectors(conn, "vector", coded, dequantize(blobs, len(blobs[0])))
     turns: dict[int, list[int]] = defaultdict(list)
     for ident, layer in rows:
         if layer == _SESSIONS:
             turns[places[ident][0]].append(places[ident][1])
     for file, ordinals in turns.items():
-        flag_windows(conn, file, ordinals, reach)
+        mark_windows_stale(conn, file, ordinals, reach)
 
 
 def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
     """Take the vectors, windows and codes of the passages *ids* out."""
-    recorded = schema.meta(conn)
+    recorded = schema.read_meta(conn)
     if ids and "dimension" in recorded:
         conn.executemany("DELETE FROM embeddings WHERE passage = ?", ((ident,) for ident in ids))
-        remove_codes(conn, ids, int(recorded["dimension"]))
+        remove_binary_vectors(conn, ids, int(recorded["dimension"]))
 
 
-def nearest(
+def nearest_by_cosine(
     conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
 ) -> tuple[dict[int, float], dict[int, float]]:
     """The *limit* of *ids* whose vectors, and those whose windows, have the largest cosine with *vector*, best first.
@@ -104,12 +104,12 @@ def nearest(
     sqlite-vec compares all of them where they lie, with the question rounded as they are. Among a million that is not
     fine enough to tell the tenth from the eleventh: the best are compared once more, with the question as it is.
     """
-    rounded = quantised(vector[None, :])[0].tobytes()
+    rounded = quantize(vector[None, :])[0].tobytes()
     rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
     best = [
         heapq.nlargest(limit, ((row[column], row[0]) for row in rows if row[column] is not None)) for column in (1, 2)
     ]
-    return _compared(conn, "vector", vector, best[0]), _compared(conn, "window", vector, best[1])
+    return _compare_exactly(conn, "vector", vector, best[0]), _compare_exactly(conn, "window", vector, best[1])
 
 
 _SELECT_COSINES = """
@@ -119,7 +119,9 @@ FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))
 """
 
 
-def _compared(conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]) -> dict[int, float]:
+def _compare_exactly(
+    conn: apsw.Connection, kind: Kind, vector: Vectors, best: list[tuple[float, int]]
+) -> dict[int, float]:
     if not best:
         return {}
     select = f"SELECT passage, {kind} FROM embeddings WHERE passage IN (SELECT value FROM json_each(?))"  # noqa: S608
@@ -143,17 +145,17 @@ def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATC
         for ordinal in ordinals:
             near = {at - ordinal: vectors[at][1] for at in range(ordinal - reach, ordinal + reach + 1) if at in vectors}
             places.append((vectors[ordinal][0], file, _SESSIONS))
-            made.append(window(near))
+            made.append(window_vector(near))
     if made:
-        stored = quantised(np.array(made))
+        stored = quantize(np.array(made))
         rows = ((blob.tobytes(), ident) for (ident, _, _), blob in zip(places, stored, strict=True))
         conn.executemany("UPDATE embeddings SET window = ? WHERE passage = ?", rows)
-        store_codes(conn, "window", places, dequantised([blob.tobytes() for blob in stored], stored.shape[1]))
+        store_binary_vectors(conn, "window", places, dequantize([blob.tobytes() for blob in stored], stored.shape[1]))
         conn.executemany("UPDATE passages SET windowed = 1 WHERE id = ?", ((ident,) for ident, _, _ in places))
     return len(made)
 
 
-def window(near: dict[int, Vectors]) -> Vectors:
+def window_vector(near: dict[int, Vectors]) -> Vectors:
     """The vector of a turn with its neighbours, by distance from it: each step away halves the weight."""
     total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
     for distance in sorted(near):
@@ -162,7 +164,7 @@ def window(near: dict[int, Vectors]) -> Vectors:
     return (total / length if length else total).astype(np.float32)
 
 
-def flag_windows(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
+def mark_windows_stale(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
     """The windows around *ordinals* are due again; ``None`` means all of the file."""
     if ordinals is None:
         conn.execute("UPDATE passages SET windowed = 0 WHERE file = ?", (file,))
@@ -173,12 +175,12 @@ def flag_windows(conn: apsw.Connection, file: int, ordinals: Sequence[int] | Non
     )
 
 
-def centre(conn: apsw.Connection) -> bool:
+def recenter(conn: apsw.Connection) -> bool:
     """Take all codes around the middle of the vectors that there are now, if these have become many; whether it did.
 
     Vectors of one model lie in a narrow cone: around zero most bits are the same for all of them and tell nothing.
     """
-    recorded = schema.meta(conn)
+    recorded = schema.read_meta(conn)
     embedded = schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 1")
     many = max((number for number in _CENTRED_AT if number <= embedded), default=0)
     if many <= int(recorded.get("centred", 0)):
@@ -186,7 +188,7 @@ def centre(conn: apsw.Connection) -> bool:
     dimension = int(recorded["dimension"])
     sample = "SELECT vector FROM embeddings WHERE passage % ? = 0 ORDER BY passage LIMIT ?"
     blobs = [row[0] for row in schema.rows(conn, sample, (max(1, embedded // _SAMPLE), _SAMPLE))]
-    around = dequantised(blobs, dimension).mean(axis=0)
+    around = dequantize(blobs, dimension).mean(axis=0)
     schema.set_meta(conn, {"centred": many, "middle": around.tobytes().hex()})
     for (chunk,) in schema.rows(conn, "SELECT chunk FROM codes ORDER BY chunk"):
         kinds: tuple[Kind, ...] = ("vector", "window")
@@ -196,8 +198,8 @@ def centre(conn: apsw.Connection) -> bool:
             WHERE e.passage BETWEEN ? AND ? AND e.{kind} IS NOT NULL"""  # noqa: S608 - constants
             rows = schema.rows(conn, select, (chunk * CHUNK, (chunk + 1) * CHUNK - 1))
             if rows:
-                vectors = dequantised([row[3] for row in rows], dimension)
-                store_codes(conn, kind, [row[:3] for row in rows], vectors)
+                vectors = dequantize([row[3] for row in rows], dimension)
+                store_binary_vectors(conn, kind, [row[:3] for row in rows], vectors)
     return True
 
 
@@ -221,5 +223,5 @@ def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> di
     )
     if not rows:
         return {}
-    vectors = dequantised([row[2] for row in rows], len(rows[0][2]))
+    vectors = dequantize([row[2] for row in rows], len(rows[0][2]))
     return {ordinal: (ident, vector) for (ordinal, ident, _), vector in zip(rows, vectors, strict=True)}

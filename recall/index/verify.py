@@ -23,14 +23,14 @@ from ..settings import RecallSettings
 from ..text.term_hashes import Fts5Stemmer
 from ..text.terms import TOKENIZER, VERSION, index_text
 from . import passage_store, schema
-from .binary_quantization import CHUNK, code_of, middle, slots_of
-from .context_window import drawn
+from .binary_quantization import CHUNK, binarize, parse_chunk, recorded_centroid
+from .context_window import build_windows
 from .file_scan import scan
 from .indexable import Screen
-from .passage import WINDOW_NEIGHBOURS, Passage, cut, cut_signature, layer_of
-from .vectors import Vectors, dequantised, quantised, window
+from .passage import WINDOW_NEIGHBOURS, Passage, layer_of, passage_signature, read_passages
+from .vectors import Vectors, dequantize, quantize, window_vector
 
-__all__ = ["Verification", "verify"]
+__all__ = ["IndexVerification", "verify"]
 
 #: More differences than that say nothing new.
 _MOST = 50
@@ -45,7 +45,7 @@ _Cuts = dict[int, tuple[str, tuple[Passage, ...]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class IndexVerification:
     """*ok* when there are no differences. *pending* passages have no vector yet, which is no difference."""
 
     ok: bool
@@ -54,39 +54,39 @@ class Verification:
     pending: int = 0
 
 
-def verify(home: Home, settings: RecallSettings) -> Verification:
+def verify(home: Home, settings: RecallSettings) -> IndexVerification:
     """Compare the index with the files. Reads one consistent state; waits for nobody."""
     try:
         conn = schema.open_reader(home.index)
-    except schema.Damaged as error:
-        return Verification(ok=False, differences=(f"the index cannot be used: {error}; run `memory reindex`",))
+    except schema.IndexCorrupt as error:
+        return IndexVerification(ok=False, differences=(f"the index cannot be used: {error}; run `memory reindex`",))
     if conn is None:
-        return Verification(ok=False, differences=("there is no index; run `memory sync`",))
+        return IndexVerification(ok=False, differences=("there is no index; run `memory sync`",))
     try:
         conn.pragma("query_only", False)  # lets temporary tables be made; nothing else is
         conn.execute("BEGIN")
         found = list(itertools.islice(_differences(conn, home, settings), _MOST))
         pending = passage_store.count_pending(conn)
         passages = schema.value(conn, "SELECT count(*) FROM passages")
-    except schema.DAMAGE as error:
+    except schema.CORRUPTION_ERRORS as error:
         problem = f"the index is damaged: {error}; run `memory reindex`"
-        return Verification(ok=False, differences=(problem,))
+        return IndexVerification(ok=False, differences=(problem,))
     finally:
         conn.close()
-    return Verification(ok=not found, differences=tuple(found), passages=passages, pending=pending)
+    return IndexVerification(ok=not found, differences=tuple(found), passages=passages, pending=pending)
 
 
 def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Iterator[str]:
     for (line,) in schema.rows(conn, "PRAGMA integrity_check"):
         if line != "ok":
             yield f"SQLite finds: {line}"
-    recorded = schema.meta(conn)
-    for key, wanted in (("terms", VERSION), ("cut", cut_signature(settings)), ("guard", guard_signature(home))):
+    recorded = schema.read_meta(conn)
+    for key, wanted in (("terms", VERSION), ("cut", passage_signature(settings)), ("guard", guard_signature(home))):
         if recorded.get(key) != wanted:
             yield f"{key} is {recorded.get(key)!r} in the index, wanted {wanted!r}; run `memory sync`"
     cuts = yield from _files_differ(conn, home, settings)
     yield from _passages_differ(conn, cuts)
-    yield from _sheets_differ(conn, cuts)
+    yield from _windows_differ_from_passages(conn, cuts)
     yield from _postings_differ(conn)
     if "model" in recorded:
         yield from _vectors_differ(conn, int(recorded["dimension"]), WINDOW_NEIGHBOURS)
@@ -96,7 +96,7 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
 
 def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Generator[str, None, _Cuts]:
     """Yields differences; returns the passages of every file that the index has as it is on the disk."""
-    known, found = passage_store.stamps(conn), scan(home)
+    known, found = passage_store.file_records(conn), scan(home)
     for path in sorted(known.keys() - found.keys()):
         yield f"{path} is in the index but not in the home; run `memory sync`"
     for path in sorted(found.keys() - known.keys()):
@@ -108,7 +108,7 @@ def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -
         if hashlib.sha256((home.root / path).read_bytes()).digest() != stamp.sha256:
             yield f"{path} changed since it was indexed; run `memory sync`"
         else:
-            cuts[stamp.id] = (path, cut(home.root, path, settings, screen).passages)
+            cuts[stamp.id] = (path, read_passages(home.root, path, settings, screen).passages)
     return cuts
 
 
@@ -127,13 +127,13 @@ def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
             yield f"{path} is cut otherwise in the index ({where}); run `memory reindex`"
 
 
-def _sheets_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
+def _windows_differ_from_passages(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
     stemmer = Fts5Stemmer(conn)
     for file, (path, passages) in cuts.items():
         idents = [
             row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))
         ]
-        wanted = list(drawn(zip(idents, passages, strict=False), stemmer))
+        wanted = list(build_windows(zip(idents, passages, strict=False), stemmer))
         select = "SELECT number, leaves, words, heads FROM sheets WHERE file = ? ORDER BY number"
         counted = schema.rows(conn, "SELECT passages, words FROM files WHERE id = ?", (file,))
         words = sum(len(sheet[2]) for sheet in wanted) // 4
@@ -190,9 +190,9 @@ def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterat
         if len(blob) != dimension:
             yield f"the vector of passage {passage} has {len(blob)} dimensions, wanted {dimension}"
             return
-    vectors = dict(zip(stored, dequantised(list(stored.values()), dimension), strict=True))
+    vectors = dict(zip(stored, dequantize(list(stored.values()), dimension), strict=True))
     yield from _windows_differ(conn, vectors, reach)
-    yield from _codes_differ(conn, dimension)
+    yield from _binary_vectors_differ(conn, dimension)
 
 
 def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: int) -> Iterator[str]:
@@ -212,17 +212,19 @@ def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: i
                 for at in range(ordinal - reach, ordinal + reach + 1)
                 if at in places and places[at][0] in vectors
             }
-            wanted = quantised(window(near)[None, :])[0].astype(np.int64)
+            wanted = quantize(window_vector(near)[None, :])[0].astype(np.int64)
             stored = np.frombuffer(windows.get(passage, b""), np.int8)
             if stored.shape != wanted.shape or int(np.abs(stored - wanted).max()) > _TOLERANCE:
                 yield f"the window of passage {passage} of file {file} is not made of its turns; run `memory reindex`"
                 return
 
 
-def _codes_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
+def _binary_vectors_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
     """Compare the stored codes with codes made anew from the stored vectors."""
-    around = middle(schema.meta(conn))
-    chunks = {chunk: slots_of(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")}
+    around = recorded_centroid(schema.read_meta(conn))
+    chunks = {
+        chunk: parse_chunk(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")
+    }
     select = """SELECT e.passage, p.file, p.layer, e.vector, e.window FROM embeddings e
     JOIN passages p ON p.id = e.passage ORDER BY e.passage"""
     rows = schema.rows(conn, select)
@@ -231,15 +233,15 @@ def _codes_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
         yield f"there are {held} codes for {len(rows)} vectors; run `memory reindex`"
     for chunk, group in itertools.groupby(rows, key=lambda row: row[0] // CHUNK):
         found = list(group)
-        wanted = np.zeros(CHUNK, slots_of(b"", dimension).dtype)
+        wanted = np.zeros(CHUNK, parse_chunk(b"", dimension).dtype)
         which = np.array([row[0] % CHUNK for row in found])
         wanted["file"][which] = [row[1] for row in found]
         wanted["layer"][which] = [row[2] for row in found]
         wanted["has"][which] = [1 + 2 * (row[4] is not None) for row in found]
-        wanted["vector"][which] = code_of(dequantised([row[3] for row in found], dimension), around)
+        wanted["vector"][which] = binarize(dequantize([row[3] for row in found], dimension), around)
         windowed = [row for row in found if row[4] is not None]
         if windowed:
-            codes = code_of(dequantised([row[4] for row in windowed], dimension), around)
+            codes = binarize(dequantize([row[4] for row in windowed], dimension), around)
             wanted["window"][[row[0] % CHUNK for row in windowed]] = codes
         if chunk not in chunks or not np.array_equal(chunks[chunk], wanted):
             yield f"the codes of passages {chunk * CHUNK} and up are not those of their vectors; run `memory reindex`"

@@ -44,9 +44,9 @@ from ..settings import RecallSettings
 from .file_scan import scan
 from .ingest import Progress
 from .passage import FOLDERS
-from .sync import SyncReport, sync, waiting
+from .sync import SyncReport, pending_notice, sync
 
-__all__ = ["Outcome", "Problem", "Synced", "Timing", "Watcher"]
+__all__ = ["Synced", "WatchEvent", "WatchProblem", "WatchTiming", "Watcher"]
 
 #: Neither opening nor reading is among them: a sync reads every changed file.
 _EVENTS: list[type[FileSystemEvent]] = [
@@ -60,7 +60,7 @@ _LIMITS = {errno.ENOSPC: "fs.inotify.max_user_watches", errno.EMFILE: "fs.inotif
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Timing:
+class WatchTiming:
     """When a change is acted upon, in seconds."""
 
     #: Changes must have paused for so long.
@@ -84,14 +84,14 @@ class Synced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class WatchProblem:
     """What is not as it should be, in one line. *error* is there when a sync failed."""
 
     message: str
     error: Exception | None = None
 
 
-Outcome = Synced | Problem
+WatchEvent = Synced | WatchProblem
 
 
 class Watcher:
@@ -107,16 +107,16 @@ class Watcher:
         *,
         open_embedder: Callable[[Home], Embedder | NoEmbedder] | None = None,
         progress: Progress | None = None,
-        timing: Timing | None = None,
+        timing: WatchTiming | None = None,
         polling: bool = False,
     ) -> None:
         self._home = home
         self._open_embedder = open_embedder
         self._progress = progress
-        self._timing = timing or Timing()
+        self._timing = timing or WatchTiming()
         self._polling = polling
         self._ticks: SimpleQueue[None] = SimpleQueue()
-        self._observed: _Observed | None = None
+        self._observed: _FolderObserver | None = None
         self._embedder: Embedder | None = None
         self._stopped = False
         self._seen: object = None  # the folder as it was before the last sync that succeeded
@@ -129,7 +129,7 @@ class Watcher:
         self._stopped = True
         self._ticks.put(None)
 
-    def run(self, *, once: bool = False) -> Generator[Outcome, None, None]:
+    def run(self, *, once: bool = False) -> Generator[WatchEvent, None, None]:
         """Sync now and after every change, handing out what came of it, until :meth:`stop`.
 
         With *once* it ends when nothing has changed for ``quiet_s`` and nothing is left to do.
@@ -149,11 +149,11 @@ class Watcher:
             if self._observed is not None:
                 self._observed.close()
 
-    def _update(self, *, told: bool) -> Iterator[Outcome]:
+    def _update(self, *, told: bool) -> Iterator[WatchEvent]:
         """One round: wait for quiet, index the words of what changed, then make vectors until something changes."""
         told = self._settle() or told or self._failed
         yield from self._observe(polling=self._polling)
-        seen = (_stamp(self._home), scan(self._home))
+        seen = (_manifest_state(self._home), scan(self._home))
         if seen != self._seen and not self._stopped:
             report = self._attempt(None)
             if not isinstance(report, SyncReport):
@@ -161,20 +161,22 @@ class Watcher:
                 yield from report
                 return
             self._seen, self._pending, self._vectors_rest = seen, report.pending, False
-            yield Synced(report=_without_waiting(report), phase="words")
+            yield Synced(report=_without_pending_notice(report), phase="words")
             if not told and report.added + report.changed + report.removed and not self._polling:
-                yield Problem(message="files changed and the system did not tell; looking at all files by polling now")
+                yield WatchProblem(
+                    message="files changed and the system did not tell; looking at all files by polling now"
+                )
                 yield from self._observe(polling=True)
         yield from self._make_vectors()
 
-    def _make_vectors(self) -> Iterator[Outcome]:
+    def _make_vectors(self) -> Iterator[WatchEvent]:
         """Embed what is pending, some at a time, until all is done or files change."""
         if self._open_embedder is None or not self._unfinished():
             return
         embedder = self._embedder or self._open_embedder(self._home)
         if isinstance(embedder, NoEmbedder):
             self._vectors_rest = True
-            yield Problem(message=f"words only: {embedder.reason}")
+            yield WatchProblem(message=f"words only: {embedder.reason}")
             return
         self._embedder = embedder
         total = SyncReport()
@@ -186,9 +188,9 @@ class Watcher:
                 return
             self._pending, self._vectors_rest = report.pending, not report.embedded
             total = _sum(total, report)
-        yield Synced(report=total if self._vectors_rest else _without_waiting(total), phase="vectors")
+        yield Synced(report=total if self._vectors_rest else _without_pending_notice(total), phase="vectors")
 
-    def _attempt(self, embedder: Embedder | None, *, made: int = 0) -> SyncReport | tuple[Problem, ...]:
+    def _attempt(self, embedder: Embedder | None, *, made: int = 0) -> SyncReport | tuple[WatchProblem, ...]:
         """One sync, or why there was none; nothing when it was stopped."""
 
         def step(what: str, done: int, total: int) -> None:
@@ -206,18 +208,18 @@ class Watcher:
         except _StopSync:
             return ()
         except Exception as error:  # noqa: BLE001 - whatever fails is reported and tried again; a watch goes on
-            return (Problem(message=" ".join(str(error).split()) or repr(error), error=error),)
+            return (WatchProblem(message=" ".join(str(error).split()) or repr(error), error=error),)
         self._failed = False
         return report
 
     def _settings(self) -> RecallSettings:
         """The home's settings as they are now: the manifest may have changed, or be gone with its home."""
-        if _stamp(self._home) is None:
+        if _manifest_state(self._home) is None:
             raise NoHome(self._home.root)
         settings = Home(self._home.root).manifest.settings("recall", RecallSettings)
         return replace(settings, sync_timeout_s=min(settings.sync_timeout_s, self._timing.retry_s))
 
-    def _observe(self, *, polling: bool) -> Iterator[Problem]:
+    def _observe(self, *, polling: bool) -> Iterator[WatchProblem]:
         """Have the system tell about the folders that are there now; where it refuses, look by polling."""
         if self._observed is not None and polling != self._polling:
             self._observed.close()
@@ -225,13 +227,15 @@ class Watcher:
         self._polling = polling
         try:
             if self._observed is None:
-                self._observed = _Observed(self._home, self._ring, self._timing.poll_s if polling else None)
+                self._observed = _FolderObserver(self._home, self._ring, self._timing.poll_s if polling else None)
             self._observed.follow()
         except OSError as error:
             if polling or error.errno not in _LIMITS:
-                yield Problem(message=f"{self._home.root} cannot be watched: {error.strerror}; looking now and then")
+                yield WatchProblem(
+                    message=f"{self._home.root} cannot be watched: {error.strerror}; looking now and then"
+                )
                 return
-            yield Problem(message=_limit_reached(error))
+            yield WatchProblem(message=_limit_reached(error))
             yield from self._observe(polling=True)
 
     def _ring(self) -> None:
@@ -266,7 +270,7 @@ class _StopSync(Exception):
     """Somebody wants the watch to end while it syncs."""
 
 
-class _Observed:
+class _FolderObserver:
     """What the system is asked to tell about: the files of the home itself, and the folders that are searched.
 
     Not the whole tree: ``.git`` and ``.memory`` are busy and large, and their events could push out the others.
@@ -337,7 +341,7 @@ class _Relay(FileSystemEventHandler):
         return f"{os.sep}." not in inside
 
 
-def _stamp(home: Home) -> tuple[int, int] | None:
+def _manifest_state(home: Home) -> tuple[int, int] | None:
     """When the manifest changed; ``None`` when there is none."""
     try:
         status = (home.root / MANIFEST).stat()
@@ -358,9 +362,11 @@ def _sum(total: SyncReport, report: SyncReport) -> SyncReport:
     )
 
 
-def _without_waiting(report: SyncReport) -> SyncReport:
+def _without_pending_notice(report: SyncReport) -> SyncReport:
     """Vectors that follow by themselves are nothing to warn of."""
-    return replace(report, degraded=tuple(line for line in report.degraded if line not in waiting(report.pending)))
+    return replace(
+        report, degraded=tuple(line for line in report.degraded if line not in pending_notice(report.pending))
+    )
 
 
 def _limit_reached(error: OSError) -> str:

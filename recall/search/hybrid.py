@@ -31,7 +31,7 @@ from agent_home.home import Home
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..index import schema
-from ..index.context_window import Sheets, open_sheets
+from ..index.context_window import ContextWindows, load_windows
 from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
 from ..settings import RecallSettings
@@ -146,7 +146,7 @@ def search(
             words = retrieve_by_words(conn, asked, scope, limit, words_ms)
         if late is not None:
             vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
-        sheets = open_sheets(conn, candidates(words, vectors, limit))
+        sheets = load_windows(conn, candidates(words, vectors, limit))
         ranking = rank(
             sheets,
             _asked(query, asked, words, mode, now),
@@ -156,9 +156,9 @@ def search(
         )
         found = _hits(conn, home, sheets, apply_supersession(conn, sheets, ranking), wanted, audience, exclude)
         hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
-    except schema.DAMAGE as error:
+    except schema.CORRUPTION_ERRORS as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
-    except schema.HINDRANCES as error:
+    except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}); nothing was searched")
     finally:
         conn.close()
@@ -204,7 +204,7 @@ def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: 
 def _open(path: Path, degraded: list[str]) -> apsw.Connection | None:
     try:
         conn = schema.open_reader(path)
-    except schema.Damaged as error:
+    except schema.IndexCorrupt as error:
         degraded.append(f"the index cannot be used: {error}; run `memory sync`")
         return None
     if conn is None:
@@ -244,7 +244,7 @@ WHERE p.id = ?
 def _hits(
     conn: apsw.Connection,
     home: Home,
-    sheets: Sheets,
+    sheets: ContextWindows,
     ranking: Ranking,
     wanted: int,
     audience: str,
@@ -278,7 +278,7 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
 
 
 def _in_order(
-    conn: apsw.Connection, sheets: Sheets, ranking: Ranking, wanted: int
+    conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking, wanted: int
 ) -> Iterator[tuple[int, int, str, str]]:
     """Place on the sheets, row, address and path of what was found, best first, equals by address."""
     places = np.flatnonzero(ranking.found)

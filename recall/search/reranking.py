@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..index.context_window import Sheets
+from ..index.context_window import ContextWindows
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
 
@@ -138,7 +138,11 @@ class Ranking:
 
 
 def rank(
-    sheets: Sheets, asked: QueryFeatures, groups: Mapping[int, float], nearest: Nearest | None, weights: RankingWeights
+    sheets: ContextWindows,
+    asked: QueryFeatures,
+    groups: Mapping[int, float],
+    nearest: Nearest | None,
+    weights: RankingWeights,
 ) -> Ranking:
     """Score every passage of *sheets*. *groups* has BM25 by file; without *nearest* the vectors have no say."""
     sessions = sheets.layers == "sessions"
@@ -178,7 +182,9 @@ def rank(
     return Ranking(total=np.round(total, DECIMALS), found=found, parts=parts)
 
 
-def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, weights: RankingWeights) -> tuple[Floats, Floats]:
+def _words(
+    sheets: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
+) -> tuple[Floats, Floats]:
     """The share of the question that each passage and its neighbours cover, and the share that names the speaker."""
     lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
     norm = 1 - weights.length_norm + weights.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
@@ -203,7 +209,7 @@ def _words(sheets: Sheets, sessions: Flags, asked: QueryFeatures, weights: Ranki
 
 
 def _steps(
-    sheets: Sheets, sessions: Flags, weights: RankingWeights
+    sheets: ContextWindows, sessions: Flags, weights: RankingWeights
 ) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
     """For each distance: passages, their neighbours at that distance, and what the neighbours' words count."""
     steps = []
@@ -234,7 +240,7 @@ def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: i
     return total
 
 
-def _vectors(sheets: Sheets, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
+def _vectors(sheets: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
     """Cosines by passage and by file. What is no turn has no neighbours and is its own window."""
     passage = _looked_up(sheets.ids, nearest.passages, _last(nearest.passages))
     window = _looked_up(sheets.ids, nearest.windows, _last(nearest.windows))
@@ -247,7 +253,7 @@ def _vectors(sheets: Sheets, sessions: Flags, nearest: Nearest) -> dict[str, Flo
 
 
 def _vector_sum(
-    sheets: Sheets, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
+    sheets: ContextWindows, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
 ) -> Floats:
     """The vectors' part of the sum. The longer the passages that lead so far, the more the vectors have to say."""
     if not len(sheets):

@@ -20,9 +20,9 @@ import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..index import schema
-from ..index.binary_quantization import Kind, code_of, loaded, middle
-from ..index.embedding_queue import staleness
-from ..index.vectors import nearest
+from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
+from ..index.embedding_queue import model_mismatch
+from ..index.vectors import nearest_by_cosine
 from ..text.term_hashes import Fts5Stemmer, term_hash
 from ..text.terms import Query
 from .reranking import Nearest, QueryTerm
@@ -289,20 +289,20 @@ def _nearest_vectors(
 
     A first look at the codes says which are worth comparing; those are compared exactly.
     """
-    recorded = schema.meta(conn)
+    recorded = schema.read_meta(conn)
     if "model" not in recorded:
         return VectorResult(problem="no passage has a vector yet, words only; run `memory sync`")
-    if (problem := staleness(recorded, embedder)) is not None:
+    if (problem := model_mismatch(recorded, embedder)) is not None:
         return VectorResult(problem=f"{problem}; words only until then")
     vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
-    codes = loaded(conn, path, embedder.dimension)
-    (code,) = code_of(vector[None, :], middle(recorded))
+    codes = load_binary_vectors(conn, path, embedder.dimension)
+    (code,) = binarize(vector[None, :], recorded_centroid(recorded))
     among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
     compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
     looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
-    passages, windows = nearest(conn, vector, codes.ids[places].tolist(), limit)
+    passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
     file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))
     files: dict[int, float] = {}
     for ident, cosine in passages.items():

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from agent_home.documents.entry import ENTRY_ID, parse_entry
 
 from ..index import schema
-from ..index.context_window import Sheets
+from ..index.context_window import ContextWindows
 from .reranking import DECIMALS, Ranking
 
 __all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
@@ -37,7 +37,7 @@ JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_ea
 """
 
 
-def apply_supersession(conn: apsw.Connection, sheets: Sheets, ranking: Ranking) -> Ranking:
+def apply_supersession(conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking) -> Ranking:
     """*ranking* with every superseded entry below those that supersede it, where both were found."""
     places = np.flatnonzero(ranking.found & np.isin(sheets.layers, _ENTRIES))
     if not len(places):

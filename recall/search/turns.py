@@ -77,9 +77,9 @@ def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner
             rows = schema.rows(conn, _SELECT, (json.dumps(sorted(sources)), LAYER_CODES["sessions"]))
         finally:
             conn.close()
-    except schema.Damaged as error:
+    except schema.IndexCorrupt as error:
         return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
-    except (*schema.DAMAGE, *schema.HINDRANCES) as error:
+    except (*schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS) as error:
         return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
     readable: dict[str, bool] = {}
     turns: dict[str, IndexedTurn] = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_home.creation import create
 from agent_home.home import Home
-from agent_home.salt import ensure_salt, salt_of
+from agent_home.salt import ensure_salt, read_salt
 from agent_home.screening.service import ScreeningService
 
 from .conftest import AddEntry, Git
@@ -21,7 +21,7 @@ def digest_of(home: Home) -> str:
 
 
 def test_a_new_home_has_a_salt_and_keeps_it(home: Home) -> None:
-    salt = salt_of(home)
+    salt = read_salt(home)
     assert len(salt) == 32
     assert ensure_salt(home) == salt
 
@@ -36,7 +36,7 @@ def test_the_same_secret_has_one_digest_in_a_home_and_another_in_the_next(home: 
 def test_the_salt_is_never_in_git(home: Home, git: Git) -> None:
     git("add", "--all")
     assert "salt" not in git("ls-files")
-    assert salt_of(home) not in git("log", "-p")
+    assert read_salt(home) not in git("log", "-p")
 
 
 def test_the_audit_holds_salted_digests(home: Home, add_entry: AddEntry) -> None:

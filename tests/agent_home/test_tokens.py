@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home import token_weights
-from agent_home.tokens import DEFAULT, VOCABULARIES, count_tokens, cut
+from agent_home.tokens import DEFAULT, VOCABULARIES, count_tokens, pretokenize
 
 SAMPLES = Path(__file__).resolve().parents[2] / "bench" / "token_samples"
 # What real vocabularies counted, written by `python -m bench.tokens --write-docs`.
@@ -94,7 +94,7 @@ def test_an_unknown_vocabulary_is_named_with_the_known_ones() -> None:
 
 @given(TEXT)
 def test_the_pieces_joined_are_the_text(text: str) -> None:
-    assert "".join(cut(text)) == text
+    assert "".join(pretokenize(text)) == text
 
 
 @given(TEXT, VOCABULARY)
@@ -123,7 +123,7 @@ def test_cutting_in_a_long_run_of_line_ends_never_saves_tokens(
 
 @given(TEXT, TEXT, VOCABULARY)
 def test_appending_lowers_the_count_by_no_more_than_the_last_piece(first: str, second: str, vocabulary: str) -> None:
-    settled = "".join(cut(first)[:-1])
+    settled = "".join(pretokenize(first)[:-1])
     assert count_tokens(settled, vocabulary=vocabulary) <= count_tokens(first + second, vocabulary=vocabulary)
 
 

@@ -13,7 +13,7 @@ import click
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from recall.index.watch import Outcome
+    from recall.index.watch import WatchEvent
 
 __all__ = ["watch"]
 
@@ -41,7 +41,7 @@ def watch(invocation: Invocation, once: bool, words_only: bool, poll: bool, quie
     which is "words" or "vectors".
     """
     from recall.index.file_scan import scan
-    from recall.index.watch import Problem, Timing, Watcher
+    from recall.index.watch import Watcher, WatchProblem, WatchTiming
 
     from .sync import meter, opened_embedder
 
@@ -50,16 +50,16 @@ def watch(invocation: Invocation, once: bool, words_only: bool, poll: bool, quie
         home,
         open_embedder=None if words_only else lambda at: opened_embedder(at, invocation, build_missing=True),
         progress=meter(),
-        timing=Timing(quiet_s=quiet_ms / 1000),
+        timing=WatchTiming(quiet_s=quiet_ms / 1000),
         polling=poll,
     )
-    last: Outcome | None = None
+    last: WatchEvent | None = None
     printer = _Printer(invocation)
     with _stopping(watcher.stop), closing(watcher.run(once=once)) as outcomes:
         invocation.warn(f"watching {len(scan(home))} files in {home.root}")
         for last in outcomes:
             printer.show(last)
-    if once and isinstance(last, Problem) and last.error is not None:
+    if once and isinstance(last, WatchProblem) and last.error is not None:
         raise last.error
 
 
@@ -70,7 +70,7 @@ class _Printer:
         self._invocation = invocation
         self._reported: set[str] = set()
 
-    def show(self, outcome: Outcome) -> None:
+    def show(self, outcome: WatchEvent) -> None:
         from recall.index.watch import Synced
 
         from .sync import report_data, report_lines

@@ -14,7 +14,7 @@ from agent_home.forgetting import tombstones as module
 from agent_home.forgetting.text_matcher import Phrase, fold
 from agent_home.forgetting.tombstones import LEDGER, name_of, scrubbed, tombstone, tombstones
 from agent_home.home import Home
-from agent_home.salt import salt_of
+from agent_home.salt import read_salt
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import append_rows, transaction
 from guard import Action
@@ -25,7 +25,7 @@ SAID = Phrase("Blue Heron")
 @pytest.fixture
 def buried(home: Home, now: datetime) -> Home:
     """A home that has forgotten the blue heron."""
-    salt = salt_of(home)
+    salt = read_salt(home)
     grave = tombstone(SAID, salt, ts="t", name=name_of(SAID, salt), entry_id="", places=1, actor="test")
     with transaction(home, actor="test", message="Forget", now=now) as edits:
         edits.append(LEDGER, [asdict(grave)])

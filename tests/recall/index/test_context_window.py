@@ -10,7 +10,7 @@ import pytest
 
 from agent_home.home import Home
 from recall.index import schema
-from recall.index.context_window import drawn, open_sheets, store_sheets
+from recall.index.context_window import build_windows, load_windows, store_windows
 from recall.index.passage import Passage
 from recall.index.sync import SyncReport
 from recall.text.term_hashes import Fts5Stemmer, term_hash
@@ -36,7 +36,7 @@ def test_a_word_has_the_code_of_its_stem_as_the_index_stores_it() -> None:
 def test_a_sheet_tells_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
     say("s1", "Where do falcons nest?", "In the tower.", "“Really?”")
     update()
-    sheets = open_sheets(schema.connect(home.index), [ident(home, "s1#m2")])
+    sheets = load_windows(schema.connect(home.index), [ident(home, "s1#m2")])
     assert sheets.ordinals.tolist() == [0, 1, 2]
     assert sheets.layers.tolist() == ["sessions"] * 3
     assert sheets.asks.tolist() == [True, False, True]
@@ -51,9 +51,9 @@ def test_only_the_surroundings_are_opened(home: Home, say: Say, update: Update) 
     say("long", *(f"turn {n}" for n in range(100)))
     say("other", "turn")
     update()
-    sheets = open_sheets(schema.connect(home.index), [ident(home, "long#m40")])
+    sheets = load_windows(schema.connect(home.index), [ident(home, "long#m40")])
     assert sheets.ordinals.tolist() == list(range(32, 64))
-    assert len(open_sheets(schema.connect(home.index), [])) == 0
+    assert len(load_windows(schema.connect(home.index), [])) == 0
 
 
 def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
 
     def written(count: int) -> int:
         before = conn.total_changes()
-        store_sheets(conn, 1, drawn(turns[:count], Fts5Stemmer(conn)))
+        store_windows(conn, 1, build_windows(turns[:count], Fts5Stemmer(conn)))
         return conn.total_changes() - before
 
     assert written(40) == 2  # two sheets came
@@ -79,4 +79,4 @@ def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
 def test_a_name_that_is_only_the_role_is_no_name(home: Home, say: Say, update: Update, name: str) -> None:
     say("s1", "the user is authenticated", names=(name, "agent"))
     update()
-    assert len(open_sheets(schema.connect(home.index), [ident(home, "s1#m1")]).heads) == 0
+    assert len(load_windows(schema.connect(home.index), [ident(home, "s1#m1")]).heads) == 0

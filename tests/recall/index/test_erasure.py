@@ -8,7 +8,7 @@ from agent_home.forgetting.redaction_target import Wanted
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.home import Home
 from recall.index import schema
-from recall.index.erasure import erase, places
+from recall.index.erasure import erase, occurrences
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
@@ -31,18 +31,18 @@ def indexed(home: Home) -> Home:
 
 
 def test_rows_and_bytes_that_say_it_are_named(indexed: Home) -> None:
-    found = list(places(indexed, HERON))
+    found = list(occurrences(indexed, HERON))
     assert {file for file, _ in found} >= {".memory/index.db"}
     assert [what for _, what in found if what.startswith("Knowledge/k.md")] != []
     assert "its bytes" in {what for _, what in found}
-    assert list(places(indexed, Wanted((Phrase("grey goose"),)))) == []
+    assert list(occurrences(indexed, Wanted((Phrase("grey goose"),)))) == []
 
 
 def test_after_erasing_no_row_page_or_log_says_it(indexed: Home) -> None:
     write(indexed, "# Birds\n")
-    assert [what for _, what in places(indexed, HERON)] != []
+    assert [what for _, what in occurrences(indexed, HERON)] != []
     assert erase(indexed, RecallSettings()) == []
-    assert list(places(indexed, HERON)) == []
+    assert list(occurrences(indexed, HERON)) == []
     assert [path for path in indexed.machine.glob("index.db*") if b"heron" in path.read_bytes().lower()] == []
     assert verify(indexed, RecallSettings()).ok
 
@@ -60,7 +60,7 @@ def test_what_was_set_aside_goes(indexed: Home) -> None:
 def test_a_home_without_an_index_gets_none(home: Home) -> None:
     assert erase(home, RecallSettings()) == []
     assert not home.index.exists()
-    assert list(places(home, HERON)) == []
+    assert list(occurrences(home, HERON)) == []
 
 
 def test_a_reader_that_keeps_the_log_is_told_of(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_a_reader_that_keeps_the_log_is_told_of(indexed: Home, monkeypatch: pyte
     reader.execute("SELECT count(*) FROM passages").fetchall()
     (note,) = erase(indexed, RecallSettings())
     assert "is being read" in note
-    assert [what for _, what in places(indexed, HERON)] != []
+    assert [what for _, what in occurrences(indexed, HERON)] != []
     reader.close()
     assert erase(indexed, RecallSettings()) == []
-    assert list(places(indexed, HERON)) == []
+    assert list(occurrences(indexed, HERON)) == []

@@ -15,7 +15,7 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from guard import GuardSettings, Verdict, screen
 from recall.index.indexable import Screen
-from recall.index.passage import cut
+from recall.index.passage import read_passages
 from recall.index.sync import SyncReport, sync
 from recall.index.verify import verify
 from recall.search.hybrid import search
@@ -40,7 +40,7 @@ def write(home: Home, path: str, text: str) -> None:
 
 
 def texts(home: Home, path: str) -> list[str]:
-    return [passage.text for passage in cut(home.root, path, SETTINGS, Screen(home)).passages]
+    return [passage.text for passage in read_passages(home.root, path, SETTINGS, Screen(home)).passages]
 
 
 def synced(home: Home) -> SyncReport:
@@ -68,7 +68,9 @@ def test_a_secret_in_a_page_is_indexed_as_a_note_of_its_kind(home: Home) -> None
 def test_a_paragraph_with_an_attack_is_not_indexed_and_the_others_keep_their_lines(home: Home) -> None:
     write(home, "Projects/x/TECH.md", f"# X\n\nBefore it.\n\nSome say:\n{ATTACK}\n\n## After\n\nBehind it.\n")
     synced(home)
-    sources = {p.text: p.source for p in cut(home.root, "Projects/x/TECH.md", SETTINGS, Screen(home)).passages}
+    sources = {
+        p.text: p.source for p in read_passages(home.root, "Projects/x/TECH.md", SETTINGS, Screen(home)).passages
+    }
     assert sources == {"Before it.": "Projects/x/TECH.md#L3", "Behind it.": "Projects/x/TECH.md#L10"}
     assert not any("attacker" in text for text in found(home, "ignore instructions attacker memory"))
 
@@ -89,7 +91,8 @@ def test_an_entry_written_by_hand_is_screened_alone(home: Home) -> None:
     write(home, MEMORY, text.replace("## Key Decisions\n", f"## Key Decisions\n\n{entries}", 1))
     synced(home)
     assert [
-        (p.source, "[REDACTED:aws_key]" in p.text) for p in cut(home.root, MEMORY, SETTINGS, Screen(home)).passages
+        (p.source, "[REDACTED:aws_key]" in p.text)
+        for p in read_passages(home.root, MEMORY, SETTINGS, Screen(home)).passages
     ] == [("MEMORY.md#KD-7F3B", True)]
 
 

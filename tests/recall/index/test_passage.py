@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.home import Home
-from recall.index.passage import LAYERS, Passage, cut, layer_of, size, split
+from recall.index.passage import LAYERS, Passage, estimate_tokens, layer_of, read_passages, split_text
 from recall.settings import RecallSettings
 
 SETTINGS = RecallSettings()
 
 
 def pieces(home: Home, path: str, settings: RecallSettings = SETTINGS) -> tuple[Passage, ...]:
-    return cut(home.root, path, settings).passages
+    return read_passages(home.root, path, settings).passages
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_long_turn_is_split_under_one_address(home: Home, say: Callable[..., P
     parts = [turn for turn in turns if turn.source == "s1#m2"]
     assert len(parts) > 1
     assert [part.part for part in parts] == list(range(len(parts)))
-    assert all(size(part.text) <= SETTINGS.passage_tokens for part in parts)
+    assert all(estimate_tokens(part.text) <= SETTINGS.passage_tokens for part in parts)
     assert all(part.text.startswith("Paragraph") for part in parts)
     assert parts[0].meaning.endswith(parts[0].text)
     for later in parts[1:]:  # the vector of a later part knows how the message begins
@@ -76,7 +76,7 @@ def test_lines_that_are_no_messages_are_skipped_and_said(home: Home, say: Callab
     path = say("s1", "one")
     with path.open("ab") as file:
         file.write(b'not json\n{"session": "s1"}\n\xff\xfe\n{"session": "s1", "id": "m2", "content": "half')
-    found = cut(home.root, "sessions/2026/11/s1.jsonl", SETTINGS)
+    found = read_passages(home.root, "sessions/2026/11/s1.jsonl", SETTINGS)
     assert [p.text for p in found.passages] == ["one"]
     assert found.skipped == ("sessions/2026/11/s1.jsonl has 3 lines that are no messages; they are not indexed",)
 
@@ -164,7 +164,7 @@ def test_outputs_are_counted_in_chunks(home: Home, write: Callable[[str, str], P
 def test_a_file_that_is_no_text_is_skipped_and_said(home: Home, data: bytes, reason: str) -> None:
     (home.root / "Knowledge/bad.md").parent.mkdir(exist_ok=True)
     (home.root / "Knowledge/bad.md").write_bytes(data)
-    found = cut(home.root, "Knowledge/bad.md", replace(SETTINGS, max_file_bytes=100))
+    found = read_passages(home.root, "Knowledge/bad.md", replace(SETTINGS, max_file_bytes=100))
     assert found.passages == ()
     assert reason in found.skipped[0]
 
@@ -174,6 +174,6 @@ TEXTS = st.text(alphabet="ab .!?\n。！数据\U0001f600", max_size=300)
 
 @given(TEXTS, st.integers(1, 40))
 def test_spans_leave_nothing_out_and_are_bounded(text: str, tokens: int) -> None:
-    spans = split(text, tokens)
+    spans = split_text(text, tokens)
     assert "".join(text[a:b] for a, b in spans) == text
-    assert all(size(text[a:b]) <= tokens for a, b in spans)
+    assert all(estimate_tokens(text[a:b]) <= tokens for a, b in spans)

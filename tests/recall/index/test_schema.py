@@ -31,7 +31,7 @@ def test_opening_again_changes_nothing(tmp_path: Path) -> None:
     schema.set_meta(conn, {"terms": "1"})
     conn.close()
     conn, note = schema.open_writer(path)
-    assert (schema.meta(conn), note, aside(path)) == ({"terms": "1"}, "", [])
+    assert (schema.read_meta(conn), note, aside(path)) == ({"terms": "1"}, "", [])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_damaged_file_is_set_aside_and_replaced(tmp_path: Path, content: bytes
     path = tmp_path / "index.db"
     path.write_bytes(content)
     conn, note = schema.open_writer(path)
-    assert schema.meta(conn) == {}
+    assert schema.read_meta(conn) == {}
     assert "index.db.corrupt-1" in note
     assert (tmp_path / "index.db.corrupt-1").read_bytes() == content
 
@@ -62,7 +62,7 @@ def test_the_index_of_a_newer_program_is_set_aside(tmp_path: Path) -> None:
     conn, _ = schema.open_writer(path)
     conn.execute("PRAGMA user_version = 99")
     conn.close()
-    with pytest.raises(schema.Damaged, match="99"):
+    with pytest.raises(schema.IndexCorrupt, match="99"):
         schema.open_reader(path)
     _, note = schema.open_writer(path)
     assert "schema version 99" in note
@@ -109,4 +109,4 @@ def test_the_index_says_whose_vectors_it_holds_and_how_they_are_compared(tmp_pat
     conn, _ = schema.open_writer(tmp_path / "index.db")
     with schema.transaction(conn):
         schema.describe_vectors(conn, "model", "model:1", 2)
-    assert schema.meta(conn) == {"model": "model", "fingerprint": "model:1", "dimension": "2", "metric": "cosine"}
+    assert schema.read_meta(conn) == {"model": "model", "fingerprint": "model:1", "dimension": "2", "metric": "cosine"}

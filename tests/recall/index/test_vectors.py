@@ -25,14 +25,14 @@ def test_eight_bits_move_a_cosine_by_less_than_a_hundredth(seed: int) -> None:
     rng = np.random.default_rng(seed)
     two = rng.standard_normal((2, 384)).astype(np.float32)
     two /= np.linalg.norm(two, axis=1, keepdims=True)
-    stored = vectors.dequantised([row.tobytes() for row in vectors.quantised(two)], 384)
+    stored = vectors.dequantize([row.tobytes() for row in vectors.quantize(two)], 384)
     assert abs(float(two[0] @ two[1]) - float(stored[0] @ stored[1])) < 0.01
     assert np.allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-5)
 
 
 def test_a_vector_of_nothing_stays_nothing() -> None:
-    assert not vectors.quantised(np.zeros((1, 4), np.float32)).any()
-    assert not vectors.dequantised([bytes(4)], 4).any()
+    assert not vectors.quantize(np.zeros((1, 4), np.float32)).any()
+    assert not vectors.dequantize([bytes(4)], 4).any()
 
 
 def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
@@ -44,10 +44,10 @@ def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
         "INSERT INTO embeddings(passage, vector, window) VALUES(?, ?, ?)",
         [(1, rows[0].tobytes(), None), (2, rows[1].tobytes(), rows[2].tobytes()), (3, rows[2].tobytes(), None)],
     )
-    passages, windows = vectors.nearest(conn, np.array([1, 0, 0, 0], np.float32), [1, 2, 3, 4], 10)
+    passages, windows = vectors.nearest_by_cosine(conn, np.array([1, 0, 0, 0], np.float32), [1, 2, 3, 4], 10)
     assert passages == {1: pytest.approx(1), 2: pytest.approx(1), 3: pytest.approx(0, abs=1e-6)}
     assert windows == {2: pytest.approx(0, abs=1e-6)}
-    assert list(vectors.nearest(conn, np.array([0, 1, 0, 0], np.float32), [1, 2, 3, 4], 1)[0]) == [3]
+    assert list(vectors.nearest_by_cosine(conn, np.array([0, 1, 0, 0], np.float32), [1, 2, 3, 4], 1)[0]) == [3]
 
 
 def test_codes_are_taken_around_the_middle_once_there_are_many(
@@ -73,6 +73,6 @@ def _meta(home: Home) -> dict[str, str]:
     conn = schema.open_reader(home.index)
     assert isinstance(conn, apsw.Connection)
     try:
-        return schema.meta(conn)
+        return schema.read_meta(conn)
     finally:
         conn.close()

@@ -98,7 +98,7 @@ def test_each_kind_of_damage_is_found(indexed: Home, settings: RecallSettings, d
 
 def test_codes_around_another_point_are_found(indexed: Home, settings: RecallSettings) -> None:
     conn = schema.connect(indexed.index)
-    dimension = int(schema.meta(conn)["dimension"])
+    dimension = int(schema.read_meta(conn)["dimension"])
     schema.set_meta(conn, {"middle": np.full(dimension, 0.5, np.float32).tobytes().hex()})
     conn.close()
     assert "are not those of their vectors" in verify(indexed, settings).differences[0]

@@ -16,9 +16,9 @@ from agent_home.home import Home
 from recall.embedding.embedder import Embedder, NoEmbedder
 from recall.embedding.model import ModelLocation
 from recall.index.sync import sync_lock
-from recall.index.watch import Outcome, Problem, Synced, Timing, Watcher
+from recall.index.watch import Synced, Watcher, WatchEvent, WatchProblem, WatchTiming
 
-QUICK = Timing(quiet_s=0.05, limit_s=0.5, look_s=0.3, retry_s=0.2, poll_s=0.1)
+QUICK = WatchTiming(quiet_s=0.05, limit_s=0.5, look_s=0.3, retry_s=0.2, poll_s=0.1)
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def say_many(say: Callable[..., Path], many_turns: Callable[[int], Iterator[str]
     return lambda session, count: say(session, *many_turns(count))
 
 
-def phases(outcomes: list[Outcome]) -> list[str]:
+def phases(outcomes: list[WatchEvent]) -> list[str]:
     return [outcome.phase if isinstance(outcome, Synced) else outcome.message for outcome in outcomes]
 
 
@@ -86,7 +86,7 @@ def test_a_busy_index_is_tried_again_without_a_change(home: Home, say: Callable[
     with closing(watcher.run()) as outcomes:
         with sync_lock(home, 1.0):
             first = next(outcomes)
-        assert isinstance(first, Problem)
+        assert isinstance(first, WatchProblem)
         assert "sync.lock" in first.message
         following = next(outcome for outcome in outcomes if isinstance(outcome, Synced))
     assert following.report.added == 1
@@ -105,7 +105,7 @@ def test_at_the_systems_limit_it_goes_on_by_polling(
     monkeypatch.setattr("recall.index.watch.PollingObserver.schedule", Observer.__mro__[1].schedule)  # type: ignore[attr-defined]
     with closing(Watcher(home, timing=QUICK).run()) as outcomes:
         first = next(outcomes)
-        assert isinstance(first, Problem)
+        assert isinstance(first, WatchProblem)
         assert name in first.message
         assert "by polling now" in first.message
         assert isinstance(next(outcomes), Synced)
@@ -126,7 +126,7 @@ def test_events_that_never_come_are_made_up_for(
         found, told = next(outcomes), next(outcomes)
     assert isinstance(found, Synced)
     assert found.report.added == 1
-    assert isinstance(told, Problem)
+    assert isinstance(told, WatchProblem)
     assert "by polling now" in told.message
 
 
