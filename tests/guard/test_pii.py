@@ -1,4 +1,4 @@
-"""Personal data is replaced when its arithmetic holds; numbers that only look alike stay."""
+"""Personal data with correct check digits is replaced. Similar numbers stay."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def resident_id(seventeen: str) -> str:
 
 
 def luhn(digits: str) -> str:
-    """Complete *digits* by their check digit."""
+    """Append the Luhn check digit to *digits*."""
     doubled = sum(sum(divmod(int(d) * (2 if i % 2 == 0 else 1), 10)) for i, d in enumerate(reversed(digits)))
     return digits + str(-doubled % 10)
 
@@ -81,7 +81,7 @@ def test_numbers_of_other_kinds_stay(text: str) -> None:
     assert screen(text, "user", "memory") == Verdict(action=Action.ALLOW, text=text)
 
 
-def test_the_profile_keeps_its_owners_address_and_number_but_no_card() -> None:
+def test_the_profile_keeps_email_and_phone_but_no_card() -> None:
     text = "e-mail me@" + "mail.example.org, phone 138" + "12345678, card " + luhn("426684199530471")
     verdict = screen(text, "user", "user_profile")
     assert "me@mail" in verdict.text
@@ -90,12 +90,12 @@ def test_the_profile_keeps_its_owners_address_and_number_but_no_card() -> None:
 
 
 @pytest.mark.parametrize("destination", ["memory", "daily", "knowledge", "project", "transcript", "output", "prompt"])
-def test_everywhere_else_they_go(destination: str) -> None:
+def test_other_destinations_keep_neither(destination: str) -> None:
     verdict = screen("reach me@" + "mail.example.org or 138" + "12345678", "user", destination)
     assert verdict.text == "reach [REDACTED:email] or [REDACTED:phone]"
 
 
-def test_a_resident_id_of_a_district_that_the_library_does_not_list_is_personal_data() -> None:
+def test_a_resident_id_of_an_unlisted_district_is_personal_data() -> None:
     assert (
         screen(f"身份证{resident_id('810000' + '19900307421')}。", "user", "memory").text
         == "身份证[REDACTED:resident_id]。"
@@ -103,12 +103,12 @@ def test_a_resident_id_of_a_district_that_the_library_does_not_list_is_personal_
 
 
 @pytest.mark.parametrize("born", ["19490231", "19491331", "00000101", "17991231"])
-def test_a_resident_id_with_a_birth_date_that_nobody_has_is_none(born: str) -> None:
+def test_a_resident_id_with_an_impossible_birth_date_passes(born: str) -> None:
     assert screen(f"身份证{resident_id('110105' + born + '002')}。", "user", "memory").action is Action.ALLOW
 
 
 @pytest.mark.parametrize("country", ["GB", "ZZ"])
-def test_an_iban_without_the_form_of_its_country_is_none(country: str) -> None:
+def test_an_iban_without_the_form_of_its_country_passes(country: str) -> None:
     account = "12345698765432" + "1234"
     check = 98 - int("".join(str(int(character, 36)) for character in account + country + "00")) % 97
     assert screen(f"to {country}{check:02d}{account} today", "user", "memory").action is Action.ALLOW
@@ -123,7 +123,7 @@ def test_an_iban_without_the_form_of_its_country_is_none(country: str) -> None:
         (CASES["IBAN"][0], True),
     ],
 )
-def test_the_checksum_library_is_loaded_by_the_first_number_that_may_need_it(*, text: str, loaded: bool) -> None:
+def test_the_checksum_library_is_imported_by_the_first_candidate(*, text: str, loaded: bool) -> None:
     script = "import sys, guard; guard.screen(sys.argv[1], 'user', 'memory'); print('stdnum' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script, text], capture_output=True, text=True, check=True)
     assert done.stdout == f"{loaded}\n"

@@ -45,13 +45,13 @@ def test_screening_twice_changes_nothing(text: str, source: Source, destination:
 
 
 @given(TEXTS, SOURCES, DESTINATIONS)
-def test_taking_something_out_never_completes_an_attack(text: str, source: Source, destination: Destination) -> None:
+def test_a_removal_never_completes_an_attack(text: str, source: Source, destination: Destination) -> None:
     first = screen(text, source, destination)
     assert screen(first.text, source, destination).action <= first.action
 
 
 @given(TEXTS, SOURCES, DESTINATIONS)
-def test_a_text_without_findings_is_returned_as_it_is(text: str, source: Source, destination: Destination) -> None:
+def test_a_text_without_findings_is_returned_unchanged(text: str, source: Source, destination: Destination) -> None:
     verdict = screen(text, source, destination)
     if not verdict.findings:
         assert verdict.text == text
@@ -60,7 +60,7 @@ def test_a_text_without_findings_is_returned_as_it_is(text: str, source: Source,
 
 
 @given(TEXTS, SOURCES, DESTINATIONS)
-def test_offsets_lie_inside_the_text_given(text: str, source: Source, destination: Destination) -> None:
+def test_offsets_lie_inside_the_original_text(text: str, source: Source, destination: Destination) -> None:
     for finding in screen(text, source, destination).findings:
         assert 0 <= finding.start <= finding.end <= len(text)
 
@@ -70,7 +70,7 @@ def test_the_same_arguments_give_the_same_verdict(text: str, source: Source, des
     assert screen(text, source, destination) == screen(text, source.value, destination.value)
 
 
-def test_offsets_are_those_of_the_text_given_although_earlier_parts_changed_length() -> None:
+def test_offsets_refer_to_the_original_text_after_earlier_replacements() -> None:
     key = "AKIA" + "2E7XQPLMNB5RTYUC"
     text = f"<private>a long passage</private>\x00\x00 then {key}"
     (found,) = [finding for finding in screen(text, "user", "memory").findings if finding.layer == "secret"]
@@ -89,7 +89,7 @@ def test_actions_compare_by_severity_and_not_by_spelling() -> None:
     assert sorted(["reject", "allow", "quarantine", "redact"], key=Action) == [*Action]
 
 
-def test_a_digest_recognises_the_same_secret_and_depends_on_the_salt() -> None:
+def test_a_digest_identifies_the_same_secret_and_depends_on_the_salt() -> None:
     text = "use ghp_" + "a1B2c3D4e5" * 4
 
     def digest_of(salt: str, prefix: str = "") -> str:
@@ -104,13 +104,13 @@ def test_a_finding_has_no_field_for_the_text_itself() -> None:
     assert {field.name for field in fields(Finding)} == {"layer", "rule", "kind", "start", "end", "action", "digest"}
 
 
-def test_the_number_of_findings_is_bounded_and_the_replacement_is_not() -> None:
+def test_findings_are_limited_and_replacements_are_not() -> None:
     verdict = screen("13812345678 " * 500, "user", "transcript")
     assert len(verdict.findings) == 100
     assert "138" not in verdict.text
 
 
-def test_a_rule_that_does_not_compile_stops_the_write_of_a_text_it_is_for() -> None:
+def test_a_rule_that_does_not_compile_stops_a_text_with_its_keyword() -> None:
     broken = rules_from_gitleaks("[[rules]]\nid = 'broken'\nregex = '('\nkeywords = ['words']")
     rules = GuardSettings(loaded=(broken,))
     with pytest.raises(GuardError, match="'broken' does not compile"):
@@ -118,7 +118,7 @@ def test_a_rule_that_does_not_compile_stops_the_write_of_a_text_it_is_for() -> N
     assert screen("other talk", "user", "memory", settings=rules).action is Action.ALLOW
 
 
-def test_rule_files_that_nobody_has_loaded_stop_every_write() -> None:
+def test_rule_files_that_were_not_loaded_stop_every_write() -> None:
     with pytest.raises(GuardError, match=r"extra\.toml are named but not loaded"):
         screen("some words", "user", "memory", settings=GuardSettings(rules=("extra.toml",)))
 

@@ -1,4 +1,4 @@
-"""Time grows with length, not with its square: twice the text may not take much more than twice as long."""
+"""Screening time is linear in the length of a text."""
 
 import time
 
@@ -30,7 +30,7 @@ def seconds(unit: str, length: int) -> float:
 
 
 @pytest.mark.parametrize("mark", ["\u200b", "\x00", "\x1b[0m", "\u202e", "a\ufe01"])
-def test_a_flood_of_marks_goes_and_every_other_character_stays(mark: str) -> None:
+def test_a_flood_of_invisible_characters_is_removed_and_the_rest_stays(mark: str) -> None:
     words = [f"w{number} " for number in range(3_000)]
     verdict = screen(mark.join(words), "user", "daily")
     assert verdict.text == mark.rstrip("\u200b\x00\u202e\ufe01\x1b[0m").join(words)
@@ -41,5 +41,5 @@ def test_a_flood_of_marks_goes_and_every_other_character_stays(mark: str) -> Non
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
 def test_time_grows_with_length(unit: str) -> None:
     small, large = seconds(unit, 8_000), seconds(unit, 64_000)
-    # Linear would be 8, quadratic 64; below some milliseconds the clock and the machine decide.
+    # Linear growth is 8, quadratic growth is 64. The constant allows for clock and machine noise.
     assert large < 24 * small + 0.2

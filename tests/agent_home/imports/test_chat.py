@@ -1,4 +1,4 @@
-"""Neutral chat lines become messages whatever state the file is in, under ids that stay."""
+"""Lines of the neutral chat format become messages with stable ids."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_line_becomes_a_message_with_every_field() -> None:
         (line(session=["s"]), "no-session"),
     ],
 )
-def test_a_line_that_is_no_message_is_counted_and_the_rest_goes_on(bad: bytes, reason: str) -> None:
+def test_an_invalid_line_is_counted_and_the_others_are_read(bad: bytes, reason: str) -> None:
     parsed = parse([bad, line(id="m2")])
     assert [message.id for message in parsed.messages] == ["m2"]
     assert dict(parsed.skipped) == {reason: 1}
@@ -66,7 +66,7 @@ def test_a_line_over_the_limit_is_not_read() -> None:
     assert len(parsed.messages) == 1
 
 
-def test_a_half_written_last_line_waits() -> None:
+def test_a_half_written_last_line_is_left_for_the_next_import() -> None:
     for end in (10, -2, -3):
         parsed = parse([line(), line(id="m2", content="预算冻结")[:end]])
         assert [message.id for message in parsed.messages] == ["m1"]
@@ -78,13 +78,13 @@ def test_a_number_without_a_newline_may_be_the_start_of_a_longer_one() -> None:
     assert parse([b"4"]).waiting
 
 
-def test_a_whole_last_line_needs_no_newline() -> None:
+def test_a_complete_last_line_needs_no_newline() -> None:
     parsed = parse([line(), line(id="m2").rstrip()])
     assert [message.id for message in parsed.messages] == ["m1", "m2"]
     assert not parsed.waiting
 
 
-def test_byte_order_mark_carriage_returns_and_blank_lines_are_no_obstacle() -> None:
+def test_byte_order_mark_carriage_returns_and_blank_lines_are_ignored() -> None:
     lines = [b"\xef\xbb\xbf" + line().rstrip() + b"\r\n", b"\r\n", b"  \n", line(id="m2").rstrip() + b"\r\n"]
     parsed = parse(lines)
     assert [message.id for message in parsed.messages] == ["m1", "m2"]
@@ -120,7 +120,7 @@ def test_content_of_other_kinds_becomes_text(content: Any, text: str) -> None:
         ("", "user"),
     ],
 )
-def test_roles_have_other_names_elsewhere(given_role: str | None, role: str) -> None:
+def test_role_names_of_other_programs_are_mapped(given_role: str | None, role: str) -> None:
     assert parse([line(role=given_role)]).messages[0].role == role
 
 
@@ -139,11 +139,11 @@ def test_roles_have_other_names_elsewhere(given_role: str | None, role: str) -> 
         ({"at": 1}, ""),
     ],
 )
-def test_a_time_is_iso_or_nothing(ts: Any, stored: str) -> None:
+def test_a_timestamp_is_iso_8601_or_empty(ts: Any, stored: str) -> None:
     assert parse([line(ts=ts)]).messages[0].ts == stored
 
 
-def test_session_ids_are_passed_on_as_they_are() -> None:
+def test_session_ids_are_not_changed() -> None:
     for session in ("channel/2026/11", "会话 一", "x" * 5000, "../up", "#1"):
         assert parse([line(session=session)]).messages[0].session == session
     assert parse([line(session=7)]).messages[0].session == "7"
@@ -154,13 +154,13 @@ def test_a_line_without_a_session_belongs_to_the_file() -> None:
         assert parse([line(session=missing)], session="file").messages[0].session == "file"
 
 
-def test_an_id_said_again_with_the_same_words_is_a_duplicate() -> None:
+def test_the_same_id_with_the_same_content_is_a_duplicate() -> None:
     parsed = parse([line(), line()])
     assert len(parsed.messages) == 1
     assert parsed.duplicates == 1
 
 
-def test_an_id_said_again_with_other_words_keeps_both() -> None:
+def test_the_same_id_with_other_content_keeps_both_messages() -> None:
     lines = [line(), line(content="Other"), line(content="Other"), line(session="t", content="Other")]
     parsed = parse(lines)
     first, second, elsewhere = parsed.messages
@@ -172,7 +172,7 @@ def test_an_id_said_again_with_other_words_keeps_both() -> None:
     assert parse(lines).messages == parsed.messages
 
 
-def test_the_same_words_without_an_id_are_told_apart_by_how_often_they_were_said() -> None:
+def test_equal_messages_without_an_id_are_numbered() -> None:
     parsed = parse([line(id=None), line(id=""), line(id=...), line(id=" ")])
     assert len({message.id for message in parsed.messages}) == 4
     assert parsed.duplicates == 0
@@ -185,7 +185,7 @@ ROWS = st.fixed_dictionaries(
 
 
 @given(rows=st.lists(ROWS, max_size=12), cut=st.integers(0, 12))
-def test_ids_stay_when_the_file_grows(rows: list[dict[str, str]], cut: int) -> None:
+def test_ids_do_not_change_when_the_file_grows(rows: list[dict[str, str]], cut: int) -> None:
     lines = [json.dumps(row).encode() + b"\n" for row in rows]
     whole, part = parse(lines).messages, parse(lines[:cut]).messages
     assert whole[: len(part)] == part
@@ -193,7 +193,7 @@ def test_ids_stay_when_the_file_grows(rows: list[dict[str, str]], cut: int) -> N
 
 
 @given(lines=st.lists(st.binary().map(lambda data: data.replace(b"\n", b"") + b"\n")))
-def test_no_line_can_stop_an_import(lines: list[bytes]) -> None:
+def test_no_line_raises_an_error(lines: list[bytes]) -> None:
     parsed = parse([*lines, line()], session="s")
     assert parsed.messages[-1].content == "Hello"
 
@@ -206,7 +206,7 @@ JSON = st.recursive(
 
 
 @given(row=st.fixed_dictionaries({}, optional=dict.fromkeys(ROW, JSON)))
-def test_a_message_can_always_be_stored(row: dict[str, Any]) -> None:
+def test_every_message_can_be_stored(row: dict[str, Any]) -> None:
     for message in parse([json.dumps(row).encode() + b"\n"], session="s").messages:
         for text in (message.session, message.id, message.name, message.content):
             assert text.encode("utf-8").count(b"\0") == 0

@@ -1,4 +1,4 @@
-"""Importing writes what is new, once, screened, and says what it did."""
+"""Importing stores new messages once, screened, and reports counts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def stored(home: Home, session: str) -> list[str]:
     return [turn.message.content for turn in transcript.read(path)]
 
 
-def test_messages_are_stored_in_their_order_and_counted(home: Home, tmp_path: Path, now: datetime) -> None:
+def test_messages_are_stored_in_order_and_counted(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(tmp_path / "a.jsonl", row("one", "1"), "{", row("elsewhere", "1", "t"), row("two", "2"))
     done = import_chat(home, [file], now=now)
     assert (done.files, done.messages, done.duplicates) == (1, 3, 0)
@@ -56,7 +56,7 @@ def test_importing_again_adds_nothing(home: Home, tmp_path: Path, now: datetime)
     assert {path: path.read_bytes() for path in home.sessions.rglob("*.jsonl")} == before
 
 
-def test_a_file_that_has_grown_adds_what_is_new(home: Home, tmp_path: Path, now: datetime) -> None:
+def test_a_grown_file_adds_its_new_messages(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(tmp_path / "a.jsonl", row("one", "1"), row("预算冻结", "2")[:-4], end="")
     first = import_chat(home, [file], now=now)
     assert (first.messages, first.waiting, first.skipped.total()) == (1, 1, 0)
@@ -73,7 +73,7 @@ def test_a_secret_is_redacted_before_anything_is_stored(home: Home, tmp_path: Pa
     assert "keep it" in stored(home, "s")[0]
 
 
-def test_a_secret_in_the_names_is_stored_nowhere(home: Home, tmp_path: Path, now: datetime) -> None:
+def test_a_secret_in_a_name_is_not_stored(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(tmp_path / "a.jsonl", row("words", f"call {KEY}", KEY, cwd=f"/srv/{KEY}", ts=KEY))
     assert import_chat(home, [file], now=now).messages == 1
     assert import_chat(home, [file], now=now).messages == 0
@@ -82,7 +82,7 @@ def test_a_secret_in_the_names_is_stored_nowhere(home: Home, tmp_path: Path, now
     assert stored(home, KEY) == ["words"]
 
 
-def test_what_was_injected_does_not_come_back(home: Home, tmp_path: Path, now: datetime) -> None:
+def test_injected_text_is_not_imported(home: Home, tmp_path: Path, now: datetime) -> None:
     file = write(
         tmp_path / "a.jsonl",
         row("<agent-home>\n# Memory\n- fact\n</agent-home>\n\nWhat is open?", "1"),
@@ -93,7 +93,7 @@ def test_what_was_injected_does_not_come_back(home: Home, tmp_path: Path, now: d
     assert dict(done.skipped) == {"injected": 1}
 
 
-def test_a_folder_stands_for_the_session_files_below_it(home: Home, tmp_path: Path, now: datetime) -> None:
+def test_a_folder_imports_the_session_files_below_it(home: Home, tmp_path: Path, now: datetime) -> None:
     def line(words: str) -> str:
         return json.dumps({"type": "user", "uuid": words, "message": {"role": "user", "content": words}})
 
@@ -118,16 +118,14 @@ def test_any_session_id_can_be_imported(home: Home, tmp_path: Path, now: datetim
     assert not [path for path in tmp_path.rglob("*.jsonl") if home.root not in path.parents and path != file]
 
 
-def test_a_file_that_cannot_be_read_is_named_and_the_others_are_imported(
-    home: Home, tmp_path: Path, now: datetime
-) -> None:
+def test_an_unreadable_file_is_named_and_the_others_are_imported(home: Home, tmp_path: Path, now: datetime) -> None:
     missing, file = tmp_path / "missing.jsonl", write(tmp_path / "a.jsonl", row("one", "1"))
     done = import_chat(home, [missing, file], now=now)
     assert [(item.path, bool(item.reason)) for item in done.unread] == [(missing, True)]
     assert done.messages == 1
 
 
-def test_what_is_written_while_a_file_is_read_is_left_for_the_next_time(tmp_path: Path) -> None:
+def test_bytes_written_during_reading_are_left_for_the_next_import(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", row("one", "1"), row("two", "2")[:9], end="")
     lines = []
     for line in file_lines(file):
@@ -138,7 +136,7 @@ def test_what_is_written_while_a_file_is_read_is_left_for_the_next_time(tmp_path
     assert lines[1] == row("two", "2")[:9].encode()
 
 
-def test_a_huge_line_is_passed_over_without_being_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_line_is_skipped_without_reading_it_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "MAX_LINE_BYTES", 100)
     file = tmp_path / "a.jsonl"
     for tail in (b"\n", b"", b"\nlast"):

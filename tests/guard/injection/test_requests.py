@@ -1,4 +1,4 @@
-"""What strangers ask for waits for a person; what they state may be kept; the owner may ask for anything."""
+"""Requests from tools and the web are quarantined. Statements, and requests of the user, pass."""
 
 import pytest
 
@@ -40,7 +40,7 @@ STATEMENTS = [
 
 @pytest.mark.parametrize("text", REQUESTS)
 @pytest.mark.parametrize("source", ["tool", "web"])
-def test_a_strangers_request_waits_for_a_person(text: str, source: str) -> None:
+def test_a_request_from_a_tool_or_the_web_is_quarantined(text: str, source: str) -> None:
     verdict = screen(text, source, "memory")
     assert verdict.action is Action.QUARANTINE
     assert any(finding.layer == "provenance" for finding in verdict.findings)
@@ -48,16 +48,16 @@ def test_a_strangers_request_waits_for_a_person(text: str, source: str) -> None:
 
 @pytest.mark.parametrize("text", REQUESTS)
 @pytest.mark.parametrize("source", ["user", "agent"])
-def test_the_owner_and_the_agent_may_ask_for_anything(text: str, source: str) -> None:
+def test_requests_of_user_and_agent_pass(text: str, source: str) -> None:
     assert not [finding for finding in screen(text, source, "memory").findings if finding.layer == "provenance"]
 
 
 @pytest.mark.parametrize("text", REQUESTS)
 @pytest.mark.parametrize("destination", ["transcript", "output"])
-def test_a_record_of_what_was_said_is_no_request(text: str, destination: str) -> None:
+def test_requests_in_records_pass(text: str, destination: str) -> None:
     assert screen(text, "tool", destination).action <= Action.REDACT
 
 
 @pytest.mark.parametrize("text", STATEMENTS)
-def test_a_strangers_statement_passes(text: str) -> None:
+def test_a_statement_from_a_tool_passes(text: str) -> None:
     assert screen(text, "tool", "memory") == Verdict(action=Action.ALLOW, text=text)

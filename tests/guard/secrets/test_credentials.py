@@ -1,4 +1,4 @@
-"""Secrets are found by format, by name and in prose; what only talks about secrets passes."""
+"""Secrets are found by format, by name and in prose. Text about secrets passes."""
 
 import pytest
 
@@ -52,27 +52,27 @@ def test_a_format_is_found_next_to_chinese_letters() -> None:
     assert "ghp_" not in redacted("密钥" + FORMATS["github"] + "请保管").text
 
 
-def test_a_private_key_goes_as_a_whole_block() -> None:
+def test_a_private_key_is_replaced_as_a_whole_block() -> None:
     body = "\n".join([TAIL + TAIL[:28]] * 3)
     block = "-----BEGIN RSA PRIVATE" + " KEY-----\n" + body + "\n-----END RSA PRIVATE" + " KEY-----"
     assert redacted(f"before\n{block}\nafter").text == "before\n[REDACTED:private_key]\nafter"
 
 
-def test_a_private_key_without_an_end_goes_as_far_as_its_lines() -> None:
+def test_a_private_key_without_a_footer_ends_with_its_last_line() -> None:
     block = "-----BEGIN PRIVATE" + " KEY-----\n" + TAIL + "\n" + TAIL
     assert redacted(f"{block}\n\nThen we went home.").text == "[REDACTED:private_key]\n\nThen we went home."
 
 
-def test_of_url_credentials_only_the_password_goes() -> None:
+def test_only_the_password_of_url_credentials_is_replaced() -> None:
     verdict = redacted("db at postgres://app:" + "s3cr3t-Pa55" + "@db.internal:5432/app")
     assert verdict.text == "db at postgres://app:[REDACTED:url_password]@db.internal:5432/app"
 
 
-def test_a_password_with_an_at_sign_in_a_url_goes_whole() -> None:
+def test_a_url_password_with_an_at_sign_is_replaced_completely() -> None:
     assert "w0rd" not in redacted("redis://:" + "p@ssw0rd" + "@cache:6379").text
 
 
-def test_of_an_authorization_header_only_the_token_goes() -> None:
+def test_only_the_token_of_an_authorization_header_is_replaced() -> None:
     verdict = redacted("curl -H 'Authorization: Bearer " + TAIL + "' https://api.internal")
     assert verdict.text == "curl -H 'Authorization: Bearer [REDACTED:bearer_token]' https://api.internal"
 
@@ -89,7 +89,7 @@ def test_of_an_authorization_header_only_the_token_goes() -> None:
         "令牌是{}",
     ],
 )
-def test_a_value_assigned_to_a_telling_name_is_replaced(text: str) -> None:
+def test_a_value_assigned_to_a_name_for_secrets_is_replaced(text: str) -> None:
     secret = "q7Zx" + "93kLmW" + "0pTv5RbY"
     verdict = redacted(text.format(secret))
     assert secret not in verdict.text
@@ -138,7 +138,7 @@ def test_a_password_in_prose_or_settings_is_replaced(text: str) -> None:
         "https://images.internal/xoxo-1.jpg",
     ],
 )
-def test_talk_about_secrets_passes(text: str) -> None:
+def test_text_about_secrets_passes(text: str) -> None:
     assert screen(text, "user", "memory") == Verdict(action=Action.ALLOW, text=text)
 
 
@@ -161,7 +161,7 @@ def test_a_finding_never_holds_the_secret() -> None:
     assert TAIL not in repr(verdict)
 
 
-def test_many_secrets_in_one_text_all_go() -> None:
+def test_all_secrets_of_a_text_are_replaced() -> None:
     text = "\n".join(f"{name}: {secret}" for name, secret in FORMATS.items())
     verdict = redacted(text)
     assert verdict.text.count("[REDACTED:") == len(FORMATS)

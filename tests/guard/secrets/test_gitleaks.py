@@ -1,4 +1,4 @@
-"""Rule files in gitleaks' format are read as they are, and say no more and no less than they do there."""
+"""Rule files in gitleaks' format have the meaning that they have in gitleaks."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from guard.text.canonical import TextVariant
 
 
 def found(toml: str, text: str) -> list[str]:
-    """The parts of *text* that the rules of *toml* alone call secrets."""
+    """Return the parts of *text* that are secrets by the rules of *toml* alone."""
     rules = rules_from_gitleaks(toml).rules
     return [text[start:end] for rule in rules for start, end in rule.spans(TextVariant(text, text))]
 
@@ -16,26 +16,26 @@ def found(toml: str, text: str) -> list[str]:
 RULE = "[[rules]]\nid = 'toy'\nkeywords = ['toy']\n"
 
 
-def test_the_secret_is_the_group_named_or_the_first_that_took_part_or_all() -> None:
+def test_the_secret_is_the_configured_group_or_the_first_group_or_the_match() -> None:
     assert found(RULE + "regex = 'toy=(a)?(\\w+)'", "toy=bcd") == ["bcd"]
     assert found(RULE + "regex = '(toy)=(\\w+)'\nsecretGroup = 2", "toy=bcd") == ["bcd"]
     assert found(RULE + "regex = 'toy=\\w+'", "toy=bcd") == ["toy=bcd"]
 
 
-def test_a_rule_runs_only_when_a_keyword_is_there_whatever_its_case() -> None:
+def test_a_rule_runs_only_when_the_text_has_a_keyword_in_any_case() -> None:
     settings = GuardSettings(loaded=(rules_from_gitleaks(RULE + "regex = '(?i)(?:toy|doll)-[0-9]{6}'"),))
     assert screen("TOY-123456", "user", "memory", settings=settings).text == "[REDACTED:toy]"
     assert screen("doll-123456", "user", "memory", settings=settings).findings == ()
 
 
-def test_entropy_is_a_floor_that_must_be_exceeded() -> None:
+def test_entropy_is_an_exclusive_minimum() -> None:
     toml = RULE + "regex = 'toy=(\\w+)'\nentropy = 2.0"
     assert found(toml, "toy=abcd") == []
     assert found(toml, "toy=abcde") == ["abcde"]
 
 
 @pytest.mark.parametrize(
-    ("table", "excused"),
+    ("table", "dropped"),
     [
         ("regexes = ['^ab']", True),
         ("regexes = ['=ab']", False),
@@ -51,14 +51,14 @@ def test_entropy_is_a_floor_that_must_be_exceeded() -> None:
     ],
 )
 @pytest.mark.parametrize("place", ["[[rules.allowlists]]", "[rules.allowlist]", "[[allowlists]]", "[allowlist]"])
-def test_allowlists_excuse_what_they_cover(table: str, place: str, excused: bool) -> None:
+def test_allowlists_drop_what_they_cover(table: str, place: str, dropped: bool) -> None:
     rule = RULE + "regex = 'toy=(\\w+)'\n"
     own = place.startswith(("[[rules", "[rules"))
     toml = f"{rule}{place}\n{table}" if own else f"{place}\n{table}\n{rule}"
-    assert found(toml, "a fixture toy=abcd1") == ([] if excused else ["abcd1"])
+    assert found(toml, "a fixture toy=abcd1") == ([] if dropped else ["abcd1"])
 
 
-def test_generic_rules_ask_for_a_digit() -> None:
+def test_generic_rules_require_a_digit() -> None:
     toml = "[[rules]]\nid = 'generic-api-key'\nregex = 'key=(\\w+)'\nkeywords = ['key']"
     assert found(toml, "key=abcdef key=abcde1") == ["abcde1"]
 
@@ -85,7 +85,7 @@ def test_a_filter_drops_what_it_is_known_to_drop(expression: str, dropped: bool)
     assert found(toml, "toy=abcd1") == ([] if dropped else ["abcd1"])
 
 
-def test_a_part_of_a_pair_counts_when_it_could_be_a_secret_itself() -> None:
+def test_one_part_of_a_pair_counts_when_it_could_be_a_secret() -> None:
     toml = RULE + "regex = 'toy=(\\S+)'\nskipReport = true"
     assert found(toml, "toy=https://toys.test/12345 toy=shop toy=a1b2c3d4e5f6") == ["a1b2c3d4e5f6"]
 
@@ -93,7 +93,7 @@ def test_a_part_of_a_pair_counts_when_it_could_be_a_secret_itself() -> None:
 @pytest.mark.parametrize(
     "text", ["not = [toml", "rules = 3", "[[rules]]\nregex = 'a'", RULE + "regex = 7", RULE + "regex='a'\nentropy='x'"]
 )
-def test_a_file_that_is_no_rule_file_is_an_error_of_one_line(text: str) -> None:
+def test_an_invalid_rule_file_is_an_error_of_one_line(text: str) -> None:
     with pytest.raises(GuardError) as caught:
         rules_from_gitleaks(text)
     assert isinstance(caught.value, RuleError)

@@ -1,4 +1,4 @@
-"""Readings fold what looks alike and lead back to the text they were read from."""
+"""Variants fold similar characters and map back to the original text."""
 
 import pytest
 from hypothesis import given
@@ -27,17 +27,17 @@ def test_folding(text: str, folded: str) -> None:
     assert folded in [variant.text for variant in text_variants(text)]
 
 
-def test_lookalikes_are_read_as_latin_only_in_the_skeleton() -> None:
+def test_lookalikes_become_latin_only_in_the_skeleton() -> None:
     raw, skeleton = text_variants("іgnоrе")
     assert (raw.text, skeleton.text) == ("іgnоrе", "ignore")
 
 
-def test_plain_ascii_has_one_reading() -> None:
+def test_plain_ascii_has_one_variant() -> None:
     assert len(text_variants("plain text\n")) == 1
 
 
 @given(st.text(max_size=40))
-def test_every_span_leads_back_into_the_source(text: str) -> None:
+def test_every_span_maps_into_the_source(text: str) -> None:
     for variant in text_variants(text):
         assert len(variant.lowered) == len(variant.text)
         for start in range(len(variant.text)):
@@ -46,7 +46,7 @@ def test_every_span_leads_back_into_the_source(text: str) -> None:
 
 
 @given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=5))
-def test_replaced_spans_lead_back_to_where_they_were(text: str, cuts: list[tuple[int, int]]) -> None:
+def test_replaced_spans_map_to_their_original_positions(text: str, cuts: list[tuple[int, int]]) -> None:
     matches = [
         Match(
             layer="secret",

@@ -1,4 +1,4 @@
-"""A secret or an attack that stands encoded in a text is found, and the whole run of code goes."""
+"""Encoded secrets and attacks are found, and the whole encoded run is replaced."""
 
 import base64
 from urllib.parse import quote
@@ -22,7 +22,7 @@ ENCODED = {
 
 
 @pytest.mark.parametrize("name", ENCODED)
-def test_an_encoded_secret_goes_with_its_run_of_code(name: str) -> None:
+def test_an_encoded_secret_is_replaced_with_its_whole_run(name: str) -> None:
     verdict = screen(f"fixture {ENCODED[name]} end", "user", "memory")
     assert verdict.action is Action.REDACT
     assert verdict.text == "fixture [REDACTED:github_token] end"
@@ -38,17 +38,17 @@ def test_an_encoded_secret_goes_with_its_run_of_code(name: str) -> None:
         "https://example.org/a%20page%20with%20spaces%20in%20its%20name",
     ],
 )
-def test_code_that_holds_no_secret_passes(text: str) -> None:
+def test_encoded_text_without_a_secret_passes(text: str) -> None:
     assert screen(text, "user", "memory").action is Action.ALLOW
 
 
-def test_only_one_layer_is_taken_off() -> None:
+def test_only_one_layer_is_decoded() -> None:
     twice = base64.b64encode(ENCODED["base64"].encode()).decode()
     assert screen(twice, "user", "memory").action is Action.ALLOW
 
 
 @given(st.text(min_size=8, max_size=60), st.text(alphabet="ab ", max_size=10))
-def test_a_decoded_place_leads_back_to_its_run(text: str, before: str) -> None:
+def test_a_decoded_position_maps_to_its_run(text: str, before: str) -> None:
     code = base64.b64encode(f"known {text} known".encode("utf-8", "replace")).decode()
     whole = f"{before} {code} after"
     inner = decode_runs(text_variants(whole)[0])

@@ -1,4 +1,4 @@
-"""Hidden text waits for a person; what writing needs passes untouched."""
+"""Hidden text is quarantined. Invisible characters with a use in writing pass."""
 
 import pytest
 
@@ -26,19 +26,19 @@ HIDDEN = {
 
 @pytest.mark.parametrize("name", HIDDEN)
 @pytest.mark.parametrize("source", ["user", "tool"])
-def test_hidden_text_waits_for_a_person(name: str, source: str) -> None:
+def test_hidden_text_is_quarantined(name: str, source: str) -> None:
     verdict = screen(HIDDEN[name], source, "memory")
     assert verdict.action >= Action.QUARANTINE
     assert any(finding.layer == "unicode" for finding in verdict.findings)
 
 
 @pytest.mark.parametrize("name", [name for name in HIDDEN if name != "several imitated words"])
-def test_what_is_kept_for_review_hides_nothing_any_more(name: str) -> None:
+def test_quarantined_text_has_no_hidden_characters(name: str) -> None:
     assert screen(screen(HIDDEN[name], "user", "memory").text, "user", "memory").action is Action.ALLOW
 
 
 @pytest.mark.parametrize("character", ["\u200b", "\u2060", "\ufeff", "\xad", "\u180e", "\u3164", "\ufff9"])
-def test_a_stray_invisible_character_is_taken_out(character: str) -> None:
+def test_a_stray_invisible_character_is_removed(character: str) -> None:
     verdict = screen(f"plan{character}ning", "user", "memory")
     assert (verdict.action, verdict.text) == (Action.REDACT, "planning")
 
@@ -64,19 +64,19 @@ def test_a_stray_invisible_character_is_taken_out(character: str) -> None:
     ],
 )
 @pytest.mark.parametrize("source", ["user", "web"])
-def test_ordinary_writing_in_any_language_passes_untouched(text: str, source: str) -> None:
+def test_ordinary_text_in_any_language_passes_unchanged(text: str, source: str) -> None:
     verdict = screen(text, source, "memory")
     assert (verdict.action, verdict.text) == (Action.ALLOW, text)
 
 
-def test_one_imitated_word_waits_when_it_is_a_latin_word_or_a_telling_one() -> None:
+def test_one_disguised_word_is_quarantined_when_it_is_latin_or_sensitive() -> None:
     for text in ("log in at p\u0430ypal today", "What turns p\u043el\u0456cy off?", "How to d\u0131sable it"):
         verdict = screen(text, "user", "memory")
         assert (verdict.action, verdict.text) == (Action.QUARANTINE, text)
         assert [finding.rule for finding in verdict.findings] == ["mixed-script"]
 
 
-def test_a_slip_of_the_keyboard_layout_is_noted_for_the_owner_and_waits_from_strangers() -> None:
+def test_a_wrong_keyboard_layout_is_a_note_for_the_user_and_quarantined_from_tools() -> None:
     text = "\u0441\u043ep\u043e\u043a \u043d\u0435 \u0434\u0430\u043b"
     verdict = screen(text, "user", "memory")
     assert (verdict.action, verdict.text) == (Action.ALLOW, text)
@@ -88,7 +88,7 @@ STYLES = {"full width": (0xFF21, 0xFF41), "bold": (0x1D400, 0x1D41A), "circled":
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_sentence_in_styled_letters_waits_for_a_person(style: str) -> None:
+def test_a_sentence_in_styled_letters_is_quarantined(style: str) -> None:
     upper, lower = STYLES[style]
     text = "".join(
         chr(lower + ord(c) - 97) if c.islower() else chr(upper + ord(c) - 65) if c.isupper() else c
