@@ -1,13 +1,12 @@
-"""Conversations from elsewhere, brought into the home's transcripts.
+"""Import of conversations into the home's transcripts.
 
-``chat`` and ``claude_code`` read a format and know nothing of homes; ``injected`` takes this system's own words out;
-``intake`` writes.
+``chat`` and ``claude_code`` each parse one format. ``batch`` collects their messages. ``intake`` writes them.
 """
 
 from __future__ import annotations
 
 from ..screening.injected_context import strip_injected
-from .batch import Parsed
-from .intake import Imported, Unread, import_chat, import_claude_code
+from .batch import ParsedFile
+from .intake import ImportReport, UnreadableFile, import_chat, import_claude_code
 
-__all__ = ["Imported", "Parsed", "Unread", "import_chat", "import_claude_code", "strip_injected"]
+__all__ = ["ImportReport", "ParsedFile", "UnreadableFile", "import_chat", "import_claude_code", "strip_injected"]

@@ -1,7 +1,7 @@
-"""What an importer gathers from one file: messages with ids that stay, and a count of everything left out.
+"""Messages of one file to import, with stable ids and counts of skipped lines.
 
-Owns reading JSON lines that others wrote (and may still be writing), and what makes a row a message whatever its
-format: characters that can be stored, no injected text, an id. The formats are ``chat`` and ``claude_code``.
+The module reads JSON lines of other programs, which may still be writing them. It prepares messages of every format:
+storable characters, no injected text, an id. The formats are ``chat`` and ``claude_code``.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from guard import GuardSettings
 from ..screening.injected_context import strip_injected
 from ..store.transcript import Message
 
-__all__ = ["Batch", "Parsed", "file_lines", "json_rows", "label", "timestamp"]
+__all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "text_of", "timestamp"]
 
-#: A longer line is not read: no message is that long, and parsing one takes several times its size in memory.
+#: Longer lines are skipped. No message is that long, and parsing a line takes several times its size in memory.
 MAX_LINE_BYTES = 32 * 1024 * 1024
-#: A longer message would not be screened, so it is not stored either; it stays in the file that it came from.
+#: Longer messages are skipped, because the guard does not screen them. They stay in their file.
 MAX_CONTENT_CHARS = GuardSettings().max_document_chars
 _BOM = b"\xef\xbb\xbf"
 _UNSTORABLE = re.compile(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-_EPOCH_MS = 1e11  # a number above this counts milliseconds: as seconds it would be the year 5138
+_EPOCH_MS = 1e11  # a larger number is in milliseconds: in seconds it would be the year 5138
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
-    """What stands in one file, in its order.
+class ParsedFile:
+    """Messages of one file, in order.
 
-    *skipped* counts lines that gave no message, by reason; *duplicates* messages that say the same under the same
-    id; *waiting* is true when the last line is half-written and should be read another time.
+    *skipped* counts lines without a message, by reason. *duplicates* counts messages with the same id and content.
+    *waiting* is true when the last line is half-written and should be read by a later import.
     """
 
     messages: tuple[Message, ...]
@@ -50,74 +50,75 @@ class Parsed:
 
 @dataclass(slots=True)
 class Batch:
-    """Collects the messages of one file. :meth:`add` decides whether a row is one."""
+    """Collector of the messages of one file. :meth:`add` decides whether to keep a message."""
 
     messages: list[Message] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
     waiting: bool = False
-    _known: set[tuple[str, str]] = field(default_factory=set)
+    _ids: set[tuple[str, str]] = field(default_factory=set)
     _digests: set[tuple[str, str, str]] = field(default_factory=set)
-    _alike: Counter[str] = field(default_factory=Counter)
+    _same_content: Counter[str] = field(default_factory=Counter)
 
     def add(self, message: Message) -> None:
-        """Take *message* in; its id may be empty. Characters that cannot be stored and injected text are dropped.
+        """Add *message*, whose id may be empty. Unstorable characters and injected text are removed.
 
-        The same id with other words gets a suffix made from the words, so that both are kept and a later import
-        names them alike. A message without an id is named after what it says and how often it was said before.
+        A message with a known id and other content gets a suffix derived from its content. Both messages are kept,
+        and a later import derives the same id. The id of a message without one is derived from its content and the
+        number of equal messages before it.
         """
-        said = _storable(message.content)
-        content, removed = strip_injected(said)
+        content_as_sent = _remove_unstorable(message.content)
+        content, removed = strip_injected(content_as_sent)
         if not content.strip():
             self.skipped["injected" if removed else "empty"] += 1
             return
         if len(content) > MAX_CONTENT_CHARS:
             self.skipped["too-long"] += 1
             return
-        session = _storable(message.session)
-        name = _storable(message.id)
-        name = name if name.strip() else self._named_after(session, message, said)
-        digest = _digest(said)
+        session = _remove_unstorable(message.session)
+        name = _remove_unstorable(message.id)
+        name = name if name.strip() else self._derived_id(session, message, content_as_sent)
+        digest = _digest(content_as_sent)
         if (session, name, digest) in self._digests:
             self.duplicates += 1
             return
         self._digests.add((session, name, digest))
-        if (session, name) in self._known:
+        if (session, name) in self._ids:
             name = f"{name}~{digest[:8]}"
-        self._known.add((session, name))
+        self._ids.add((session, name))
         self.messages.append(
             Message(
-                session=session, id=name, ts=message.ts, role=message.role, name=_storable(message.name),
-                content=content.strip(), cwd=_storable(message.cwd),
+                session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
+                content=content.strip(), cwd=_remove_unstorable(message.cwd),
             )
         )  # fmt: skip
 
-    def result(self) -> Parsed:
-        """What was gathered."""
-        return Parsed(
+    def result(self) -> ParsedFile:
+        """Return the collected messages and counts."""
+        return ParsedFile(
             messages=tuple(self.messages), skipped=self.skipped, duplicates=self.duplicates, waiting=self.waiting
         )
 
-    def _named_after(self, session: str, message: Message, said: str) -> str:
-        base = _digest("\0".join((session, message.ts, message.role, said)))[:16]
-        self._alike[base] += 1
-        return f"h-{_digest(f'{base} {self._alike[base]}')[:12]}"
+    def _derived_id(self, session: str, message: Message, content_as_sent: str) -> str:
+        base = _digest("\0".join((session, message.ts, message.role, content_as_sent)))[:16]
+        self._same_content[base] += 1
+        return f"h-{_digest(f'{base} {self._same_content[base]}')[:12]}"
 
 
 def file_lines(path: Path) -> Iterator[bytes]:
-    """The lines of *path*, as far as it reaches now: what a writer adds meanwhile is left for the next time.
+    """Yield the lines of *path* up to its present end. Bytes that a writer adds meanwhile are not read.
 
-    A line longer than ``MAX_LINE_BYTES`` comes cut, but longer than the limit still.
+    A line longer than ``MAX_LINE_BYTES`` is cut, to a length that still exceeds the limit.
     """
     with path.open("rb") as file:
-        left = os.fstat(file.fileno()).st_size
-        while left > 0:
-            line = file.readline(min(left, MAX_LINE_BYTES + 1))
-            left -= len(line)
-            cut = len(line) > MAX_LINE_BYTES and not line.endswith(b"\n")
-            while cut and left > 0:
-                rest = file.readline(min(left, MAX_LINE_BYTES))
-                left -= len(rest)
+        remaining = os.fstat(file.fileno()).st_size
+        while remaining > 0:
+            line = file.readline(min(remaining, MAX_LINE_BYTES + 1))
+            remaining -= len(line)
+            incomplete = len(line) > MAX_LINE_BYTES and not line.endswith(b"\n")
+            while incomplete and remaining > 0:
+                rest = file.readline(min(remaining, MAX_LINE_BYTES))
+                remaining -= len(rest)
                 if not rest or rest.endswith(b"\n"):
                     line += b"\n"
                     break
@@ -127,15 +128,15 @@ def file_lines(path: Path) -> Iterator[bytes]:
 
 
 def json_rows(lines: Iterable[bytes], batch: Batch) -> Iterator[dict[str, Any]]:
-    """The JSON objects among *lines*; blank lines are passed over, all others counted in *batch*.
+    """Yield the JSON objects among *lines*. Blank lines are ignored, other lines are counted in *batch*.
 
-    A last line without a newline is an object if it is whole, and else still being written.
+    A last line without a newline is an object if it is complete. Otherwise its writer has not finished it.
     """
     for number, line in enumerate(lines):
         text = line.removeprefix(_BOM) if number == 0 else line
         if not text.strip():
             continue
-        row, problem = _row(text)
+        row, problem = _parse_row(text)
         if row is not None:
             yield row
         elif line.endswith(b"\n"):
@@ -144,15 +145,15 @@ def json_rows(lines: Iterable[bytes], batch: Batch) -> Iterator[dict[str, Any]]:
             batch.waiting = True
 
 
-def label(value: object) -> str:
-    """A name from a JSON value: text as it is, a whole number in digits, nothing for all else."""
+def text_of(value: object) -> str:
+    """Return a text of a JSON value: a string unchanged, an integer in digits, all else as an empty string."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""
 
 
 def timestamp(value: object) -> str:
-    """ISO 8601 from a JSON value: a text that is one, or seconds or milliseconds since 1970; else empty.
+    """Return ISO 8601 for a JSON value: such a text, or seconds or milliseconds since 1970. Otherwise return "".
 
     >>> timestamp("2026-11-20T14:02:00Z"), timestamp(1_763_647_320), timestamp("soon")
     ('2026-11-20T14:02:00Z', '2025-11-20T14:02:00+00:00', '')
@@ -171,8 +172,8 @@ def timestamp(value: object) -> str:
         return ""
 
 
-def _row(line: bytes) -> tuple[dict[str, Any] | None, str]:
-    """The object that *line* spells, or the reason why it is none."""
+def _parse_row(line: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return the object in *line*, or None and the reason for skipping the line."""
     if len(line) > MAX_LINE_BYTES:
         return None, "too-long"
     try:
@@ -184,8 +185,8 @@ def _row(line: bytes) -> tuple[dict[str, Any] | None, str]:
     return (value, "") if isinstance(value, dict) else (None, "not-an-object")
 
 
-def _storable(text: str) -> str:
-    return _UNSTORABLE.sub(lambda found: "" if found[0] == "\0" else "\ufffd", text)
+def _remove_unstorable(text: str) -> str:
+    return _UNSTORABLE.sub(lambda match: "" if match[0] == "\0" else "\ufffd", text)
 
 
 def _digest(text: str) -> str:

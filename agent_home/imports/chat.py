@@ -1,6 +1,6 @@
 """The neutral chat format: one JSON object a line, ``{"session","id","ts","role","name","content"}``.
 
-``"cwd"``, the git repository that the session worked in, may be added. Other keys are passed over.
+``"cwd"``, the git repository of the session, is optional. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..store.transcript import Message
-from .batch import Batch, Parsed, json_rows, label, timestamp
+from .batch import Batch, ParsedFile, json_rows, text_of, timestamp
 
 __all__ = ["parse"]
 
@@ -27,34 +27,34 @@ _ROLES: Mapping[str, str] = {
 }
 
 
-def parse(lines: Iterable[bytes], *, session: str = "") -> Parsed:
-    """The messages in *lines*. One that names no session belongs to *session*.
+def parse(lines: Iterable[bytes], *, session: str = "") -> ParsedFile:
+    """Return the messages in *lines*. A message without a session belongs to *session*.
 
     Content may be text, a number, or a list of texts and ``{"text": ...}`` parts, which become paragraphs. Reasons
-    for leaving a line out: ``not-json``, ``not-utf8``, ``not-an-object``, ``too-long``, ``no-session``,
+    for skipping a line: ``not-json``, ``not-utf8``, ``not-an-object``, ``too-long``, ``no-session``,
     ``unknown-role``, ``no-content``, ``empty``, ``injected``.
     """
     batch = Batch()
     for row in json_rows(lines, batch):
-        owner = label(row.get("session"))
-        owner = owner if owner.strip() else session
+        session_id = text_of(row.get("session"))
+        session_id = session_id if session_id.strip() else session
         role = _role(row.get("role"))
         content = _content(row.get("content"))
-        if content is None or not owner or not role:
-            batch.skipped["no-session" if not owner else "unknown-role" if not role else "no-content"] += 1
+        if content is None or not session_id or not role:
+            batch.skipped["no-session" if not session_id else "unknown-role" if not role else "no-content"] += 1
             continue
         batch.add(
             Message(
-                session=owner, id=label(row.get("id")), ts=timestamp(row.get("ts")), role=role,
-                name=label(row.get("name")), content=content, cwd=label(row.get("cwd")),
+                session=session_id, id=text_of(row.get("id")), ts=timestamp(row.get("ts")), role=role,
+                name=text_of(row.get("name")), content=content, cwd=text_of(row.get("cwd")),
             )
         )  # fmt: skip
     return batch.result()
 
 
 def _role(value: object) -> str:
-    """The role as it is stored; a message without one is somebody's words; empty for a role nobody knows."""
-    return "user" if value is None or value == "" else _ROLES.get(label(value).strip().lower(), "")
+    """Return the stored role: *user* for a message without one, empty for an unknown role."""
+    return "user" if value is None or value == "" else _ROLES.get(text_of(value).strip().lower(), "")
 
 
 def _content(value: Any) -> str | None:
@@ -66,5 +66,5 @@ def _content(value: Any) -> str | None:
         return _content(value.get("text"))
     if isinstance(value, float):
         return repr(value)
-    text = label(value)
+    text = text_of(value)
     return text if text or value == "" else None

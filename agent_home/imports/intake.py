@@ -1,7 +1,7 @@
-"""Files of conversations into transcripts.
+"""Import of conversation files into transcripts.
 
-Reading is the parsers', writing is ``agent_home.store.transcript``'s; here files are found, handed from one to the
-other a session at a time, and what happened is added up. Importing again adds nothing: messages keep their ids.
+The module finds files, passes their messages to ``agent_home.store.transcript`` one session at a time, and counts the
+results. Messages keep their ids, so importing a file again adds nothing.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from ..home import Home
 from ..screening.quarantine import Quarantined
 from ..store import transcript
 from . import chat, claude_code
-from .batch import Parsed, file_lines
+from .batch import ParsedFile, file_lines
 
-__all__ = ["Imported", "Unread", "import_chat", "import_claude_code"]
+__all__ = ["ImportReport", "UnreadableFile", "import_chat", "import_claude_code"]
 
 _ACTOR = "import"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
-    """A file that could not be read, and what the system said."""
+class UnreadableFile:
+    """A file that could not be read, with the reason from the operating system."""
 
     path: Path
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an import did.
+class ImportReport:
+    """Counts and names of one import.
 
-    *sessions* names the sessions that gained messages, as they are stored and in the order met; *messages* counts
-    what was added, *duplicates* what was there already; *skipped* counts lines left out, by reason; *waiting* counts
-    files whose last line is half-written. *unusable* are chat files of which every line was left out; in a coding
-    assistant's folder, a file without a message is nothing unusual.
+    *sessions* holds the stored names of the sessions with new messages, in import order. *messages* counts new
+    messages, *duplicates* those that were already stored. *skipped* counts skipped lines by reason. *waiting* counts
+    files with a half-written last line. *unusable* holds chat files of which every line was skipped. A coding
+    assistant's files without a message are normal and are not listed.
     """
 
     files: int = 0
@@ -50,26 +50,26 @@ class Imported:
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     dropped: int = 0
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[UnreadableFile, ...] = ()
     unusable: tuple[Path, ...] = ()
 
 
-def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> Imported:
-    """Append the messages of neutral chat files; a folder stands for the ``*.jsonl`` files below it.
+def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+    """Append the messages of neutral chat files. A folder stands for the ``*.jsonl`` files below it.
 
     Raises:
-        Locked, GuardRefused: see :func:`agent_home.store.transcript.append`. What was appended before stays; importing
-            again goes on from there.
+        Locked, GuardRefused: see :func:`agent_home.store.transcript.append`. Messages that were appended before
+            stay. Importing again continues from there.
     """
     return _import(home, paths, chat.parse, now)
 
 
-def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> Imported:
-    """The same for a coding assistant's session files."""
+def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
+    """Append the messages of a coding assistant's session files. Errors are those of :func:`import_chat`."""
     return _import(home, paths, claude_code.parse, now)
 
 
-def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now: datetime | None) -> Imported:
+def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None) -> ImportReport:
     files, unread, unusable = _files(paths), [], []
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
@@ -77,17 +77,17 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
     quarantined: list[Quarantined] = []
     for path in files:
         try:
-            parsed = parse(file_lines(path), session=path.stem)
+            parsed_file = parse(file_lines(path), session=path.stem)
         except OSError as error:
-            unread.append(Unread(path=path, reason=error.strerror or str(error)))
+            unread.append(UnreadableFile(path=path, reason=error.strerror or str(error)))
             continue
-        if parse is chat.parse and _is_unusable(parsed):
+        if parse is chat.parse and _is_unusable(parsed_file):
             unusable.append(path)
-        skipped += parsed.skipped
-        duplicates += parsed.duplicates
-        waiting += parsed.waiting
-        for session, said in _by_session(parsed.messages).items():
-            appended = transcript.append(home, session, said, actor=_ACTOR, now=now)
+        skipped += parsed_file.skipped
+        duplicates += parsed_file.duplicates
+        waiting += parsed_file.waiting
+        for session, new_messages in _by_session(parsed_file.messages).items():
+            appended = transcript.append(home, session, new_messages, actor=_ACTOR, now=now)
             if appended.added:
                 sessions.setdefault(appended.session)
             messages += appended.added
@@ -95,22 +95,22 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., Parsed], now
             redacted += appended.redacted
             quarantined += appended.quarantined
             dropped += appended.dropped
-    return Imported(
+    return ImportReport(
         files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
         waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
         unusable=tuple(unusable), dropped=dropped,
     )  # fmt: skip
 
 
-def _is_unusable(parsed: Parsed) -> bool:
-    """Whether there are lines, and none of them is a message or was one before."""
-    return not parsed.messages and not parsed.duplicates and bool(parsed.skipped or parsed.waiting)
+def _is_unusable(parsed_file: ParsedFile) -> bool:
+    """Return whether the file has lines and none of them is a message or a duplicate."""
+    return not parsed_file.messages and not parsed_file.duplicates and bool(parsed_file.skipped or parsed_file.waiting)
 
 
 def _files(paths: Sequence[Path]) -> list[Path]:
-    """The files meant, each once; those of a folder in the order of their names."""
-    found = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
-    return list(dict.fromkeys(file for file in found if not file.is_dir()))
+    """Return the files of *paths*, each once. Files of a folder are sorted by name."""
+    found_files = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
+    return list(dict.fromkeys(file for file in found_files if not file.is_dir()))
 
 
 def _by_session(messages: Iterable[transcript.Message]) -> dict[str, list[transcript.Message]]:

@@ -14,7 +14,7 @@ from ..invocation import Invocation, home_command
 from .sync import follow
 
 if TYPE_CHECKING:
-    from agent_home.imports import Imported
+    from agent_home.imports import ImportReport
 
 __all__ = ["import_"]
 
@@ -83,7 +83,7 @@ import_.add_command(chat)
 import_.add_command(claude_code)
 
 
-def _show(context: click.Context, invocation: Invocation, done: Imported) -> None:
+def _show(context: click.Context, invocation: Invocation, done: ImportReport) -> None:
     if not done.files:
         invocation.warn("found no *.jsonl file; name a file, or a folder that holds some")
     for file in done.unread:
@@ -99,7 +99,7 @@ def _show(context: click.Context, invocation: Invocation, done: Imported) -> Non
     context.exit(FINDINGS if done.unread or done.unusable or done.quarantined else 0)
 
 
-def _data(done: Imported) -> dict[str, Any]:
+def _data(done: ImportReport) -> dict[str, Any]:
     return {
         "files": done.files,
         "sessions": len(done.sessions),
@@ -118,7 +118,7 @@ def _data(done: Imported) -> dict[str, Any]:
     }
 
 
-def _lines(done: Imported) -> Iterator[str]:
+def _lines(done: ImportReport) -> Iterator[str]:
     yield f"messages added: {done.messages} (sessions: {len(done.sessions)}, already present: {done.duplicates})"
     if done.skipped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
