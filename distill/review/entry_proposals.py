@@ -1,9 +1,9 @@
-"""Entries that wait for a person as proposals: how they are made, accepted, edited and rejected.
+"""Make, accept, edit and reject proposals of entries.
 
-A proposal is a commit on a branch of the home (``agent_home.store.proposals``). Accepting one puts its entry into the
-file as it is now, which is a cherry-pick that cannot conflict: an entry is placed by its section and its id, not by
-lines. The decision is committed with its line in a ledger, and then the branch goes; whoever is killed between the two
-is finished by :func:`settle`.
+A proposal is a commit on a branch of the home (``agent_home.store.proposals``). Accepting it inserts its entry into the
+current file by section and id instead of by lines, so it cannot conflict like a cherry-pick. The decision and its line
+in a ledger are one commit, and then the branch is deleted. :func:`settle_proposals` deletes the branch when the process
+was killed between the two.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 
 
 def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> Draft:
-    """The proposal of *entry*, with what a person needs to judge it in its trailers."""
+    """Return the proposal of *entry*. Its trailers have the evidence, source and risk for the person who decides."""
     verdict = ScreeningService(home).verdict(MEMORY, entry.render(), candidate.origin)
     state = candidate.evidence.state if candidate.evidence != UNCHECKED else "unchecked"
     trailers = {
@@ -74,7 +74,7 @@ def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, sess
 
 
 def rejected_or_pending(home: Home) -> Callable[[Entry], bool]:
-    """Whether an entry need not be written: a person rejected what it states, or it waits for one already."""
+    """Return a predicate that is true for an entry whose statement was rejected or is pending."""
     decided, pending = decisions(home), proposals.pending_statements(home)
 
     def refused(entry: Entry) -> bool:
@@ -87,59 +87,59 @@ def rejected_or_pending(home: Home) -> Callable[[Entry], bool]:
 
 
 def accept_proposal(home: Home, proposal: Proposal, *, person: str, now: datetime) -> Acceptance:
-    """Write what *proposal* proposes into its file, in one commit in the name of *person*; then its branch goes.
+    """Write the text of *proposal* into its file, in one commit in the name of *person*, and delete its branch.
 
-    What the guard would hold back by now, the person has seen: it is approved with it.
+    A text that the guard would quarantine by now is approved with the proposal, because the person saw it.
 
     Raises:
-        NoSuchProposal: it was decided about, or changed, meanwhile.
+        NoSuchProposal: somebody decided about the proposal or changed it meanwhile.
         HomeError: see :func:`agent_home.store.gateway.transaction`.
     """
     message = f"Accept proposal {proposal.id} for {proposal.section or proposal.path}"
-    said = proposal.trailers
-    session, source = said.get("Session", ""), proposal.source
+    trailers = proposal.trailers
+    session, source = trailers.get("Session", ""), proposal.source
     with transaction(home, actor=person, message=message, session=session, source=source, now=now) as edits:
         _refuse_changed(home, proposal)
-        release = _release(proposal, edits.text(proposal.path), _is_archived(home, proposal.id))
-        if release.after != release.before:
-            edits.write(proposal.path, release.after)
-        retire_rule(edits, said)
+        acceptance = _plan(proposal, edits.text(proposal.path), _is_archived(home, proposal.id))
+        if acceptance.after != acceptance.before:
+            edits.write(proposal.path, acceptance.after)
+        retire_rule(edits, trailers)
         stored = ScreeningService(home).verdict(proposal.path, proposal.text, source).stored
         edits.append(APPROVED, [_row(proposal, person, now, () if stored else approval_digests(proposal.text))])
-        edits.trailer("Evidence", said.get("Evidence", ""))
-        edits.trailer("Proposed-By", said.get("Actor", ""))
+        edits.trailer("Evidence", trailers.get("Evidence", ""))
+        edits.trailer("Proposed-By", trailers.get("Actor", ""))
         edits.trailer("Proposal", proposal.commit)
     _withdraw(home, proposal.id)
-    return replace(release, commit=edits.outcome.commit)
+    return replace(acceptance, commit=edits.outcome.commit)
 
 
 def plan_proposal(home: Home, proposal: Proposal) -> Acceptance:
-    """What :func:`accept_proposal` would write now."""
+    """Return what :func:`accept_proposal` would write now."""
     text = storage.read_text(home.path(proposal.path))
-    return _release(proposal, text, _is_archived(home, proposal.id))
+    return _plan(proposal, text, _is_archived(home, proposal.id))
 
 
 def reject_proposal(home: Home, proposal: Proposal, *, person: str, now: datetime) -> str | None:
-    """Take *proposal*'s branch away and remember a digest of what it states; the commit that says so."""
+    """Delete *proposal*'s branch and record a digest of its statement. Return the commit, if one was made."""
     message = f"Reject proposal {proposal.id} for {proposal.section or proposal.path}"
     session = proposal.trailers.get("Session", "")
     with transaction(home, actor=person, message=message, session=session, now=now) as edits:
         _refuse_changed(home, proposal)
         if not decisions(home).rejects(proposal.text):
-            digests = (rejection_digest(proposal.text), *_was(proposal))
+            digests = (rejection_digest(proposal.text), *_earlier_digests(proposal))
             edits.append(REJECTED, [_row(proposal, person, now, digests)])
     _withdraw(home, proposal.id)
     return edits.outcome.commit
 
 
 def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, title_chars: int) -> None:
-    """Let *proposal* say *text* instead. What git said was said of other words, so it counts as unchecked from now on.
+    """Replace the text of *proposal* by *text*. The evidence becomes unchecked, because it was about other words.
 
-    Who edits a proposal may accept it: the words are a person's then, and both names are on record.
+    The person who edits a proposal may accept it. The words are then a person's, and both names are recorded.
 
     Raises:
-        NoSuchProposal: it was decided about, or changed, meanwhile.
-        GuardRefused: the guard does not pass *text* as it is.
+        NoSuchProposal: somebody decided about the proposal or changed it meanwhile.
+        GuardRefused: the guard does not allow *text* unchanged.
     """
     entry = as_entry(proposal.text)
     if entry is not None:
@@ -153,13 +153,13 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
     with hold(home.lock):
         recover(home)
         _refuse_changed(home, proposal)
-        was = " ".join([*_was(proposal), rejection_digest(proposal.text)])
-        said = {"Evidence": "unchecked", "Risk": risk, "Edited-By": person, "Was": was}
-        proposals.rewrite(home, proposal, text, said)
+        digests = " ".join([*_earlier_digests(proposal), rejection_digest(proposal.text)])
+        trailers = {"Evidence": "unchecked", "Risk": risk, "Edited-By": person, "Was": digests}
+        proposals.rewrite(home, proposal, text, trailers)
 
 
 def settle_proposals(home: Home) -> list[Proposal]:
-    """The proposals that wait. Branches of those that were decided about, here or on another clone, are taken away."""
+    """Return the pending proposals. Delete the branches of those that were decided here or on another clone."""
     decided = decisions(home)
     found = []
     for proposal in proposals.waiting(home):
@@ -170,16 +170,16 @@ def settle_proposals(home: Home) -> list[Proposal]:
     return found
 
 
-def _release(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # noqa: FBT001
-    """Where the text goes; *before* and *after* are the same when it stands there already, or in the archive."""
+def _plan(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # noqa: FBT001
+    """Plan the acceptance. *before* and *after* are equal when the text is in the file or the archive already."""
     document = parse(before)
     entry = as_entry(proposal.text)
     if entry is not None:
-        there = archived or document.entry(entry.id) is not None
+        has_id = archived or document.entry(entry.id) is not None
         same = next((e for e in document.entries() if statement_digest(e) == statement_digest(entry)), None)
     else:
-        there, same = proposal.text.strip() in before, None
-    known = there or same is not None
+        has_id, same = proposal.text.strip() in before, None
+    known = has_id or same is not None
     after = before if known else insert_text(document, proposal.text, section=proposal.section).render()
     return Acceptance(
         id=proposal.id, path=proposal.path, section=proposal.section, text=proposal.text,
@@ -187,8 +187,8 @@ def _release(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # 
     )  # fmt: skip
 
 
-def _was(proposal: Proposal) -> list[str]:
-    """Digests of what the proposal said before people edited it."""
+def _earlier_digests(proposal: Proposal) -> list[str]:
+    """Return the digests of the proposal's texts before it was edited."""
     return proposal.trailers.get("Was", "").split()
 
 
@@ -198,7 +198,7 @@ def _is_archived(home: Home, entry_id: str) -> bool:
 
 
 def _refuse_changed(home: Home, proposal: Proposal) -> None:
-    """Stop when *proposal* is not what the person saw. Call with the lock held."""
+    """Raise ``NoSuchProposal`` when *proposal* changed since the person saw it. Call with the lock held."""
     present = proposals.find(home, proposal.id)
     if present is None or present.commit != proposal.commit:
         raise NoSuchProposal(proposal.id, len(proposals.pending_ids(home)))
@@ -210,7 +210,7 @@ def _withdraw(home: Home, proposal_id: str) -> None:
 
 
 def _row(proposal: Proposal, person: str, now: datetime, digests: Sequence[str]) -> dict[str, Any]:
-    """A line of a ledger. It says who, when and what was decided about, and nothing of what it says."""
+    """Return a ledger row: who decided about which proposal and when, with digests and without its text."""
     return {
         "ts": now.isoformat(), "kind": "proposal", "id": proposal.id, "by": person, "digests": list(digests),
         "commit": proposal.commit,

@@ -1,9 +1,8 @@
-"""Texts in quarantine that a person decides about: accepted into the place they were meant for, or dropped for good.
+"""Accept quarantined texts into the places they were written for, or reject them for good.
 
-Accepting and rejecting are one commit each, with the decision's line in its ledger; only then does the text leave the
-quarantine. A transcript is not in git and only grows: there an accepted message is appended once more, under an id of
-its own, between the two. Whoever is killed on the way is finished by :func:`settle`, and doing it twice changes
-nothing.
+Each decision is one commit with its line in a ledger. Only then does the text leave the quarantine. A transcript is not
+in git and is append-only, so an accepted message is appended once more with an id of its own, between the two steps.
+:func:`settle` finishes a decision when the process was killed. Doing a decision twice changes nothing.
 """
 
 from __future__ import annotations
@@ -52,17 +51,17 @@ __all__ = [
 ]
 
 AcceptMode = Literal["as-is", "redacted"]
-#: A sentence with the space behind it, in the scripts whose stops end one.
+#: A sentence with the space after it, for scripts with Latin or Chinese full stops.
 _SENTENCE = re.compile(r"[^.!?。!?\n]*(?:[.!?。!?]+|\n|$)\s*")
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]]*\]")
-_PASSES = 6
+_MAX_PASSES = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acceptance:
-    """What accepting a text does, or did: *text* as it stands in *path*, the file *before* and *after*.
+    """A planned or completed acceptance: *text* as it is written to *path*, and the file *before* and *after*.
 
-    *entry* is the id of the entry that it is; *commit* is ``None`` before it is done, and when nothing was left to do.
+    *entry* is the entry's id for a text that is an entry. *commit* is ``None`` for a plan or when nothing changed.
     """
 
     id: str
@@ -75,53 +74,51 @@ class Acceptance:
     commit: str | None = None
 
 
-def accept_quarantined(home: Home, item: Quarantined, *, person: str, form: AcceptMode, now: datetime) -> Acceptance:
-    """Write *item* where it was meant to stand, in the name of *person*.
+def accept_quarantined(home: Home, item: Quarantined, *, person: str, mode: AcceptMode, now: datetime) -> Acceptance:
+    """Write *item* to the place it was written for, in the name of *person*.
 
-    As it is, it stays as it was kept: its secrets are redacted since then. Redacted, the sentences that the guard
-    objects to are taken out as well.
+    Mode ``as-is`` writes the text as the quarantine keeps it, with its secrets redacted. Mode ``redacted`` also removes
+    the sentences with findings.
 
     Raises:
-        NotPlaceable: nothing would be left, or the place is gone.
+        NotPlaceable: nothing would be left, or the place no longer exists.
         NoSuchProposal: somebody else decided meanwhile.
         HomeError: see :func:`agent_home.store.gateway.transaction`.
     """
-    text = redacted_text(home, item) if form == "redacted" else item.text
-    message = f"Accept {item.id}, which the guard had held back"
+    text = redacted_text(home, item) if mode == "redacted" else item.text
+    message = f"Accept {item.id} from quarantine"
     with transaction(home, actor=person, message=message, session=item.session, source=item.source, now=now) as edits:
         _refuse_decided(home, item)
-        release = _release(home, item, text, edits.text, edits.new_id)
-        if release.after != release.before:
-            edits.write(release.path, release.after)
+        acceptance = _plan(home, item, text, edits.text, edits.new_id)
+        if acceptance.after != acceptance.before:
+            edits.write(acceptance.path, acceptance.after)
         if decisions(home).approval_of(item.id) is None:
-            digests = approval_digests(release.text) if form == "as-is" else ()
+            digests = approval_digests(acceptance.text) if mode == "as-is" else ()
             edits.append(APPROVED, [_row(item, person, now, digests)])
-            reworded = not release.entry and release.text.strip() != item.text.strip()
-            if form == "redacted" or reworded:  # what stands now is all of it that is wanted
+            reworded = not acceptance.entry and acceptance.text.strip() != item.text.strip()
+            if mode == "redacted" or reworded:  # the accepted form replaces the original for good
                 edits.append(REJECTED, [_row(item, person, now, (rejection_digest(item.text),))])
-        edits.trailer("Guard", f"{item.reason} {'overridden' if form == 'as-is' else 'redacted'} by a person")
+        edits.trailer("Guard", f"{item.reason} {'overridden' if mode == 'as-is' else 'redacted'} by a person")
         edits.trailer("Source", item.source)
     _finish(home, item, text, now)
-    return replace(release, commit=edits.outcome.commit)
+    return replace(acceptance, commit=edits.outcome.commit)
 
 
-def plan_quarantined(home: Home, item: Quarantined, form: AcceptMode) -> Acceptance:
+def plan_quarantined(home: Home, item: Quarantined, mode: AcceptMode) -> Acceptance:
     """Return what :func:`accept_quarantined` would do now. It raises the same errors, except those of a write."""
-    text = redacted_text(home, item) if form == "redacted" else item.text
-    return _release(
-        home, item, text, lambda path: storage.read_text(home.path(path)), lambda prefix, _: f"{prefix}-0000"
-    )
+    text = redacted_text(home, item) if mode == "redacted" else item.text
+    return _plan(home, item, text, lambda path: storage.read_text(home.path(path)), lambda prefix, _: f"{prefix}-0000")
 
 
 def reject_quarantined(home: Home, item: Quarantined, *, person: str, now: datetime) -> str | None:
-    """Forget *item* but for a digest, so that the same text never waits again; the commit that says so."""
-    message = f"Reject {item.id}, which the guard had held back"
+    """Remove *item* and record a digest, so that the same text is never quarantined again. Return the commit."""
+    message = f"Reject {item.id} from quarantine"
     with transaction(home, actor=person, message=message, session=item.session, now=now) as edits:
         _refuse_decided(home, item)
         if not decisions(home).rejects(item.text):
             digest = rejection_digest(item.text)
             edits.append(REJECTED, [_row(item, person, now, (digest,))])
-        path = _path_now(home, item)
+        path = _current_path(home, item)
         if path.endswith(".md") and quarantine_note(item) in edits.text(path):
             rejected = f"> {rejection_note(item.id, item.reason)}"
             edits.write(path, replace_placeholder(edits.read(path), quarantine_note(item), rejected))
@@ -131,9 +128,9 @@ def reject_quarantined(home: Home, item: Quarantined, *, person: str, now: datet
 
 
 def settle(home: Home, now: datetime) -> None:
-    """Finish what somebody who was killed had decided about texts that still lie in quarantine.
+    """Finish decisions about quarantined texts that a killed process left incomplete.
 
-    What has no place any more goes on waiting: one text must not keep a person from all the others.
+    A text whose place no longer exists stays in quarantine, so that it does not block the others.
     """
     decided = decisions(home)
     for item in quarantine.waiting(home):
@@ -146,10 +143,10 @@ def settle(home: Home, now: datetime) -> None:
 
 
 def redacted_text(home: Home, item: Quarantined) -> str:
-    """*item*'s text without the sentences that the guard objects to.
+    """Return *item*'s text without the sentences with findings.
 
     Raises:
-        NotPlaceable: the guard objects to all of it, or to what the sentences are only together.
+        NotPlaceable: no sentence would be left, or the guard still quarantines the rest.
     """
     entry = as_entry(item.text) if holds_entries(item.path) else None
 
@@ -159,31 +156,31 @@ def redacted_text(home: Home, item: Quarantined) -> str:
         return screening.verdict(item.path, text, item.source)
 
     if entry is None:
-        text = left = _without_findings(item.text, screen)
+        text = rest = _redact_sentences(item.text, screen)
     else:
-        parts = {name: _without_findings(getattr(entry, name), screen) for name in ("title", "body", "detail")}
-        fields = {name: _without_findings(value, screen) for name, value in entry.fields.items()}
-        text, left = entry.changed(**parts, fields=fields).render(), " ".join(parts.values())
-    if not any(char.isalnum() for char in _PLACEHOLDER.sub("", left)):
-        raise NotPlaceable(item.id, "nothing of it would be left without what the guard objects to")
+        parts = {name: _redact_sentences(getattr(entry, name), screen) for name in ("title", "body", "detail")}
+        fields = {name: _redact_sentences(value, screen) for name, value in entry.fields.items()}
+        text, rest = entry.changed(**parts, fields=fields).render(), " ".join(parts.values())
+    if not any(char.isalnum() for char in _PLACEHOLDER.sub("", rest)):
+        raise NotPlaceable(item.id, "nothing would be left of it after redaction; reject it instead")
     if not screen(text).stored:
-        raise NotPlaceable(item.id, "what is left of it after redaction is still held back by the guard")
+        raise NotPlaceable(item.id, "the guard still quarantines the rest of it; accept it as it is, or reject it")
     return text
 
 
-def _without_findings(text: str, screen: Callable[[str], Verdict]) -> str:
-    for _ in range(_PASSES):
+def _redact_sentences(text: str, screen: Callable[[str], Verdict]) -> str:
+    for _ in range(_MAX_PASSES):
         verdict = screen(text)
         if verdict.stored or not text:
             break
         text = verdict.text
         again = screen(text)
         spans = [(f.start, f.end, f.kind) for f in again.findings if f.action >= Action.QUARANTINE]
-        text = "".join(_sentences_without(text, spans))
+        text = "".join(_replace_sentences(text, spans))
     return text
 
 
-def _sentences_without(text: str, spans: list[tuple[int, int, str]]) -> Iterator[str]:
+def _replace_sentences(text: str, spans: list[tuple[int, int, str]]) -> Iterator[str]:
     for match in _SENTENCE.finditer(text):
         kind = next((kind for start, end, kind in spans if start < match.end() and end > match.start()), None)
         sentence = match.group()
@@ -194,42 +191,42 @@ def _is_transcript(item: Quarantined) -> bool:
     return item.path.startswith("sessions/")
 
 
-def _path_now(home: Home, item: Quarantined) -> str:
-    """Where *item*'s file lies now: daily logs move to the archive."""
+def _current_path(home: Home, item: Quarantined) -> str:
+    """Return the current path of *item*'s file, because daily logs move to the archive."""
     archived = f"{ARCHIVED_DAILY}{item.path.removeprefix('DailyActivity/')}"
     moved = item.path.startswith("DailyActivity/") and not home.path(item.path).exists()
     return archived if moved and home.path(archived).exists() else item.path
 
 
 def _refuse_decided(home: Home, item: Quarantined) -> None:
-    """Stop when somebody decided about *item* since it was looked at. Call with the lock held."""
+    """Raise ``NoSuchProposal`` when somebody decided about *item* meanwhile. Call with the lock held."""
     if not quarantine.holds(home, item.id):
         raise NoSuchProposal(item.id, sum(1 for _ in quarantine.waiting(home)))
 
 
-def _release(
-    home: Home, item: Quarantined, text: str, text_of: Callable[[str], str], new_id: Callable[[str, str], str]
+def _plan(
+    home: Home, item: Quarantined, text: str, read: Callable[[str], str], new_id: Callable[[str, str], str]
 ) -> Acceptance:
-    """Where *text* goes; the same *before* and *after* when it stands there already, or when it is a message's."""
+    """Plan the acceptance. *before* and *after* are equal for a message, and for a text that is in the file already."""
     if _is_transcript(item):
-        message = _marked(home, item)
+        message = _replaced_message(home, item)
         return Acceptance(id=item.id, path=item.path, section=message.source, text=text)
-    path = _path_now(home, item)
-    before = text_of(path)
+    path = _current_path(home, item)
+    before = read(path)
     document = parse(before)
     entry = as_entry(text) if holds_entries(path) else None
     if entry is not None:
-        return _entry_release(home, item, entry, path, document, new_id)
+        return _plan_entry(home, item, entry, path, document, new_id)
     if "DailyActivity/" in path:
-        text = _demoted(text)
+        text = _lower_headings(text)
     after = insert_text(document, text, section=item.section, placeholder=quarantine_note(item)).render()
     return Acceptance(id=item.id, path=path, section=item.section, text=text, before=before, after=after)
 
 
-def _entry_release(
+def _plan_entry(
     home: Home, item: Quarantined, entry: Entry, path: str, document: Document, new_id: Callable[[str, str], str]
 ) -> Acceptance:
-    """The same for an entry: one that is there already is left, an id that another one has is exchanged."""
+    """Plan the acceptance of an entry. A known entry changes nothing, and an id in use is replaced by a new one."""
     rule = section_of(entry.prefix)
     section = item.section or (rule.title if rule else "")
     before = document.render()
@@ -245,24 +242,24 @@ def _entry_release(
     return Acceptance(id=item.id, path=path, section=section, text=text, entry=entry.id, before=before, after=after)
 
 
-def _marked(home: Home, item: Quarantined) -> Message:
-    """The message in whose place the note about *item* stands.
+def _replaced_message(home: Home, item: Quarantined) -> Message:
+    """Return the message that the placeholder of *item* replaced.
 
     Raises:
-        NotPlaceable: there is none, or it is not the message's words that were held back.
+        NotPlaceable: the transcript has no such message, or another part of the message was quarantined.
     """
     path = home.path(item.path)
     turns = transcript.read(path) if item.path.endswith(".jsonl") and path.is_file() else []
     found = next((turn.message for turn in turns if turn.message.content == quarantine_note(item)), None)
     if found is None:
-        raise NotPlaceable(item.id, f"no message of {item.path} was left out for it")
+        raise NotPlaceable(item.id, f"{item.path} has no placeholder for it; reject it instead")
     return found
 
 
 def _finish(home: Home, item: Quarantined, text: str, now: datetime) -> None:
-    """What comes after the commit of an acceptance: a message is appended, the text leaves the quarantine."""
+    """Complete an acceptance after its commit: append a message, and remove the text from quarantine."""
     if _is_transcript(item):
-        message = _marked(home, item)
+        message = _replaced_message(home, item)
         again = replace(message, id=f"{message.id}+{item.id}", content=text)
         transcript.append(home, message.session, [again], actor="review", now=now)
     with hold(home.lock):
@@ -270,12 +267,12 @@ def _finish(home: Home, item: Quarantined, text: str, now: datetime) -> None:
 
 
 def _row(item: Quarantined, person: str, now: datetime, digests: Sequence[str]) -> dict[str, Any]:
-    """A line of a ledger. It says who, when and what was decided about, and nothing of what it says."""
+    """Return a ledger row: who decided about which text and when, with digests and without the text."""
     return {"ts": now.isoformat(), "kind": "quarantine", "id": item.id, "by": person, "digests": list(digests)}
 
 
-def _demoted(text: str) -> str:
-    """*text* for a daily log, where a heading of level 2 would begin the record of another closing."""
+def _lower_headings(text: str) -> str:
+    """Lower the headings of *text* to level 3 for a daily log, where level 2 starts the section of another closing."""
     return "".join(
         f"### {block.title}\n" if block.kind == "heading" and block.level < 3 else block.raw
         for block in parse(text).blocks

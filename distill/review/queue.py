@@ -1,9 +1,9 @@
-"""What waits for a person, and a person's decisions: texts that the guard held back, and proposed entries.
+"""Own the review queue: quarantined texts and proposals, and a person's decisions about them.
 
-Deciding is a person's (design rule 10). The command asks a person at a terminal, or is told the name of one; here it
-is checked that the name is not one under which a part of this program writes, nor the one that proposed the text. The
-name stands in the commit's trailer ``Actor`` and in the audit. A job that makes a name up cannot be told from a person
-by this: what protects against it is that the name is on record, and that no part of this program ever gives one.
+Only a person may decide (design rule 10). The command asks a person at a terminal, or gets a name. This module checks
+that the name is neither a part of this program nor the proposer. The name is recorded in the commit's trailer ``Actor``
+and in the audit. A job that makes up a name cannot be told from a person here. The recorded name protects against it,
+and no part of this program ever passes one by itself.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ __all__ = [
     "waiting",
 ]
 
-#: Names under which parts of this program write; none of them is a person.
-_PROGRAM = frozenset({
+#: Names under which parts of this program write. None of them is a person.
+_PROGRAM_NAMES = frozenset({
     "agent", "archive", "assistant", "by hand", "cite", "close", "decay", "distill", "evolution", "forget", "import",
     "init", "job", "memory", "merge", "nightly", "restore", "resume", "review", "revert", "sync", "system", "tool",
     "verify", "watch", "web",
@@ -57,11 +57,11 @@ _MAX_NAME_CHARS = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewItem:
-    """One text that waits.
+    """A text that waits for a decision.
 
-    *path* and *section* are where it is meant to stand; *origin* is the least trusted who said it, *evidence* what git
-    said of it, *actor* who wanted to write it. *reason* and *findings* are the guard's, empty for a proposal that it
-    passed; *commit* is a proposal's.
+    *path* and *section* are its destination. *origin* is its least trusted author, *evidence* the result of the check
+    against git, and *actor* the proposer. *reason* and *findings* come from the guard and are empty for a proposal that
+    the guard allows. Only a proposal has a *commit*.
     """
 
     id: str
@@ -83,9 +83,9 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOutcome:
-    """What a decision did: *commit* is ``None`` when it had been taken before, or is only planned.
+    """The result of a decision. *commit* is ``None`` for a plan, and for a decision that was made before.
 
-    *entry* is the id of the entry that an accepted text became, *diff* the change of its file.
+    *entry* is the id of the entry that an accepted text became, and *diff* the change of its file.
     """
 
     item: ReviewItem
@@ -100,7 +100,7 @@ class ReviewOutcome:
 
 
 def waiting(home: Home, now: datetime) -> list[ReviewItem]:
-    """Everything that waits, the oldest first. What was decided by somebody who was killed is finished before."""
+    """Return all waiting texts, oldest first. Decisions that a killed process left incomplete are finished before."""
     quarantine_review.settle(home, now)
     found = [_of_quarantine(item) for item in quarantine.waiting(home)]
     found += [_of_proposal(home, proposal) for proposal in settle_proposals(home)]
@@ -108,59 +108,59 @@ def waiting(home: Home, now: datetime) -> list[ReviewItem]:
 
 
 def find(home: Home, waiting_id: str, now: datetime) -> ReviewItem:
-    """What waits under that id, however its letters are written.
+    """Return the waiting text with that id, in any letter case.
 
     Raises:
-        NoSuchProposal: nothing does.
+        NoSuchProposal: no waiting text has that id.
     """
     listed = waiting(home, now)
-    wanted = waiting_id.strip().strip("[]").casefold()
-    found = next((item for item in listed if item.id.casefold() == wanted), None)
+    folded_id = waiting_id.strip().strip("[]").casefold()
+    found = next((item for item in listed if item.id.casefold() == folded_id), None)
     if found is None:
         raise NoSuchProposal(waiting_id, len(listed))
     return found
 
 
-def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, form: AcceptMode = "as-is") -> ReviewOutcome:
-    """Write what waits where it is meant to stand, in one commit that names *person*.
+def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: AcceptMode = "as-is") -> ReviewOutcome:
+    """Write a waiting text to its destination, in one commit that names *person*.
 
     Raises:
         NotAllowed: *person* may not decide this.
-        NotPlaceable, HomeError: it could not be written; it still waits.
+        NotPlaceable, HomeError: the text could not be written and still waits.
     """
     person = require_person(home, person, item.actor)
     if item.kind == "proposal":
-        release = accept_proposal(home, _proposal(home, item), person=person, now=now)
+        acceptance = accept_proposal(home, _proposal(home, item), person=person, now=now)
     else:
-        release = quarantine_review.accept_quarantined(home, _item(home, item), person=person, form=form, now=now)
-    return _decided(item, release, "accepted", person)
+        acceptance = quarantine_review.accept_quarantined(home, _item(home, item), person=person, mode=mode, now=now)
+    return _outcome(item, acceptance, "accepted", person)
 
 
-def plan(home: Home, item: ReviewItem, *, form: AcceptMode = "as-is") -> ReviewOutcome:
-    """What :func:`accept` would write now. Nothing is changed."""
+def plan(home: Home, item: ReviewItem, *, mode: AcceptMode = "as-is") -> ReviewOutcome:
+    """Return what :func:`accept` would write now. Nothing is changed."""
     if item.kind == "proposal":
-        release = plan_proposal(home, _proposal(home, item))
+        acceptance = plan_proposal(home, _proposal(home, item))
     else:
-        release = quarantine_review.plan_quarantined(home, _item(home, item), form)
-    return _decided(item, release, "would accept", "")
+        acceptance = quarantine_review.plan_quarantined(home, _item(home, item), mode)
+    return _outcome(item, acceptance, "would accept", "")
 
 
 def up_to_risk(items: Sequence[ReviewItem], tier: Risk) -> list[ReviewItem]:
-    """The proposals of that risk or a lower one. What the guard held back is looked at one by one, always."""
+    """Return the proposals with that risk or a lower one. Quarantined texts are always accepted one by one."""
     return [item for item in items if item.kind == "proposal" and RISKS.index(item.risk) <= RISKS.index(tier)]
 
 
 def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime) -> ReviewOutcome:
-    """Let a proposal say *text* instead; it still waits, as the same id.
+    """Replace the text of a proposal. The proposal keeps its id and still waits.
 
     Raises:
         NotAllowed: *person* may not decide this.
-        NotPlaceable: it is no proposal.
-        GuardRefused: the guard does not pass *text* as it is.
+        NotPlaceable: *item* is not a proposal.
+        GuardRefused: the guard does not allow *text* unchanged.
     """
     person = require_person(home, person, item.actor)
     if item.kind != "proposal":
-        raise NotPlaceable(item.id, "a text in quarantine is evidence of what was said, and not edited")
+        raise NotPlaceable(item.id, "a quarantined text is evidence and cannot be edited; accept or reject it")
     title_chars = home.manifest.settings("distill", DistillSettings).max_title_chars
     edit_proposal(home, _proposal(home, item), text, person=person, title_chars=title_chars)
     edited = find(home, item.id, now)
@@ -177,11 +177,11 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
 
 
 def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> ReviewOutcome:
-    """Take what waits off the disk and remember a digest of it, so that the same never waits again.
+    """Remove a waiting text and record a digest of it, so that the same text never waits again.
 
     Raises:
         NotAllowed: *person* may not decide this.
-        HomeError: the decision could not be written; it still waits.
+        HomeError: the decision could not be written, and the text still waits.
     """
     person = require_person(home, person, item.actor)
     if item.kind == "proposal":
@@ -192,25 +192,25 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
 
 
 def require_person(home: Home, name: str, proposer: str) -> str:
-    """*name* as it is recorded, when it is a person's who may decide about what *proposer* wrote.
+    """Normalise *name* and return it when that person may decide about a text of *proposer*.
 
     Raises:
-        NotAllowed: it is no name, a name of a part of this program, or the proposer's own.
+        NotAllowed: *name* is not a name, names a part of this program, or is the proposer.
     """
     person = " ".join(name.split())
     if not person or not person.isprintable() or len(person) > _MAX_NAME_CHARS:
         raise NotAllowed(person[:_MAX_NAME_CHARS], f"a name is one line of 1 to {_MAX_NAME_CHARS} characters")
-    if person.casefold() in _PROGRAM:
-        raise NotAllowed(person, "it is the name of a part of this program")
+    if person.casefold() in _PROGRAM_NAMES:
+        raise NotAllowed(person, "this is the name of a part of the program; give your own name")
     if proposer and person.casefold() == " ".join(proposer.split()).casefold():
-        raise NotAllowed(person, "who proposes a text cannot accept or reject it")
+        raise NotAllowed(person, "the proposer of a text cannot accept or reject it")
     if not ScreeningService(home).allows(MEMORY, person, "user"):
-        raise NotAllowed("[name]", "the guard does not pass the name as it is")
+        raise NotAllowed("[name]", "the guard does not allow this name; give another one")
     return person
 
 
 def diff_lines(before: str, after: str, path: str) -> tuple[str, ...]:
-    """The change of a file as the lines of a unified diff."""
+    """Return the change of a file as the lines of a unified diff."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=1)
     return tuple(lines)
 
@@ -219,8 +219,8 @@ def _of_quarantine(item: Quarantined) -> ReviewItem:
     entry = as_entry(item.text)
     rule = section_of(entry.prefix) if entry else None
     evidence = entry.fields.get("Evidence", "") if entry else ""
-    said_by = [item.source, *([entry.fields["Origin"]] if entry and entry.fields.get("Origin") else [])]
-    origin = least_trusted(said_by)
+    authors = [item.source, *([entry.fields["Origin"]] if entry and entry.fields.get("Origin") else [])]
+    origin = least_trusted(authors)
     return ReviewItem(
         id=item.id, kind="quarantine", path=item.path, section=item.section or (rule.title if rule else ""),
         text=item.text, evidence=evidence, origin=origin,
@@ -230,51 +230,52 @@ def _of_quarantine(item: Quarantined) -> ReviewItem:
 
 
 def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
-    """Its trailers are a branch's word: what the guard says of the text by now goes before."""
-    said = proposal.trailers
+    """Return the review item of a proposal. The guard's current verdict overrides the risk in the branch's trailers."""
+    trailers = proposal.trailers
     verdict = ScreeningService(home).verdict(proposal.path, proposal.text, proposal.source)
-    risk: Risk = next((risk for risk in RISKS if risk == said.get("Risk")), "high")  # a branch that nobody judged
+    risk: Risk = next((risk for risk in RISKS if risk == trailers.get("Risk")), "high")  # a branch without a known risk
     if not verdict.stored:
         risk = "high"
     findings = tuple({"layer": str(f.layer), "rule": f.rule, "kind": f.kind} for f in verdict.findings)
     return ReviewItem(
         id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
-        evidence=said.get("Evidence", ""), origin=proposal.source, risk=risk,
-        reason="" if verdict.stored else reason_of(verdict), findings=findings, session=said.get("Session", ""),
-        source=proposal.source, actor=said.get("Actor", ""),
+        evidence=trailers.get("Evidence", ""), origin=proposal.source, risk=risk,
+        reason="" if verdict.stored else reason_of(verdict), findings=findings, session=trailers.get("Session", ""),
+        source=proposal.source, actor=trailers.get("Actor", ""),
         ts=proposal.ts, commit=proposal.commit,
     )  # fmt: skip
 
 
-def _proposal(home: Home, wanted: ReviewItem) -> Proposal:
-    """The proposal itself, as the person saw it.
+def _proposal(home: Home, item: ReviewItem) -> Proposal:
+    """Return the proposal of a review item, unchanged since the person saw it.
 
     Raises:
-        NoSuchProposal: it was decided about, or edited, meanwhile.
+        NoSuchProposal: somebody decided about the proposal or edited it meanwhile.
     """
-    found = proposals.find(home, wanted.id)
-    if found is None or found.commit != wanted.commit:
-        raise NoSuchProposal(wanted.id, len(proposals.pending_ids(home)))
+    found = proposals.find(home, item.id)
+    if found is None or found.commit != item.commit:
+        raise NoSuchProposal(item.id, len(proposals.pending_ids(home)))
     return found
 
 
-def _item(home: Home, wanted: ReviewItem) -> Quarantined:
-    """The quarantined text itself.
+def _item(home: Home, item: ReviewItem) -> Quarantined:
+    """Return the quarantined text of a review item.
 
     Raises:
-        NoSuchProposal: it was decided about meanwhile.
+        NoSuchProposal: somebody decided about it meanwhile.
     """
     items = list(quarantine.waiting(home))
-    found = next((item for item in items if item.id == wanted.id), None)
+    found = next((other for other in items if other.id == item.id), None)
     if found is None:
-        raise NoSuchProposal(wanted.id, len(items))
+        raise NoSuchProposal(item.id, len(items))
     return found
 
 
-def _decided(
-    item: ReviewItem, release: Acceptance, action: Literal["accepted", "would accept"], person: str
+def _outcome(
+    item: ReviewItem, acceptance: Acceptance, action: Literal["accepted", "would accept"], person: str
 ) -> ReviewOutcome:
     return ReviewOutcome(
-        item=item, action=action, person=person, text=release.text, path=release.path, section=release.section,
-        entry=release.entry, commit=release.commit, diff=diff_lines(release.before, release.after, release.path),
+        item=item, action=action, person=person, text=acceptance.text, path=acceptance.path, section=acceptance.section,
+        entry=acceptance.entry, commit=acceptance.commit,
+        diff=diff_lines(acceptance.before, acceptance.after, acceptance.path),
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Undoing what the last commit did to one entry, and to that entry alone.
+"""Undo the last change of one entry and nothing else.
 
-`git revert` takes a whole commit back: a closing's other entries and its daily section with it. Here the rest of the
-commit stays. Undoing is a commit like any other, so it can be undone the same way.
+`git revert` undoes a whole commit, with the other entries and the daily section of a closing. Here the rest of the
+commit stays. Undoing is a commit like any other, so it can be undone in the same way.
 
-Where an entry goes away, older ones no longer say that it took their place: for the sake of an entry that is nowhere
-they would be left out of every prompt. Where it comes back, they say it again.
+When an added entry is removed again, older entries lose their links to it: with a link to a missing entry they would be
+left out of every prompt. When a removed entry returns, the links are restored.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ..errors import NotRevertable
 
 __all__ = ["EntryRevert", "RelinkedEntry", "plan_revert", "revert"]
 
-_BY = "Superseded-By"
+_LINK = "Superseded-By"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelinkedEntry:
-    """An older entry of the file *path*, as it stands in *before* and *after* its word about who superseded it."""
+    """An older entry of the file *path*, before and after the change of its field ``Superseded-By``."""
 
     path: str
     before: Entry
@@ -46,11 +46,10 @@ class RelinkedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRevert:
-    """What undoing does, or did.
+    """A planned or completed revert of one entry.
 
-    *undoes* is the commit whose work on the entry goes, *change* what that work was. *linked* are the entries that it
-    took the place of: no longer, where it goes away, and again, where it comes back. *commit* is ``None`` while it is
-    only planned.
+    *undoes* is the commit with the *change* that is undone. *linked* has the older entries that lose their supersession
+    link, because the entry is removed, or get it back, because the entry returns. *commit* is ``None`` for a plan.
     """
 
     id: str
@@ -61,11 +60,11 @@ class EntryRevert:
 
 
 def plan_revert(home: Home, spelled: str) -> EntryRevert:
-    """What :func:`revert` would do now.
+    """Return what :func:`revert` would do now.
 
     Raises:
-        NoSuchEntry: git knows no entry of that id.
-        NotRevertable: the entry was changed since by hand, or the commit changed nothing that can be undone.
+        NoSuchEntry: git knows no entry with that id.
+        NotRevertable: the entry was changed by hand since, or the commit did not change it.
     """
     entry_id = normalise_id(spelled)
     events = history.entry_history(home.root, entry_id)
@@ -76,73 +75,75 @@ def plan_revert(home: Home, spelled: str) -> EntryRevert:
     changes = compare(home, parents[0] if parents else None, last.commit).entries
     change = next((change for change in changes if change.id == entry_id), None)
     if change is None:
-        raise NotRevertable(entry_id, f"commit {last.commit[:7]} names it without changing it")
+        raise NotRevertable(entry_id, f"commit {last.commit[:7]} does not change it")
     if any(changed.id == entry_id for changed in compare(home, last.commit, None).entries):
         raise NotRevertable(
-            entry_id, f"it was changed by hand since commit {last.commit[:7]}; commit or undo that first"
+            entry_id, f"it was changed by hand since commit {last.commit[:7]}; commit or undo that change first"
         )
     linked: Iterable[RelinkedEntry] = ()
     if not (change.before and change.after):
-        linked = _bound(home, entry_id, changes) if change.before else _freed(home, entry_id)
+        linked = _with_links(home, entry_id, changes) if change.before else _without_links(home, entry_id)
     return EntryRevert(id=entry_id, undoes=last, change=change, linked=tuple(linked))
 
 
 def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") -> EntryRevert:
-    """Give the entry the text and the file that it had before its last commit.
+    """Restore the text and the file that the entry had before its last commit.
 
     Raises:
         NoSuchEntry, NotRevertable: see :func:`plan_revert`.
-        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
+        HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     entry_id = normalise_id(spelled)
     with transaction(home, actor=actor, message=f"Revert {entry_id} to what it was before", now=now) as edits:
-        planned = plan_revert(home, entry_id)
-        _refuse_held_back(home, planned)
-        edits.trailer("Reverts", planned.undoes.commit)
-        _undo(edits, planned)
-    return replace(planned, commit=edits.outcome.commit)
+        plan = plan_revert(home, entry_id)
+        _refuse_quarantined(home, plan)
+        edits.trailer("Reverts", plan.undoes.commit)
+        _undo(edits, plan)
+    return replace(plan, commit=edits.outcome.commit)
 
 
-def _refuse_held_back(home: Home, planned: EntryRevert) -> None:
-    """Stop before the guard takes what is written out of the file, and the entry with it."""
-    change = planned.change
+def _refuse_quarantined(home: Home, plan: EntryRevert) -> None:
+    """Raise ``NotRevertable`` when the guard would quarantine a restored text, which would remove its entry."""
+    change = plan.change
     texts = [(change.id, change.old_path, change.before)] if change.action in {"changed", "removed"} else []
-    texts += [(link.after.id, link.path, link.after.render()) for link in planned.linked]
+    texts += [(link.after.id, link.path, link.after.render()) for link in plan.linked]
     known = decisions(home)
     for entry_id, path, text in texts:
         verdict = None if known.approves(text) else ScreeningService(home).verdict(path, text, "agent")
         if verdict is not None and not verdict.stored:
-            whose = "it" if entry_id == change.id else entry_id
-            raise NotRevertable(change.id, f"the guard does not pass what {whose} said before ({reason_of(verdict)})")
+            subject = "it" if entry_id == change.id else entry_id
+            raise NotRevertable(
+                change.id, f"the guard does not allow the earlier text of {subject} ({reason_of(verdict)})"
+            )
 
 
-def _undo(edits: Transaction, planned: EntryRevert) -> None:
-    change = planned.change
+def _undo(edits: Transaction, plan: EntryRevert) -> None:
+    change = plan.change
     before = parse_entry(change.before) if change.before else None
-    names = [(f"{planned.undoes.commit}^", path) for path in (change.path, change.old_path)]
+    names = [(f"{plan.undoes.commit}^", path) for path in (change.path, change.old_path)]
     old, origin = (parse(text) for text in history.texts_at(edits.home.root, names))
-    for link in planned.linked:
+    for link in plan.linked:
         edits.write(link.path, edits.read(link.path).with_entry_changed(link.after))
     document = edits.read(change.path)
     if before is None:
-        edits.write(change.path, _like(old, document.without_entry(change.id)))
+        edits.write(change.path, _prefer_old(old, document.without_entry(change.id)))
     elif change.action == "changed":
-        edits.write(change.path, _like(old, document.with_entry_changed(before)))
+        edits.write(change.path, _prefer_old(old, document.with_entry_changed(before)))
     else:
         if change.after:
-            edits.write(change.path, _like(old, document.without_entry(change.id)))
-        put_back = _put_back(edits.read(change.old_path), before, origin, change.old_section)
-        edits.write(change.old_path, _like(origin, put_back))
+            edits.write(change.path, _prefer_old(old, document.without_entry(change.id)))
+        document = _reinsert(edits.read(change.old_path), before, origin, change.old_section)
+        edits.write(change.old_path, _prefer_old(origin, document))
 
 
-def _like(old: Document, result: Document) -> Document:
-    """*old* itself where *result* says the same: then undoing gives the file back to the letter."""
-    said = [[block.raw for block in document.blocks if block.kind != "blank"] for document in (old, result)]
-    return old if said[0] == said[1] else result
+def _prefer_old(old: Document, result: Document) -> Document:
+    """Return *old* when its blocks equal those of *result*, so that the file gets its old blank lines back."""
+    blocks = [[block.raw for block in document.blocks if block.kind != "blank"] for document in (old, result)]
+    return old if blocks[0] == blocks[1] else result
 
 
-def _put_back(document: Document, entry: Entry, old: Document, section: str) -> Document:
-    """*entry* behind the entry that it stood behind in *old*, or before the one that it stood before."""
+def _reinsert(document: Document, entry: Entry, old: Document, section: str) -> Document:
+    """Insert *entry* after its predecessor in *old*, or before its successor, or first in *section*."""
     ids = [other.id for other in old.section_entries(section)]
     at = ids.index(entry.id) if entry.id in ids else 0
     here = {block.entry.id: index for index, block in enumerate(document.blocks) if block.entry is not None}
@@ -150,45 +151,45 @@ def _put_back(document: Document, entry: Entry, old: Document, section: str) -> 
     for neighbour, offset in ((ids[at - 1] if at else "", 1), (ids[at + 1] if at + 1 < len(ids) else "", 0)):
         if neighbour in here and document.entry(neighbour) in document.section_entries(section):
             index = here[neighbour] + offset
-            if index and not document.blocks[index - 1].raw.endswith("\n"):  # the end of a file without a line end
+            if index and not document.blocks[index - 1].raw.endswith("\n"):  # the last line has no line end
                 continue
             return document.with_blocks([*document.blocks[:index], block, *document.blocks[index:]])
     return insert_text(document, entry.render(), section=section)
 
 
-def _freed(home: Home, entry_id: str) -> Iterator[RelinkedEntry]:
-    """The entries that name *entry_id* as what superseded them, without that; what else they name stays."""
-    for path, entry in _standing(home):
-        if _names(entry, entry_id):
-            others = ", ".join(one for one in ENTRY_ID.findall(entry.fields[_BY]) if one != entry_id)
-            after = entry.changed(fields={**entry.fields, _BY: others}) if others else _without_word(entry)
+def _without_links(home: Home, entry_id: str) -> Iterator[RelinkedEntry]:
+    """Yield the entries that *entry_id* superseded, with that link removed and other links kept."""
+    for path, entry in _all_entries(home):
+        if _links_to(entry, entry_id):
+            others = ", ".join(other_id for other_id in ENTRY_ID.findall(entry.fields[_LINK]) if other_id != entry_id)
+            after = entry.changed(fields={**entry.fields, _LINK: others}) if others else _without_link(entry)
             yield RelinkedEntry(path=path, before=entry, after=after)
 
 
-def _bound(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[RelinkedEntry]:
-    """The entries that named *entry_id* until the commit of *changes*, as they were; those that changed since stay."""
-    left = {change.id: change for change in changes if change.before and change.after}
-    for path, entry in _standing(home):
-        change = left.get(entry.id)
+def _with_links(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[RelinkedEntry]:
+    """Yield the entries that lost their link to *entry_id* in the commit, with the link. Entries changed since stay."""
+    changes_by_id = {change.id: change for change in changes if change.before and change.after}
+    for path, entry in _all_entries(home):
+        change = changes_by_id.get(entry.id)
         if change is None or change.after != entry.raw or change.path != path:
             continue
         before = parse_entry(change.before)
-        if before is not None and _without_word(before) == _without_word(entry) and _names(before, entry_id):
+        if before is not None and _without_link(before) == _without_link(entry) and _links_to(before, entry_id):
             yield RelinkedEntry(path=path, before=entry, after=before)
 
 
-def _standing(home: Home) -> Iterator[tuple[str, Entry]]:
-    """Every entry behind the path of its file."""
+def _all_entries(home: Home) -> Iterator[tuple[str, Entry]]:
+    """Yield every entry with the path of its file before it."""
     for path in entry_files(home):
         entries: dict[str, Entry] = {}
         for entry in parse(storage.read_text(home.path(path))).entries():
-            entries.setdefault(entry.id, entry)  # of an id that stands twice an edit changes the first
+            entries.setdefault(entry.id, entry)  # an edit of a repeated id changes the first entry
         yield from ((path, entry) for entry in entries.values())
 
 
-def _names(entry: Entry, entry_id: str) -> bool:
-    return entry_id in ENTRY_ID.findall(entry.fields.get(_BY, ""))
+def _links_to(entry: Entry, entry_id: str) -> bool:
+    return entry_id in ENTRY_ID.findall(entry.fields.get(_LINK, ""))
 
 
-def _without_word(entry: Entry) -> Entry:
-    return entry.changed(fields={name: value for name, value in entry.fields.items() if name != _BY})
+def _without_link(entry: Entry) -> Entry:
+    return entry.changed(fields={name: value for name, value in entry.fields.items() if name != _LINK})

@@ -143,10 +143,10 @@ def accept(
             "--as-is and --redacted apply to quarantined texts; use `memory review edit` for a proposal"
         )
     if dry_run:
-        done = [plan(home, item, form=_form(form)) for item in items]
+        done = [plan(home, item, mode=_form(form)) for item in items]
     else:
         decider = the_person(invocation, person)
-        done = [accept_one(home, item, person=decider, now=now, form=_form(form)) for item in items]
+        done = [accept_one(home, item, person=decider, now=now, mode=_form(form)) for item in items]
     _finish(invocation, done)
 
 

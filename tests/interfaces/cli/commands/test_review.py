@@ -89,7 +89,7 @@ def test_a_job_cannot_decide(home: Home, held: str, proposed: str) -> None:
             assert len(result.stderr.strip().splitlines()) == 1
     result = run(home, "accept", proposed, "--as", "close")
     assert result.exit_code == 2
-    assert "part of this program" in result.stderr
+    assert "part of the program" in result.stderr
     assert len(json.loads(run(home, "list", "--json").stdout)["proposals"]) == 2
 
 
