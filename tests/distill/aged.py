@@ -1,4 +1,4 @@
-"""Homes with entries of chosen age, for the tests of archiving."""
+"""Entries of chosen age for tests of archiving."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def keep(
 
 
 def live_ids(home: Home) -> list[str]:
-    """The ids in ``MEMORY.md``, in file order."""
+    """Return the ids in ``MEMORY.md``, in file order."""
     return [entry.id for entry in parse(storage.read_text(home.root / "MEMORY.md")).entries()]
 
 
 def archived_ids(home: Home) -> list[str]:
-    """The ids in the archive, in the order of its files."""
+    """Return the ids in the archive, in the order of its files."""
     files = sorted((home.root / "Archive").glob("MEMORY-*.md"))
     return [entry.id for file in files for entry in parse(storage.read_text(file)).entries()]

@@ -1,4 +1,4 @@
-"""Real git repositories with scripted histories."""
+"""Fixtures: git repositories with scripted histories, conversations and homes."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def talk() -> Talk:
 
 @pytest.fixture
 def wide() -> Callable[[str], str]:
-    """Gives text the full-width punctuation that Chinese keyboards write."""
+    """Return a function that gives text full-width punctuation, as Chinese keyboards do."""
     return lambda text: text.translate({ord(narrow): ord(narrow) + 0xFEE0 for narrow in ",:;()?!%"})
 
 
 @pytest.fixture
 def review() -> tuple[tuple[str, str], ...]:
-    """A forecast review: a wrong figure, the user's correction, slipped deals, a standing wish, an open thread."""
+    """A forecast review: a wrong figure, its correction, slipped deals, a preference and an open thread."""
     return (
         ("user", "Morning! 我们过一下 Q4 forecast,MEAGS 的 gap 有多大?"),
         (
@@ -98,5 +98,5 @@ def review() -> tuple[tuple[str, str], ...]:
 
 @pytest.fixture(scope="session")
 def make_home() -> Callable[[Path], Home]:
-    """A function that makes a home in a folder: for tests that need several."""
+    """Return a function that creates a home in a folder, for tests that need several."""
     return lambda folder: create(folder / "home", name="Test", now=datetime(2026, 1, 1, tzinfo=UTC)).home

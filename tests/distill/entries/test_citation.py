@@ -1,4 +1,4 @@
-"""A reference is noted whoever makes it, and an archived entry that is named comes back to the letter."""
+"""References to entries and restoration from the archive."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def archived(home: Home) -> Home:
     return home
 
 
-def test_a_citation_is_one_line_and_one_commit(archived: Home) -> None:
+def test_citation_adds_one_ledger_line_and_one_commit(archived: Home) -> None:
     before = commits(archived)
     cited = cite(archived, ["[ll-0002]"], now=NOW, session="fc-1")
     assert (cited.ids, cited.restored) == (("LL-0002",), ())
@@ -59,14 +59,14 @@ def test_a_citation_is_one_line_and_one_commit(archived: Home) -> None:
     assert cite(archived, ["LL-0002"], now=NOW, session="fc-1").commit is None
 
 
-def test_of_several_ids_one_unknown_notes_none(archived: Home) -> None:
+def test_unknown_id_among_several_notes_none(archived: Home) -> None:
     before = commits(archived)
     with pytest.raises(NoSuchEntry, match="did you mean"):
         cite(archived, ["LL-0002", "LL-0009"], now=NOW)
     assert (commits(archived), list(read(archived))) == (before, [])
 
 
-def test_an_archived_entry_that_is_cited_comes_back_in_the_same_commit(archived: Home) -> None:
+def test_citing_an_archived_entry_restores_it_in_the_same_commit(archived: Home) -> None:
     text = raw(archived, "LL-0001", "Archive/MEMORY-2026-11.md")
     before = commits(archived)
     assert cite(archived, ["LL-0001", "LL-0002"], now=NOW).restored == ("LL-0001",)
@@ -79,7 +79,7 @@ def test_an_archived_entry_that_is_cited_comes_back_in_the_same_commit(archived:
     assert actions == ["added", "archived", "restored"]
 
 
-def test_restoring_brings_back_the_exact_text_and_does_it_once(archived: Home) -> None:
+def test_restoring_is_exact_and_happens_once(archived: Home) -> None:
     text = raw(archived, "LL-0001", "Archive/MEMORY-2026-11.md")
     done = restore(archived, "ll-0001", now=NOW)
     assert (done.id, done.section, done.text) == ("LL-0001", "Lessons Learned", text)
@@ -93,7 +93,7 @@ def test_restoring_brings_back_the_exact_text_and_does_it_once(archived: Home) -
         restore(archived, "LL-0009", now=NOW)
 
 
-def test_restoring_finishes_a_move_that_was_not_finished(archived: Home) -> None:
+def test_restoring_removes_the_copy_of_an_unfinished_move(archived: Home) -> None:
     with transaction(archived, actor="test", message="Copy back", now=NOW) as edits:
         entry = edits.read("Archive/MEMORY-2026-11.md").entry("LL-0001")
         assert entry is not None
@@ -103,14 +103,14 @@ def test_restoring_finishes_a_move_that_was_not_finished(archived: Home) -> None
     assert list(read(archived)) == []
 
 
-def spoken(home: Home, talk: Talk, *rows: tuple[str, str], first: int = 1) -> tuple[str, ...]:
-    """Closes session fc-1 after *rows* were said in it; what came back from the archive."""
+def close_with(home: Home, talk: Talk, *rows: tuple[str, str], first: int = 1) -> tuple[str, ...]:
+    """Append *rows* to session fc-1 and close it. Return the restored ids."""
     transcript.append(home, "fc-1", talk(*rows, first=first), actor="test", now=NOW)
     return close(home, "fc-1", now=NOW).restored
 
 
-def test_an_id_that_the_agent_quotes_counts_and_nobody_elses(archived: Home, talk: Talk) -> None:
-    spoken(
+def test_only_ids_quoted_by_the_agent_are_references(archived: Home, talk: Talk) -> None:
+    close_with(
         archived, talk, ("user", "What about KD-0000 and LL-0001?"), ("tool", "LL-0001 says so"),
         ("assistant", "As [LL-0002] says, and RC-9999 never was."), ("assistant", "LL-0002 again."),
     )  # fmt: skip
@@ -119,39 +119,39 @@ def test_an_id_that_the_agent_quotes_counts_and_nobody_elses(archived: Home, tal
     assert datetime.fromisoformat(reference.ts).minute == 4  # the last turn that named it
 
 
-def test_an_id_inside_what_was_injected_is_no_quotation(archived: Home, talk: Talk) -> None:
-    shown = '<agent-home-recall layer="L2">\n- **[LL-0002] 2026-11-01 x**\n</agent-home-recall>'
-    spoken(archived, talk, ("assistant", f"{shown}\nNothing to add."))
+def test_ids_in_injected_text_are_no_references(archived: Home, talk: Talk) -> None:
+    injected = '<agent-home-recall layer="L2">\n- **[LL-0002] 2026-11-01 x**\n</agent-home-recall>'
+    close_with(archived, talk, ("assistant", f"{injected}\nNothing to add."))
     assert list(read(archived)) == []
 
 
-def test_what_the_agent_quotes_from_the_archive_comes_back_with_the_closing(archived: Home, talk: Talk) -> None:
+def test_closing_restores_archived_entries_that_the_agent_named(archived: Home, talk: Talk) -> None:
     before = commits(archived)
-    assert spoken(archived, talk, ("assistant", "LL-0001 told us so.")) == ("LL-0001",)
+    assert close_with(archived, talk, ("assistant", "LL-0001 told us so.")) == ("LL-0001",)
     assert commits(archived) == before + 1
     assert live_ids(archived)[0] == "LL-0001"
     assert problems(archived) == []
 
 
-def test_what_a_session_says_again_counts_and_comes_back(home: Home, talk: Talk) -> None:
-    said = ("user", "Lesson: check the budget in the middle of the quarter.")
-    transcript.append(home, "old", talk(said, session="old", day=OLD), actor="test", now=NOW)
+def test_restating_an_archived_entry_restores_it(home: Home, talk: Talk) -> None:
+    lesson = ("user", "Lesson: check the budget in the middle of the quarter.")
+    transcript.append(home, "old", talk(lesson, session="old", day=OLD), actor="test", now=NOW)
     (entry,) = close(home, "old", now=NOW).entries
     archive(home, now=NOW, apply=True)
     assert archived_ids(home) == [entry.id]
-    assert spoken(home, talk, said) == (entry.id,)
+    assert close_with(home, talk, lesson) == (entry.id,)
     assert (live_ids(home), archived_ids(home)) == ([entry.id], [])
     assert "old#m1, fc-1#m1" in raw(home, entry.id)
-    assert [(r.id, r.by) for r in read(home)] == [(entry.id, "pipeline")]
+    assert [(reference.id, reference.by) for reference in read(home)] == [(entry.id, "pipeline")]
 
 
-def test_closing_again_notes_nothing_twice(archived: Home, talk: Talk) -> None:
-    spoken(archived, talk, ("assistant", "LL-0002 says so."))
-    spoken(archived, talk, ("user", "Good, thank you."), first=2)
+def test_closing_again_notes_no_reference_twice(archived: Home, talk: Talk) -> None:
+    close_with(archived, talk, ("assistant", "LL-0002 says so."))
+    close_with(archived, talk, ("user", "Good, thank you."), first=2)
     assert len(list(read(archived))) == 1
 
 
-def test_a_turn_from_the_future_counts_as_of_now(archived: Home, talk: Talk) -> None:
+def test_reference_from_the_future_counts_as_of_now(archived: Home, talk: Talk) -> None:
     transcript.append(
         archived, "f", talk(("assistant", "LL-0002"), session="f", day="2031-01-01"), actor="test", now=NOW
     )
@@ -166,7 +166,7 @@ def test_a_turn_from_the_future_counts_as_of_now(archived: Home, talk: Talk) -> 
     detail=st.lists(st.sampled_from(["  more", "  Sources: a#m1", "  更多", "  - nested", "\t`x`"]), max_size=3),
     end=st.sampled_from(["\n", "\r\n"]),
 )
-def test_any_entry_comes_back_to_the_letter(home: Home, title: str, detail: list[str], end: str) -> None:
+def test_any_entry_is_restored_byte_for_byte(home: Home, title: str, detail: list[str], end: str) -> None:
     lines = [f"- **[RC-7F3A] {OLD} {title.replace('*', '') or 'x'}**", *detail]
     text = end.join(lines) + end
     path = home.root / "MEMORY.md"

@@ -1,4 +1,4 @@
-"""Entries that agree with each other, and entries that contradict each other."""
+"""Merging of duplicate entries and superseding of contradicted ones."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ def entry(entry_id: str, text: str, day: str = "2026-11-01", **fields: str) -> E
     return Entry(id=entry_id, date=day, title=text, fields={"Sources": f"{entry_id}-s#1", **named})
 
 
-def done(*entries: Entry, vectors: Mapping[str, Vector] | None = None, fresh: set[str] | None = None) -> Consolidation:
+def consolidated(
+    *entries: Entry, vectors: Mapping[str, Vector] | None = None, fresh: set[str] | None = None
+) -> Consolidation:
     return consolidate({MEMORY: memory(*entries)}, archive=ARCHIVE, vectors=vectors, fresh=fresh)
 
 
 def live(result: Consolidation) -> dict[str, Entry]:
-    return {one.id: one for one in result.documents[MEMORY].entries()}
+    return {entry.id: entry for entry in result.documents[MEMORY].entries()}
 
 
 MONDAY = entry("KD-0001", "Deploy billing on Monday")
 THURSDAY = entry("KD-0002", "Deploy billing on Thursday", "2026-11-08")
 
 
-def test_a_contradicted_entry_stays_linked_both_ways() -> None:
-    result = done(MONDAY, THURSDAY)
+def test_contradicted_entry_stays_and_is_linked_both_ways() -> None:
+    result = consolidated(MONDAY, THURSDAY)
     assert [(link.older, link.newer) for link in result.superseded] == [("KD-0001", "KD-0002")]
     assert live(result)["KD-0001"].fields["Superseded-By"] == "KD-0002"
     assert live(result)["KD-0002"].fields["Supersedes"] == "KD-0001"
@@ -55,8 +57,8 @@ def test_a_contradicted_entry_stays_linked_both_ways() -> None:
     assert not text_problems(MEMORY, result.documents[MEMORY].render())
 
 
-def test_doing_it_again_changes_nothing() -> None:
-    once = done(MONDAY, THURSDAY, entry("KD-0003", "deploy billing on thursday.", "2026-11-09"))
+def test_consolidating_twice_changes_nothing() -> None:
+    once = consolidated(MONDAY, THURSDAY, entry("KD-0003", "deploy billing on thursday.", "2026-11-09"))
     again = consolidate(once.documents, archive=ARCHIVE)
     assert again.unchanged
     assert {path: document.render() for path, document in again.documents.items()} == {
@@ -64,37 +66,37 @@ def test_doing_it_again_changes_nothing() -> None:
     }
 
 
-def test_a_decision_that_is_taken_back_twice_leaves_one_that_stands() -> None:
+def test_only_the_last_of_several_decisions_is_not_superseded() -> None:
     friday = entry("KD-0003", "Deploy billing on Friday", "2026-11-15")
     monday = entry("KD-0004", "Deploy billing on Monday", "2026-11-22")
-    result = done(MONDAY, THURSDAY, friday, monday)
+    result = consolidated(MONDAY, THURSDAY, friday, monday)
     assert set(live(result)) - set(superseded_by(live(result).values())) == {"KD-0004"}
 
 
-def test_the_same_words_become_the_older_entry_with_all_sources_and_the_newer_date() -> None:
-    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08", Origin="web"))
+def test_duplicate_is_merged_into_the_older_entry_with_all_sources_and_the_newer_date() -> None:
+    result = consolidated(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08", Origin="web"))
     (kept,) = live(result).values()
     assert (kept.id, kept.date, kept.title) == ("KD-0001", "2026-11-08", "Deploy billing on Monday")
     assert kept.fields == {"Sources": "KD-0001-s#1, KD-0002-s#1", "Origin": "web"}
 
 
-def test_what_another_entry_takes_in_is_in_the_archive_with_a_link_to_it() -> None:
-    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"))
+def test_merged_entry_is_archived_with_a_link() -> None:
+    result = consolidated(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"))
     archived = result.documents[ARCHIVE].entry("KD-0002")
     assert archived is not None
     assert archived.fields["Superseded-By"] == "KD-0001"
     assert not text_problems(ARCHIVE, result.documents[ARCHIVE].render())
 
 
-def test_an_entry_that_nobody_has_seen_yet_leaves_no_trace_but_its_sources() -> None:
-    result = done(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"), fresh={"KD-0002"})
+def test_merged_fresh_entry_leaves_only_its_sources() -> None:
+    result = consolidated(MONDAY, entry("KD-0002", "deploy billing on Monday!", "2026-11-08"), fresh={"KD-0002"})
     assert ARCHIVE not in result.documents
     assert live(result)["KD-0001"].fields["Sources"] == "KD-0001-s#1, KD-0002-s#1"
 
 
-def test_only_pairs_with_a_fresh_entry_are_looked_at() -> None:
-    assert done(MONDAY, THURSDAY, fresh={"KD-0003"}).unchanged
-    assert done(MONDAY, THURSDAY, fresh={"KD-0002"}).superseded
+def test_only_pairs_with_a_fresh_entry_are_compared() -> None:
+    assert consolidated(MONDAY, THURSDAY, fresh={"KD-0003"}).unchanged
+    assert consolidated(MONDAY, THURSDAY, fresh={"KD-0002"}).superseded
 
 
 @pytest.mark.parametrize(
@@ -109,32 +111,32 @@ def test_only_pairs_with_a_fresh_entry_are_looked_at() -> None:
     ],
     ids=["protected", "less trusted", "undated", "a conclusion", "another section", "said in one session"],
 )
-def test_what_may_not_be_replaced_stands(older: Entry, newer: Entry) -> None:
-    assert done(older, newer).unchanged
+def test_entries_that_may_not_be_replaced_stay_unlinked(older: Entry, newer: Entry) -> None:
+    assert consolidated(older, newer).unchanged
 
 
-def test_an_agents_word_does_not_replace_the_users() -> None:
+def test_agent_statement_does_not_replace_a_user_statement() -> None:
     own = entry("KD-0002", "Deploy billing on Thursday", "2026-11-08", Origin="agent")
-    assert done(entry("KD-0001", "Deploy billing on Monday", Origin="user"), own).unchanged
-    assert done(entry("KD-0001", "Deploy billing on Monday", Origin="agent"), own).superseded
+    assert consolidated(entry("KD-0001", "Deploy billing on Monday", Origin="user"), own).unchanged
+    assert consolidated(entry("KD-0001", "Deploy billing on Monday", Origin="agent"), own).superseded
 
 
-def test_a_correction_replaces_the_sentence_that_it_names() -> None:
+def test_correction_replaces_the_entry_with_the_sentence_it_names() -> None:
     wrong = entry("RC-0001", "MEAGS is at -8 %")
     right = Entry(
         id="CO-0002", date="2026-11-01", title="MEAGS is at -12 %", detail="Instead of: MEAGS is at -8 %",
         fields={"Sources": "RC-0001-s#4"},
     )  # fmt: skip
-    assert [(link.older, link.newer) for link in done(wrong, right).superseded] == [("RC-0001", "CO-0002")]
+    assert [(link.older, link.newer) for link in consolidated(wrong, right).superseded] == [("RC-0001", "CO-0002")]
 
 
-def test_a_correction_that_names_the_old_value_replaces_who_says_it() -> None:
+def test_correction_replaces_the_entry_with_the_value_it_names() -> None:
     wrong = entry("RC-0001", "MEAGS gap is -8 %, mainly from three slips")
     right = entry("CO-0002", "No, MEAGS is -12 %, not -8 %.", "2026-11-02")
-    assert done(wrong, right).superseded
+    assert consolidated(wrong, right).superseded
 
 
-def test_vectors_unite_other_words_but_never_another_number() -> None:
+def test_vectors_merge_paraphrases_but_never_another_number() -> None:
     near: dict[str, Vector] = {
         "LL-0001": np.array([1, 0], np.float32), "LL-0002": np.array([0.9, 0.4359], np.float32),
         "LL-0003": np.array([0.9, 0.4359], np.float32),
@@ -142,8 +144,8 @@ def test_vectors_unite_other_words_but_never_another_number() -> None:
     first = entry("LL-0001", "Tests that wait for the real clock are flaky, inject a fake clock")
     same = entry("LL-0002", "Inject a fake clock: tests relying on the real system clock are flaky", "2026-11-02")
     other = entry("LL-0003", "Inject 2 fake clocks: tests relying on the real system clock are flaky", "2026-11-03")
-    assert done(first, same).unchanged
-    assert [link.older for link in done(first, same, other, vectors=near).merged] == ["LL-0002"]
+    assert consolidated(first, same).unchanged
+    assert [link.older for link in consolidated(first, same, other, vectors=near).merged] == ["LL-0002"]
 
 
 UNRELATED = (
@@ -159,7 +161,7 @@ UNRELATED = (
 
 @pytest.mark.parametrize("texts", UNRELATED, ids=["English", "Chinese"])
 @pytest.mark.parametrize("cosine", [None, 0.99])
-def test_four_unrelated_entries_with_the_same_provenance_are_four_entries(
+def test_unrelated_entries_with_the_same_provenance_are_not_merged(
     texts: tuple[str, ...], cosine: float | None
 ) -> None:
     provenance = {"Evidence": "verified, commit 3f9c2e1; DailyActivity/2026-11-01.md#s-1a2b3c", "Sources": "s#1"}
@@ -168,11 +170,11 @@ def test_four_unrelated_entries_with_the_same_provenance_are_four_entries(
         for n, text in enumerate(texts)
     ]
     near = np.full(4, 0.5, np.float32) if cosine else None
-    vectors: dict[str, Vector] = {} if near is None else dict.fromkeys((one.id for one in entries), near)
-    assert done(*entries, vectors=vectors).unchanged
+    vectors: dict[str, Vector] = {} if near is None else dict.fromkeys((entry.id for entry in entries), near)
+    assert consolidated(*entries, vectors=vectors).unchanged
 
 
-def test_entries_that_have_nothing_to_do_with_it_keep_every_byte() -> None:
+def test_unrelated_entries_keep_every_byte() -> None:
     others = (
         "- **[KD-0101] 2026-10-01 Deploy search on Monday** - as KD-0001\n  By hand,  two spaces\n  Evidence: none\n",
         "- **[KD-0102] 2026-10-01 The text KD-0001 is quoted here**\n  Evidence: verified, commit 3f9c2e1\n",
@@ -187,35 +189,35 @@ def test_entries_that_have_nothing_to_do_with_it_keep_every_byte() -> None:
     assert changed == {"  Superseded-By: KD-0002", "  Supersedes: KD-0001"}
 
 
-def test_links_hold_when_entries_are_put_on_top_and_archived() -> None:
-    linked = done(MONDAY, THURSDAY).documents[MEMORY]
+def test_links_survive_insertion_and_archiving() -> None:
+    linked = consolidated(MONDAY, THURSDAY).documents[MEMORY]
     grown = linked.with_entry("Key Decisions", entry("KD-0009", "Use the new parser")).without_entry("KD-0001")
     assert superseded_by(grown.entries()) == {"KD-0001": "KD-0002"}
 
 
-def test_what_an_entry_that_is_taken_in_had_superseded_stays_superseded() -> None:
-    said_again = entry("KD-0003", "Deploy billing on Thursday instead of Monday", "2026-11-09", Supersedes="KD-0001")
+def test_merging_keeps_the_superseded_links_of_the_merged_entry() -> None:
+    restated = entry("KD-0003", "Deploy billing on Thursday instead of Monday", "2026-11-09", Supersedes="KD-0001")
     monday = entry("KD-0001", "Deploy billing on Monday", Superseded_By="KD-0003")
     earlier = entry("KD-0002", "deploy billing on Thursday instead of Monday", "2026-11-08")
-    result = done(monday, earlier, said_again)
+    result = consolidated(monday, earlier, restated)
     assert [link.older for link in result.merged] == ["KD-0003"]
     assert superseded_by(live(result).values()) == {"KD-0001": "KD-0002"}
 
 
-SAID = [(pair.older_prefix, pair.older) for pair in pairs("development")]
-SAID += [(pair.newer_prefix, pair.newer) for pair in pairs("development")]
+STATEMENTS = [(pair.older_prefix, pair.older) for pair in pairs("development")]
+STATEMENTS += [(pair.newer_prefix, pair.newer) for pair in pairs("development")]
 
 
-@given(st.lists(st.tuples(st.sampled_from(SAID), st.integers(1, 28)), max_size=14))
+@given(st.lists(st.tuples(st.sampled_from(STATEMENTS), st.integers(1, 28)), max_size=14))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-def test_nothing_is_lost_and_a_second_run_changes_nothing(drawn: list[tuple[tuple[str, str], int]]) -> None:
+def test_no_entry_is_lost_and_a_second_run_changes_nothing(drawn: list[tuple[tuple[str, str], int]]) -> None:
     entries = [entry(f"{prefix}-{n:04d}", text, f"2026-11-{day:02d}") for n, ((prefix, text), day) in enumerate(drawn)]
-    result = done(*entries)
-    kept = {one.id: one for document in result.documents.values() for one in document.entries()}
-    assert set(kept) == {one.id for one in entries}
-    assert {one.title for one in kept.values()} == {one.title for one in entries}
-    sources = {source for one in live(result).values() for source in one.fields["Sources"].split(", ")}
-    assert sources == {f"{one.id}-s#1" for one in entries}
+    result = consolidated(*entries)
+    kept = {entry.id: entry for document in result.documents.values() for entry in document.entries()}
+    assert set(kept) == {entry.id for entry in entries}
+    assert {entry.title for entry in kept.values()} == {entry.title for entry in entries}
+    sources = {source for entry in live(result).values() for source in entry.fields["Sources"].split(", ")}
+    assert sources == {f"{entry.id}-s#1" for entry in entries}
     standing = set(live(result)) - set(superseded_by(live(result).values()))
     assert standing or not entries
     assert consolidate(result.documents, archive=ARCHIVE).unchanged

@@ -1,4 +1,4 @@
-"""What nobody refers to leaves, what is protected, referred to or unfinished stays, and nothing is lost on the way."""
+"""Archiving of unused entries and old daily logs, without losses."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def candidates(home: Home, now: datetime = NOW) -> dict[str, str]:
     return {candidate.id: candidate.reason for candidate in archive(home, now=now).candidates}
 
 
-def searched(home: Home, words: str) -> SearchResult:
-    """What the archive says to these words."""
+def search_archive(home: Home, words: str) -> SearchResult:
+    """Search the archive for *words*."""
     sync(home, RecallSettings(), None)
     return search(home, words, settings=RecallSettings(), layers=["archive"], mode="lexical", now=NOW)
 
@@ -51,11 +51,11 @@ def commits(home: Home) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def test_entries_leave_that_age_and_that_nobody_referred_to(home: Home) -> None:
+def test_old_entries_of_ageing_sections_are_archived(home: Home) -> None:
     for entry_id in ("LL-0001", "RC-0001", "SP-0001", "CO-0001", "KD-0001", "OT-0001"):
         keep(home, entry_id, OLD)
     found = archive(home, now=NOW)
-    assert [c.id for c in found.candidates] == ["LL-0001", "RC-0001"]
+    assert [candidate.id for candidate in found.candidates] == ["LL-0001", "RC-0001"]
     assert [(c.section, c.age_days, c.last_reference) for c in found.candidates] == [
         ("Lessons Learned", 112, ""),
         ("Recent Context", 112, ""),
@@ -72,19 +72,19 @@ def test_a_dry_run_changes_nothing(home: Home) -> None:
 
 
 @pytest.mark.parametrize(("days", "leaves"), [(89, False), (90, True)])
-def test_an_entry_leaves_on_the_ninetieth_day(home: Home, days: int, leaves: bool) -> None:
+def test_entry_is_archived_on_the_ninetieth_day(home: Home, days: int, leaves: bool) -> None:
     keep(home, "LL-0001", f"{NOW - timedelta(days=days):%Y-%m-%d}")
     assert bool(candidates(home)) is leaves
 
 
-def test_how_long_is_a_setting(home: Home) -> None:
+def test_archive_age_is_a_setting(home: Home) -> None:
     keep(home, "LL-0001", "2026-11-01")
     assert archive(home, now=NOW, settings=DistillSettings(archive_after_days=20)).candidates
     with pytest.raises(ValueError, match="archive-after-days is 0"):
         DistillSettings(archive_after_days=0)
 
 
-def test_the_last_reference_counts_not_the_first(home: Home) -> None:
+def test_age_counts_from_the_last_reference(home: Home) -> None:
     keep(home, "LL-0001", "2026-01-01")
     cite(home, ["LL-0001"], now=datetime(2026, 2, 1, tzinfo=UTC))
     (candidate,) = archive(home, now=NOW).candidates
@@ -94,7 +94,7 @@ def test_the_last_reference_counts_not_the_first(home: Home) -> None:
     assert candidates(home) == {}
 
 
-def test_a_thread_leaves_when_it_is_resolved_and_a_decision_when_it_is_superseded(home: Home) -> None:
+def test_resolved_threads_and_superseded_decisions_are_archived(home: Home) -> None:
     keep(home, "OT-0001", OLD, fields={"State": "resolved 2026-08-03"})
     keep(home, "OT-0002", OLD, fields={"State": "waits for legal"})
     keep(home, "KD-0001", OLD, fields={"Superseded-By": "KD-0009"})
@@ -108,13 +108,13 @@ def test_a_thread_leaves_when_it_is_resolved_and_a_decision_when_it_is_supersede
 
 
 @pytest.mark.parametrize("why", ["yes", "the board asked for it", "until 2030"])
-def test_what_a_person_protected_stays(home: Home, why: str) -> None:
+def test_protected_entry_is_not_archived(home: Home, why: str) -> None:
     keep(home, "LL-0001", OLD, fields={"Protected": why})
     keep(home, "LL-0002", OLD, fields={"Protected": "no"})
     assert list(candidates(home)) == ["LL-0002"]
 
 
-def test_an_entry_without_a_date_does_not_grow_old_and_one_of_tomorrow_neither(home: Home) -> None:
+def test_entries_without_a_date_or_from_the_future_never_age(home: Home) -> None:
     keep(home, "LL-0001", "")
     keep(home, "LL-0002", "2027-01-01")
     assert candidates(home) == {}
@@ -137,7 +137,7 @@ def test_archiving_moves_the_exact_text_in_one_commit(home: Home) -> None:
     assert problems(home) == []
 
 
-def test_archiving_again_moves_nothing_and_later_adds_to_the_same_month(home: Home) -> None:
+def test_archiving_twice_moves_nothing_and_a_later_run_extends_the_months_file(home: Home) -> None:
     keep(home, "LL-0001", OLD)
     archive(home, now=NOW, apply=True)
     assert archive(home, now=NOW, apply=True).commit is None
@@ -147,14 +147,14 @@ def test_archiving_again_moves_nothing_and_later_adds_to_the_same_month(home: Ho
     assert problems(home) == []
 
 
-def test_what_was_archived_is_still_found_by_its_words(home: Home) -> None:
+def test_archived_entry_is_found_by_its_words(home: Home) -> None:
     keep(home, "LL-0001", OLD, title="The zeppelin needs helium")
     archive(home, now=NOW, apply=True)
-    found = searched(home, "zeppelin")
+    found = search_archive(home, "zeppelin")
     assert found.hits[0].source == "Archive/MEMORY-2026-11.md#LL-0001"
 
 
-def test_an_id_of_the_archive_is_not_given_again(home: Home) -> None:
+def test_id_of_an_archived_entry_is_not_reused(home: Home) -> None:
     with transaction(home, actor="test", message="Add", now=NOW) as edits:
         taken = edits.new_id("LL", "seed")
     keep(home, taken, OLD)
@@ -163,7 +163,7 @@ def test_an_id_of_the_archive_is_not_given_again(home: Home) -> None:
         assert edits.new_id("LL", "seed") != taken
 
 
-def test_text_that_the_guard_would_hold_back_today_is_moved_all_the_same(home: Home) -> None:
+def test_archiving_moves_text_that_the_guard_would_quarantine(home: Home) -> None:
     secret = "AKIA" + "Z7QX2M4N5P6R8S3T"
     path = home.root / "MEMORY.md"
     line = f"- **[LL-0001] {OLD} The old key** - it was {secret}\n"
@@ -175,19 +175,19 @@ def test_text_that_the_guard_would_hold_back_today_is_moved_all_the_same(home: H
     assert secret not in storage.read_text(path)
 
 
-def test_an_entry_in_both_places_is_left_in_one(home: Home) -> None:
+def test_entry_in_memory_and_archive_keeps_one_copy(home: Home) -> None:
     keep(home, "LL-0001", OLD)
     keep(home, "LL-0002", "2026-11-01")
     with transaction(home, actor="test", message="Copy", now=NOW) as edits:
         edits.write("Archive/MEMORY-2026-10.md", "# Archive\n\n" + edits.text("MEMORY.md").partition("\n\n")[2])
-    assert problems(home) == []  # the same to the letter: on its way
+    assert problems(home) == []  # an identical copy may be an unfinished move
     assert archive(home, now=NOW).settled == ("LL-0002", "LL-0001")
     archive(home, now=NOW, apply=True)
     assert (live_ids(home), archived_ids(home)) == (["LL-0002"], ["LL-0001"])
     assert archive(home, now=NOW, apply=True).commit is None
 
 
-def test_two_texts_under_one_id_are_left_for_a_person(home: Home) -> None:
+def test_different_texts_under_one_id_are_left_alone(home: Home) -> None:
     keep(home, "LL-0001", OLD)
     with transaction(home, actor="test", message="Copy", now=NOW) as edits:
         edits.write("Archive/MEMORY-2026-11.md", "# A\n\n## Lessons Learned\n\n- **[LL-0001] 2026-01-01 another**\n")
@@ -201,7 +201,7 @@ def say(home: Home, talk: Talk, session: str, day: str, now: datetime, first: in
     transcript.append(home, session, talk(("user", words), session=session, day=day, first=first), actor="t", now=now)
 
 
-def test_a_daily_log_leaves_when_it_is_old_and_all_of_its_sessions_are_closed(home: Home, talk: Talk) -> None:
+def test_old_daily_log_of_closed_sessions_is_archived(home: Home, talk: Talk) -> None:
     say(home, talk, "one", OLD, NOW)
     close(home, "one", now=NOW)
     say(home, talk, "two", "2026-11-20", NOW)
@@ -214,7 +214,7 @@ def test_a_daily_log_leaves_when_it_is_old_and_all_of_its_sessions_are_closed(ho
     assert problems(home) == []
 
 
-def test_the_watermark_of_an_archived_day_still_counts(home: Home, talk: Talk) -> None:
+def test_watermark_of_an_archived_day_still_counts(home: Home, talk: Talk) -> None:
     say(home, talk, "one", OLD, NOW)
     close(home, "one", now=NOW)
     archive(home, now=NOW, apply=True)
@@ -224,10 +224,10 @@ def test_the_watermark_of_an_archived_day_still_counts(home: Home, talk: Talk) -
     assert [closing.archived for closing in daily_log.closings(home)] == [True]
 
 
-def test_a_day_with_anything_undistilled_stays(home: Home, talk: Talk) -> None:
+def test_day_with_an_open_session_or_a_foreign_section_stays(home: Home, talk: Talk) -> None:
     say(home, talk, "one", OLD, NOW)
     close(home, "one", now=NOW)
-    say(home, talk, "one", "2026-11-20", NOW, first=2)  # more was said in its session
+    say(home, talk, "one", "2026-11-20", NOW, first=2)  # its session goes on
     assert archive(home, now=NOW).daily == ()
     close(home, "one", now=NOW)
     say(home, talk, "two", OLD, NOW)  # another session of that day is not closed
@@ -241,7 +241,7 @@ def test_a_day_with_anything_undistilled_stays(home: Home, talk: Talk) -> None:
     assert archive(home, now=NOW).daily == (f"DailyActivity/{OLD}.md",)
 
 
-def test_a_part_of_a_day_that_comes_late_joins_the_archived_one(home: Home, talk: Talk) -> None:
+def test_late_part_of_a_day_joins_the_archived_part(home: Home, talk: Talk) -> None:
     for session in ("one", "two"):
         say(home, talk, session, OLD, NOW)
         close(home, session, now=NOW)
@@ -252,11 +252,11 @@ def test_a_part_of_a_day_that_comes_late_joins_the_archived_one(home: Home, talk
     assert not (home.root / f"DailyActivity/{OLD}.md").exists()
 
 
-def test_an_archived_day_is_found_by_the_words_of_its_paragraphs(home: Home, talk: Talk) -> None:
+def test_archived_day_is_found_by_its_words(home: Home, talk: Talk) -> None:
     say(home, talk, "zeppelin", OLD, NOW)
     close(home, "zeppelin", now=NOW)
     archive(home, now=NOW, apply=True)
-    found = searched(home, "messages bytes zeppelin")
+    found = search_archive(home, "messages bytes zeppelin")
     assert any("messages 1-1" in hit.text for hit in found.hits)
 
 
@@ -267,12 +267,12 @@ def test_an_archived_day_is_found_by_the_words_of_its_paragraphs(home: Home, tal
         max_size=8,
     )
 )
-def test_whatever_is_archived_nothing_is_lost_and_only_the_old_leaves(
+def test_archiving_loses_no_entry_and_moves_only_old_ones(
     tmp_path_factory: pytest.TempPathFactory, make_home: Callable[[Path], Home],
     entries: list[tuple[str, int, int | None]],
 ) -> None:  # fmt: skip
     home = make_home(tmp_path_factory.mktemp("home"))
-    wanted: dict[str, bool] = {}
+    is_old: dict[str, bool] = {}
     for number, (prefix, age, cited) in enumerate(entries):
         entry_id = f"{prefix}-{number:04d}"
         keep(home, entry_id, f"{NOW - timedelta(days=age):%Y-%m-%d}")
@@ -282,15 +282,15 @@ def test_whatever_is_archived_nothing_is_lost_and_only_the_old_leaves(
             with transaction(home, actor="test", message="Cite", now=NOW) as edits:
                 ts = (NOW - timedelta(days=cited)).isoformat()
                 note(edits, [Reference(ts=ts, id=entry_id, by="pipeline")])
-        wanted[entry_id] = prefix in {"LL", "RC"} and min(ages) >= 90
+        is_old[entry_id] = prefix in {"LL", "RC"} and min(ages) >= 90
     archive(home, now=NOW, apply=True)
-    assert {entry_id for entry_id, leaves in wanted.items() if leaves} == set(archived_ids(home))
-    assert sorted(live_ids(home) + archived_ids(home)) == sorted(wanted)
+    assert {entry_id for entry_id, leaves in is_old.items() if leaves} == set(archived_ids(home))
+    assert sorted(live_ids(home) + archived_ids(home)) == sorted(is_old)
     assert problems(home) == []
 
 
-#: Archives what is old and kills itself between the two renames: the archive is written, MEMORY.md is not.
-DOOMED = """
+#: Script that archives and kills itself between the two renames: the archive is written, MEMORY.md is not.
+KILLED_RUN = """
 import os, signal, sys
 from datetime import datetime
 from pathlib import Path
@@ -307,11 +307,13 @@ archive(Home(Path(sys.argv[1])), now=datetime.fromisoformat(sys.argv[2]), apply=
 """
 
 
-def test_killed_between_archive_and_memory_both_have_it_and_the_next_run_finishes(home: Home) -> None:
+def test_run_after_a_kill_between_archive_and_memory_finishes_the_move(home: Home) -> None:
     keep(home, "LL-0001", OLD)
     keep(home, "LL-0002", "2026-11-01")
-    doomed = subprocess.Popen([sys.executable, "-c", DOOMED, str(home.root), NOW.isoformat()], start_new_session=True)
-    assert doomed.wait() == -signal.SIGKILL
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED_RUN, str(home.root), NOW.isoformat()], start_new_session=True
+    )
+    assert process.wait() == -signal.SIGKILL
     assert (live_ids(home), archived_ids(home)) == (["LL-0002", "LL-0001"], ["LL-0001"])
     assert problems(home) == []
     before = commits(home)
@@ -321,10 +323,12 @@ def test_killed_between_archive_and_memory_both_have_it_and_the_next_run_finishe
     assert problems(home) == []
 
 
-def test_without_its_redo_record_a_killed_move_is_finished_all_the_same(home: Home) -> None:
+def test_killed_move_is_finished_without_its_redo_record(home: Home) -> None:
     keep(home, "LL-0001", OLD)
-    doomed = subprocess.Popen([sys.executable, "-c", DOOMED, str(home.root), NOW.isoformat()], start_new_session=True)
-    doomed.wait()
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED_RUN, str(home.root), NOW.isoformat()], start_new_session=True
+    )
+    process.wait()
     (home.machine / "redo.json").unlink()
     done = archive(home, now=NOW, apply=True)
     assert (done.settled, live_ids(home), archived_ids(home)) == (("LL-0001",), [], ["LL-0001"])

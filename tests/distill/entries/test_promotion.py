@@ -1,4 +1,4 @@
-"""Items on their way into MEMORY.md."""
+"""Promotion of items to entries of ``MEMORY.md``."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ UNRELATED = (
 
 
 @pytest.mark.parametrize("texts", UNRELATED)
-def test_four_unrelated_items_of_one_batch_are_four_entries(texts: tuple[str, ...]) -> None:
+def test_unrelated_items_of_one_batch_are_not_merged(texts: tuple[str, ...]) -> None:
     placed = put([item(text, source=f"s#{n}") for n, text in enumerate(texts)])
     assert len(placed.added) == 4
     assert [entry.title for entry in placed.documents[MEMORY].section_entries("Key Decisions")] == list(reversed(texts))
 
 
-def test_every_kind_has_its_section_and_facts_have_none() -> None:
+def test_every_kind_but_facts_has_a_section() -> None:
     kinds: tuple[ItemKind, ...] = (
         "decision", "lesson", "correction", "root_cause", "preference", "open_thread", "next_step", "conclusion",
         "fact",
@@ -91,7 +91,7 @@ def test_every_kind_has_its_section_and_facts_have_none() -> None:
     ]  # fmt: skip
 
 
-def test_an_entry_carries_evidence_sources_origin_and_the_turns_date() -> None:
+def test_entry_carries_evidence_sources_origin_and_the_turns_date() -> None:
     shipped = item("Ship it")
     ((_, entry),) = put([shipped], evidence={shipped: Evidence(state="verified", commit="3f9c2e1")}).added
     assert entry.render() == (
@@ -100,12 +100,12 @@ def test_an_entry_carries_evidence_sources_origin_and_the_turns_date() -> None:
     )
 
 
-def test_an_entry_that_claims_nothing_about_work_has_no_evidence_line() -> None:
+def test_entry_without_a_claim_has_no_evidence_line() -> None:
     ((_, entry),) = put([item("Ship it")]).added
     assert entry.render() == f"- **[{entry.id}] 2026-11-20 Ship it**\n  Sources: s#1\n  Origin: user\n"
 
 
-def test_a_long_text_is_a_short_title_and_the_rest_with_nothing_said_twice() -> None:
+def test_long_text_is_split_into_title_and_body_without_repetition() -> None:
     text = (
         "We decided to move the Birch deal of ¥2.1M from commit to best case because the customer's budget is frozen."
     )
@@ -114,7 +114,7 @@ def test_a_long_text_is_a_short_title_and_the_rest_with_nothing_said_twice() -> 
     assert f"{entry.title} {entry.body}" == entry.text == text
 
 
-def test_an_exact_duplicate_gains_the_source_and_keeps_its_id_and_provenance() -> None:
+def test_exact_duplicate_adds_its_source_to_the_older_entry() -> None:
     first = put([item("Ship it.", source="a#1")])
     ((_, old),) = first.added
     again = put([item("ship  it", source="b#7")], first.documents[MEMORY].render())
@@ -125,13 +125,13 @@ def test_an_exact_duplicate_gains_the_source_and_keeps_its_id_and_provenance() -
     assert len(list(again.documents[MEMORY].entries())) == 1
 
 
-def test_a_long_or_corrected_entry_is_recognised_as_its_own_duplicate() -> None:
+def test_long_or_corrected_entry_is_recognised_as_a_duplicate_of_itself() -> None:
     texts = [item("很长的决定," * 30), item("MEAGS 是 -12 %", "correction", replaces="MEAGS 是 -8 %")]
     first = put(texts)
     assert not put(texts, first.documents[MEMORY].render()).added
 
 
-def test_a_duplicate_of_an_archived_entry_is_united_there() -> None:
+def test_duplicate_of_an_archived_entry_is_merged_in_the_archive() -> None:
     archive = "# Archive\n\n## Key Decisions\n\n- **[KD-7F3A] 2026-10-01 Ship it**\n  Sources: a#1\n"
     placed = put([item("Ship it.", source="b#2")], archive=archive)
     assert not placed.added
@@ -141,19 +141,19 @@ def test_a_duplicate_of_an_archived_entry_is_united_there() -> None:
     assert placed.documents[MEMORY].render() == EMPTY
 
 
-def test_a_superseded_entry_does_not_swallow_its_restatement() -> None:
+def test_restatement_of_a_superseded_entry_is_a_new_entry() -> None:
     memory = EMPTY.replace(
         "## Key Decisions\n", "## Key Decisions\n\n- **[KD-7F3A] 2026-10-01 Ship it**\n  Superseded-By: KD-0000\n"
     )
     assert len(put([item("Ship it")], memory).added) == 1
 
 
-def test_the_same_words_in_another_section_or_with_another_sign_stay_apart() -> None:
+def test_same_words_in_another_section_or_with_another_sign_are_not_merged() -> None:
     items = [item("Gap is -12 %", "conclusion"), item("Gap is 12 %", "conclusion"), item("Gap is -12 %", "lesson")]
     assert len(put(items).added) == 3
 
 
-def test_what_git_contradicts_or_a_later_turn_corrected_is_not_remembered_as_fact() -> None:
+def test_contradicted_and_corrected_items_earn_no_entry() -> None:
     false, wrong, true = (
         item("Deleted a.py", "deliverable"),
         item("Gap is 8", "conclusion", wrong=True),
@@ -168,11 +168,11 @@ def test_what_git_contradicts_or_a_later_turn_corrected_is_not_remembered_as_fac
     assert entry.fields["Evidence"] == "verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1"
 
 
-def test_a_deliverable_that_claims_nothing_checkable_stays_in_the_daily_log() -> None:
+def test_deliverable_without_a_checkable_claim_stays_in_the_daily_log() -> None:
     assert not put([item("Done with the slides", "deliverable")]).added
 
 
-def test_a_duplicate_that_git_now_confirms_upgrades_the_evidence() -> None:
+def test_confirmed_duplicate_upgrades_the_evidence() -> None:
     said = item("Added b.py", "deliverable")
     first = put([said], evidence={said: Evidence(state="unverified", detail="not committed")})
     again = put([said], first.documents[MEMORY].render(), evidence={said: Evidence(state="verified", commit="3f9c2e1")})
@@ -180,20 +180,20 @@ def test_a_duplicate_that_git_now_confirms_upgrades_the_evidence() -> None:
     assert entry.fields["Evidence"].startswith("verified, commit 3f9c2e1")
 
 
-def test_the_least_trusted_turn_answers_for_an_entry() -> None:
+def test_origin_of_an_entry_is_its_least_trusted_turn() -> None:
     assert least_trusted(["user", "agent"]) == "agent"
     assert least_trusted(["user", "web", "tool"]) == "web"
     assert least_trusted(["user", "who knows"]) == "agent"
     assert least_trusted([]) == "agent"
 
 
-def test_provenance_is_no_part_of_what_an_entry_says() -> None:
+def test_statement_excludes_provenance() -> None:
     bare, sourced = "- **[KD-7F3A] 2026-11-20 Ship it**\n", "  Evidence: verified, commit 3f9c2e1\n  Sources: a#1\n"
     texts = [next(parse(f"## Key Decisions\n\n{raw}").entries()) for raw in (bare, bare + sourced)]
     assert normalised_statement(texts[0]) == normalised_statement(texts[1])
 
 
-def test_a_section_takes_no_more_than_it_may_and_the_rest_is_counted() -> None:
+def test_items_beyond_the_section_limit_are_counted() -> None:
     items = [item(f"decision {n}", source=f"s#{n}") for n in range(5)]
     items += [item("always sort", "preference", "s#p"), item("decision 0", source="s#again")]
     placed = put(items, max_per_section=2)
@@ -203,7 +203,7 @@ def test_a_section_takes_no_more_than_it_may_and_the_rest_is_counted() -> None:
     assert placed.documents[MEMORY].entry(placed.added[0][1].id) is not None
 
 
-def test_what_the_documents_hold_is_what_is_reported() -> None:
+def test_report_equals_the_documents() -> None:
     first = put([item("ship", source="a#1"), item("wait", source="a#2")])
     rows = [
         item("wait", source="b#1"),
@@ -242,9 +242,7 @@ def test_four_times_as_many_items_take_about_four_times_as_long() -> None:
         ("user", "user", "user"),
     ],
 )  # fmt: skip
-def test_united_words_are_trusted_no_more_than_the_least_trusted_who_said_them(
-    before: str, after: str, kept: str
-) -> None:
+def test_merged_entry_has_the_least_trusted_origin(before: str, after: str, kept: str) -> None:
     first = put([item("ship on Monday", source="a#1")], origin=before)
     second = put([item("ship on Monday", source="b#1")], first.documents[MEMORY].render(), origin=after)
     ((_, entry),) = second.merged
@@ -253,9 +251,7 @@ def test_united_words_are_trusted_no_more_than_the_least_trusted_who_said_them(
 
 
 @pytest.mark.parametrize(("origin", "kept"), [("user", None), ("web", "web")])
-def test_an_entry_written_by_hand_is_the_users_until_somebody_less_trusted_says_the_same(
-    origin: str, kept: str | None
-) -> None:
+def test_handwritten_entry_is_the_users_until_a_less_trusted_restatement(origin: str, kept: str | None) -> None:
     memory = "# Memory\n\n## Key Decisions\n\n- **[KD-7F3A] 2026-11-01 ship on Monday**\n"
     ((_, entry),) = put([item("ship on Monday", source="b#1")], memory, origin=origin).merged
     assert entry.fields.get("Origin") == kept

@@ -1,4 +1,4 @@
-"""A fact earns its entry when a second session speaks of it."""
+"""Facts whose topic recurs in a second session earn an entry."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fact(text: str, source: str = "two#m1") -> Item:
     return Item(kind="fact", text=text, sources=(source,), role="user", ts="2026-11-20T14:00:00")
 
 
-def test_lines_are_read_with_their_turns_and_without_what_does_not_stand() -> None:
+def test_log_lines_exclude_corrected_and_contradicted_ones() -> None:
     assert [(line.text, line.session, line.sources, line.origin) for line in standing_log_lines(LOG)] == [
         ("warranty, toner", "one", (), "agent"),
         ("The printer on the third floor takes Kestrel toner", "one", ("one#m2",), "agent"),
@@ -56,7 +56,7 @@ def test_lines_are_read_with_their_turns_and_without_what_does_not_stand() -> No
     ]
 
 
-def test_a_topic_of_another_session_is_seen_with_its_turns_and_its_least_trusted_speaker() -> None:
+def test_recurring_topic_has_its_sources_and_least_trusted_origin() -> None:
     again = fact("Kestrel toner for the printer is sold out")
     found = find_recurring([again, fact("The canteen closes at three")], [LOG], "two", most=5)
     assert list(found) == [again]
@@ -64,27 +64,27 @@ def test_a_topic_of_another_session_is_seen_with_its_turns_and_its_least_trusted
     assert found[again].origin == "web"
 
 
-def test_what_only_the_same_session_said_is_not_seen() -> None:
+def test_topic_of_the_same_session_does_not_recur() -> None:
     assert not find_recurring([fact("Kestrel toner for the printer is sold out")], [LOG], "one", most=5)
 
 
-def test_words_that_every_line_holds_make_no_topic() -> None:
+def test_common_words_make_no_topic() -> None:
     rows = "".join(f"- the weekly review went over item{n} (one#m{n})\n" for n in range(30))
     log = f"# 2026-11-19\n\n## 09:00 x (s-1a2b3c)\n\nSession: `one` messages 1-4, bytes 0-400\n\n### Facts\n\n{rows}"
     assert not find_recurring([fact("the weekly review went over the kestrel migration freeze")], [log], "two", most=5)
 
 
-def test_chinese_topics_are_seen() -> None:
+def test_chinese_topics_recur() -> None:
     log = LOG.replace("The printer on the third floor takes Kestrel toner", "三楼打印机要换原装硒鼓")
     assert find_recurring([fact("打印机的原装硒鼓缺货")], [log], "two", most=5)
 
 
-def test_no_more_facts_than_allowed_and_those_that_share_most() -> None:
+def test_most_similar_facts_are_kept_up_to_the_limit() -> None:
     close_one, far = fact("The printer on the third floor takes Kestrel toner"), fact("Kestrel toner is out, order ink")
     assert list(find_recurring([far, close_one], [LOG], "two", most=1)) == [close_one]
 
 
-def said(home: Home, session: str, day: str, *rows: tuple[str, str]) -> list[Message]:
+def say(home: Home, session: str, day: str, *rows: tuple[str, str]) -> list[Message]:
     now = datetime.fromisoformat(f"{day}T18:00:00+00:00")
     messages = [
         Message(session=session, id=f"m{n}", ts=f"{day}T14:{n:02d}:00+00:00", role=role, content=content)
@@ -97,7 +97,7 @@ def said(home: Home, session: str, day: str, *rows: tuple[str, str]) -> list[Mes
 def closed(
     home: Home, session: str, day: str, *rows: tuple[str, str], settings: DistillSettings | None = None
 ) -> Closed:
-    said(home, session, day, *rows)
+    say(home, session, day, *rows)
     return close(home, session, now=datetime.fromisoformat(f"{day}T18:00:00+00:00"), settings=settings)
 
 
@@ -105,7 +105,7 @@ def memory(home: Home) -> list[Entry]:
     return list(parse(storage.read_text(home.root / MEMORY)).entries())
 
 
-def test_a_fact_stays_in_the_daily_log_until_a_second_session_speaks_of_it(home: Home) -> None:
+def test_fact_earns_an_entry_in_a_second_session(home: Home) -> None:
     first = closed(home, "one", "2026-11-10", ("user", "The Kestrel licence costs ¥4,000 a year."))
     assert first.entries == ()
     assert "Kestrel licence" in storage.read_text(home.root / first.daily)
@@ -116,13 +116,13 @@ def test_a_fact_stays_in_the_daily_log_until_a_second_session_speaks_of_it(home:
     assert [new.id for new in second.entries] == [entry.id]
 
 
-def test_a_fact_of_long_ago_is_forgotten_by_then(home: Home) -> None:
+def test_mention_before_the_recurrence_window_does_not_count(home: Home) -> None:
     closed(home, "one", "2026-08-10", ("user", "The Kestrel licence costs ¥4,000 a year."))
     closed(home, "two", "2026-11-12", ("user", "Our Kestrel licence runs until March, it costs ¥4,000."))
     assert memory(home) == []
 
 
-def test_sections_can_be_told_to_wait_for_a_second_session(home: Home) -> None:
+def test_recurring_setting_makes_a_section_wait_for_a_second_session(home: Home) -> None:
     waiting = DistillSettings(recurring=("Lessons Learned",))
     lesson = ("assistant", "Lesson: check the Kestrel budget state in the middle of the quarter.")
     assert closed(home, "one", "2026-11-10", lesson, settings=waiting).entries == ()
@@ -130,20 +130,20 @@ def test_sections_can_be_told_to_wait_for_a_second_session(home: Home) -> None:
     assert len(closed(home, "two", "2026-11-11", lesson, decision, settings=waiting).entries) == 2
 
 
-def test_a_fact_that_is_a_lesson_as_well_earns_no_second_entry() -> None:
+def test_fact_that_repeats_a_lesson_earns_no_second_entry() -> None:
     lesson = Item(kind="lesson", text="check the Kestrel budget", sources=("two#m1",), role="user")
     again = fact("Lesson: check the Kestrel budget.")
-    seen = {again: EarlierMention(sessions=("one",), sources=("one#m1",), origin="user")}
+    mentions = {again: EarlierMention(sessions=("one",), sources=("one#m1",), origin="user")}
     found = find_candidates(
-        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", mentions=seen
+        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", mentions=mentions
     )
     assert [candidate.item.kind for candidate in found] == ["lesson"]
-    seen[other] = seen[again]
-    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", mentions=seen)
+    mentions[other] = mentions[again]
+    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", mentions=mentions)
     assert [candidate.item.kind for candidate in found] == ["lesson", "fact"]
 
 
-def test_a_decision_of_a_later_session_supersedes_and_history_names_both(home: Home) -> None:
+def test_decision_of_a_later_session_supersedes_the_older_one(home: Home) -> None:
     closed(home, "one", "2026-11-10", ("user", "Decision: we deploy billing on Mondays."))
     later = closed(home, "two", "2026-11-12", ("user", "Decision: we deploy billing on Thursdays instead of Mondays."))
     newer, older = memory(home)
@@ -151,7 +151,7 @@ def test_a_decision_of_a_later_session_supersedes_and_history_names_both(home: H
     assert [(link.older, link.newer) for link in later.superseded] == [(older.id, newer.id)]
 
 
-def test_closing_reads_the_logs_of_some_days_whatever_the_home_holds(home: Home) -> None:
+def test_only_logs_of_the_recurrence_window_are_read(home: Home) -> None:
     for back in range(60):
         day = f"{NOW - timedelta(days=back):%Y-%m-%d}"
         path = home.root / f"DailyActivity/{day}.md"

@@ -1,4 +1,4 @@
-"""Regret: of what was archived, the part that was wanted again."""
+"""Regret rate: the share of archived entries that were wanted again."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def archive_some(home: Home, *ids: str) -> str:
     return commit
 
 
-def test_a_home_without_archivings_regrets_nothing(home: Home) -> None:
+def test_regret_is_zero_without_archiving(home: Home) -> None:
     keep(home, "LL-0001", "2026-11-01")
     cite(home, ["LL-0001"], now=NOW)
     assert (measure_regret(home.root), measure_regret(home.root).rate) == (Regret(), 0.0)
 
 
-def test_what_was_restored_or_cited_was_wanted(home: Home) -> None:
+def test_restored_and_cited_entries_count_as_wanted(home: Home) -> None:
     archive_some(home, "LL-0001", "LL-0002", "LL-0003", "RC-0001")
     assert measure_regret(home.root) == Regret(archived=4, wanted=0)
     restore(home, "LL-0002", now=NOW)
@@ -37,7 +37,7 @@ def test_what_was_restored_or_cited_was_wanted(home: Home) -> None:
     assert (found, found.rate) == (Regret(archived=4, wanted=2), 0.5)
 
 
-def test_a_second_citation_is_not_regretted_twice_but_a_second_archiving_is(home: Home) -> None:
+def test_second_citation_counts_once_and_second_archiving_twice(home: Home) -> None:
     archive_some(home, "LL-0001")
     cite(home, ["LL-0001"], now=NOW)
     cite(home, ["LL-0001"], now=datetime(2026, 11, 22, tzinfo=UTC))
@@ -49,21 +49,21 @@ def test_a_second_citation_is_not_regretted_twice_but_a_second_archiving_is(home
     assert measure_regret(home.root) == Regret(archived=2, wanted=2)
 
 
-def test_taking_an_archiving_back_in_git_counts_as_wanted(home: Home) -> None:
+def test_reverting_an_archiving_in_git_counts_as_wanted(home: Home) -> None:
     commit = archive_some(home, "LL-0001")
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
     subprocess.run(["git", "-C", str(home.root), *identity, "revert", "--no-edit", commit], check=True)
     assert measure_regret(home.root) == Regret(archived=1, wanted=1)
 
 
-def test_what_was_cited_before_it_was_archived_was_not_wanted_after(home: Home) -> None:
+def test_citation_before_archiving_does_not_count(home: Home) -> None:
     keep(home, "LL-0001", "2026-01-01")
     cite(home, ["LL-0001"], now=datetime(2026, 2, 1, tzinfo=UTC))
     archive(home, now=NOW, apply=True)
     assert measure_regret(home.root) == Regret(archived=1, wanted=0)
 
 
-def test_a_change_within_the_archive_is_no_archiving(home: Home) -> None:
+def test_edit_within_the_archive_is_no_archiving(home: Home) -> None:
     archive_some(home, "LL-0001")
     path = home.root / "Archive/MEMORY-2026-11.md"
     path.write_text(path.read_text().replace("title of LL-0001", "a better title"))

@@ -1,4 +1,4 @@
-"""Every item of the daily log is one list item, whatever its words and its sources are called."""
+"""Rendering of items as single list items of the daily log."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def body(*sources: str) -> str:
     return render_body(Summary(title="T", items=(item,)), {}, 10)
 
 
-def test_sources_stand_as_they_are_called() -> None:
+def test_sources_are_written_verbatim() -> None:
     assert "(fc-1#m1, 会话 一#100%)" in body("fc-1#m1", "会话 一#100%")
 
 
-def test_a_source_with_line_breaks_begins_no_block() -> None:
+def test_line_breaks_in_a_source_are_quoted() -> None:
     text = body("s\n## Forged\n\n- **[KD-0001] x**#m1", "s\u2028t#m\r2")
     (line,) = [line for line in text.splitlines() if "Round half" in line]
     assert line.endswith(" x**#m1, s%E2%80%A8t#m%0D2)")

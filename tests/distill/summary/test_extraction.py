@@ -1,4 +1,4 @@
-"""Summaries of conversations, Chinese and English."""
+"""Extraction of summaries from conversations, Chinese and English."""
 
 from __future__ import annotations
 
@@ -40,26 +40,24 @@ REVIEWED = [
 ]
 
 
-def test_a_mixed_review_gives_its_conclusions_figures_corrections_and_threads(talk: Talk, review: Rows) -> None:
+def test_bilingual_review_yields_its_items_in_order(talk: Talk, review: Rows) -> None:
     summary = summarise(talk(*review))
     assert found(summary.items) == REVIEWED
     assert "MEAGS" in summary.topics
     assert summary.title.startswith("我们过一下 Q4 forecast")
 
 
-def test_full_width_punctuation_gives_the_same_items_in_their_own_spelling(
-    talk: Talk, review: Rows, wide: Callable[[str], str]
-) -> None:
+def test_full_width_punctuation_yields_the_same_items(talk: Talk, review: Rows, wide: Callable[[str], str]) -> None:
     summary = summarise(talk(*((role, wide(text)) for role, text in review)))
     assert found(summary.items) == [(kind, wide(text)) for kind, text in REVIEWED]
 
 
-def test_what_a_correction_replaces_is_marked_and_never_stands_as_a_conclusion(talk: Talk, review: Rows) -> None:
+def test_corrected_conclusion_is_marked(talk: Talk, review: Rows) -> None:
     items = {item.text: item for item in summarise(talk(*review)).items}
     assert [text for text, item in items.items() if item.corrected] == ["MEAGS 缺口 -8 %,主要来自三个滑单"]
 
 
-def test_a_correction_without_the_old_value_brings_the_sentence_it_replaces(talk: Talk) -> None:
+def test_correction_without_the_old_value_cites_the_replaced_sentence(talk: Talk) -> None:
     items = summarise(
         talk(("assistant", "The MEAGS gap is -8 %. EMEA is flat."), ("user", "That's wrong. MEAGS is at -12 %."))
     ).items
@@ -68,7 +66,7 @@ def test_a_correction_without_the_old_value_brings_the_sentence_it_replaces(talk
     assert correction.sources == ("fc-1#m1", "fc-1#m2")
 
 
-def test_a_correction_reaches_into_the_part_that_was_closed_before(talk: Talk) -> None:
+def test_correction_finds_a_sentence_of_the_part_closed_before(talk: Talk) -> None:
     turns = talk(("assistant", "The MEAGS gap is -8 %."), ("user", "Correction: the MEAGS gap is -12 %"))
     (item,) = summarise(turns[1:], turns[:1]).items
     assert item.replaces == "The MEAGS gap is -8 %."
@@ -92,7 +90,7 @@ CODING = (
 )
 
 
-def test_a_coding_session_gives_work_root_causes_and_what_is_open(talk: Talk) -> None:
+def test_coding_session_yields_work_root_causes_and_open_threads(talk: Talk) -> None:
     summary = summarise(talk(*CODING))
     assert found(summary.items) == [
         ("root_cause", "The root cause was that `read_rows()` starts at 1."),
@@ -120,7 +118,7 @@ CHAT = (
 )
 
 
-def test_small_talk_gives_a_title_and_topics_and_no_items(talk: Talk) -> None:
+def test_small_talk_yields_a_title_and_no_items(talk: Talk) -> None:
     summary = summarise(talk(*CHAT))
     assert found(summary.items) == []
     assert summary.title
@@ -151,7 +149,7 @@ def test_small_talk_gives_a_title_and_topics_and_no_items(talk: Talk) -> None:
         ("已完成 retry 模块的测试。", "deliverable"),
     ],
 )
-def test_a_cue_names_the_kind(talk: Talk, text: str, kind: str) -> None:
+def test_cue_determines_the_kind(talk: Talk, text: str, kind: str) -> None:
     assert found(summarise(talk(("user", text))).items) == [(kind, text)]
 
 
@@ -176,11 +174,11 @@ def test_a_cue_names_the_kind(talk: Talk, text: str, kind: str) -> None:
         "The results were done by hand, more or less.",
     ],
 )
-def test_questions_conditions_plans_and_phrases_are_no_items(talk: Talk, text: str) -> None:
+def test_questions_conditions_plans_and_phrases_yield_no_items(talk: Talk, text: str) -> None:
     assert found(summarise(talk(("user", text))).items) == []
 
 
-def test_an_assistant_has_no_preferences_and_corrects_nobody_without_a_label(talk: Talk) -> None:
+def test_assistant_states_no_preferences_and_no_unlabelled_corrections(talk: Talk) -> None:
     rows = (
         ("assistant", "I prefer tea."),
         ("assistant", "From now on I will use tables."),
@@ -189,27 +187,27 @@ def test_an_assistant_has_no_preferences_and_corrects_nobody_without_a_label(tal
     assert found(summarise(talk(*rows)).items) == []
 
 
-def test_the_same_sentence_twice_is_one_item_with_both_turns(talk: Talk) -> None:
+def test_repeated_sentence_is_one_item_with_both_sources(talk: Talk) -> None:
     (item,) = summarise(talk(("user", "Decision: ship on Monday."), ("assistant", "decision: Ship on monday"))).items
     assert item.sources == ("fc-1#m1", "fc-1#m2")
     assert item.text == "ship on Monday."
 
 
-def test_a_label_opens_the_list_below_it_and_no_other_text(talk: Talk) -> None:
+def test_label_covers_the_list_below_it_and_no_other_text(talk: Talk) -> None:
     text = (
         "Decisions:\n- use apsw\n- drop Windows\n\nThat was easy.\n\n### Conclusion\nBy following these steps you win."
     )
     assert found(summarise(talk(("assistant", text))).items) == [("decision", "use apsw"), ("decision", "drop Windows")]
 
 
-def test_two_labels_in_one_line_are_two_items(talk: Talk) -> None:
+def test_two_labels_in_one_line_yield_two_items(talk: Talk) -> None:
     assert found(summarise(talk(("assistant", "结论:缺口 -12 %。下一步:打电话给法务。"))).items) == [
         ("conclusion", "缺口 -12 %。"),
         ("next_step", "打电话给法务。"),
     ]
 
 
-def test_a_long_item_is_split_at_sentences(talk: Talk) -> None:
+def test_long_item_is_split_between_sentences(talk: Talk) -> None:
     text = "Conclusion: " + "The gap in one business unit is large. " * 20
     items = summarise(talk(("assistant", text))).items
     assert all(len(item.text) <= 300 and item.text.endswith("large.") for item in items)
@@ -225,7 +223,7 @@ def test_topics_leave_out_speakers_and_grammar() -> None:
     assert summarise(rows).topics[:2] == ("预算冻结", "forecast")
 
 
-def test_a_title_without_words_falls_back(talk: Talk) -> None:
+def test_title_without_words_has_a_fallback(talk: Talk) -> None:
     assert summarise(talk(("user", "嗯"), ("assistant", "好"))).title == "Short session"
 
 
@@ -240,7 +238,7 @@ def test_a_title_without_words_falls_back(talk: Talk) -> None:
         ("a-b", "ab", True),
     ],
 )
-def test_duplicates_ignore_punctuation_but_never_signs_points_and_currencies(one: str, other: str, same: bool) -> None:
+def test_identity_key_drops_punctuation_but_keeps_signs_points_and_currencies(one: str, other: str, same: bool) -> None:
     assert (identity_key(one) == identity_key(other)) is same
 
 
@@ -258,8 +256,8 @@ TEXTS = st.lists(
 
 
 @given(TEXTS, st.integers(0, 8))
-def test_every_item_quotes_its_turn_and_a_split_in_two_loses_no_uncorrected_item(texts: list[str], cut: int) -> None:
-    """What holds for any split: each part's items are the whole's, corrections aside, which look back for context."""
+def test_items_quote_their_turns_and_splitting_the_session_loses_none(texts: list[str], cut: int) -> None:
+    """Check any split: the items of both parts are those of the whole. Corrections look back into the first part."""
     rows = [Message(session="s", id=str(n), role=("user", "assistant")[n % 2], content=t) for n, t in enumerate(texts)]
     whole = summarise(rows)
     contents = {row.source: re.sub(r"[\s*_]", "", row.content) for row in rows}
@@ -285,7 +283,7 @@ def test_every_item_quotes_its_turn_and_a_split_in_two_loses_no_uncorrected_item
         "否决:每次打开都重建索引",
     ],
 )
-def test_a_rejected_approach_is_one(talk: Talk, text: str) -> None:
+def test_rejected_approaches_are_recognised(talk: Talk, text: str) -> None:
     (item,) = summarise(talk(("user", text))).items
     assert item.kind == "rejected"
 
@@ -302,5 +300,5 @@ def test_a_rejected_approach_is_one(talk: Talk, text: str) -> None:
         "We decided against a second cache.",
     ],
 )
-def test_what_is_merely_refused_or_encouraged_is_no_rejected_approach(talk: Talk, text: str) -> None:
+def test_refusals_and_encouragement_are_no_rejected_approaches(talk: Talk, text: str) -> None:
     assert all(item.kind != "rejected" for item in summarise(talk(("user", text))).items)

@@ -1,4 +1,4 @@
-"""What no cue marks: the log of an ordinary chat holds its facts, in its own words, in its share."""
+"""Selection of facts for the daily log of an ordinary chat."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ ZH = (
 
 
 class Bags:
-    """An embedder of words: texts with the same words have the same vector. *asked* counts the texts."""
+    """An embedder of words: texts with the same words have the same vector. *embedded* lists the texts."""
 
     name = fingerprint = "bags"
     dimension = 64
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.embedded: list[str] = []
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        self.asked += texts
+        self.embedded += texts
         rows = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(rows, texts, strict=True):
             for word in text.casefold().split():
@@ -79,7 +79,7 @@ class Broken(Bags):
         raise ModelError("no memory for this test")
 
 
-def filled(
+def summarise_with_facts(
     messages: Sequence[Message], *, share: float = 0.5, max_items: int = 36, embedder: Embedder | None = None
 ) -> Summary:
     return add_facts(summarise(messages), messages, share=share, max_items=max_items, embedder=embedder)
@@ -90,73 +90,75 @@ def facts(summary: Summary) -> list[str]:
 
 
 @pytest.mark.parametrize("embedder", [None, Bags()])
-def test_the_log_of_a_chat_holds_what_was_told_and_not_the_pleasantries(talk: Talk, embedder: Embedder | None) -> None:
-    summary = filled(talk(*CHAT), share=0.25, embedder=embedder)
+def test_chat_log_holds_facts_and_no_pleasantries(talk: Talk, embedder: Embedder | None) -> None:
+    summary = summarise_with_facts(talk(*CHAT), share=0.25, embedder=embedder)
     found = facts(summary)
     assert [item.sources for item in summary.items] == [("fc-1#m2",), ("fc-1#m5",)]
     assert "Lovely, thanks!" not in found
     assert not any("Take care" in text or "See you" in text or "How was" in text for text in found)
 
 
-def test_a_chinese_chat_does_as_well(talk: Talk, wide: object) -> None:
-    assert facts(filled(talk(*ZH), share=0.6))[:1] == ["我昨天在杭州签了面包店的租约,三月开业,先装两台烤箱。"]
+def test_chinese_chat_log_holds_facts(talk: Talk, wide: object) -> None:
+    assert facts(summarise_with_facts(talk(*ZH), share=0.6))[:1] == [
+        "我昨天在杭州签了面包店的租约,三月开业,先装两台烤箱。"
+    ]
 
 
-def test_facts_stand_in_the_order_of_the_conversation_and_point_at_their_turns(talk: Talk) -> None:
+def test_facts_follow_the_conversation_and_cite_their_turns(talk: Talk) -> None:
     messages = talk(*CHAT)
-    summary = filled(messages, share=1.0)
-    said = {message.source: message.content for message in messages}
+    summary = summarise_with_facts(messages, share=1.0)
+    contents = {message.source: message.content for message in messages}
     assert len(summary.items) > 2
     assert [item.sources for item in summary.items] == sorted(item.sources for item in summary.items)
     for item in summary.items:
-        assert item.text in said[item.sources[0]]
+        assert item.text in contents[item.sources[0]]
 
 
-def test_what_cues_mark_stays_whatever_the_share_and_is_not_said_twice(
+def test_items_with_a_cue_stay_whatever_the_share_and_are_not_repeated(
     talk: Talk, review: tuple[tuple[str, str], ...]
 ) -> None:
     messages = talk(*review)
     marked = summarise(messages)
-    assert filled(messages, share=0.0) == marked
-    full = filled(messages, share=1.0)
+    assert summarise_with_facts(messages, share=0.0) == marked
+    full = summarise_with_facts(messages, share=1.0)
     assert [item for item in full.items if item in marked.items] == list(marked.items)
     texts = [text for item in full.items for text in (item.text, item.replaces) if text]
     assert len(texts) == len(set(texts))
 
 
-def test_what_a_label_marked_is_not_said_again_with_its_label(talk: Talk) -> None:
+def test_labelled_item_is_not_selected_again_with_its_label(talk: Talk) -> None:
     rows = (
         ("assistant", "Noted, the parser returns a float now. Next step: write the retry logic for the importer."),
         ("assistant", "明白了,解析器现在返回浮点数。待办:确认报警的负责人。"),
         ("user", "Correction: the provider limit is 500 calls a day, not 250."),
     )
-    summary = filled(talk(*rows), share=1.0)
+    summary = summarise_with_facts(talk(*rows), share=1.0)
     assert {"next_step", "open_thread", "correction"} <= {item.kind for item in summary.items}
     assert not [text for text in facts(summary) if "Next step" in text or "待办" in text or "Correction" in text]
 
 
-def test_the_same_words_of_two_turns_are_one_line(talk: Talk) -> None:
-    said = "I moved to the harbour office in March with two ovens."
-    assert facts(filled(talk(*[("user", said)] * 6), share=1.0)) == [said]
+def test_repeated_sentence_is_selected_once(talk: Talk) -> None:
+    sentence = "I moved to the harbour office in March with two ovens."
+    assert facts(summarise_with_facts(talk(*[("user", sentence)] * 6), share=1.0)) == [sentence]
 
 
-def test_a_failing_model_leaves_the_words_to_decide(talk: Talk) -> None:
+def test_failing_model_falls_back_to_words(talk: Talk) -> None:
     messages = talk(*CHAT)
-    assert filled(messages, embedder=Broken()) == filled(messages)
+    assert summarise_with_facts(messages, embedder=Broken()) == summarise_with_facts(messages)
 
 
-def test_of_a_very_long_session_only_a_shortlist_is_embedded(talk: Talk) -> None:
+def test_long_session_embeds_only_a_shortlist(talk: Talk) -> None:
     bags = Bags()
     rows = [("user", " ".join(f"I bought lamp {n}{k} at market {k}." for k in range(20))) for n in range(40)]
-    summary = filled(talk(*rows), embedder=bags)
+    summary = summarise_with_facts(talk(*rows), embedder=bags)
     assert len(facts(summary)) == 36
-    assert len(bags.asked) <= 240
+    assert len(bags.embedded) <= 240
 
 
-def test_tools_and_what_the_guard_held_back_are_never_quoted(talk: Talk) -> None:
-    held = "[quarantined q-0a1b: injection, 40 characters]"
-    messages = talk(("tool", "I bought a lamp at the market in March."), ("user", held), ("user", "ok"))
-    assert facts(filled(messages, share=1.0)) == []
+def test_tool_and_quarantined_messages_are_never_selected(talk: Talk) -> None:
+    quarantined = "[quarantined q-0a1b: injection, 40 characters]"
+    messages = talk(("tool", "I bought a lamp at the market in March."), ("user", quarantined), ("user", "ok"))
+    assert facts(summarise_with_facts(messages, share=1.0)) == []
 
 
 WORDS = st.sampled_from(
@@ -169,16 +171,14 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=12), st.floats(0, 1), st.integers(3, 40))
-def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_turns_do_not(
-    texts: list[str], share: float, max_items: int
-) -> None:
+def test_any_log_fits_its_share_and_is_grounded_in_its_turns(texts: list[str], share: float, max_items: int) -> None:
     rows = [Message(session="s", id=f"m{n}", role=("user", "assistant")[n % 2], content=t) for n, t in enumerate(texts)]
-    said = {row.source: row.content for row in rows}
+    contents = {row.source: row.content for row in rows}
     marked = summarise(rows)
     summary = add_facts(marked, rows, share=share, max_items=max_items)
     for item in summary.items:
         assert item.sources
-        turns = [said[source] for source in item.sources]
+        turns = [contents[source] for source in item.sources]
         assert ungrounded(f"{item.text} {item.replaces}", turns) == ()
     body = render_body(summary, {}, max_items)
     tokens = sum(count_tokens(row.content) for row in rows)
@@ -187,14 +187,12 @@ def test_any_log_fits_its_share_beside_what_cues_mark_and_says_nothing_that_its_
     assert add_facts(marked, rows, share=share, max_items=max_items) == summary
 
 
-def test_an_amount_is_never_cut_in_two() -> None:
+def test_amounts_are_never_cut() -> None:
     text = "x" * 30 + " worth 1,200,300 euros"
     assert [shorten(text, limit)[31:] for limit in (38, 40, 42)] == ["worth…"] * 3
 
 
-def test_closing_writes_the_facts_of_a_chat_to_the_daily_log_and_not_to_memory(
-    home: Home, talk: Talk, now: datetime
-) -> None:
+def test_closing_writes_facts_to_the_daily_log_and_not_to_memory(home: Home, talk: Talk, now: datetime) -> None:
     transcript.append(home, "fc-1", talk(*CHAT), actor="test", now=now)
     before = storage.read_text(home.root / "MEMORY.md")
     settings = DistillSettings(log_share=0.5)
@@ -203,12 +201,12 @@ def test_closing_writes_the_facts_of_a_chat_to_the_daily_log_and_not_to_memory(
     log = storage.read_text(home.root / daily_log.daily_path("2026-11-20"))
     assert "### Facts" in log
     assert "We open in March with two ovens. (fc-1#m5)" in log
-    assert bags.asked
+    assert bags.embedded
     assert closed.entries == ()
     assert storage.read_text(home.root / "MEMORY.md") == before
     assert check.problems(home) == []
 
 
-def test_the_share_is_a_setting_between_0_and_1() -> None:
+def test_log_share_must_be_between_0_and_1() -> None:
     with pytest.raises(ValueError, match="log-share"):
         DistillSettings(log_share=1.5)
