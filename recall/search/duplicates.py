@@ -1,9 +1,8 @@
-"""Passages that say the same: which of the hits are one statement, and which of them stands for it.
+"""Groups of hits that make the same statement, and the hit that represents each group.
 
-Two passages say the same when their words are the same in the same order, or when nearly all pairs of successive words
-are and neither a number nor a negation tells them apart. What a file writes around a statement does not count: id,
-date and fields of an entry, bullet and sources of a line in the daily log. Two turns must have the same speaker as
-well; a few words that anybody says at any time ("Thanks a lot!") are no statement.
+Words are compared by ``recall.text.identity``. The text that a file writes around a statement does not count: the id,
+date and fields of an entry, and the bullet and sources of a line in the daily log. Two turns must also have the same
+speaker.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _SOURCES = re.compile(r"[ \t]*\([^()\s]+#[^()\n]*\)[ \t]*$", re.MULTILINE)
 
 
 class HitLike(Protocol):
-    """What is needed of a hit."""
+    """The fields of a hit that are compared."""
 
     @property
     def source(self) -> str: ...
@@ -64,7 +63,7 @@ class PassageContent:
 
 
 def passage_content(hit: HitLike) -> PassageContent:
-    """What *hit* says, without what its file writes around it."""
+    """Return the words of *hit* without the text that its file writes around them."""
     text = hit.text
     if hit.layer != "sessions":
         entry = parse_entry(text if text.endswith("\n") else text + "\n")
@@ -73,15 +72,15 @@ def passage_content(hit: HitLike) -> PassageContent:
     return PassageContent(wording=Wording.of(text), speaker=speaker)
 
 
-def group_duplicates(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
-    """Hits that say the same, together: groups in order of their first, hits in the order given.
+def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
+    """Return hits that say the same in groups, in order of the first hit of each.
 
-    Takes from *hits* no more than it needs for *wanted* groups.
+    Reads no more of *hits* than *count* groups need.
     """
     groups: list[list[Hits]] = []
     known: list[PassageContent] = []
     equal: dict[tuple[str, ...], list[int]] = {}
-    if wanted < 1:
+    if count < 1:
         return groups
     for hit in hits:
         said = passage_content(hit)
@@ -89,7 +88,7 @@ def group_duplicates(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
         if place is not None:
             groups[place].append(hit)
             continue
-        if len(groups) == wanted:
+        if len(groups) == count:
             break
         equal.setdefault(said.wording.words, []).append(len(groups))
         known.append(said)
@@ -98,7 +97,7 @@ def group_duplicates(hits: Iterable[Hits], wanted: int) -> list[list[Hits]]:
 
 
 def representative(group: Sequence[Hits]) -> Hits:
-    """The one that stands for the others: by layer, the newest of those, the first address of those."""
+    """Return the hit that stands for *group*: by layer, then the newest, then the first address."""
     best = min(_PREFERRED.index(hit.layer) for hit in group)
     alike = sorted((hit for hit in group if _PREFERRED.index(hit.layer) == best), key=lambda hit: hit.source)
     return max(alike, key=lambda hit: hit.ts)

@@ -1,14 +1,15 @@
-"""Answer a question from the index: the passages that fit best, with their addresses.
+"""Search: the passages of the index that fit a query best, with their addresses.
 
-Two legs look at the same time, the words and the vectors, each with its own deadline (``recall.search.retrievers``).
-What they find is opened together with what stands around it, and ranked in one sum (``recall.search.reranking``). What
-a leg did not have in time is named in ``degraded``. No question makes a search fail.
+Two retrievers run at the same time, one by words and one by vectors, each with its own deadline
+(``recall.search.retrievers``). Their candidates are read together with their surroundings and ranked by one sum
+(``recall.search.reranking``). A result that a retriever did not have in time is named in ``degraded``. No query makes a
+search fail.
 
-An entry that another one supersedes follows just below it (``recall.search.supersession``); hits that say the same can
-be made one (``recall.search.duplicates``).
+An entry that another one supersedes follows just below it (``recall.search.supersession``). Hits that say the same can
+be collapsed into one (``recall.search.duplicates``).
 
-Promises: no passage that the audience may not read, at most ``MAX_HITS`` hits, one hit for each address, and the same
-order every time (equal scores are ordered by address).
+A search returns no passage that the audience may not read, at most ``MAX_HITS`` hits and one hit for each address. The
+order is the same every time: equal scores are ordered by address.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ _PAGE = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage that was found. *source* is its address; *parts* what spoke for it, unweighted, mostly from 0 to 1.
+    """A passage that was found. *source* is its address.
 
-    *also* has the addresses of further hits that say the same, when those are collapsed: *score* is then the best of
-    them all, *parts* are the passage's own.
+    *parts* are the unweighted parts of its score, mostly from 0 to 1. *also* has the addresses of further hits that say
+    the same, when those are collapsed. Then *score* is the best of them all, and *parts* are the passage's own.
     """
 
     source: str
@@ -89,7 +90,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Hits, best first. *retriever_ms* has the milliseconds of each retriever; *degraded* names what is missing."""
+    """Hits, best first. *retriever_ms* has the milliseconds of each retriever. *degraded* names missing results."""
 
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
@@ -113,13 +114,12 @@ def search(
     duplicates: Duplicates = "show",
     weights: RankingWeights | None = None,
 ) -> SearchResult:
-    """The *k* best passages for *query* among those that *audience* may read.
+    """Return the *k* best passages for *query* among those that *audience* may read.
 
-    *layers* narrows to some of :data:`recall.index.passage.LAYERS`; ``None`` means all. *exclude* names addresses,
-    sessions or files to leave out. *deadline_ms* takes the place of both legs' own deadlines. *now* is what
-    "yesterday" in the question is seen from; without it such words are not understood. With *duplicates* ``collapse``
-    one hit stands for all that say the same; the *k* best statements are returned then.
-    *weights* replace those that *settings* imply.
+    *layers* narrows the search to some of :data:`recall.index.passage.LAYERS`. ``None`` means all. *exclude* names
+    addresses, sessions or files to leave out. *deadline_ms* replaces the deadlines of both retrievers. *now* gives
+    "yesterday" in the query a meaning. Without it such words are ignored. With *duplicates* ``collapse`` one hit stands
+    for all that say the same, and the *k* best statements are returned. *weights* replace those that *settings* imply.
 
     Raises:
         ValueError: an unknown mode, layer or way with duplicates, or a negative *k*.
@@ -168,7 +168,7 @@ def search(
 
 
 def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[int]:
-    """The passages whose surroundings are looked at: the best *limit* of each list."""
+    """Return the passages whose surroundings are ranked: the best *limit* of each list."""
     found = dict.fromkeys(words.passages)
     if vectors.nearest is not None:
         for scores in (vectors.nearest.windows, vectors.nearest.passages):
@@ -177,7 +177,10 @@ def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[
 
 
 def _asked(query: str, asked: Query, words: LexicalResult, mode: Mode, now: datetime | None) -> QueryFeatures:
-    """The question as ranking sees it. Vectors alone are to show what they can do, whatever the script."""
+    """Return the query as the ranking reads it.
+
+    Vectors alone must show what they can do, so that mode passes nothing on, whatever the script.
+    """
     if mode == "vector":
         return QueryFeatures()
     return QueryFeatures(
@@ -250,7 +253,7 @@ def _hits(
     audience: str,
     exclude: Collection[str],
 ) -> Iterator[Hit]:
-    """What was found, best first, one hit for each address: its best part. About *wanted* will be asked for."""
+    """Yield the hits, best first, one for each address: its best part. The caller reads about *wanted* of them."""
     seen: set[str] = set()
     hidden: dict[str, bool] = {}
     for place, ident, source, path in _in_order(conn, sheets, ranking, wanted):
@@ -268,7 +271,7 @@ def _hits(
 
 
 def _collapsed(found: Iterator[Hit], wanted: int) -> list[Hit]:
-    """One hit for each statement, in the place of the best that makes it."""
+    """Return one hit for each statement, in the place of the best hit that makes it."""
     return [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, wanted)]
 
 
@@ -280,7 +283,7 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
 def _in_order(
     conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking, wanted: int
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Place on the sheets, row, address and path of what was found, best first, equals by address."""
+    """Yield the place on the sheets, row, address and path of each hit, best first, equals by address."""
     places = np.flatnonzero(ranking.found)
     places = places[np.argsort(-ranking.total[places], kind="stable")]
     at = 0

@@ -1,12 +1,12 @@
-"""Order passages: one sum of what speaks for each.
+"""The order of passages: one sum of weighted parts for each.
 
-First the words. A word of the question counts by its rarity, once, at the nearest place where it stands: in the
-passage, in the question that the turn answers, or in a turn close by. Then who speaks, what the whole session is
-about, what the vectors say, and the days that the question names. What is archived has a part of its score taken off:
-it stands below a living passage that answers as well. Every part is a number of about 0 to 1 that means
-the same for every question, so that sums can be compared; the weights are settings.
+The words come first. A word of the query counts by its rarity, once, at the nearest place where it stands: in the
+passage, in the question that the turn answers, or in a turn close by. Then come the speaker, the whole session, the
+vectors and the days that the query names. An archived passage loses a part of its score, so that it stands below a
+living passage that answers as well. Every part is a number of about 0 to 1 that means the same for every query, so that
+sums can be compared.
 
-What a vector leg did not return is taken to be as far away as the last that it did.
+A vector that the retriever did not return counts as far away as the last one that it did.
 """
 
 from __future__ import annotations
@@ -101,7 +101,11 @@ class RankingWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerm:
-    """A word of the question: codes of each of its spellings, word by word; passages that have it; its rarity."""
+    """A word of the query.
+
+    *spellings* has the hashes of each of its spellings, word by word. *passages* is the number of passages that have
+    it.
+    """
 
     spellings: tuple[tuple[int, ...], ...]
     passages: int
@@ -110,7 +114,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryFeatures:
-    """The question. *mean_words* is the mean length of the index's passages."""
+    """The query as the ranking reads it. *mean_words* is the mean length of the passages in the index."""
 
     terms: tuple[QueryTerm, ...] = ()
     mean_words: float = 1.0
@@ -121,7 +125,7 @@ class QueryFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Cosines of what the vector leg found: of passages, of turns with their neighbours, and the best of each file."""
+    """Cosines of the nearest vectors: of passages, of turns with their neighbours, and the best of each file."""
 
     passages: Mapping[int, float] = field(default_factory=dict)
     windows: Mapping[int, float] = field(default_factory=dict)
@@ -130,7 +134,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """The sum for each passage, and its parts, unweighted. *found* says which passages answer at all."""
+    """The sum for each passage and its unweighted parts. *found* marks the passages that answer at all."""
 
     total: Floats
     found: Flags
@@ -144,7 +148,10 @@ def rank(
     nearest: Nearest | None,
     weights: RankingWeights,
 ) -> Ranking:
-    """Score every passage of *sheets*. *groups* has BM25 by file; without *nearest* the vectors have no say."""
+    """Score every passage of *window*.
+
+    *groups* has BM25 by file. Without *nearest* the vectors have no weight.
+    """
     sessions = sheets.layers == "sessions"
     lexical, speaker = _words(sheets, sessions, asked, weights)
     parts: dict[str, Floats] = {}
@@ -185,7 +192,7 @@ def rank(
 def _words(
     sheets: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
 ) -> tuple[Floats, Floats]:
-    """The share of the question that each passage and its neighbours cover, and the share that names the speaker."""
+    """Return the share of the query that each passage and its neighbours cover, and the share that names its speaker."""
     lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
     norm = 1 - weights.length_norm + weights.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
     steps = list(_steps(sheets, sessions, weights))
@@ -211,7 +218,9 @@ def _words(
 def _steps(
     sheets: ContextWindows, sessions: Flags, weights: RankingWeights
 ) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
-    """For each distance: passages, their neighbours at that distance, and what the neighbours' words count."""
+    """Return for each distance the passages, their neighbours at that distance, and the weight of the neighbours'
+    words.
+    """
     steps = []
     place = np.arange(len(sheets))
     for distance in range(1, weights.context_reach + 1):
@@ -228,7 +237,7 @@ def _steps(
 
 
 def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: int, term: QueryTerm) -> Floats:
-    """How often each passage has *term* in any spelling."""
+    """Count how often each passage has *term* in any spelling."""
     total = np.zeros(size)
     for spelling in term.spellings:
         places = np.flatnonzero(words == spelling[0])
@@ -241,7 +250,7 @@ def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: i
 
 
 def _vectors(sheets: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
-    """Cosines by passage and by file. What is no turn has no neighbours and is its own window."""
+    """Return cosines by passage and by file. A passage that is no turn has no neighbours and is its own window."""
     passage = _looked_up(sheets.ids, nearest.passages, _last(nearest.passages))
     window = _looked_up(sheets.ids, nearest.windows, _last(nearest.windows))
     returned = np.isin(sheets.ids, [*nearest.passages, *nearest.windows])
@@ -255,7 +264,10 @@ def _vectors(sheets: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[
 def _vector_sum(
     sheets: ContextWindows, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
 ) -> Floats:
-    """The vectors' part of the sum. The longer the passages that lead so far, the more the vectors have to say."""
+    """Return the vectors' part of the sum.
+
+    The longer the passages that lead so far, the larger the weight of the vectors.
+    """
     if not len(sheets):
         return np.zeros(0)
     shown = 1 - asked.cjk * (1 - weights.cjk_vector_weight)
@@ -267,7 +279,7 @@ def _vector_sum(
 
 
 def _looked_up(keys: npt.NDArray[np.int64], values: Mapping[int, float], other: float) -> Floats:
-    """The value of each of *keys*, *other* where it has none."""
+    """Return the value of each of *keys*, or *other* where it has none."""
     if not values:
         return np.full(len(keys), other)
     known = np.fromiter(values.keys(), np.int64, len(values))

@@ -1,7 +1,7 @@
-"""The two legs of a search: what the words find, and what the vectors find.
+"""The two retrievers of a search: one by words, one by vectors.
 
-Each has its own deadline and its own connection; what is not done by then is named and left out. Neither ranks: they
-say which passages are worth looking at, and hand over the numbers that ranking needs.
+Each has its own deadline and its own connection. A retriever that is late is named and left out. Neither ranks: they
+return candidates and the numbers that the ranking needs.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _MOST_BEGUN = 200
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which passages may be found: *layers* by code, *files* as a JSON list of ids; ``None`` means all."""
+    """A restriction of a search: *layers* by code, *files* as a JSON list of ids. ``None`` means all."""
 
     layers: tuple[int, ...] | None = None
     files: str | None = None
@@ -82,7 +82,7 @@ class LexicalResult:
 
 @dataclass(slots=True, kw_only=True)
 class VectorResult:
-    """What is nearest; ``None`` when nothing was looked for."""
+    """The nearest vectors. *nearest* is ``None`` when no search was made."""
 
     nearest: Nearest | None = None
     problem: str = ""
@@ -92,7 +92,7 @@ class VectorResult:
 def retrieve_by_words(
     conn: apsw.Connection, asked: Query, scope: Scope, limit: int, deadline_ms: float
 ) -> LexicalResult:
-    """Passages, and whole files, that have words of the question."""
+    """Return passages and whole files that have words of the query."""
     start = time.perf_counter()
     leg = LexicalResult()
     if not asked.match:
@@ -117,10 +117,10 @@ def retrieve_by_words(
 
 
 def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
-    """The rarest of the question's *terms*, as many as *postings* rows have together, but one at least.
+    """Return an expression of the rarest *terms* that have at most *postings* rows together, but one term at least.
 
-    Ranking counts all of them; only where to look is decided by those that tell passages apart. A word that every
-    tenth of a million passages has would be read a hundred thousand times to say next to nothing.
+    The ranking counts all terms. Only the candidates are chosen by those that tell passages apart. A word in every
+    tenth of a million passages would be read a hundred thousand times to say next to nothing.
     """
     chosen: list[str] = []
     for found in sorted(terms, key=lambda found: found.rows):
@@ -135,7 +135,7 @@ _SELECT_PASSAGES = "SELECT rowid, -bm25(pages) AS score FROM pages WHERE pages M
 
 
 def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) -> dict[int, float]:
-    """The *limit* passages with the best BM25 that may be found, and their scores."""
+    """Return the *limit* passages in *scope* with the best BM25, and their scores."""
     where, values = _passage_filter(scope)
     if not where:
         return dict(conn.execute(_SELECT_PASSAGES, (match, limit)))
@@ -164,7 +164,7 @@ def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
 
 
 def _weighted_terms(conn: apsw.Connection, asked: Query) -> tuple[list[_WeightedTerm], float]:
-    """The terms with the codes of their spellings and how rare they are; the mean length of a passage."""
+    """Return the terms with the hashes of their spellings and their rarity, and the mean length of a passage."""
     ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
     stemmer = Fts5Stemmer(conn)
     terms = []
@@ -184,7 +184,7 @@ def _weighted_terms(conn: apsw.Connection, asked: Query) -> tuple[list[_Weighted
 
 @dataclass(frozen=True, slots=True)
 class _WeightedTerm:
-    """A term of the question: as FTS5 reads it, as ranking does, and how many rows it makes FTS5 read."""
+    """A term of the query: its FTS5 expression, its value for the ranking, and the rows that FTS5 reads for it."""
 
     expression: str
     term: QueryTerm
@@ -193,7 +193,7 @@ class _WeightedTerm:
 
 @dataclass(frozen=True, slots=True)
 class _VocabularyEntry:
-    """An expression's words in order, and how many passages have them in their text and in their heading."""
+    """An expression's words in order, and the numbers of passages that have them in their text and in their heading."""
 
     codes: tuple[int, ...]
     having: int
@@ -201,7 +201,7 @@ class _VocabularyEntry:
 
 
 def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression: str) -> list[_VocabularyEntry]:
-    """What the index has of an expression; a prefix gives several entries."""
+    """Return the entries of the index for an expression. A prefix has several."""
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     if expression.endswith("*"):
         begun = "".join(stemmer.stems(expression[1:-2]))
@@ -224,7 +224,7 @@ def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression:
 
 
 class PendingVectors:
-    """The vector leg, looking in a thread of its own; it is asked for its result once, and not waited for longer."""
+    """A vector search in a thread of its own. Its result is taken once, and nobody waits for it longer."""
 
     def __init__(self, look: Callable[[], VectorResult]) -> None:
         self._look = look
@@ -233,7 +233,7 @@ class PendingVectors:
         threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
     def result(self, wait_ms: float, limit_ms: float) -> VectorResult:
-        """What was found, at most *wait_ms* from now; *limit_ms* is what the message names."""
+        """Return the vectors found within *wait_ms* from now. A message about a late result names *limit_ms*."""
         if self._done.wait(max(wait_ms, 0.0) / 1000):
             return self._leg
         return VectorResult(problem=_deadline_problem("vector", limit_ms), ms=limit_ms)
@@ -285,9 +285,9 @@ def _nearest_vectors(
     scope: Scope,
     limit: int,
 ) -> VectorResult:
-    """Passages, and turns with their neighbours, whose vectors are nearest to the question's, by cosine.
+    """Find the passages, and the turns with their neighbours, whose vectors are nearest to the query's, by cosine.
 
-    A first look at the codes says which are worth comparing; those are compared exactly.
+    A first look at the binary codes says which are worth comparing. Those are compared exactly.
     """
     recorded = schema.read_meta(conn)
     if "model" not in recorded:
@@ -315,5 +315,5 @@ def _deadline_problem(name: str, deadline_ms: float) -> str:
 
 
 def elapsed_ms(start: float) -> float:
-    """Milliseconds since *start*, a reading of ``time.perf_counter``."""
+    """Return the milliseconds since *start*, a reading of ``time.perf_counter``."""
     return (time.perf_counter() - start) * 1000

@@ -1,9 +1,9 @@
-"""Entries that another entry has replaced stand below it.
+"""Superseded entries stand below the entries that replace them.
 
-An entry says ``Supersedes: KD-2M0Q``, or the older one says ``Superseded-By: KD-7F3A``; either is enough. The newer one
-takes the best place that any entry it supersedes would have had, and these follow just below it: whoever asks by the
-old words finds the correction first. Nothing is hidden. Entries that supersede each other in a circle say nothing about
-their order.
+An entry says ``Supersedes: KD-2M0Q``, or the older one says ``Superseded-By: KD-7F3A``. Either is enough. The newer
+entry takes the best place that any entry it supersedes would have had, and these follow just below it. So a query in
+the old words finds the correction first. Nothing is hidden. Entries that supersede each other in a circle keep their
+order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_ea
 
 
 def apply_supersession(conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking) -> Ranking:
-    """*ranking* with every superseded entry below those that supersede it, where both were found."""
+    """Return *ranking* with every superseded entry below those that supersede it, where both were found."""
     places = np.flatnonzero(ranking.found & np.isin(sheets.layers, _ENTRIES))
     if not len(places):
         return ranking
@@ -61,7 +61,7 @@ def apply_supersession(conn: apsw.Connection, sheets: ContextWindows, ranking: R
 
 
 def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:
-    """For each superseded id the ids that supersede it, as the entries in *texts* say; circles are left out."""
+    """Return for each superseded id the ids that supersede it, as the entries in *texts* say. Circles are left out."""
     newer: dict[str, set[str]] = {}
     for text in texts:
         entry = parse_entry(text if text.endswith("\n") else text + "\n")
@@ -76,7 +76,7 @@ def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:
 
 
 def order_superseded(scores: Mapping[str, float], newer: Mapping[str, set[str]]) -> dict[str, float]:
-    """*scores* by id, moved so that each is below those that supersede it. *newer* has no circles.
+    """Return *scores* by id, moved so that each is below those that supersede it. *newer* has no circles.
 
     An entry in between that was not found still hands its place on. Only ids of *scores* are returned.
 
@@ -96,12 +96,16 @@ def order_superseded(scores: Mapping[str, float], newer: Mapping[str, set[str]])
 
 
 def _lowest(name: str, newer: Mapping[str, set[str]], ceiling: Mapping[str, float]) -> float:
-    """What was not found takes no place of its own; what it supersedes stands below what supersedes it."""
+    """Return the lowest ceiling among the entries that supersede *name*.
+
+    An entry that was not found takes no place of its own, and the entries that it supersedes stand below its
+    successors.
+    """
     return min((ceiling[over] for over in newer.get(name, ())), default=np.inf)
 
 
 def _reaches(newer: Mapping[str, set[str]], start: str, goal: str) -> bool:
-    """Whether *start* is superseded by *goal*, directly or through others."""
+    """Return whether *start* is superseded by *goal*, directly or through others."""
     seen, left = {start}, [start]
     while left:
         name = left.pop()

@@ -1,8 +1,8 @@
 """Turns as they were said: whole, and with the turns beside them.
 
-A hit is a passage, and a long turn has several; who shows a hit to a reader wants the turn. Read from the index, so
-that no transcript has to be opened. Where a long turn was cut into passages, a line break takes the place of the white
-space at the cut.
+A hit is a passage, and a long turn has several. A reader of the hit wants the whole turn. Turns are read from the
+index, so that no transcript has to be opened. Where a long turn was cut into passages, a line break takes the place of
+the white space at the cut.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class IndexedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurroundingTurns:
-    """Turns by their address, in order of file and place; *problem* says why there are none."""
+    """Turns by their address, in order of file and place. *problem* says why there are none."""
 
     turns: dict[str, IndexedTurn] = field(default_factory=dict)
     problem: str = ""
@@ -65,9 +65,9 @@ ORDER BY p.file, p.ordinal
 
 
 def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner") -> SurroundingTurns:
-    """The turns with these addresses and one on each side of them, as far as *audience* may read them.
+    """Return the turns with these addresses and one on each side, as far as *audience* may read them.
 
-    Addresses that are no turns are passed over. Never raises for the state of the index.
+    Addresses that are no turns are ignored. The state of the index never raises.
     """
     try:
         conn = schema.open_reader(home.index)

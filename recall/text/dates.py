@@ -1,10 +1,10 @@
-"""Days that a question names, and how near to them something was said.
+"""Days that a query names, and how near to them something was said.
 
-"In June", "on 7 May 2023", 昨天, "two weeks ago": each names a period. What was said in it, or soon after it - people
-tell what happened a few days later -, is likelier to be meant. That is evidence beside the words, never a filter.
+"In June", "on 7 May 2023", 昨天 and "two weeks ago" each name a period. A passage from that period, or from the days
+after it, is likelier to be the answer, because people tell what happened a few days later. A date is evidence beside
+the words, never a filter.
 
-Relative words need to know the present; without it they name nothing. A period without a year is that period of every
-year.
+Relative words need the present day. Without it they name nothing. A period without a year is that period of every year.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _WEEK = r"(?:week|周|星期|礼拜)"
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From *first* to *last*, both included; *yearly*: of every year."""
+    """Days from *first* to *last*, both included. A *yearly* period is that of every year."""
 
     first: date
     last: date
@@ -64,7 +64,7 @@ class Period:
 
 
 def periods(text: str, now: date | None = None) -> tuple[Period, ...]:
-    """The periods that *text* names, seen from *now*.
+    """Return the periods that *text* names, seen from *now*.
 
     >>> [(str(p.first), str(p.last), p.yearly) for p in periods("what did we see in May 2023 and on 24 December?")]
     [('2000-12-24', '2000-12-24', True), ('2023-05-01', '2023-05-31', False)]
@@ -85,7 +85,7 @@ def periods(text: str, now: date | None = None) -> tuple[Period, ...]:
 
 
 def day_number(ts: str) -> int:
-    """The day of an ISO 8601 time, counted from year 1; 0 for none.
+    """Return the day of an ISO 8601 time, counted from year 1, or 0 if *ts* has no day.
 
     >>> day_number("2023-05-08T13:56:00") - day_number("2023-05-01"), day_number("soon")
     (7, 0)
@@ -97,7 +97,11 @@ def day_number(ts: str) -> int:
 
 
 def nearness(days: Days, named: tuple[Period, ...], decay: float) -> npt.NDArray[np.float64]:
-    """1 for each of *days* within a period, less by e for *decay* days after it or half as many before; 0 for day 0."""
+    """Return how near each of *days* is to the nearest of the *named* periods, from 0 to 1.
+
+    A day within a period has 1. The value falls by e for every *decay* days after the period or half as many before it.
+    Day 0, which is no day, has 0.
+    """
     near = np.zeros(len(days))
     known = days > 0
     if not named or not known.any():
@@ -152,7 +156,7 @@ def _days_back(count: int) -> _Read:
 
 
 def _ago(match: re.Match[str], now: date) -> tuple[date, date]:
-    """Some units ago: the coarser the unit, the wider what is meant."""
+    """Return the period "N units ago". The coarser the unit, the wider the period."""
     said = match["count"]
     count = int(said) if said.isdigit() else (_COUNTS | _CJK_COUNTS)[said]
     unit = _UNITS[match["unit"]]

@@ -1,4 +1,4 @@
-"""Whether two texts are the same statement by their words alone.
+"""Equality of statements by their words alone.
 
 :func:`identity_key` is for exact duplicates. :class:`Wording` also recognises texts that differ in a word or two of
 many, unless a number or a negation is among them. Different words with the same meaning are the business of

@@ -1,14 +1,14 @@
-"""What counts as a word: text to indexable text, and a question to an FTS5 expression.
+"""Terms: text to indexable text, and a query to an FTS5 expression.
 
 FTS5 cuts and stems the Latin words itself (``porter unicode61``). This module adds what that tokenizer cannot do:
 
-- Chinese, Japanese and Korean runs become overlapping pairs of characters, the last character standing alone as well.
+- Chinese, Japanese and Korean runs become overlapping pairs of characters. The last character also stands alone.
   So every character of the text begins exactly one token: a pair finds a two-character word, a prefix a single one.
-- ``camelCase`` names get their parts appended; ``snake_case``, paths, versions and entry ids fall into parts by
+- ``camelCase`` names get their parts appended. ``snake_case``, paths, versions and entry ids fall into parts by
   themselves and are found whole as a phrase.
 
-Promises: any text gives an expression that FTS5 accepts, or none; at most *limit* terms; no operator of FTS5 in the
-user's words is ever obeyed. ``VERSION`` changes whenever the same text would be indexed otherwise.
+Any text gives an expression that FTS5 accepts, or none. It has at most *limit* terms and obeys no FTS5 operator in the
+user's words. ``VERSION`` changes whenever the same text would be indexed differently.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ _SECOND_PERSON = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A question as FTS5 reads it. *match* is empty when there is nothing to look for.
-
-    *spellings* has for each of *terms* the expressions that count as the same word, itself first.
-    """
+    """A query as FTS5 reads it. *match* is empty when there is nothing to look for."""
 
     match: str
     terms: tuple[str, ...] = ()
@@ -76,7 +73,7 @@ class Query:
 
 
 def index_text(text: str) -> str:
-    """*text* as it is handed to FTS5.
+    """Return *text* as it is handed to FTS5.
 
     >>> index_text("数据库 fooBar")
     ' 数据 据库 库  fooBar foo Bar'
@@ -99,10 +96,10 @@ def words_of(text: str) -> list[str]:
 
 
 def parse_query(text: str, *, limit: int = 64) -> Query:
-    """The FTS5 expression for *text*: any of its terms, at most *limit* of them.
+    """Return the FTS5 expression for *text*: any of its terms, at most *limit* of them.
 
-    Stop words are left out unless nothing else is there. Terms that are said more often come first when there are
-    too many, then those that come earlier. The irregular forms of a word are looked for beside it.
+    Stop words are left out unless nothing else is there. When there are too many terms, the most frequent ones are
+    kept, then the earlier ones. The irregular forms of a word are looked for beside it.
 
     >>> parse_query('who fixed "the index" in KD-7F3A?').match
     '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
@@ -144,7 +141,7 @@ def _pairs(run: str, *, tail: bool) -> list[str]:
 
 
 def _phrases(text: str) -> Iterator[str]:
-    """What stands in quotation marks, as phrases; a single word is no phrase."""
+    """Yield the phrases in quotation marks. A single word is no phrase."""
     for match in _QUOTED.finditer(text):
         quoted = next(group for group in match.groups() if group)
         words = [word for piece in _pieces(quoted) for word in _piece_words(piece)]
@@ -161,7 +158,7 @@ def _terms(text: str, *, stop: bool) -> Iterator[str]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Runs of CJK characters, and Latin words with what hangs on them (``a/b.py``, ``KD-7F3A``), in order."""
+    """Yield runs of CJK characters and Latin words with their joined parts (``a/b.py``, ``KD-7F3A``), in order."""
     at = 0
     for run in _RUN.finditer(text):
         yield from _COMPOUND.findall(text, at, run.start())
@@ -200,7 +197,7 @@ def _compound_terms(piece: str, *, stop: bool) -> Iterator[str]:
 
 
 def _name_parts(word: str, *, stop: bool) -> Iterator[str]:
-    """The parts of a camelCase name; the spellings under which a commit's hash is quoted."""
+    """Yield the parts of a camelCase name, or the shortened spellings of a commit hash."""
     if _CAMEL.fullmatch(word):
         parts = [part for part in _CAMEL_PART.findall(word) if len(part) > 1]
         yield from (f'"{part}"' for part in parts if not stop or part.casefold() not in stop_words("query"))
