@@ -1,9 +1,7 @@
-"""What can go wrong with recall. Every error says what was found, what was wanted and what to do next.
+"""Errors of recall. Every message names the problem, the place and the next step.
 
-``RecallError``
-├── ``IndexUnusable``  the index file cannot be opened, and no new one can be made
-├── ``IndexStale``     the index holds another model's vectors
-└── ``ModelError``     the embedding model is not usable
+``RecallError`` ├── ``IndexUnusable`` the index file cannot be opened, and no new one can be made ├── ``IndexStale`` the
+index holds another model's vectors └── ``ModelError`` the embedding model is not usable
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""What a newer statement is to an older one: the same in other words, its replacement, or something else.
+"""Relation of a newer statement to an older one: the same in other words, its replacement, or something else.
 
-Conservative in both directions. *Same* is only what differs in no number, date, name, negation or opposite word, and
-has no word of its own where the other has another one. *Replaced* is only what speaks of the same thing and either says
-outright what it takes the place of ("X instead of Y", "no longer", 从 X 改为 Y) or changes exactly one value of a
-statement that holds until further notice, be it one that took another one's place itself. What adds a condition, speaks
-of another day's event or of another thing is *different*: both stand. Which entries are compared, and what becomes of
-them, is said by ``distill.entries.consolidation``.
+The rules are conservative in both directions. Statements are the *same* only if they differ in no number, date, name,
+negation or opposite word, and no word of one stands in the place of another word of the other. An older statement is
+*replaced* only by a statement about the same thing that either names what it replaces ("X instead of Y", "no longer",
+从 X 改为 Y) or changes exactly one value of a statement that holds until further notice. That older statement may have
+replaced another one itself. A statement that adds a condition, tells of another day's event or is about another thing
+is *different*, and both stand. ``distill.entries.consolidation`` decides which entries are compared and what happens to
+them.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ _BEHIND = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """*kind*, and *reason* in a few words for a report: a rule's name, never the text itself."""
+    """The *kind* of relation and its *reason*: the name of a rule in a few words, never the text itself."""
 
     kind: Literal["same", "replaced", "different"]
     reason: str
@@ -126,7 +127,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NewerStatement:
-    """A newer statement without its reasons and without what it says was before (*gone*)."""
+    """A newer statement without its reasons and without the value that it says was *gone*."""
 
     said: Statement
     gone: Statement | None
@@ -138,7 +139,7 @@ class _NewerStatement:
 def relation(
     older: str, newer: str, *, cosine: float | None = None, lasting: bool = True, apart: bool = True
 ) -> Relation:
-    """What the text *newer* is to *older*.
+    """Return the relation of the text *newer* to the text *older*.
 
     Args:
         cosine: of the vectors of both texts, where there is a model; without, *same* means the same words.
@@ -163,7 +164,7 @@ def relation(
 
 
 def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
-    """Whether both say the same."""
+    """Return a relation if both say the same."""
     if not a.tokens or not b.tokens or not _alike(a, b):
         return None
     if a.keys == b.keys:
@@ -187,20 +188,20 @@ def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
 
 
 def _alike(a: Statement, b: Statement) -> bool:
-    """Whether no number, day, name, negation or direction tells them apart."""
+    """Return whether both agree in every number, day, name, negation and direction."""
     named = a.names(b.names()) == b.names(a.names())
     named &= not any(_points_elsewhere(word, a, b) for word in {word for word, _ in a.directions} - _INFINITIVE)
     return named and a.negations % 2 == b.negations % 2 and a.particulars == b.particulars
 
 
 def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
-    """Whether *word* stands in both and never before the same word."""
+    """Return whether *word* stands in both and never before the same word."""
     mine, other = ({target for at, target in said.directions if at == word} for said in (a, b))
     return bool(other) and not mine & other
 
 
 def _named(was: Statement, now: _NewerStatement) -> Relation | None:
-    """Whether the newer one says what it takes the place of, and the older one says just that."""
+    """Return a relation if the newer statement names what it replaces, and the older one says just that."""
     if now.gone is None or not now.gone.tokens:
         return None
     if not _covers(was.tokens, now.gone.tokens):
@@ -221,7 +222,7 @@ def _named(was: Statement, now: _NewerStatement) -> Relation | None:
 
 
 def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation | None:
-    """Whether the newer one changes one value, or turns the older one round."""
+    """Return a relation if the newer statement changes one value of the older one or denies it."""
     if now.gone is not None:
         return None
     mine, other = _without(was.tokens, now.said.tokens), _without(now.said.tokens, was.tokens)
@@ -247,7 +248,7 @@ def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation
 def _one_value(
     was: Statement, now: _NewerStatement, mine: Sequence[Token], other: Sequence[Token], *, lasting: bool
 ) -> Relation | None:
-    """Whether just one value stands where another one stood."""
+    """Return a relation if exactly one value stands in the place of another."""
     holds = lasting or (_COPULA.search(was.text) is not None and _COPULA.search(now.said.text) is not None)
     if not (holds or now.cue):
         return None
@@ -288,12 +289,12 @@ def _newer_statement(text: str) -> _NewerStatement:
 
 @lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
-    """*text*, narrow, without an opening "no" and without its reasons."""
+    """Return *text* normalised, without an opening "no" and without its reasons."""
     return _REASON.sub("", _LEAD.sub("", parse_statement(text).text))
 
 
 def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]:
-    """*tokens* without as many of each key as *others* have."""
+    """Return *tokens* without as many of each key as *others* have."""
     left = Counter(token.key for token in others)
     kept = []
     for token in tokens:
@@ -304,14 +305,14 @@ def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, .
     return tuple(kept)
 
 
-def _covers(tokens: Sequence[Token], wanted: Sequence[Token]) -> bool:
-    """Whether *tokens* hold all particulars of *wanted*, and most of its weight."""
-    missing = _without(wanted, tokens)
-    return not any(token.particular for token in missing) and _weight(missing) <= 0.34 * _weight(wanted)
+def _covers(tokens: Sequence[Token], target: Sequence[Token]) -> bool:
+    """Return whether *tokens* hold all particulars of *target* and most of its weight."""
+    missing = _without(target, tokens)
+    return not any(token.particular for token in missing) and _weight(missing) <= 0.34 * _weight(target)
 
 
 def _last(tokens: Sequence[Token], gone: Sequence[Token]) -> tuple[Token, ...]:
-    """The tokens that stand for what *gone* was: of its kind the last ones, else as many from the end."""
+    """Return the last tokens of the kinds of *gone*, or else as many from the end as *gone* has."""
     kinds = {token.kind for token in gone if token.particular}
     alike = [token for token in tokens if token.kind in kinds]
     return tuple(alike[-len(gone) :]) if alike else tuple(tokens[-len(gone) :])
@@ -334,23 +335,23 @@ def _joined(tokens: Sequence[Token]) -> str:
 
 
 def _is_slot(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
-    """Whether both are one sentence with another word in one place: until proven otherwise another statement."""
+    """Return whether both are one sentence with another word in one place, which makes another statement."""
     return 0 < _weight(mine) <= 1 and 0 < _weight(other) <= 1 and shared >= 1
 
 
 def _adds(mine: Sequence[Token], other: Sequence[Token], shared: float) -> bool:
-    """Whether one says all that the other says and more: a word or two in a long sentence may be style."""
+    """Return whether one says all that the other says and more. A word or two in a long sentence may be style."""
     extra = _weight((*mine, *other))
     return (not mine or not other) and extra > _STYLE * shared
 
 
 def _unit(token: Token) -> str:
-    """What a number counts; the kind for other values."""
+    """Return the unit of a number, or the kind of another value."""
     return re.sub(r"[-+]?[\d.,]+", "#", token.key) if token.kind == "number" else token.kind
 
 
 def _is_value(said: Statement, token: Token) -> bool:
-    """Whether the token stands where something is said of the statement's subject, and is not part of the subject."""
+    """Return whether the token is said of the statement's subject and is not part of the subject."""
     before, after = said.text[: token.start], said.text[token.end :]
     if token.kind == "label":
         return False
@@ -367,7 +368,7 @@ def _in_one_place(tokens: Sequence[Token]) -> bool:
 
 
 def _same_place(was: Statement, mine: Sequence[Token], now: Statement, other: Sequence[Token]) -> bool:
-    """Whether both slots follow the same word."""
+    """Return whether both slots follow the same word."""
     return _before(was, mine[0]) == _before(now, other[0])
 
 

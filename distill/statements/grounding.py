@@ -1,8 +1,8 @@
-"""Whether a line says only what its turns say: numbers, dates, names, paths and quotations that stand in them.
+"""A check that a line states only what its turns state: their numbers, dates, names, paths and quotations.
 
-A line that passes can still be wrong; one that does not pass states something that nobody said. In scripts without
-capital letters names cannot be told from other words: there every character must stand in the turns, except those of
-grammar. Strictness costs nothing: what does not pass is replaced by the turn's own words.
+A line that passes can still be wrong. A line that fails states something that nobody said. In scripts without capital
+letters names cannot be told from other words. There every character must stand in the turns, except characters of
+grammar. Strictness costs nothing: a line that fails is replaced by the turn's own words.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _DENIAL = re.compile(
 
 
 def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) -> tuple[str, ...]:
-    """What *text* states and none of *turns* has, in order: empty when all of it is there.
+    """Return the parts of *text* that none of *turns* has, in order. The result is empty when all of it is there.
 
-    *turns* are whole messages; *speakers* are the names of who said them, which may be used as well.
+    *turns* are whole messages. *speakers* are the names of their authors, which may be used as well.
 
     >>> ungrounded("Maya moves the launch to 14 May.", ["we move the launch to 12 May"], ["Maya"])
     ('14',)
@@ -58,7 +58,7 @@ def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) 
 
 
 def keeps_denial(text: str, original: str) -> bool:
-    """Whether *text* denies something exactly when *original* does: a lost "not" turns a line over."""
+    """Return whether *text* denies something exactly when *original* does. A lost "not" reverses a line."""
     return bool(_DENIAL.search(text)) == bool(_DENIAL.search(original))
 
 
@@ -72,12 +72,12 @@ def _quotations(text: str) -> Iterator[str]:
 
 
 def _stands(name: str, said: str) -> bool:
-    """Whether *name* stands in *said*, not as part of a longer one."""
+    """Return whether *name* stands in *said* and is not part of a longer name."""
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", said, re.IGNORECASE) is not None
 
 
 def _amounts(text: str) -> Iterator[str]:
-    """Amounts as they are compared: without spaces and thousands separators, in lower case."""
+    """Yield amounts as they are compared: without spaces and thousands separators, in lower case."""
     for match in _AMOUNT.finditer(text):
         digits = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", match["digits"])
         parts = (match["sign"] or "", match["currency"] or "", digits, match["unit"] or "")
@@ -85,7 +85,7 @@ def _amounts(text: str) -> Iterator[str]:
 
 
 def _claims(text: str) -> Iterator[str]:
-    """The words of *text* that name, count or date something."""
+    """Yield the words of *text* that name, count or date something."""
     for match in _WORD.finditer(text):
         word = match.group()
         if word.casefold() in word_table("numbers_and_times"):
@@ -98,13 +98,13 @@ def _claims(text: str) -> Iterator[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """*word* in lower case, also without a genitive, and its parts where hyphens join them."""
+    """Return *word* in lower case, also without a genitive, and its parts where hyphens join them."""
     plain = word.casefold()
     return {plain, re.sub(r"'s?$", "", plain), *plain.split("-")}
 
 
 def _strange(text: str, said: str) -> list[str]:
-    """Characters of scripts without case that *said* does not have, in runs as they stand."""
+    """Return the characters of scripts without case that *said* does not have, in runs."""
     runs, run = [], ""
     reporting = "".join(word_table("report_characters"))
     for char in f"{text} ":

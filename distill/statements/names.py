@@ -1,7 +1,7 @@
-"""What a sentence names that git knows: files, symbols, versions, merged branches and commits.
+"""Names in a sentence that git knows: files, symbols, versions, merged branches and commits.
 
-Only the names: what is said of them is the business of ``distill.evidence.claims``. Addresses on the web are none, and
-neither are ids, plain words and plain numbers.
+Statements about the names are the business of ``distill.evidence.claims``. Web addresses, ids, plain words and plain
+numbers are no names.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class Name:
 
 
 def prose_of(text: str) -> str:
-    """*text* with narrow punctuation and with blanks for addresses on the web, of the same length."""
+    """Return *text* with narrow punctuation and with blanks for web addresses, of the same length."""
     return _URL.sub(lambda match: " " * len(match.group()), narrowed(text))
 
 
 def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
-    """The hashes in *text*, and whether the text calls them commits. A plain word or number is no hash."""
+    """Return the hashes in *text*, and whether the text calls them commits. A plain word or number is no hash."""
     strict = _COMMIT_WORD.search(text) is not None
     found = []
     for match in _HASH.finditer(text):
@@ -102,7 +102,7 @@ def commits_in(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def names_in(text: str) -> list[Name]:
-    """The files, symbols and versions named, in the order of the text; what lies inside another is left out."""
+    """Return the files, symbols and versions named, in the order of the text. A name inside another is left out."""
     found: list[Name] = []
     patterns: tuple[tuple[NameKind, re.Pattern[str]], ...] = (
         ("path", _QUOTED_PATH), ("path", _PATH), ("symbol", _QUOTED_CALL), ("symbol", _CALL), ("symbol", _CAMEL),
@@ -123,12 +123,12 @@ def names_in(text: str) -> list[Name]:
 
 
 def named_paths(text: str) -> list[str]:
-    """The files that *text* names by a known ending, in order; addresses on the web are none."""
+    """Return the files that *text* names by a known ending, in order. Web addresses are left out."""
     return [one.name for one in names_in(prose_of(text)) if one.kind == "path" and is_file_name(one.name)]
 
 
 def is_file_name(name: str) -> bool:
-    """Whether *name* can only be a file: it has a known ending, which `async/await` has not."""
+    """Return whether *name* can only be a file, by its ending. `async/await` has no such ending."""
     return (
         re.search(rf"\.(?:{_EXTENSIONS})$|(?:^|/)(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG)$", name) is not None
     )

@@ -1,4 +1,4 @@
-"""How much harm a text could do as memory: what a person looks at first."""
+"""The risk of keeping a text as memory, by which a person orders a review."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ RISKS: tuple[Risk, ...] = ("low", "medium", "high")
 
 
 def risk_of(origin: str, evidence: str, findings: Sequence[Mapping[str, Any]] = (), *, held_back: bool = False) -> Risk:
-    """How much harm a text could do as memory.
+    """Return the risk of keeping a text as memory.
 
-    High: said by a tool or a web page, contradicted by git, or held back by the guard for what it asks or hides. Low:
-    nothing found, and either said by the user with nothing for git to deny, or verified. Medium is all else.
+    The risk is high for a text from a tool or a web page, for one that git contradicts, and for one that the guard held
+    back for its requests or hidden characters. It is low for a text without findings that is verified, or that the user
+    said and git cannot deny. Everything else is medium.
     """
     if origin in {"tool", "web"} or evidence.startswith("contradicted"):
         return "high"

@@ -66,7 +66,7 @@ class ProseLine:
 
 
 def prose_lines(content: str) -> Iterator[ProseLine]:
-    """The lines of prose in *content*; fenced code, quoted lines (``>``) and tables are left out."""
+    """Yield the lines of prose in *content*. Fenced code, quoted lines (``>``) and tables are left out."""
     fence, gap = "", False
     for raw in content.splitlines():
         mark = _FENCE.match(raw)
@@ -85,7 +85,9 @@ def prose_lines(content: str) -> Iterator[ProseLine]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of one line, in order. Ends at 。!? and at . ! ? before a space; never inside a code span.
+    """Return the sentences of one line, in order.
+
+    A sentence ends at 。!? and at . ! ? before a space, never inside a code span.
 
     >>> split_sentences("MEAGS is at -12.5 %, see e.g. page 3. 三个 deal 滑单。Done")
     ['MEAGS is at -12.5 %, see e.g. page 3.', '三个 deal 滑单。', 'Done']
@@ -94,7 +96,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def sentence_chunks(text: str, limit: int) -> list[str]:
-    """*text* in runs of whole sentences of at most *limit* characters; a longer sentence is shortened."""
+    """Return *text* in runs of whole sentences of at most *limit* characters. A longer sentence is shortened."""
     runs: list[tuple[int, int]] = []
     for start, end in _sentence_spans(text):
         if runs and end - runs[-1][0] <= limit:
@@ -105,7 +107,7 @@ def sentence_chunks(text: str, limit: int) -> list[str]:
 
 
 def shorten(text: str, limit: int) -> str:
-    """*text* if it fits in *limit* characters, else its beginning up to a boundary and an ellipsis.
+    """Return *text* if it fits in *limit* characters, else its beginning up to a boundary and an ellipsis.
 
     >>> shorten("three deals slipped, one of them is large", 25)
     'three deals slipped, one…'
@@ -121,10 +123,10 @@ def shorten(text: str, limit: int) -> str:
 
 
 def split_title(text: str, limit: int) -> tuple[str, str]:
-    """*text* as a title of at most *limit* characters and what follows it; joined again they are *text*.
+    """Split *text* into a title of at most *limit* characters and the rest, which joined again are *text*.
 
-    Cut where a clause ends, else at a space. Where there is no such place, the title is shortened and the second part
-    is the whole text.
+    The cut is where a clause ends, else at a space. Without such a place the title is shortened, and the second part is
+    the whole text.
 
     >>> split_title("three deals slipped, one of them is large", 25)
     ('three deals slipped,', 'one of them is large')
@@ -140,12 +142,15 @@ def split_title(text: str, limit: int) -> tuple[str, str]:
 
 
 def narrowed(text: str) -> str:
-    """*text* with narrow punctuation, of the same length: patterns look here, quotations come from the original."""
+    """Return *text* with narrow punctuation, of the same length.
+
+    Patterns look at this text. Quotations come from the original.
+    """
     return text.translate(_NARROW)
 
 
 def is_question(sentence: str) -> bool:
-    """Whether the sentence asks, by its mark or by its last Chinese particle."""
+    """Return whether the sentence asks, by its mark or by its last Chinese particle."""
     return _QUESTION.search(narrowed(sentence).strip()) is not None
 
 
@@ -161,13 +166,13 @@ def _line(raw: str, *, gap: bool) -> ProseLine:
 
 
 def _plain(text: str) -> str:
-    """Without marks of emphasis, runs of space made one. Code spans stay as they are."""
+    """Return *text* without marks of emphasis, with runs of space made one. Code spans stay as they are."""
     plain = _EMPHASIS.sub(lambda match: match["code"] or match["words"], text)
     return " ".join(plain.split())
 
 
 def _sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of *text* begin and end, the space between them left out."""
+    """Return the bounds of the sentences of *text*, without the space between them."""
     code = [match.span() for match in _CODE_SPAN.finditer(text)]
     cuts, start = [], 0
     for match in _END.finditer(text):

@@ -1,8 +1,8 @@
-"""What one statement says, taken apart: its words, and the particulars that make it another statement if they change.
+"""Statements as comparable tokens: words, and the particulars that make another statement if they change.
 
-Particulars are numbers with their units, days and dates, periods, names, negations and opposite words. Everything is
-read off the text by rules, in English and Chinese; Chinese is compared character by character, because nothing here
-cuts it into words. What two statements are to each other is the business of ``distill.statements.contradiction``.
+Particulars are numbers with their units, days and dates, periods, names, negations and opposite words. Rules read all
+of them, in English and Chinese. Chinese is compared character by character, because nothing here cuts it into words.
+The relation of two statements is the business of ``distill.statements.contradiction``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """One thing said. *key* is what is compared; *start* and *end* are places in the statement's text."""
+    """A word or a particular. *key* is the compared form. *start* and *end* are places in the statement's text."""
 
     kind: TokenKind
     key: str
@@ -74,21 +74,21 @@ class Token:
 
     @property
     def weight(self) -> float:
-        """How much of a statement it is: a Chinese character half a word."""
+        """Share of a statement. A Chinese character counts half a word."""
         return 0.5 * len(self.key) if self.kind == "han" else 1.0
 
     @property
     def particular(self) -> bool:
-        """Whether another one in its place makes another statement."""
+        """True if another token in its place makes another statement."""
         return self.kind not in {"word", "han"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A text and its tokens in order, without words that carry little; *negations* are counted, not tokens.
+    """A text and its tokens in order, without words that carry little. *negations* are counted and are no tokens.
 
     *directions* are the words that point from one thing to another ("before"), each with the word behind it. *opener*
-    is its first word where that may be a name.
+    is the first word if that may be a name.
     """
 
     text: str
@@ -108,7 +108,7 @@ class Statement:
         return tuple(token.key for token in sorted(found, key=lambda token: token.kind))
 
     def names(self, among: Container[str] = ()) -> tuple[str, ...]:
-        """Its names in order; those of its words, too, that are *among* the names of another statement.
+        """Return the names in order, and the words that are *among* the names of another statement.
 
         A name that opens a sentence is not always told from a word.
         """
@@ -116,7 +116,7 @@ class Statement:
 
     @property
     def chinese(self) -> bool:
-        """Whether most of it is Chinese: the order of characters makes its words, and a model of English knows none."""
+        """True if most tokens are Chinese. Their order makes the words, and an English model knows none of them."""
         return sum(token.kind == "han" for token in self.tokens) > len(self.tokens) / 2
 
     @property
@@ -126,7 +126,7 @@ class Statement:
 
 @lru_cache(maxsize=4096)
 def parse_statement(text: str) -> Statement:
-    """Take *text* apart.
+    """Split *text* into tokens.
 
     >>> parse_statement("Deploy billing on Monday, not on Friday").keys
     ('deploi', 'bill', 'day:monday', 'day:friday')
@@ -157,7 +157,7 @@ def parse_statement(text: str) -> Statement:
 
 
 def are_opposites(one: str, other: str) -> bool:
-    """Whether two keys are opposite words."""
+    """Return whether two keys are opposite words."""
     return frozenset((one, other)) in _pairs()
 
 
@@ -173,7 +173,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def _token(match: re.Match[str], text: str) -> Iterator[Token]:
-    """The token or tokens that *match* spells; none for a word that carries little."""
+    """Yield the token or tokens that *match* spells. A word that carries little has none."""
     kind = match.lastgroup or ""
     raw, start, end = match.group(), match.start(), match.end()
     if kind == "latin":
@@ -209,7 +209,7 @@ def _latin(raw: str, start: int, text: str) -> Iterator[Token]:
 
 
 def _is_name(word: str, start: int, text: str) -> bool:
-    """A capital where no sentence begins, or a spelling that only names have."""
+    """Return whether a word has a capital inside a sentence, or a spelling that only names have."""
     if re.search(r"\d|_|/", word) or re.search(r"[a-z][A-Z]|[A-Z]{2}", word) or re.search(r"[a-z]\.[a-z]", word):
         return True
     if not word[0].isupper() or word == "I":
@@ -225,7 +225,7 @@ def _is_name(word: str, start: int, text: str) -> bool:
 
 
 def _language(text: str, match: re.Match[str]) -> re.Match[str] | None:
-    """The name of a language that the character belongs to."""
+    """Return the match of a language name that contains the character, or None."""
     for at in (match.start(), match.start() - 1):
         found = _LANGUAGE.match(text, at) if at >= 0 else None
         if found and found.start() <= match.start() < found.end():

@@ -1,8 +1,8 @@
-"""What a conversation is about, in a few terms, without a model.
+"""Topics of a conversation: the few terms that its messages share, without a model.
 
-English words and identifiers, acronyms, quoted names, and runs of Chinese characters are counted by the number of
-messages they stand in; a Chinese phrase that is only ever part of a longer one gives way to it. The same messages give
-the same terms.
+English words and identifiers, acronyms, quoted names and runs of Chinese characters are counted by the number of
+messages they stand in. A Chinese phrase that is always part of a longer one gives way to it. The same messages give the
+same terms.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ _URL = re.compile(r"\S+://\S+|\[image:[^\]]*\]")
 
 
 def find_topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:
-    """Up to *count* terms that at least two of *messages* share, the most shared first; in short talks single ones too.
+    """Return up to *count* terms that at least two of *messages* share, the most shared first.
 
-    Ties go to longer terms, then to the one that comes first in the alphabet. *without* are terms, lower case, that say
-    nothing here, such as the names of the speakers and what those names are shortened to.
+    Short talks need only one.
+
+    Ties go to longer terms, then to the first in the alphabet. *without* are terms in lower case that say nothing here,
+    such as the names of the speakers and their short forms.
     """
     spread: Counter[str] = Counter()
     shown: dict[str, Counter[str]] = defaultdict(Counter)
@@ -51,7 +53,7 @@ def find_topics(messages: Sequence[str], count: int, *, without: Collection[str]
 
 
 def content_terms(text: str) -> list[str]:
-    """The candidate terms of one message, repeated as often as they stand in it."""
+    """Return the candidate terms of one message, repeated as often as they stand in it."""
     prose = _URL.sub(" ", "\n".join(line.text for line in prose_lines(text)))
     found = [match.group() for match in _LATIN.finditer(prose) if _informative(match.group())]
     found += [name.strip() for name in _QUOTED.findall(prose) if 0 < len(name.split()) <= 4]
@@ -72,7 +74,7 @@ def _edge_characters() -> frozenset[str]:
 
 
 def _phrases(run: str) -> Iterable[str]:
-    """Two to four characters that neither begin nor end with a word of grammar."""
+    """Yield phrases of two to four characters that neither begin nor end with a word of grammar."""
     for size in (2, 3, 4):
         for at in range(len(run) - size + 1):
             phrase = run[at : at + size]
@@ -81,7 +83,7 @@ def _phrases(run: str) -> Iterable[str]:
 
 
 def _weight(term: str, forms: Counter[str], spread: int) -> float:
-    """How many messages hold it, more for names, acronyms and identifiers, and for longer Chinese phrases."""
+    """Return the number of messages of a term, raised for names, acronyms, identifiers and longer Chinese phrases."""
     capital = all(not form.islower() for form in forms) and term.isascii()
     marked = "_" in term or "-" in term or any(form.isupper() and len(form) > 2 for form in forms)
     chinese = not term.isascii()
@@ -89,7 +91,7 @@ def _weight(term: str, forms: Counter[str], spread: int) -> float:
 
 
 def _overlap(term: str, other: str) -> bool:
-    """Whether one of two terms is part of the other, or two Chinese ones share two characters in a row."""
+    """Return whether one term is part of the other, or two Chinese terms share two characters in a row."""
     if term in other or other in term:
         return True
     if term.isascii() or other.isascii():

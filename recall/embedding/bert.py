@@ -43,7 +43,7 @@ class BertShape:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> BertShape:
-        """Read ``config.json``; raises ``ValueError`` where it describes another architecture."""
+        """Read ``config.json``. Raises ``ValueError`` where it describes another architecture."""
         wanted = {"model_type": "bert", "hidden_act": "gelu"}
         for key, value in wanted.items():
             if config.get(key) != value:
@@ -93,7 +93,7 @@ def bert_graph(weights: Weights, shape: BertShape, *, quantise: bool) -> ModelPr
 
 @dataclass(slots=True, kw_only=True)
 class _Graph:
-    """Nodes and constants while they are written; every method returns the name of the tensor it adds."""
+    """Nodes and constants of the graph under construction. Every method returns the name of the tensor it adds."""
 
     weights: Weights
     shape: BertShape
@@ -115,7 +115,7 @@ class _Graph:
         return name
 
     def embed(self) -> str:
-        """Word, type and position vectors summed and normalised: (batch, sequence, width)."""
+        """Add the word, type and position vectors, summed and normalised: (batch, sequence, width)."""
         table = self.weights["embeddings.position_embeddings.weight"]
         length = self.add("Shape", ["input_ids"], "length", start=1, end=2)
         begin = self.constant("begin", np.array([0], np.int64))
@@ -139,7 +139,7 @@ class _Graph:
         )
 
     def mask(self) -> str:
-        """(batch, 1, 1, sequence): 0 where a token counts, a large negative number where it is padding."""
+        """Add the mask (batch, 1, 1, sequence): 0 where a token counts, a large negative number where it is padding."""
         from onnx import TensorProto
 
         mask = self.add("Cast", ["attention_mask"], "mask_float", to=TensorProto.FLOAT)
@@ -148,7 +148,7 @@ class _Graph:
         return self.add("Mul", [mask, self.constant("masked", np.float32(MASKED))], "mask")
 
     def attend(self, hidden: str, mask: str, name: str) -> str:
-        """Self-attention, its output projection, the residual and the layer norm."""
+        """Add self-attention, its output projection, the residual and the layer norm."""
         size = self.shape.width // self.shape.heads
         parts = [f"{name}.self.{part}" for part in ("query", "key", "value")]
         joint = self.linear(hidden, f"{name}.self", sources=parts)
@@ -171,7 +171,7 @@ class _Graph:
         return self.residual(self.linear(mixed, f"{name}.output.dense"), hidden, f"{name}.output.LayerNorm")
 
     def feed_forward(self, hidden: str, name: str) -> str:
-        """The two linear layers with GELU between them, the residual and the layer norm."""
+        """Add the two linear layers with GELU between them, the residual and the layer norm."""
         inner = self.linear(hidden, f"{name}.intermediate.dense")
         error = self.add("Div", [inner, self.constant("root2", np.float32(np.sqrt(2)))], f"{name}.gelu_arg")
         error = self.add("Erf", [error], f"{name}.gelu_erf")
@@ -189,7 +189,7 @@ class _Graph:
         return self.add("LayerNormalization", [value, gain, bias], norm, axis=-1, epsilon=self.shape.epsilon)
 
     def linear(self, value: str, name: str, sources: list[str] | None = None) -> str:
-        """value @ matrix + bias; several *sources* are one product with their columns side by side."""
+        """Add value @ matrix + bias. Several *sources* become one product with their columns side by side."""
         matrix = np.concatenate([self.weights[f"{source}.weight"].T for source in sources or [name]], axis=1)
         bias = np.concatenate([self.weights[f"{source}.bias"] for source in sources or [name]])
         if self.quantise:
@@ -199,7 +199,7 @@ class _Graph:
         return self.add("Add", [product, self.constant(f"{name}.bias", bias)], f"{name}.linear")
 
     def integer_product(self, value: str, name: str, matrix: NDArray[np.float32]) -> str:
-        """value @ matrix by way of bytes: the pattern that onnxruntime fuses into one kernel."""
+        """Add value @ matrix in 8-bit integers, in the pattern that onnxruntime fuses into one kernel."""
         from onnx import TensorProto, helper
 
         levels, scale = _quantised(matrix, axis=0, levels=WEIGHT_LEVELS)

@@ -1,10 +1,9 @@
-"""Where the embedding model lies, whether it is whole, and how it gets there without a model hub.
+"""The embedding model's files: their places, their integrity, and their way into the cache without a model hub.
 
-Owns the order of places (a folder the user names; the user's cache; the package with the published weights; a
-download that the user allowed) and the cache folder. Promises that :func:`locate` is cheap (a few ``stat`` calls and
-one small JSON file, no slow import, no network), that a folder in the cache is either whole or not there, and that
-weights whose sha256 is not the published one are never used. Turning texts into vectors is
-:mod:`recall.embedding.embedder`.
+The places are looked at in order: a folder that the user names, the user's cache, the package with the published
+weights, a download that the user allowed. :func:`locate` is cheap: a few ``stat`` calls and one small JSON file, no
+slow import, no network. A folder in the cache is either complete or absent. Weights whose sha256 is not the published
+one are never used. Turning texts into vectors is the business of :mod:`recall.embedding.embedder`.
 
     cache/models/MODEL/           manifest.json; beside it model.onnx and the tokenizer's files, or, for a download,
                                   fastembed's own layout; put there by one rename
@@ -98,7 +97,7 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelLocation:
-    """Where a model was found. With *ready* false, *detail* says what to do next."""
+    """The place of a model. With *ready* false, *detail* says what to do next."""
 
     name: str
     origin: Origin
@@ -112,9 +111,9 @@ class ModelLocation:
 
 
 def locate(settings: EmbeddingSettings, *, cache: Path | None = None) -> ModelLocation:
-    """Say which model the settings mean and whether it can be used now. Changes nothing and never raises.
+    """Find the model that the settings name, and say whether it can be used now. Changes nothing and never raises.
 
-    A file in the cache is trusted when its size and time are those of the manifest; one that was touched is hashed.
+    A file in the cache is trusted when its size and time are those of the manifest. A file that was touched is hashed.
     """
     if not settings.enabled:
         detail = "switched off by `enabled = false` in [embedding]; searching by words alone"
@@ -159,9 +158,10 @@ def build(
 
 
 def verify(location: ModelLocation) -> list[str]:
-    """Hash every file of the model and name what is wrong, one line each; empty when all is well.
+    """Hash every file of the model and name each difference in one line. The list is empty for a sound model.
 
-    A folder that the user named has no manifest to compare with: only what :func:`locate` says of it is known.
+    A folder that the user named has no manifest to compare with. Only the findings of :func:`locate` are returned for
+    it.
     """
     if not location.ready or location.folder is None:
         return [location.detail]
@@ -169,12 +169,12 @@ def verify(location: ModelLocation) -> list[str]:
 
 
 def digest(location: ModelLocation) -> str:
-    """The sha256 of the ONNX file: from the manifest, else by reading it; empty where there is no such file."""
+    """Return the sha256 of the ONNX file, from the manifest or else from the file. It is empty without such a file."""
     return location.sha256 or (_sha256(location.onnx) if location.onnx is not None else "")
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$AGENT_HOME_CACHE``, else the platform's cache folder for this program."""
+    """Return ``$AGENT_HOME_CACHE``, or else the platform's cache folder for this program."""
     if named := environ.get("AGENT_HOME_CACHE"):
         return Path(named).expanduser()
     from platformdirs import user_cache_path
@@ -187,7 +187,7 @@ def _model_folder(model: str, cache: Path | None) -> Path:
 
 
 def _elsewhere(settings: EmbeddingSettings, folder: Path, damage: str) -> ModelLocation:
-    """Where a model that the cache lacks, or holds damaged, can be had from."""
+    """Find a source for a model that is missing or damaged in the cache."""
     known = f"{folder} is damaged ({damage}); " if folder.exists() else ""
     if settings.model == DEFAULT_MODEL and (weights := _package_folder()) is not None:
         detail = f"{known}the weights are installed; run `memory model build`"
@@ -224,7 +224,7 @@ def _in_folder(model: str, folder: Path) -> ModelLocation:
 
 
 def _in_cache(model: str, folder: Path) -> ModelLocation:
-    """The location of a cache folder that is known to be whole."""
+    """Return the location of a cache folder that is known to be complete."""
     manifest = _manifest(folder)
     if manifest is None:
         raise ModelError(f"{folder / MANIFEST} vanished while it was read; run `memory model build` again")
@@ -250,7 +250,7 @@ def _not_ready(model: str, origin: Origin, detail: str, folder: Path | None = No
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
-    """The manifest of *folder*; None when there is none that this version understands."""
+    """Read the manifest of *folder*. Returns None if there is none that this version understands."""
     try:
         data = json.loads((folder / MANIFEST).read_bytes())
         known = (
@@ -264,7 +264,7 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
 
 
 def _differences(folder: Path) -> list[str]:
-    """What differs from the manifest of a cache folder when every file is hashed."""
+    """Hash every file of a cache folder and return its differences from the manifest."""
     manifest = _manifest(folder)
     if manifest is None:
         return [f"{folder / MANIFEST} is missing or damaged"]
@@ -275,7 +275,7 @@ def _differences(folder: Path) -> list[str]:
 
 
 def _damage(folder: Path) -> str | None:
-    """What is wrong with a cache folder, from sizes and times; None when nothing is."""
+    """Compare sizes and times with the manifest of a cache folder. Returns None for a sound folder."""
     manifest = _manifest(folder)
     if manifest is None:
         return f"no readable {MANIFEST}"
@@ -294,12 +294,12 @@ def _damage(folder: Path) -> str | None:
 
 
 def _recipe() -> str:
-    """Names the arithmetic of the file we write; vectors of equal recipes can be compared."""
+    """Return the name of the arithmetic of the file we write. Vectors of equal recipes can be compared."""
     return f"{DEFAULT_MODEL.rpartition('/')[2]}:{WEIGHTS_SHA256[:12]}:int8:{RECIPE}"
 
 
 def _package_folder() -> Path | None:
-    """The folder of the weights in the installed package, found without importing it: it would import PyTorch."""
+    """Find the weights in the installed package without importing it, which would import PyTorch."""
     spec = importlib.util.find_spec(PACKAGE_MODULE)
     for place in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(place) / "model"
@@ -326,7 +326,7 @@ def _build_lock(folder: Path) -> Iterator[None]:
 
 
 def _prefix(folder: Path) -> str:
-    """How the names of unfinished and outlived folders beside *folder* begin."""
+    """Return the start of the names of unfinished and outdated folders beside *folder*."""
     return f".{folder.name}~"
 
 
@@ -352,7 +352,7 @@ def _write_from_package(source: Path, folder: Path, progress: Progress) -> None:
 
 
 def _tokenizer_file(path: Path) -> bytes:
-    """The published file; the tokenizer's limit is lowered to what the model was trained on."""
+    """Read a published file. The tokenizer's limit is lowered to the limit of the model's training."""
     if path.name != "tokenizer_config.json":
         return path.read_bytes()
     config = json.loads(path.read_bytes()) | {"model_max_length": MAX_TOKENS}
@@ -385,7 +385,7 @@ def _write_manifest(folder: Path, **facts: Any) -> None:
 
 
 def _versions() -> dict[str, str]:
-    """Of the packages that take part, for a person who compares two machines."""
+    """Return the versions of the packages that take part, for a person who compares two machines."""
     versions = {}
     for name in (PACKAGE, "onnx", "safetensors", "numpy", "fastembed"):
         with contextlib.suppress(metadata.PackageNotFoundError):

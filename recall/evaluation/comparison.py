@@ -1,7 +1,7 @@
-"""An evaluation beside an earlier one, and beside the floors that it must not fall below.
+"""Comparison of an evaluation with an earlier one and with the floors that it must not fall below.
 
-An earlier evaluation is what ``memory eval --json`` printed. Measures are compared where both runs have them;
-questions where both asked them with the same expected sources.
+An earlier evaluation is the output of ``memory eval --json``. Measures are compared where both runs have them.
+Questions are compared where both runs asked them with the same expected sources.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviousReport:
-    """What an earlier run measured, by mode and measure. *questions* is empty when the run did not name them."""
+    """The measures of an earlier run, by mode and measure. *questions* is empty when the run did not name them."""
 
     path: Path
     modes: Mapping[str, Mapping[str, float]]
@@ -101,7 +101,7 @@ class CaseChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalComparison:
-    """What became of an earlier run's measures and questions. *notes* say what could not be compared."""
+    """The changes since an earlier run. *notes* name the parts that could not be compared."""
 
     changes: tuple[MeasureChange, ...]
     won: tuple[CaseChange, ...]
@@ -155,7 +155,7 @@ def compare(previous: PreviousReport, report: Report, floors: Sequence[Floor] = 
 
 
 def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
-    """Where *report* is below a floor, one line each.
+    """Return a line for each measure of *report* that is below its floor.
 
     Raises:
         ValueError: a floor names a mode or a measure that was not measured.
@@ -174,7 +174,10 @@ def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
 
 
 def worsenings(comparison: EvalComparison, floors: Sequence[Floor], tolerance: float) -> list[str]:
-    """Where a measure fell by more than *tolerance*: those that *floors* name, else frac@K of hybrid. One line each."""
+    """Return a line for each measure that fell by more than *tolerance*.
+
+    The measures are those that *floors* name, or else frac@K of hybrid search.
+    """
     named = {(floor.mode, floor.measure) for floor in floors}
     return [
         f"{change.mode}.{change.measure} fell from {change.before:.3f} to {change.after:.3f}, more than {tolerance:g}"
@@ -184,7 +187,7 @@ def worsenings(comparison: EvalComparison, floors: Sequence[Floor], tolerance: f
 
 
 def read_previous(path: Path, *, grain: str) -> PreviousReport:
-    """What ``memory eval --json`` printed into *path*, measured at the same *grain*.
+    """Read the output of ``memory eval --json`` from *path*, measured at the same *grain*.
 
     Raises:
         DocumentInvalid: it is something else.
@@ -249,7 +252,7 @@ def _are_ranks(ranks: object) -> bool:
 def _case_changes(
     before: Sequence[CaseRanks], after: Sequence[CaseRanks], depths: Sequence[int]
 ) -> tuple[tuple[CaseChange, ...], tuple[CaseChange, ...]]:
-    """The questions won and those lost, in the order of the file, each mode by itself."""
+    """Return the questions won and those lost, in the order of the file, each mode by itself."""
     known = {(asked.query, asked.category): asked.ranks for asked in before}
     won: list[CaseChange] = []
     lost: list[CaseChange] = []
@@ -268,5 +271,5 @@ def _case_changes(
 
 
 def _within(ranks: Mapping[str, int | None], depths: Sequence[int]) -> int:
-    """In how many of the first K the sources stand, counted over sources and K."""
+    """Count the sources that stand in the first K, summed over every K."""
     return sum(rank is not None and rank <= depth for rank in ranks.values() for depth in depths)

@@ -1,7 +1,7 @@
-"""How well recall answers questions whose answers are known: the measures, per mode and per category.
+"""Measures of recall on questions whose answers are known, per mode and per category.
 
-The measures are taken per question and then averaged, every question counting the same. Questions without an expected
-source are left out.
+Measures are taken for each question and then averaged, with equal weight for every question. Questions without an
+expected source are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseRanks:
-    """One question's outcome: by mode, the rank from 1 of each expected source; ``None`` for one not found."""
+    """The outcome of one question: by mode, the rank from 1 of each expected source, or ``None`` for one not found."""
 
     query: str
     category: str
@@ -154,7 +154,7 @@ def evaluate(
 
 
 def measure(found: Sequence[str], gold: Sequence[str], ks: Sequence[int]) -> dict[str, float]:
-    """The measures of one answer. *found* is best first without repeats; *gold* is not empty.
+    """Return the measures of one answer. *found* is best first without repeats. *gold* is not empty.
 
     >>> measure(["a", "x", "b"], ["a", "b"], [1, 3])["frac@1"]
     0.5
@@ -174,7 +174,7 @@ def measure(found: Sequence[str], gold: Sequence[str], ks: Sequence[int]) -> dic
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least *percent* of the values do not exceed; 0 for no values.
+    """Return the smallest value that at least *percent* of the values do not exceed, or 0 for no values.
 
     >>> percentile([4.0, 1.0, 3.0, 2.0], 50)
     2.0
@@ -185,7 +185,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def read_cases(path: Path) -> list[EvalCase]:
-    """Questions from JSON lines ``{"query", "expect": [source, ...], "category"}``; blank lines are passed over.
+    """Read questions from JSON lines ``{"query", "expect": [source, ...], "category"}``. Blank lines are skipped.
 
     Raises:
         DocumentInvalid: a line is not like that; it is named.
@@ -221,7 +221,7 @@ def _case(line: str, path: Path, number: int) -> EvalCase:
 
 
 def _at_grain(sources: Sequence[str], grain: Grain) -> list[str]:
-    """*sources* in order at that grain, each once."""
+    """Return *sources* in order at that grain, each once."""
     return list(dict.fromkeys(sources if grain == "message" else map(session_of, sources)))
 
 
@@ -233,7 +233,7 @@ def _ranks(found: Sequence[str], gold: Sequence[str]) -> dict[str, int | None]:
 def _averaged(
     names: Sequence[str], rows: Sequence[dict[str, float]], times: Sequence[float], numbers: Sequence[int]
 ) -> Scores:
-    """The mean of each measure over the questions *numbers*; 0 when there are none."""
+    """Return the mean of each measure over the questions *numbers*, or 0 when there are none."""
     count = max(len(numbers), 1)
     return Scores(
         n=len(numbers),

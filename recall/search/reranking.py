@@ -192,7 +192,7 @@ def rank(
 def _words(
     sheets: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
 ) -> tuple[Floats, Floats]:
-    """Return the share of the query that each passage and its neighbours cover, and the share that names its speaker."""
+    """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker."""
     lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
     norm = 1 - weights.length_norm + weights.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
     steps = list(_steps(sheets, sessions, weights))

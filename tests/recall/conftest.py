@@ -80,7 +80,7 @@ def settings() -> RecallSettings:
 
 @pytest.fixture
 def say(home: Home) -> Callable[..., Path]:
-    """``say("s1", "first", "second")`` appends turns to a session's transcript; user and agent take turns."""
+    """Append turns to a session's transcript: ``say("s1", "first", "second")``. User and agent take turns."""
 
     def append(session: str, *texts: str, names: Sequence[str] = ("Ada", "agent")) -> Path:
         path = home.root / "sessions/2026/11" / f"{session}.jsonl"
@@ -119,7 +119,7 @@ def update(home: Home, settings: RecallSettings, embedder: HashingEmbedder) -> C
 
 @pytest.fixture
 def ask(home: Home, settings: RecallSettings, embedder: HashingEmbedder) -> Callable[..., SearchResult]:
-    """``ask("question", k=3)`` searches; without words about it in both ways."""
+    """Search with ``ask("question", k=3)``, by words and by vectors unless told otherwise."""
 
     def find(query: str, **options: object) -> SearchResult:
         return search(home, query, settings=settings, **{"embedder": embedder, **options})  # type: ignore[arg-type]

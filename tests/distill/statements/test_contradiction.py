@@ -1,4 +1,4 @@
-"""What a newer statement is to an older one."""
+"""Newer statements repeat, replace or leave alone older ones."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def weights() -> dict[str, NDArray[np.float32]]:
 
 @pytest.fixture(scope="module")
 def exact(weights: dict[str, NDArray[np.float32]], cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
-    """The same model without quantisation, from a folder that a user might name."""
+    """Return the same model without quantisation, from a folder that a user might name."""
     folder = tmp_path_factory.mktemp("exact")
     _write_model(folder, "model.onnx", weights, quantise=False)
     return _opened(EmbeddingSettings(folder=str(folder)), cache)
@@ -86,7 +86,7 @@ def _write_model(folder: Path, name: str, weights: dict[str, NDArray[np.float32]
 
 
 def _reference(weights: dict[str, NDArray[np.float32]], text: str) -> Floats:
-    """BERT by hand: one text, double precision, no graph, no runtime."""
+    """Compute BERT for one text in double precision, without a graph or a runtime."""
     from math import erf
 
     from tokenizers import Tokenizer
@@ -134,7 +134,7 @@ def test_quantisation_turns_no_vector_far(exact: Embedder, embedder: Embedder) -
 
 
 def test_padding_in_a_batch_is_masked_out(weights: dict[str, NDArray[np.float32]]) -> None:
-    """Other programs that read the file run batches: the mask must work, although we never pad."""
+    """Run a padded batch as other programs do. We never pad, but the mask must work."""
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -202,7 +202,7 @@ def test_fingerprints_tell_apart_what_cannot_be_compared(embedder: Embedder, exa
 def test_another_model_goes_through_fastembed(
     weights: dict[str, NDArray[np.float32]], tmp_path: Path, exact: Embedder, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its name decides pooling and file name; the files here are known ones, so the result is known, too."""
+    """Name another model, which decides pooling and file name. The files are known ones, so the result is known."""
     _write_model(tmp_path, "model_optimized.onnx", weights, quantise=False)
     name = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
     other = _opened(EmbeddingSettings(model=name, folder=str(tmp_path)), tmp_path)

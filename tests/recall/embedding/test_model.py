@@ -1,4 +1,4 @@
-"""Where the model is looked for, and that a cache folder is whole or not there."""
+"""The places of the model, and a cache folder that is either complete or absent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(pristine: Path, tmp_path: Path) -> Path:
-    """A cache of its own with the built model; times are kept, so that it is trusted."""
+    """Return a cache with the built model. File times are kept, so that it is trusted."""
     return Path(shutil.copytree(pristine, tmp_path / "cache"))
 
 
@@ -314,7 +314,7 @@ def test_a_look_at_the_cache_imports_nothing_slow() -> None:
 
 
 def test_the_arithmetic_has_not_changed_without_its_recipe() -> None:
-    """An index trusts equal recipes: whoever changes the graph must raise RECIPE, then this digest."""
+    """Compare a digest of the graph. An index trusts equal recipes, so a change must raise RECIPE, then the digest."""
     shape = BertShape(layers=1, heads=2, width=8, epsilon=1e-12)
     graph = bert_graph(_tiny_weights(), shape, quantise=True).graph
     lines = [f"{node.op_type} {list(node.input)} {list(node.output)}" for node in graph.node]
@@ -324,7 +324,7 @@ def test_the_arithmetic_has_not_changed_without_its_recipe() -> None:
 
 
 def _tiny_weights() -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
-    """Weights of a one-layer encoder with 8 dimensions: multiples of 1/64, exact on every machine."""
+    """Return weights of a one-layer encoder with 8 dimensions: multiples of 1/64, exact on every machine."""
     sizes = {"word_embeddings": (11, 8), "position_embeddings": (6, 8), "token_type_embeddings": (2, 8)}
     layer = "encoder.layer.0"
     shapes: dict[str, tuple[int, ...]] = {f"embeddings.{name}.weight": size for name, size in sizes.items()}

@@ -22,7 +22,7 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache with the model written from the weights: what the hub serves, and what to compare with."""
+    """Return a cache with the model written from the weights, which the hub serves and the tests compare with."""
     cache = tmp_path_factory.mktemp("built")
     build(EmbeddingSettings(), cache=cache)
     return cache

@@ -17,7 +17,7 @@ Ranks = Mapping[str, int | None]
 
 
 def report(**answers: Ranks) -> Report:
-    """What an evaluation in one mode gives when each question's sources stand at those ranks."""
+    """Return an evaluation in one mode in which each question's sources stand at those ranks."""
     rows = []
     for ranks in answers.values():
         places = {rank: source for source, rank in ranks.items() if rank}
@@ -51,7 +51,7 @@ def test_changes_are_those_of_the_averages(tmp_path: Path) -> None:
 
 
 def test_questions_won_and_lost_are_those_that_cross_a_k(tmp_path: Path) -> None:
-    """From 1 to 4 leaves the first place, from 6 to 5 enters the first five; from 3 to 4 is neither."""
+    """Check moves from 1 to 4, which lose, from 6 to 5, which win, and from 3 to 4, which do neither."""
     found = compared(tmp_path, BEFORE, AFTER)
     assert [(turn.query, turn.before, turn.after) for turn in found.lost] == [("one", {"a": 1}, {"a": 4})]
     assert [(turn.query, turn.before, turn.after) for turn in found.won] == [("two", {"b": 6}, {"b": 5})]

@@ -81,7 +81,7 @@ def test_a_report_averages_over_questions_with_gold(
 def test_session_grain_counts_each_session_once(
     home: Home, say: Callable[..., Path], update: Callable[[], SyncReport], settings: RecallSettings, embedder: Embedder
 ) -> None:
-    """Ten turns of one session must not use up the ten places."""
+    """Fill ten places with turns of one session, which must count once."""
     say("busy", *["falcon falcon falcon"] * 40)
     say("quiet", "a falcon among many other words that nobody asked for", "and an answer")
     update()

@@ -1,4 +1,4 @@
-"""What counts as saying the same, and which of several stands for the others."""
+"""Hits that say the same are grouped, and the preferred layer represents them."""
 
 from __future__ import annotations
 

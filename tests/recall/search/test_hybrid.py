@@ -164,7 +164,7 @@ class TestAudience:
     def test_readable_hits_are_not_crowded_out(
         self, home: Home, say: Say, write: Write, update: Update, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Hundreds of better private hits stand before the one that the group may read."""
+        """Write hundreds of better private hits before the one that the group may read."""
         for number in range(20):
             say(f"s{number}", *["vault vault vault"] * 30)
         write("Knowledge/a.md", "somewhere in a longer text the vault is named once\n")

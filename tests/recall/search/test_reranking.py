@@ -1,4 +1,4 @@
-"""What speaks for a passage, one thing at a time: with its weight at nothing, the order is another."""
+"""Each part of the score changes the order: with weight 0 the order differs."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def entry(name: str, **fields: str) -> str:
 def test_a_superseded_entry_follows_what_supersedes_it(
     write: Write, update: Update, sources: Sources, old: str, new: str, archived: bool, mode: str
 ) -> None:
-    """The question has the words of the old decision, and the new one has few of them."""
+    """Ask in the words of the old decision. The new one has few of them."""
     write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{new}{'' if archived else old}\n## Lessons Learned\n\n{OTHER}")
     if archived:
         write("Archive/MEMORY-2026-11.md", f"# Archive\n\n## Key Decisions\n\n{old}")

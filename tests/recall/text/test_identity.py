@@ -1,4 +1,4 @@
-"""What counts as the same words."""
+"""Texts with the same words are the same statement."""
 
 from __future__ import annotations
 

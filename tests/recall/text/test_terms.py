@@ -11,7 +11,7 @@ from recall.text.terms import TOKENIZER, index_text, parse_query
 
 
 def found(text: str, query: str) -> bool:
-    """Whether FTS5 finds *text* by *query*."""
+    """Return whether FTS5 finds *text* by *query*."""
     conn = apsw.Connection(":memory:")
     conn.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, content='', tokenize='{TOKENIZER}')")
     conn.execute("INSERT INTO t(rowid, body) VALUES(1, ?)", (index_text(text),))
