@@ -146,15 +146,15 @@ def search(
             words = retrieve_by_words(conn, asked, scope, limit, words_ms)
         if late is not None:
             vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
-        sheets = load_windows(conn, candidates(words, vectors, limit))
+        windows = load_windows(conn, candidates(words, vectors, limit))
         ranking = rank(
-            sheets,
+            windows,
             _asked(query, asked, words, mode, now),
             words.groups,
             vectors.nearest,
             weights or RankingWeights.of(settings),
         )
-        found = _hits(conn, home, sheets, apply_supersession(conn, sheets, ranking), wanted, audience, exclude)
+        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), wanted, audience, exclude)
         hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
@@ -247,7 +247,7 @@ WHERE p.id = ?
 def _hits(
     conn: apsw.Connection,
     home: Home,
-    sheets: ContextWindows,
+    windows: ContextWindows,
     ranking: Ranking,
     wanted: int,
     audience: str,
@@ -256,7 +256,7 @@ def _hits(
     """Yield the hits, best first, one for each address: its best part. The caller reads about *wanted* of them."""
     seen: set[str] = set()
     hidden: dict[str, bool] = {}
-    for place, ident, source, path in _in_order(conn, sheets, ranking, wanted):
+    for place, ident, source, path in _in_order(conn, windows, ranking, wanted):
         if path not in hidden:
             hidden[path] = path in exclude or not home.may_read(path, audience)
         if source in seen or hidden[path] or source in exclude or session_of(source) in exclude:
@@ -281,9 +281,9 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
 
 
 def _in_order(
-    conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking, wanted: int
+    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, wanted: int
 ) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the place on the sheets, row, address and path of each hit, best first, equals by address."""
+    """Yield the place on the windows, row, address and path of each hit, best first, equals by address."""
     places = np.flatnonzero(ranking.found)
     places = places[np.argsort(-ranking.total[places], kind="stable")]
     at = 0
@@ -292,8 +292,8 @@ def _in_order(
         while end < len(places) and ranking.total[places[end]] == ranking.total[places[end - 1]]:
             end += 1  # equals must be seen together to be put in order
         page = places[at:end]
-        rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(sheets.ids[page].tolist()),))
+        rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(windows.ids[page].tolist()),))
         known = {ident: (source, path) for ident, source, path in rows}
-        found = [(place, int(sheets.ids[place]), *known[int(sheets.ids[place])]) for place in page.tolist()]
+        found = [(place, int(windows.ids[place]), *known[int(windows.ids[place])]) for place in page.tolist()]
         yield from sorted(found, key=lambda row: (-ranking.total[row[0]], row[2], row[0]))
         at = end

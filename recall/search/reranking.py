@@ -142,7 +142,7 @@ class Ranking:
 
 
 def rank(
-    sheets: ContextWindows,
+    windows: ContextWindows,
     asked: QueryFeatures,
     groups: Mapping[int, float],
     nearest: Nearest | None,
@@ -152,19 +152,19 @@ def rank(
 
     *groups* has BM25 by file. Without *nearest* the vectors have no weight.
     """
-    sessions = sheets.layers == "sessions"
-    lexical, speaker = _words(sheets, sessions, asked, weights)
+    sessions = windows.layers == "sessions"
+    lexical, speaker = _words(windows, sessions, asked, weights)
     parts: dict[str, Floats] = {}
     if asked.terms:
         parts = {"lexical": lexical, "speaker": speaker}
-        parts["length"] = sessions * sheets.lengths / (sheets.lengths + weights.length_words)
+        parts["length"] = sessions * windows.lengths / (windows.lengths + weights.length_words)
     if groups:
         best = max(groups.values())
-        parts["group"] = _looked_up(sheets.files, {file: score / best for file, score in groups.items()}, 0.0)
+        parts["group"] = _looked_up(windows.files, {file: score / best for file, score in groups.items()}, 0.0)
     if asked.first_person:
-        parts["user"] = (sessions & sheets.users).astype(np.float64)
+        parts["user"] = (sessions & windows.users).astype(np.float64)
     if asked.periods:
-        parts["date"] = nearness(sheets.days, asked.periods, weights.date_days)
+        parts["date"] = nearness(windows.days, asked.periods, weights.date_days)
     found = (lexical > 0) | (speaker > 0)
     part_weights = {
         "lexical": 1.0,
@@ -174,15 +174,15 @@ def rank(
         "user": weights.user_weight,
         "date": weights.date_weight,
     }
-    total = np.zeros(len(sheets))
+    total = np.zeros(len(windows))
     for name, values in parts.items():
         total += part_weights[name] * values
     if nearest is not None:
-        vectors = _vectors(sheets, sessions, nearest)
+        vectors = _vectors(windows, sessions, nearest)
         found |= vectors.pop("returned") > 0
-        total += _vector_sum(sheets, total, vectors, asked, weights)
+        total += _vector_sum(windows, total, vectors, asked, weights)
         parts |= vectors
-    archived = sheets.layers == "archive"
+    archived = windows.layers == "archive"
     if archived.any():
         parts["archive"] = -np.abs(total) * archived * (1 - weights.archive_weight)
         total += parts["archive"]
@@ -190,16 +190,16 @@ def rank(
 
 
 def _words(
-    sheets: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
+    windows: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
 ) -> tuple[Floats, Floats]:
     """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker."""
-    lexical, speaker = np.zeros(len(sheets)), np.zeros(len(sheets))
-    norm = 1 - weights.length_norm + weights.length_norm * sheets.lengths / max(asked.mean_words, 1.0)
-    steps = list(_steps(sheets, sessions, weights))
+    lexical, speaker = np.zeros(len(windows)), np.zeros(len(windows))
+    norm = 1 - weights.length_norm + weights.length_norm * windows.lengths / max(asked.mean_words, 1.0)
+    steps = list(_steps(windows, sessions, weights))
     whole = 0.0
     for term in asked.terms:
-        said = _count(sheets.words, sheets.owners, len(sheets), term)
-        headed = _count(sheets.heads, sheets.head_owners, len(sheets), term) > 0
+        said = _count(windows.words, windows.owners, len(windows), term)
+        headed = _count(windows.heads, windows.head_owners, len(windows), term) > 0
         name = bool((headed & sessions).any())
         if name or term.passages:
             whole += term.rarity
@@ -216,21 +216,21 @@ def _words(
 
 
 def _steps(
-    sheets: ContextWindows, sessions: Flags, weights: RankingWeights
+    windows: ContextWindows, sessions: Flags, weights: RankingWeights
 ) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
     """Return for each distance the passages, their neighbours at that distance, and the weight of the neighbours'
     words.
     """
     steps = []
-    place = np.arange(len(sheets))
+    place = np.arange(len(windows))
     for distance in range(1, weights.context_reach + 1):
         first, second = place[:-distance], place[distance:]
-        joined = (sheets.files[first] == sheets.files[second]) & (
-            sheets.ordinals[second] - sheets.ordinals[first] == distance
+        joined = (windows.files[first] == windows.files[second]) & (
+            windows.ordinals[second] - windows.ordinals[first] == distance
         )
         first, second = first[joined], second[joined]
         plain = np.full(len(first), weights.context_weight)
-        answers = (sheets.asks & sessions)[first] if distance == 1 else np.zeros(len(first), np.bool_)
+        answers = (windows.asks & sessions)[first] if distance == 1 else np.zeros(len(first), np.bool_)
         steps.append((second, first, np.where(answers, weights.asked_weight, plain)))
         steps.append((first, second, plain))
     return steps
@@ -249,31 +249,31 @@ def _count(words: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], size: i
     return total
 
 
-def _vectors(sheets: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
+def _vectors(windows: ContextWindows, sessions: Flags, nearest: Nearest) -> dict[str, Floats]:
     """Return cosines by passage and by file. A passage that is no turn has no neighbours and is its own window."""
-    passage = _looked_up(sheets.ids, nearest.passages, _last(nearest.passages))
-    window = _looked_up(sheets.ids, nearest.windows, _last(nearest.windows))
-    returned = np.isin(sheets.ids, [*nearest.passages, *nearest.windows])
+    passage = _looked_up(windows.ids, nearest.passages, _last(nearest.passages))
+    window = _looked_up(windows.ids, nearest.windows, _last(nearest.windows))
+    returned = np.isin(windows.ids, [*nearest.passages, *nearest.windows])
     return {
         "vector": np.where(sessions, window, passage),
-        "session": _looked_up(sheets.files, nearest.files, _last(nearest.passages)),
+        "session": _looked_up(windows.files, nearest.files, _last(nearest.passages)),
         "returned": returned.astype(np.float64),
     }
 
 
 def _vector_sum(
-    sheets: ContextWindows, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
+    windows: ContextWindows, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
 ) -> Floats:
     """Return the vectors' part of the sum.
 
     The longer the passages that lead so far, the larger the weight of the vectors.
     """
-    if not len(sheets):
+    if not len(windows):
         return np.zeros(0)
     shown = 1 - asked.cjk * (1 - weights.cjk_vector_weight)
     both = weights.vector_weight * vectors["vector"] + weights.session_weight * vectors["session"]
     lead = np.argsort(-(words + shown * both / 2), kind="stable")[:_LEADING]
-    words_said = np.maximum(sheets.lengths[lead], 1.0)
+    words_said = np.maximum(windows.lengths[lead], 1.0)
     long = float(np.mean(words_said / (words_said + weights.vector_words)))
     return np.asarray(shown * long * both)
 

@@ -37,22 +37,22 @@ JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_ea
 """
 
 
-def apply_supersession(conn: apsw.Connection, sheets: ContextWindows, ranking: Ranking) -> Ranking:
+def apply_supersession(conn: apsw.Connection, windows: ContextWindows, ranking: Ranking) -> Ranking:
     """Return *ranking* with every superseded entry below those that supersede it, where both were found."""
-    places = np.flatnonzero(ranking.found & np.isin(sheets.layers, _ENTRIES))
+    places = np.flatnonzero(ranking.found & np.isin(windows.layers, _ENTRIES))
     if not len(places):
         return ranking
-    found = json.dumps(sheets.ids[places].tolist())
+    found = json.dumps(windows.ids[places].tolist())
     newer = superseding_ids(text for (text,) in schema.rows(conn, _SELECT_LINKS, (found,)))
     if not newer:
         return ranking
     names = sorted({*newer, *(name for over in newer.values() for name in over)})
-    place_of = dict(zip(sheets.ids[places].tolist(), places.tolist(), strict=True))
+    place_of = dict(zip(windows.ids[places].tolist(), places.tolist(), strict=True))
     named: dict[str, list[int]] = {}
     for ident, name in schema.rows(conn, _SELECT_NAMED, (found, json.dumps(names))):
         named.setdefault(name, []).append(place_of[ident])
     scores = {name: max(float(ranking.total[place]) for place in named[name]) for name in named}
-    moved: npt.NDArray[np.float64] = np.zeros(len(sheets))
+    moved: npt.NDArray[np.float64] = np.zeros(len(windows))
     for name, score in order_superseded(scores, newer).items():
         for place in named[name]:
             moved[place] = score - ranking.total[place]
