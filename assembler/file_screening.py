@@ -1,4 +1,4 @@
-"""Show the home's files to a model as the screening service lets them be shown, with lines for the receipt."""
+"""Own the screening of a home's files for a prompt, and the receipt's lines about it."""
 
 from __future__ import annotations
 
@@ -14,36 +14,39 @@ from .receipt import EntryLine
 if TYPE_CHECKING:
     from agent_home.screening.personal_text import LocatedFinding
 
-__all__ = ["Gate", "Seen"]
+__all__ = ["FileScreening", "ScreenedText"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """A file's text as a model may see it, and what was taken out of it. *problem*: why own rules could not be used."""
+class ScreenedText:
+    """A file's text as a model may see it, with the receipt's *lines* about parts that were taken out.
+
+    *problem* is the reason why the home's own rules could not be used.
+    """
 
     text: str
     lines: tuple[EntryLine, ...] = ()
     problem: str = ""
 
 
-class Gate:
-    """Shows files of one home as a model may see them. One for each prompt."""
+class FileScreening:
+    """Screening of one home's files for one prompt."""
 
     def __init__(self, home: Home) -> None:
         self._screening = ScreeningService(home)
 
-    def seen(self, path: str, text: str) -> Seen:
+    def screened(self, path: str, text: str) -> ScreenedText:
         """Return the Markdown *text* of the file *path* as a model may see it."""
         shown = self._screening.shown(path, text)
-        return Seen(text=shown.text, lines=_lines(shown.findings), problem=self._screening.problem)
+        return ScreenedText(text=shown.text, lines=_lines(shown.findings), problem=self._screening.problem)
 
     def remember(self) -> None:
-        """Keep for the next process which texts were found clean."""
+        """Record the clean texts for the next process."""
         self._screening.keep_clean()
 
 
 def _lines(findings: Iterable[LocatedFinding]) -> tuple[EntryLine, ...]:
-    """Return a receipt line for each place where something was taken out: an entry by its id, or file and line."""
+    """Return a receipt line for each place with findings: an entry by its id, or a file and line."""
     places: dict[str, list[LocatedFinding]] = {}
     for finding in findings:
         places.setdefault(finding.where, []).append(finding)

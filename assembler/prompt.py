@@ -22,7 +22,7 @@ from agent_home.tokens import count_tokens
 from .budget import Budget, advice, budget_for
 from .context import ContextSection, fit, load
 from .errors import WindowTooSmall
-from .file_screening import Gate
+from .file_screening import FileScreening
 from .layers import LayerResult, Searcher, search_layer
 from .prefix_stability import unchanged_tokens
 from .progressive import build_progressive
@@ -107,8 +107,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if budget.tokens < count(OPEN + CLOSE):
         raise WindowTooSmall(budget.window, budget.used)
     budgets = _part_budgets(budget, settings, count)
-    gate = Gate(home)
-    sources = Sources(home, request.audience, gate, request.at)
+    screening = FileScreening(home)
+    sources = Sources(home, request.audience, screening, request.at)
     builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
     if request.audience not in set(Audience):
         builder.degraded.append(f"audience {request.audience!r} reads nothing; the audiences are {', '.join(Audience)}")
@@ -125,8 +125,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if request.continued is not None:
         budgets = _add_continued(builder, budgets, request.continued)
     elif not request.at and home.may_read("sessions/", request.audience):
-        _add_open_session(builder, gate, budgets.hint)
-    gate.remember()
+        _add_open_session(builder, screening, budgets.hint)
+    screening.remember()
     _add_recall(builder, budgets, shown)
     return _receipt(builder, budget)
 
@@ -200,7 +200,7 @@ def _add_daily_logs(builder: _PromptBuilder, sources: Sources, tokens: int) -> d
     for path, source in found:
         _report_blocked(builder, path, source)
     logs = [(path, source.text) for path, source in found if source.text]
-    shown: dict[str, str] = {}
+    daily_texts: dict[str, str] = {}
     room = tokens
     for left, (path, text) in zip(range(len(logs) - 1, -1, -1), reversed(logs), strict=True):
         name = f"Daily log {path[-13:-3]}"
@@ -208,14 +208,14 @@ def _add_daily_logs(builder: _PromptBuilder, sources: Sources, tokens: int) -> d
         hint = f"`memory search --in daily`, or {path}"
         cut = cut_section(section, room - left * _NOTICE_TOKENS, builder.count, hint=hint)
         room -= cut.tokens
-        shown[path] = cut.text
+        daily_texts[path] = cut.text
         reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
         builder.sections.append(
             SectionLine(name=name, tokens=cut.tokens, full_tokens=section.tokens, action=_action(cut), reason=reason)
         )
-    for text in reversed(shown.values()):
+    for text in reversed(daily_texts.values()):
         _append(builder.volatile, text)
-    return shown
+    return daily_texts
 
 
 def _add_continued(builder: _PromptBuilder, budgets: _PartBudgets, continued: ContinuedSession) -> _PartBudgets:
@@ -239,10 +239,10 @@ def _add_continued(builder: _PromptBuilder, budgets: _PartBudgets, continued: Co
     return replace(budgets, sessions=budgets.sessions - max(0, tokens - budgets.hint))
 
 
-def _add_open_session(builder: _PromptBuilder, gate: Gate, tokens: int) -> None:
+def _add_open_session(builder: _PromptBuilder, screening: FileScreening, tokens: int) -> None:
     request = builder.request
     try:
-        hint = resume_hint(builder.home, request.now, builder.settings.resume_days, request.session, gate)
+        hint = resume_hint(builder.home, request.now, builder.settings.resume_days, request.session, screening)
     except (DocumentInvalid, OSError) as error:
         builder.degraded.append(f"cannot tell whether a session was left open: {error}")
         return

@@ -15,7 +15,7 @@ from agent_home.home import Home
 from agent_home.store.closings import closed_ends
 from agent_home.store.transcript import Message, SessionFile, read, sessions
 
-from .file_screening import Gate
+from .file_screening import FileScreening
 from .section import escape_tags
 
 __all__ = ["ContinuedSession", "fence_continued", "resume_hint"]
@@ -55,10 +55,10 @@ def fence_continued(continued: ContinuedSession, tokens: int, count: Callable[[s
     return ""
 
 
-def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", gate: Gate | None = None) -> str:
+def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screening: FileScreening | None = None) -> str:
     """Return a hint at the latest session with unclosed turns, fenced as data, or nothing if there is none.
 
-    Sessions without a turn in the last *days* are ignored. *exclude* is the session that the prompt is for. *gate*
+    Sessions without a turn in the last *days* are ignored. *exclude* is the session that the prompt is for. *screening*
     screens the quoted words.
 
     Raises:
@@ -88,7 +88,7 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", gate: G
     last_words = {message.origin: message.content for message in messages}
     speaker = next((name for name in _QUOTED if name in last_words), "")
     words = last_words.get(speaker, "")
-    words = gate.seen(home.relative(file.path), words).text if gate else words
+    words = screening.screened(home.relative(file.path), words).text if screening else words
     return _render(last, file.session, len(messages), _QUOTED.get(speaker, ""), words)
 
 

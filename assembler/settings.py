@@ -13,37 +13,37 @@ __all__ = ["AssemblerSettings"]
 class AssemblerSettings:
     """Settings of a prompt. Shares are fractions of the memory budget."""
 
-    window: int = 200_000  # the model's window when nobody says
-    vocabulary: str = DEFAULT  # whose tokens are counted; the one that costs CJK most is the safe one
-    #: (window from which on, budget); below the least window the budget is minimal.
+    window: int = 200_000  # tokens of the model's window, unless the caller gives one
+    vocabulary: str = DEFAULT  # vocabulary for counting; the default counts CJK text most cautiously
+    #: Pairs of the least window and its budget. Below the smallest window the budget is minimal.
     tiers: tuple[tuple[int, ...], ...] = ((500_000, 100_000), (200_000, 50_000), (64_000, 30_000))
     daily_share: float = 0.10
     sessions_share: float = 0.12
     knowledge_share: float = 0.12
-    daily_tokens: int = 4_000  # caps: a large budget is no reason to recall more than helps
+    daily_tokens: int = 4_000  # caps: in a large budget, more recalled text does not help
     sessions_tokens: int = 2_000
     knowledge_tokens: int = 4_000
-    sessions_cutoff: float = 0.6  # turns that score less than this part of the best one's score are left out
-    memory_first: float = 0.6  # of what floors and protected files leave, MEMORY.md's part before other files
-    index_share: float = 0.4  # of MEMORY's share in L2: at most this for the index lines
-    selected_share: float = 0.2  # of MEMORY's share in L2: at least this for the entries that the message asks for
+    sessions_cutoff: float = 0.6  # turns that score less than this fraction of the best score are left out
+    memory_first: float = 0.6  # MEMORY.md's part of the tokens that floors and protected files leave
+    index_share: float = 0.4  # most of MEMORY.md's share that layer 2 uses for index lines
+    selected_share: float = 0.2  # least of MEMORY.md's share that layer 2 leaves for matching entries
     selective_ms: float = 50.0
     sessions_ms: float = 100.0
     knowledge_ms: float = 150.0
-    resume_days: int = 7  # a session left open longer ago than this is not mentioned
-    near_misses: int = 10  # how many of the best that were left out the receipt names
+    resume_days: int = 7  # older open sessions are not mentioned
+    near_misses: int = 10  # best entries left out that the receipt names
 
     def __post_init__(self) -> None:
         for tier in self.tiers:
             if len(tier) != 2 or tier[0] < 1 or tier[1] < 1 or tier[1] * 2 > tier[0]:
-                raise ValueError(f"tier {tier!r} is no pair of a window and a budget of at most half of it")
+                raise ValueError(f"tier {tier!r} is invalid; write a window and a budget of at most half of it")
         shares = (self.daily_share, self.sessions_share, self.knowledge_share)
         if min(shares) < 0 or sum(shares) > 0.6:
             raise ValueError("daily_share, sessions_share and knowledge_share must not exceed 0.6 together")
         parts = (self.memory_first, self.index_share, self.selected_share)
         if min(parts) < 0 or self.memory_first > 1 or self.index_share + self.selected_share > 1:
-            raise ValueError("memory_first, and index_share and selected_share together, are parts of 1")
+            raise ValueError("memory_first, and index_share and selected_share together, must be from 0 to 1")
         if not 0 <= self.sessions_cutoff <= 1:
-            raise ValueError(f"sessions_cutoff is {self.sessions_cutoff}, wanted 0 to 1")
+            raise ValueError(f"sessions_cutoff is {self.sessions_cutoff}; write a number from 0 to 1")
         if self.vocabulary not in VOCABULARIES:
-            raise ValueError(f"unknown vocabulary {self.vocabulary!r}; known are {', '.join(VOCABULARIES)}")
+            raise ValueError(f"unknown vocabulary {self.vocabulary!r}; write one of {', '.join(VOCABULARIES)}")

@@ -11,7 +11,7 @@ from agent_home.errors import DocumentInvalid
 from agent_home.git import history
 from agent_home.home import Home
 
-from .file_screening import Gate
+from .file_screening import FileScreening
 from .receipt import EntryLine
 
 __all__ = ["SourceText", "Sources"]
@@ -38,7 +38,7 @@ class Sources:
 
     home: Home
     audience: str
-    gate: Gate
+    screening: FileScreening
     revision: str = ""
 
     def read(self, path: str) -> SourceText:
@@ -58,9 +58,9 @@ class Sources:
             return SourceText(reason=str(error), failed=True)
         except (OSError, ValueError) as error:  # a folder of that name, no permission, a link out of the home
             return SourceText(reason=f"{path} cannot be read: {error}", failed=True)
-        seen = self.gate.seen(path, text)
+        screened = self.screening.screened(path, text)
         reason = "" if text else "empty or absent"
-        return SourceText(text=seen.text, reason=reason, blocked=seen.lines, problem=seen.problem)
+        return SourceText(text=screened.text, reason=reason, blocked=screened.lines, problem=screened.problem)
 
     def daily(self, today: date) -> list[tuple[str, SourceText]]:
         """Read the daily logs of yesterday and today, in that order. Logs without a readable text are left out."""

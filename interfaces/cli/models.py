@@ -6,7 +6,7 @@ import functools
 import os
 from typing import TYPE_CHECKING
 
-from .commands.sync import opened_embedder
+from .commands.sync import home_embedder
 
 if TYPE_CHECKING:
     from agent_home.home import Home
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from .invocation import Invocation
 
-__all__ = ["opened_models"]
+__all__ = ["home_models"]
 
 
-def opened_models(home: Home, invocation: Invocation) -> Models:
+def home_models(home: Home, invocation: Invocation) -> Models:
     """Return the embedding model, loaded on first use, and the endpoint of ``[distill.endpoint]``, if any.
 
     The endpoint's key is the value of its environment variable. If that is not set, no key is sent, and the endpoint
@@ -28,6 +28,6 @@ def opened_models(home: Home, invocation: Invocation) -> Models:
     endpoint = home.manifest.settings("distill", DistillSettings).endpoint
     key = os.environ.get(endpoint.key_env, "") if endpoint and endpoint.key_env else ""
     return Models(
-        embedder=functools.cache(lambda: opened_embedder(home, invocation, build_missing=False)),
+        embedder=functools.cache(lambda: home_embedder(home, invocation, build_missing=False)),
         endpoint=Endpoint(settings=endpoint, key=key.strip()) if endpoint else None,
     )

@@ -7,7 +7,7 @@ from functools import partial
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
 from assembler.context import ContextSection, fit, load
-from assembler.file_screening import Gate
+from assembler.file_screening import FileScreening
 from assembler.sources import Sources
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
@@ -18,7 +18,7 @@ def fitted(written: Callable[..., Home], tokens: int, floor: int, paragraphs: in
     """Four files of equal text, a paragraph some 12 tokens long, each with the same floor."""
     text = "# T\n\n" + "".join(f"Paragraph {n} has nine words and a stop.\n\n" for n in range(paragraphs))
     home = written(dict.fromkeys(NAMES, text))
-    found = [s for s in load(home, Sources(home, "owner", Gate(home)), COUNT) if s.path in NAMES]
+    found = [s for s in load(home, Sources(home, "owner", FileScreening(home)), COUNT) if s.path in NAMES]
     same = [replace(s, file=replace(s.file, floor=floor)) for s in found]
     return {s.path: s for s in fit(same, tokens, COUNT, memory_first=0.6)}
 

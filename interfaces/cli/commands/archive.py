@@ -9,7 +9,7 @@ import click
 
 from ..invocation import Invocation, home_command
 from ..render import shortened
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def archive(invocation: Invocation, apply: bool) -> None:
 
     home = invocation.home
     found = move(home, now=invocation.moment, apply=apply)
-    problems = follow(home, invocation) if found.commit else []
+    problems = index_changes(home, invocation) if found.commit else []
     for problem in problems:
         invocation.warn(problem)
     invocation.show({**_data(found, apply), "degraded": problems}, _lines(found, apply))

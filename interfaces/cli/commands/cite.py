@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..invocation import Invocation, home_command
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
 
     home = invocation.home
     done = note(home, ids, now=invocation.moment, session=session_name(home, session) if session else "")
-    problems = follow(home, invocation) if done.restored else []
+    problems = index_changes(home, invocation) if done.restored else []
     for problem in problems:
         invocation.warn(problem)
     data = {"ids": list(done.ids), "restored": list(done.restored), "commit": done.commit, "degraded": problems}

@@ -10,8 +10,8 @@ import click
 
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from ..models import opened_models
-from .sync import follow
+from ..models import home_models
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,20 +56,20 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     failed: Sequence[Failure] = ()
     if every:
         done = close_all(
-            home, now=invocation.moment, models=opened_models(home, invocation), progress=_progress(invocation)
+            home, now=invocation.moment, models=home_models(home, invocation), progress=_progress(invocation)
         )
         closed, failed = done.closed, done.failed
     else:
         closed = (
-            close_one(home, session or "", now=invocation.moment, models=opened_models(home, invocation), again=again),
+            close_one(home, session or "", now=invocation.moment, models=home_models(home, invocation), again=again),
         )
-    problems: Sequence[str] = follow(home, invocation) if any(one.commit for one in closed) else ()
-    problems = [*problems, *dict.fromkeys(problem for one in closed for problem in one.degraded)]
+    problems: Sequence[str] = index_changes(home, invocation) if any(outcome.commit for outcome in closed) else ()
+    problems = [*problems, *dict.fromkeys(problem for outcome in closed for problem in outcome.degraded)]
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         invocation.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
     invocation.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
-    quarantined = any(session.quarantined for session in closed)
+    quarantined = any(outcome.quarantined for outcome in closed)
     context.exit(FINDINGS if failed or quarantined else 0)
 
 
@@ -129,7 +129,7 @@ def _entry(entry: Any) -> dict[str, Any]:
 
 def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, Any]:
     """Return the keys of one session for all of them together, and each session's own under ``sessions``."""
-    rows = [_data(one) for one in closed]
+    rows = [_data(outcome) for outcome in closed]
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
     together = {key: [item for row in rows for item in row[key]] for key in _LISTS}
     return {
@@ -150,42 +150,42 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
 def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) -> Iterator[str]:
     if every and not closed:
         yield f"nothing closed: {len(failed)} failed" if failed else "no new turns: every session is closed"
-    for one in closed:
-        if one.commit is None:
-            why = "; its closing was taken back in git, --again repeats it" if one.taken_back else ""
-            yield f"{one.session}: nothing new since it was closed{why}"
+    for outcome in closed:
+        if outcome.commit is None:
+            why = "; its closing was reverted in git, and --again repeats it" if outcome.taken_back else ""
+            yield f"{outcome.session}: no new turns since it was closed{why}"
             continue
-        yield f"{one.session}: {one.daily}#{one.anchor}, commit {one.commit[:7]}"
-        yield from _written(one)
-        yield from _not_written(one)
+        yield f"{outcome.session}: {outcome.daily}#{outcome.anchor}, commit {outcome.commit[:7]}"
+        yield from _written(outcome)
+        yield from _not_written(outcome)
 
 
-def _written(one: Closed) -> Iterator[str]:
-    for entry in one.entries:
+def _written(outcome: Closed) -> Iterator[str]:
+    for entry in outcome.entries:
         yield f"  [{entry.id}] {entry.section}: {entry.text} ({entry.evidence})"
-    for entry in one.merged:
+    for entry in outcome.merged:
         yield f"  [{entry.id}] was known already, and has one more source"
-    for link in one.superseded:
+    for link in outcome.superseded:
         yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
-    if one.learned:
-        yield f"  corrections in EVOLUTION.md: {', '.join(one.learned)}"
-    for path in one.projects:
+    if outcome.learned:
+        yield f"  corrections in EVOLUTION.md: {', '.join(outcome.learned)}"
+    for path in outcome.projects:
         yield f"  project notes: {path}"
-    if one.restored:
-        yield f"  restored from the archive: {', '.join(one.restored)}"
+    if outcome.restored:
+        yield f"  restored from the archive: {', '.join(outcome.restored)}"
 
 
-def _not_written(one: Closed) -> Iterator[str]:
-    for claim in one.claims:
+def _not_written(outcome: Closed) -> Iterator[str]:
+    for claim in outcome.claims:
         if claim.evidence.state == "contradicted":
             yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
-    for proposal in one.proposed:
+    for proposal in outcome.proposed:
         yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
-    if one.proposed:
+    if outcome.proposed:
         yield "  `memory review list` lists what waits"
-    if one.dropped:
-        yield f"  {one.dropped} not written: rejected by a person, or in review already"
-    if one.left_in_log:
-        yield f"  {one.left_in_log} more stay in the daily log, because one closing adds only so many to a section"
-    if one.redacted or one.quarantined:
-        yield f"  guard: {one.redacted} redacted, {len(one.quarantined)} quarantined"
+    if outcome.dropped:
+        yield f"  {outcome.dropped} not written: rejected by a person, or in review already"
+    if outcome.left_in_log:
+        yield f"  {outcome.left_in_log} more stay in the daily log, because one closing adds only so many to a section"
+    if outcome.redacted or outcome.quarantined:
+        yield f"  guard: {outcome.redacted} redacted, {len(outcome.quarantined)} quarantined"

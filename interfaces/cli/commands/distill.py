@@ -12,8 +12,8 @@ import click
 
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
-from ..models import opened_models
-from .sync import follow
+from ..models import home_models
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ _COUNTED = ("sessions", "added", "merged", "superseded", "archived", "proposed")
 
 
 @dataclass(slots=True, kw_only=True)
-class _Done:
+class _HomeResult:
     """Result of one home: its nightly run, or the error that prevented it."""
 
     home: str
@@ -60,21 +60,23 @@ def distill(context: click.Context, invocations: Sequence[Invocation], dry_run: 
     """
     with _progress(invocations) as progress:
         alone = len(invocations) == 1
-        done = [_maintain(invocation, progress, apply=not dry_run, alone=alone) for invocation in invocations]
-    for one in done:
-        for problem in _problems(one):
-            invocations[0].warn(f"{one.home}: {problem}" if len(done) > 1 else problem)
-    rows = [_data(one, dry_run=dry_run) for one in done]
+        results = [_maintain(invocation, progress, apply=not dry_run, alone=alone) for invocation in invocations]
+    for result in results:
+        for problem in _problems(result):
+            invocations[0].warn(f"{result.home}: {problem}" if len(results) > 1 else problem)
+    rows = [_data(result, dry_run=dry_run) for result in results]
     totals = {key: sum(row[key] for row in rows) for key in _COUNTED}
     report = rows[0]["report"] if len(rows) == 1 else [row["report"] for row in rows]
-    invocations[0].show({**totals, "report": report, "dry_run": dry_run, "homes": rows}, _lines(done, dry_run=dry_run))
-    quarantined = any(closed.quarantined for home in done if home.night for closed in home.night.closed)
-    context.exit(FINDINGS if quarantined or any(map(_problems, done)) else 0)
+    invocations[0].show(
+        {**totals, "report": report, "dry_run": dry_run, "homes": rows}, _lines(results, dry_run=dry_run)
+    )
+    quarantined = any(closed.quarantined for home in results if home.night for closed in home.night.closed)
+    context.exit(FINDINGS if quarantined or any(map(_problems, results)) else 0)
 
 
 def _maintain(
     invocation: Invocation, progress: Callable[[str, str, int, int], None], *, apply: bool, alone: bool
-) -> _Done:
+) -> _HomeResult:
     """Run the maintenance of one home. An expected error is returned, unless this is the only home."""
     from distill import distill_home
 
@@ -83,15 +85,15 @@ def _maintain(
         home = invocation.home
         name = str(home.root)
         night = distill_home(
-            home, now=invocation.moment, models=opened_models(home, invocation), apply=apply,
+            home, now=invocation.moment, models=home_models(home, invocation), apply=apply,
             progress=lambda step, at, total: progress(name, step, at, total),
         )  # fmt: skip
-        degraded = follow(home, invocation) if apply and night.commits else []
-        return _Done(home=name, night=night, degraded=degraded)
+        degraded = index_changes(home, invocation) if apply and night.commits else []
+        return _HomeResult(home=name, night=night, degraded=degraded)
     except Exception as error:
         if alone or exit_code(error) is None:  # a defect of the program ends the command
             raise
-        return _Done(home=name, error=" ".join(str(error).split()))
+        return _HomeResult(home=name, error=" ".join(str(error).split()))
 
 
 @contextmanager
@@ -117,17 +119,17 @@ def _progress(invocations: Sequence[Invocation]) -> Iterator[Callable[[str, str,
         yield show
 
 
-def _problems(one: _Done) -> list[str]:
-    failed = [f"{failure.session}: {failure.error}" for failure in one.night.failed] if one.night else []
-    return [*([one.error] if one.error else []), *failed, *one.degraded]
+def _problems(result: _HomeResult) -> list[str]:
+    failed = [f"{failure.session}: {failure.error}" for failure in result.night.failed] if result.night else []
+    return [*([result.error] if result.error else []), *failed, *result.degraded]
 
 
-def _data(one: _Done, *, dry_run: bool) -> dict[str, Any]:
-    night = one.night
+def _data(result: _HomeResult, *, dry_run: bool) -> dict[str, Any]:
+    night = result.night
     if night is None:
-        return {"home": one.home, **dict.fromkeys(_COUNTED, 0), "report": "", "failed": [one.error]}
+        return {"home": result.home, **dict.fromkeys(_COUNTED, 0), "report": "", "failed": [result.error]}
     return {
-        "home": one.home,
+        "home": result.home,
         **{key: len(getattr(night, key)) for key in _COUNTED},
         "report": night.report,
         "dry_run": dry_run,
@@ -140,15 +142,15 @@ def _data(one: _Done, *, dry_run: bool) -> dict[str, Any]:
         "evidence": [{"id": o.id, "was": o.was, "now": o.now, "line": o.line} for o in night.rechecked],
         "settled": list(night.settled),
         "proposals": [{"id": o.id, "kind": o.kind, "reason": o.reason} for o in night.proposed],
-        "failed": _problems(one),
+        "failed": _problems(result),
         "commits": list(night.commits),
     }
 
 
-def _lines(done: Sequence[_Done], *, dry_run: bool) -> Iterator[str]:
-    for one in done:
-        night = one.night
-        lead = f"{one.home}: " if len(done) > 1 else ""
+def _lines(results: Sequence[_HomeResult], *, dry_run: bool) -> Iterator[str]:
+    for result in results:
+        night = result.night
+        lead = f"{result.home}: " if len(results) > 1 else ""
         if night is None:
             yield f"{lead}nothing was done"
             continue

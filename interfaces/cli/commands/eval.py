@@ -129,15 +129,22 @@ def _measured(
     from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
 
-    from .sync import meter, opened_embedder
+    from .sync import home_embedder, progress_meter
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = opened_embedder(home, invocation, build_missing=False)
+    embedder = home_embedder(home, invocation, build_missing=False)
     for problem in ensure_fresh(home, settings, embedder).degraded:
         invocation.warn(problem)
     report = evaluate(
-        home, questions, settings=settings, embedder=embedder, ks=depths, layers=layers, grain=grain, progress=meter()
+        home,
+        questions,
+        settings=settings,
+        embedder=embedder,
+        ks=depths,
+        layers=layers,
+        grain=grain,
+        progress=progress_meter(),
     )
     for problem in report.degraded:
         invocation.warn(problem)

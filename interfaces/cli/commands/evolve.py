@@ -52,27 +52,37 @@ def _data(learned: Sequence[Correction], found: GovernanceResult) -> dict[str, A
     return {
         "corrections": [
             {
-                "id": one.entry.id, "right": one.right, "wrong": one.wrong, "root_cause": one.root_cause,
-                "occurrences": one.occurrences, "dates": list(one.dates),
+                "id": correction.entry.id,
+                "right": correction.right,
+                "wrong": correction.wrong,
+                "root_cause": correction.root_cause,
+                "occurrences": correction.occurrences,
+                "dates": list(correction.dates),
             }
-            for one in learned
+            for correction in learned
         ],
         "suggestions": [
             {
-                "id": one.draft.id, "layer": one.layer, "lesson": one.lesson, "path": one.draft.path,
-                "section": one.draft.section, "text": one.text, "reason": one.reason,
-                "trailers": dict(one.draft.trailers),
+                "id": suggestion.draft.id,
+                "layer": suggestion.layer,
+                "lesson": suggestion.lesson,
+                "path": suggestion.draft.path,
+                "section": suggestion.draft.section,
+                "text": suggestion.text,
+                "reason": suggestion.reason,
+                "trailers": dict(suggestion.draft.trailers),
             }
-            for one in found.suggestions
+            for suggestion in found.suggestions
         ],
         "proposed": list(found.proposed),
-    }  # fmt: skip
+    }
 
 
 def _lines(learned: Sequence[Correction], found: GovernanceResult, apply: bool) -> Iterator[str]:
-    recurring = sorted(learned, key=lambda one: -one.occurrences)
-    yield f"{len(learned)} corrections, {sum(one.occurrences > 1 for one in learned)} of them made more than once"
-    yield from (f"  [{one.entry.id}] {one.occurrences} x {one.right}" for one in recurring)
+    recurring = sorted(learned, key=lambda correction: -correction.occurrences)
+    repeated = sum(correction.occurrences > 1 for correction in learned)
+    yield f"{len(learned)} corrections, {repeated} of them made more than once"
+    yield from (f"  [{correction.entry.id}] {correction.occurrences} x {correction.right}" for correction in recurring)
     for suggestion in found.suggestions:
         text = " ".join(suggestion.text.split())
         yield f"{suggestion.layer} for {suggestion.draft.path}, {suggestion.reason}: {text}"

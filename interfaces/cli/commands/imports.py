@@ -11,7 +11,7 @@ import click
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from agent_home.imports import ImportReport
@@ -92,7 +92,7 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport) ->
         invocation.warn(f"{path} holds no message in this format; see `memory import chat --help`")
     if done.quarantined:
         invocation.warn(f"texts that the guard quarantined: {len(done.quarantined)}; `memory review list` lists them")
-    degraded = follow(invocation.home, invocation) if done.messages else []
+    degraded = index_changes(invocation.home, invocation) if done.messages else []
     for problem in degraded:
         invocation.warn(problem)
     invocation.show({**_data(done), "degraded": degraded}, _lines(done))

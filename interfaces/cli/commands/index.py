@@ -9,7 +9,7 @@ import click
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
-from .sync import meter, opened_embedder, report_data, report_lines, warn_of
+from .sync import home_embedder, progress_meter, report_data, report_lines, warn_about
 
 __all__ = ["index", "reindex"]
 
@@ -32,8 +32,8 @@ def reindex(invocation: Invocation) -> None:
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    report = rebuild(home, settings, opened_embedder(home, invocation, build_missing=True), progress=meter())
-    warn_of(invocation, report)
+    report = rebuild(home, settings, home_embedder(home, invocation, build_missing=True), progress=progress_meter())
+    warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..invocation import Invocation, home_command
-from .sync import follow
+from .sync import index_changes
 
 __all__ = ["restore"]
 
@@ -28,7 +28,7 @@ def restore(invocation: Invocation, entry_id: str) -> None:
 
     home = invocation.home
     done = bring_back(home, entry_id, now=invocation.moment)
-    problems = follow(home, invocation) if done.commit else []
+    problems = index_changes(home, invocation) if done.commit else []
     for problem in problems:
         invocation.warn(problem)
     line = f"{done.id} is back in {done.section}, commit {done.commit[:7]}" if done.commit else f"{done.id} is live"

@@ -10,7 +10,7 @@ import click
 
 from ..invocation import Invocation, home_command
 from ..render import printable
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from distill.review.reverting import EntryRevert, RelinkedEntry
@@ -44,7 +44,7 @@ def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
 
     home = invocation.home
     done = undo(home, entry_id, now=invocation.moment) if applied else plan_revert(home, entry_id)
-    problems = follow(home, invocation) if done.commit else ()
+    problems = index_changes(home, invocation) if done.commit else ()
     for problem in problems:
         invocation.warn(problem)
     event = done.undoes

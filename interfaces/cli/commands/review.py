@@ -12,7 +12,7 @@ from ..command import Command, Group
 from ..invocation import Invocation, options
 from ..person import person_option, the_person
 from ..render import printable
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from distill.review.queue import ReviewItem, ReviewOutcome
@@ -101,7 +101,7 @@ def show(invocation: Invocation, waiting_id: str) -> None:
         diff = plan(invocation.home, item).diff
     except NotPlaceable as error:
         diff = (f"({error})",)
-    invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _shown(item, diff))
+    invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _detail_lines(item, diff))
 
 
 @review.command(
@@ -143,11 +143,11 @@ def accept(
             "--as-is and --redacted apply to quarantined texts; use `memory review edit` for a proposal"
         )
     if dry_run:
-        done = [plan(home, item, mode=_form(form)) for item in items]
+        outcomes = [plan(home, item, mode=_form(form)) for item in items]
     else:
-        decider = the_person(invocation, person)
-        done = [accept_one(home, item, person=decider, now=now, mode=_form(form)) for item in items]
-    _finish(invocation, done)
+        person_name = the_person(invocation, person)
+        outcomes = [accept_one(home, item, person=person_name, now=now, mode=_form(form)) for item in items]
+    _finish(invocation, outcomes)
 
 
 @review.command(
@@ -168,8 +168,8 @@ def edit(invocation: Invocation, waiting_id: str, text: str, person: str) -> Non
     from distill.review.queue import find
 
     item = find(invocation.home, waiting_id, invocation.moment)
-    decider = the_person(invocation, person)
-    _finish(invocation, [edit_one(invocation.home, item, text, person=decider, now=invocation.moment)])
+    person_name = the_person(invocation, person)
+    _finish(invocation, [edit_one(invocation.home, item, text, person=person_name, now=invocation.moment)])
 
 
 @review.command(
@@ -193,33 +193,39 @@ def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
 
     home, now = invocation.home, invocation.moment
     items = [find(home, waiting_id, now) for waiting_id in ids]
-    decider = the_person(invocation, person)
-    _finish(invocation, [reject_one(home, item, person=decider, now=now) for item in items])
+    person_name = the_person(invocation, person)
+    _finish(invocation, [reject_one(home, item, person=person_name, now=now) for item in items])
 
 
 def _form(option: str | None) -> Any:
     return option or "as-is"
 
 
-def _finish(invocation: Invocation, done: Sequence[ReviewOutcome]) -> None:
-    problems = follow(invocation.home, invocation) if any(one.commit for one in done) else ()
+def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:
+    problems = index_changes(invocation.home, invocation) if any(outcome.commit for outcome in outcomes) else ()
     for problem in problems:
         invocation.warn(problem)
-    rows = [_decided_row(one) for one in done]
-    commit = next((one.commit for one in reversed(done) if one.commit), None)
-    invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _decided_lines(done))
+    rows = [_outcome_row(outcome) for outcome in outcomes]
+    commit = next((outcome.commit for outcome in reversed(outcomes) if outcome.commit), None)
+    invocation.show({"proposals": rows, "commit": commit, "degraded": list(problems)}, _outcome_lines(outcomes))
 
 
 def _row(item: ReviewItem) -> dict[str, Any]:
     return {**dataclasses.asdict(item), "findings": [dict(finding) for finding in item.findings]}
 
 
-def _decided_row(one: ReviewOutcome) -> dict[str, Any]:
+def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
     return {
-        **_row(one.item), "action": one.action, "person": one.person, "text": one.text or one.item.text,
-        "path": one.path, "section": one.section or one.item.section, "entry": one.entry or None,
-        "commit": one.commit, "diff": list(one.diff),
-    }  # fmt: skip
+        **_row(outcome.item),
+        "action": outcome.action,
+        "person": outcome.person,
+        "text": outcome.text or outcome.item.text,
+        "path": outcome.path,
+        "section": outcome.section or outcome.item.section,
+        "entry": outcome.entry or None,
+        "commit": outcome.commit,
+        "diff": list(outcome.diff),
+    }
 
 
 def _line(item: ReviewItem) -> str:
@@ -228,12 +234,12 @@ def _line(item: ReviewItem) -> str:
     return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:80]}{'…' if len(text) > 80 else ''}"
 
 
-def _shown(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
+def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
     yield f"{item.id}  {item.kind}, risk {item.risk}"
     for name, value in (
         ("place", f"{item.path} / {item.section}" if item.section else item.path),
         ("waits", item.reason or "its section is reviewed before it is committed"),
-        ("said by", item.origin),
+        ("author", item.origin),
         ("written by", item.actor),
         ("session", item.session),
         ("source", item.source),
@@ -250,10 +256,10 @@ def _shown(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
         yield printable(line)
 
 
-def _decided_lines(done: Sequence[ReviewOutcome]) -> Iterator[str]:
-    for one in done:
-        commit = f", commit {one.commit[:7]}" if one.commit else ""
-        entry = f" as [{one.entry}]" if one.entry else ""
-        yield f"{one.item.id}: {one.action}{entry}, {one.path}{commit}"
-        if one.action in {"would accept", "edited"}:
-            yield from (printable(line) for line in one.diff)
+def _outcome_lines(outcomes: Sequence[ReviewOutcome]) -> Iterator[str]:
+    for outcome in outcomes:
+        commit = f", commit {outcome.commit[:7]}" if outcome.commit else ""
+        entry = f" as [{outcome.entry}]" if outcome.entry else ""
+        yield f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}"
+        if outcome.action in {"would accept", "edited"}:
+            yield from (printable(line) for line in outcome.diff)

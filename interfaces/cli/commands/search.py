@@ -90,11 +90,11 @@ def search(
     from recall.search.hybrid import search as find
     from recall.settings import RecallSettings
 
-    from .sync import opened_embedder
+    from .sync import home_embedder
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if mode == "lexical" else opened_embedder(home, invocation, build_missing=False)
+    embedder = None if mode == "lexical" else home_embedder(home, invocation, build_missing=False)
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
         home, query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode, audience=audience,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from recall.embedding.embedder import Embedder, NoEmbedder
     from recall.index.sync import SyncReport
 
-__all__ = ["follow", "meter", "opened_embedder", "report_data", "report_lines", "sync", "warn_of"]
+__all__ = ["home_embedder", "index_changes", "progress_meter", "report_data", "report_lines", "sync", "warn_about"]
 
 
 @home_command(
@@ -43,9 +43,9 @@ def sync(invocation: Invocation, words_only: bool, limit: int | None) -> None:
 
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
-    embedder = None if words_only else opened_embedder(home, invocation, build_missing=True)
-    report = bring_up(home, settings, embedder, progress=meter(), embed_limit=limit)
-    warn_of(invocation, report)
+    embedder = None if words_only else home_embedder(home, invocation, build_missing=True)
+    report = bring_up(home, settings, embedder, progress=progress_meter(), embed_limit=limit)
+    warn_about(invocation, report)
     invocation.show(report_data(report), report_lines(report))
 
 
@@ -53,7 +53,7 @@ def sync(invocation: Invocation, words_only: bool, limit: int | None) -> None:
 MAX_VECTORS = 1000
 
 
-def follow(home: Home, invocation: Invocation) -> list[str]:
+def index_changes(home: Home, invocation: Invocation) -> list[str]:
     """Index the files that a command has just written: words at once, and vectors if they are few.
 
     Return problems in lines, so that the command itself does not fail.
@@ -69,13 +69,13 @@ def follow(home: Home, invocation: Invocation) -> list[str]:
     if not 0 < report.pending <= MAX_VECTORS:
         return list(report.degraded)
     try:
-        embedder = opened_embedder(home, invocation, build_missing=True)
+        embedder = home_embedder(home, invocation, build_missing=True)
         return list(bring_up(home, settings, embedder).degraded)
     except (RecallError, Locked) as error:
         return [str(error)]
 
 
-def opened_embedder(home: Home, invocation: Invocation, *, build_missing: bool) -> Embedder | NoEmbedder:
+def home_embedder(home: Home, invocation: Invocation, *, build_missing: bool) -> Embedder | NoEmbedder:
     """Open the model that the home's settings name. With *build_missing*, build it in the cache if it is missing."""
     from recall.embedding.embedder import open_embedder
     from recall.embedding.model import EmbeddingSettings
@@ -84,7 +84,7 @@ def opened_embedder(home: Home, invocation: Invocation, *, build_missing: bool) 
     return open_embedder(settings, build_missing=build_missing, progress=invocation.warn)
 
 
-def meter() -> Callable[[str, int, int], None] | None:
+def progress_meter() -> Callable[[str, int, int], None] | None:
     """Return a function that prints progress over one line, or ``None`` if standard error is not a terminal."""
     if not sys.stderr.isatty():
         return None
@@ -95,7 +95,7 @@ def meter() -> Callable[[str, int, int], None] | None:
     return show
 
 
-def warn_of(invocation: Invocation, report: SyncReport) -> None:
+def warn_about(invocation: Invocation, report: SyncReport) -> None:
     """Warn of files that were skipped and of degraded parts."""
     for problem in (*report.skipped, *report.degraded):
         invocation.warn(problem)

@@ -12,7 +12,7 @@ import click
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..render import shortened
-from .sync import follow
+from .sync import index_changes
 
 if TYPE_CHECKING:
     from distill import Verification
@@ -50,7 +50,7 @@ def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...],
     found = ask(
         home, entry_ids, now=invocation.moment, everything=everything, apply=apply, progress=_progress(invocation)
     )
-    problems = follow(home, invocation) if found.commit else []
+    problems = index_changes(home, invocation) if found.commit else []
     for problem in problems:
         invocation.warn(problem)
     data = {

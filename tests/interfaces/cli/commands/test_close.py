@@ -34,7 +34,7 @@ def test_json_holds_the_contracts_keys_and_a_second_run_says_nothing_new(home: H
     assert (entry["text"], entry["sources"], entry["evidence"]) == ("ship on Monday.", ["a#m1"], "unchecked")
     second = json.loads(run(home, "a", "--json").stdout)
     assert (second["commit"], second["entries"], second["daily"]) == (None, [], data["daily"])
-    assert "nothing new" in run(home, "a").stdout
+    assert "no new turns" in run(home, "a").stdout
 
 
 def test_all_reports_every_session_and_the_whole(home: Home, now: datetime) -> None:
@@ -72,7 +72,7 @@ def test_all_does_not_say_that_all_is_well_when_every_session_failed(home: Home,
     result = run(home, "--all")
     assert result.exit_code == 1
     assert "session a was not closed" in result.stderr
-    assert "nothing new" not in result.stdout
+    assert "no new turns" not in result.stdout
     assert "1 failed" in result.stdout
 
 
