@@ -301,5 +301,5 @@ def _commit_subject(found: ArchiveReport, days: int) -> str:
     return f"Archive {' and '.join(parts)}" if parts else "Remove second copies of archived entries"
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

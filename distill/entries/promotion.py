@@ -34,8 +34,8 @@ __all__ = [
     "PromotionCandidate",
     "find_candidates",
     "item_origins",
-    "normalised_statement",
     "place_candidates",
+    "statement_key",
 ]
 
 #: Kinds that earn an entry, with the prefix of its section. A fact waits in the daily log until its topic recurs.
@@ -235,7 +235,7 @@ def _consolidate(placed: Placement) -> None:
     placed.added = [(candidate, now[entry.id]) for candidate, entry in placed.added if entry.id in now]
 
 
-def normalised_statement(entry: Entry) -> str:
+def statement_key(entry: Entry) -> str:
     """Return the statement of *entry* in the form in which exact duplicates are equal."""
     return identity_key(stated_text(entry))
 
@@ -255,7 +255,7 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
     found: dict[tuple[str, str], Entry] = {}
     for entry in parse(text).entries():
         if not entry.fields.get("Superseded-By"):
-            found.setdefault((entry.prefix, normalised_statement(entry)), entry)
+            found.setdefault((entry.prefix, statement_key(entry)), entry)
     return found
 
 

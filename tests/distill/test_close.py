@@ -23,7 +23,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
-from distill.entries.promotion import normalised_statement, place_candidates
+from distill.entries.promotion import place_candidates, statement_key
 from distill.summary.composition import Composition
 
 if TYPE_CHECKING:
@@ -382,5 +382,5 @@ def test_closing_in_two_parts_remembers_what_closing_at_once_does(
             keep(copy, part, now)
             close(copy, "s", now=now)
         entries = parse(memory(copy)).entries()
-        statements.append({(entry.prefix, normalised_statement(entry), entry.fields["Sources"]) for entry in entries})
+        statements.append({(entry.prefix, statement_key(entry), entry.fields["Sources"]) for entry in entries})
     assert statements[0] == statements[1]

@@ -11,7 +11,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, new_id
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
-from distill.entries.promotion import Placement, find_candidates, normalised_statement, place_candidates
+from distill.entries.promotion import Placement, find_candidates, place_candidates, statement_key
 from distill.evidence.status import Evidence
 from distill.summary.cues import ItemKind
 from distill.summary.extraction import Item
@@ -190,7 +190,7 @@ def test_origin_of_an_entry_is_its_least_trusted_turn() -> None:
 def test_statement_excludes_provenance() -> None:
     bare, sourced = "- **[KD-7F3A] 2026-11-20 Ship it**\n", "  Evidence: verified, commit 3f9c2e1\n  Sources: a#1\n"
     texts = [next(parse(f"## Key Decisions\n\n{raw}").entries()) for raw in (bare, bare + sourced)]
-    assert normalised_statement(texts[0]) == normalised_statement(texts[1])
+    assert statement_key(texts[0]) == statement_key(texts[1])
 
 
 def test_items_beyond_the_section_limit_are_counted() -> None:
