@@ -23,8 +23,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
-from agent_home.store import catalogue, closings, transcript
-from agent_home.store.gateway import Outcome, Transaction, recover, transaction
+from agent_home.store import catalogue, closings, recovery, transcript
+from agent_home.store.gateway import Outcome, Transaction, transaction
 from agent_home.store.proposals import Draft
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
@@ -235,9 +235,9 @@ def unclosed(home: Home) -> list[str]:
 
 def _finish_pending(home: Home) -> None:
     """Commit what an earlier write left written but uncommitted: its watermark would say that nothing is left to do."""
-    if (home.machine / "redo.json").exists():
+    if recovery.is_pending(home):
         with hold(home.lock):
-            recover(home)
+            recovery.recover(home)
 
 
 def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:

@@ -28,7 +28,8 @@ from agent_home.salt import ensure_salt, read_salt
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
 from agent_home.store import catalogue
-from agent_home.store.gateway import Outcome, Transaction, recover, transaction
+from agent_home.store.gateway import Outcome, Transaction, transaction
+from agent_home.store.recovery import recover
 from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
 from recall.settings import RecallSettings

@@ -21,6 +21,7 @@ from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.service import ScreeningService
+from agent_home.store import recovery
 from agent_home.store.proposals import pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
@@ -76,7 +77,7 @@ def _manifest(home: Home) -> Iterator[Check]:
 
 def _git(home: Home) -> Iterator[Check]:
     head = history.head(home.root)
-    if (home.machine / "redo.json").exists():
+    if recovery.is_pending(home):
         detail = "a write was interrupted; the next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
     uncommitted = history.dirty(home.root, [*markdown_files(home), "agent.toml"])

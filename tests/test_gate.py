@@ -152,6 +152,7 @@ run("init", str(home))
 #: The only modules below which a file outside .git and .memory may change, and what each does.
 PERMITTED = {
     "agent_home.store.gateway": "the gateway",
+    "agent_home.store.recovery": "the gateway's renames",
     "agent_home.forgetting.erasure": "takes out what a person wants forgotten; nothing is added",
 }
 

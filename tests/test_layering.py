@@ -72,9 +72,9 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
     "agent_home.git.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
-    "agent_home.store.gateway": (
-        "its own records in .memory, never memory",
-        {"mark.unlink", "record_path.unlink", "staged.unlink", "?.unlink"},
+    "agent_home.store.recovery": (
+        "the gateway's own records in .memory, never memory",
+        {"mark.unlink", "staged.unlink", "?.unlink"},
     ),
     "recall.embedding.model": (
         "the embedding model's cache, which is no part of a home",
@@ -105,7 +105,8 @@ GIT_CHANGES = {
 STORERS = {
     "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
-    "agent_home.store.gateway": "the gateway: under the lock, screened, validated",
+    "agent_home.store.gateway": "appends to transcripts: under the lock, screened",
+    "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
@@ -410,7 +411,8 @@ def stores(path: Path) -> set[str]:
 def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state() -> None:
     users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
     assert {module for module, used in users.items() if used} == set(STORERS)
-    assert users["agent_home.store.gateway"] == _STORING - {"write_cache"}
+    assert users["agent_home.store.gateway"] == {"append"}
+    assert users["agent_home.store.recovery"] == _STORING - {"write_cache"}
 
 
 def test_processes_are_started_by_named_modules_alone() -> None:

@@ -11,7 +11,6 @@ and does not commit.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import time
@@ -29,7 +28,7 @@ from ..documents.document import Document, parse
 from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
-from ..errors import Changed, DocumentInvalid, HistoryError
+from ..errors import DocumentInvalid, HistoryError
 from ..git import history
 from ..git.entry_diff import entries_touched
 from ..home import Home
@@ -40,11 +39,11 @@ from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening
-from . import proposals
+from . import proposals, recovery
 from .proposals import Draft
 from .uncommitted_edits import failing_paths, refuse_failing
 
-__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "recover", "transaction"]
+__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "transaction"]
 
 #: Folders that are not memory; nobody writes them through the gateway.
 _FORBIDDEN = frozenset({".git", ".memory"})
@@ -183,35 +182,13 @@ def transaction(
         HistoryError: git is absent or refused.
     """
     with hold(home.lock, timeout_s):
-        recover(home)
+        recovery.recover(home)
         ensure_salt(home)
         edits = Transaction(
             home=home, actor=actor, message=message, session=session, source=source, now=now or clock.now()
         )
         yield edits
         edits.outcome = _finish(edits)
-
-
-def recover(home: Home) -> bool:
-    """Finish the transaction of a writer that died, if there is one. Call with the lock held.
-
-    A file that somebody changed after the crash is left as it is; our text for it goes to ``.memory/recovered/``.
-    """
-    record_path = _redo_path(home)
-    if not record_path.exists():
-        return False
-    try:
-        record = json.loads(record_path.read_text(encoding="utf-8"))
-        changed_since = _apply(home, record)
-    except (ValueError, KeyError) as error:
-        problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
-        raise DocumentInvalid(record_path, 0, "bad-redo-record", problem) from error
-    paths = [path for path in _to_commit(record) if path not in changed_since]
-    commit = _commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))
-    _audit(home, {**record["audit"], "recovered": True, "left_alone": changed_since, "commit": commit})
-    record_path.unlink()
-    storage.sync_folder(record_path.parent)
-    return True
 
 
 def append_rows(
@@ -251,7 +228,7 @@ def append_rows(
         if quarantined or screening.redacted:
             audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}
             audit |= {"redacted": screening.redacted, "quarantined": [item.id for item in quarantined]}
-            _audit(home, audit)
+            recovery.audit(home, audit)
     return Appended(
         start=start, rows=len(lines), redacted=screening.redacted, quarantined=quarantined, dropped=screening.dropped
     )
@@ -278,15 +255,15 @@ def _finish(edits: Transaction) -> Outcome:
         return outcome
     history.refuse_unfinished(home.root)
     record = {**_record(edits, after, outcome), "proposals": drafts, "left": _keep_edits_by_hand(edits, after)}
-    _stage(home, record, after)
-    _refuse_changed(home, record)
-    _apply(home, record)
+    recovery.stage(home, record, after)
+    recovery.refuse_changed(home, record)
+    recovery.rename_staged(home, record)
     try:
-        commit = _commit(home, _to_commit(record), record["message"], record["trailers"], drafts)
+        commit = recovery.commit(home, recovery.paths_to_commit(record), record["message"], record["trailers"], drafts)
     except HistoryError as error:
         raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
-    _audit(home, {**record["audit"], "commit": commit})
-    _redo_path(home).unlink()
+    recovery.audit(home, {**record["audit"], "commit": commit})
+    recovery.remove_record(home)
     return replace(outcome, commit=commit if after else None)
 
 
@@ -351,25 +328,8 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
     if head:
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
-        _commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+        recovery.commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
     return []
-
-
-def _commit(
-    home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str],
-    drafts: Sequence[Mapping[str, Any]] = (),
-) -> str:  # fmt: skip
-    """Commit *paths*, and each of *drafts* on a branch of its own.
-
-    Under a mark that stays behind when this process is killed, so that git's locks can be told for ours.
-    """
-    mark = home.machine / "committing"
-    died_at = mark.stat().st_mtime if mark.exists() else None
-    storage.stage(mark, b"")
-    commit = history.commit_files(home.root, paths, message, trailers, died_at=died_at)
-    proposals.make(home, drafts, died_at=died_at)
-    mark.unlink()
-    return commit
 
 
 def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
@@ -384,10 +344,7 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
     trailers |= {name: ", ".join(values) for name, values in edits.trailers.items() if name not in history.TRAILERS}
     # Files that grow come first: an entry that moves is at its new place before it leaves the old one.
     order = sorted(after.items(), key=lambda item: (len(item[1]) < len(edits.before[item[0]]), item[0]))
-    files = [
-        {"path": path, "before": _digest(edits.before[path]), "after": _digest(text), "staged": f"{number}.tmp"}
-        for number, (path, text) in enumerate(order)
-    ]
+    files = recovery.file_rows((path, edits.before[path], text) for path, text in order)
     audit = {
         "ts": edits.now.isoformat(),
         "actor": edits.actor,
@@ -400,56 +357,6 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
     return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
 
 
-def _stage(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> None:
-    """Write the new texts beside the home, then the redo record: from there on the transaction will happen."""
-    folder = _staging(home)
-    for item in record["files"]:
-        storage.stage(folder / item["staged"], after[item["path"]].encode("utf-8"))
-    staged = folder / "record.tmp"
-    storage.stage(staged, json.dumps(record).encode())
-    storage.sync_folder(folder)
-    storage.replace(staged, _redo_path(home))
-
-
-def _refuse_changed(home: Home, record: Mapping[str, Any]) -> None:
-    """Take the transaction back, before its first rename, when somebody changed one of its files meanwhile."""
-    for item in record["files"]:
-        if _digest_of(home.path(item["path"])) != item["before"]:
-            _redo_path(home).unlink()
-            raise Changed(item["path"])
-
-
-def _apply(home: Home, record: Mapping[str, Any]) -> list[str]:
-    """Rename the staged files into place; the paths left alone, because somebody changed them after a crash.
-
-    Doing it again, wholly or after a part, gives the same.
-    """
-    left_alone = []
-    for number, item in enumerate(record["files"]):
-        staged, target = _staging(home) / item["staged"], home.path(item["path"])
-        kept = home.machine / "recovered" / f"{record['at']:.0f}-{number}-{target.name}"
-        if staged.exists():
-            if _digest_of(target) not in {item["before"], item["after"]}:
-                storage.replace(staged, kept)
-            elif staged.stat().st_size == 0:
-                storage.remove(target)
-                staged.unlink()
-            else:
-                storage.replace(staged, target)
-        if kept.exists():
-            left_alone.append(item["path"])
-    return left_alone
-
-
-def _to_commit(record: Mapping[str, Any]) -> list[str]:
-    return sorted({item["path"] for item in record["files"]} - set(record.get("left", ())))
-
-
-def _audit(home: Home, row: Mapping[str, Any]) -> None:
-    """One line in the audit. It stands outside git, so that reverting a commit does not revert who made it."""
-    storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-
-
 def _memory_path(home: Home, path: str) -> Path:
     """Where *path* lies, spelled in the one way that names it: two spellings would be two texts of one file."""
     parts = PurePosixPath(path).parts
@@ -458,20 +365,3 @@ def _memory_path(home: Home, path: str) -> Path:
     if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
         raise ValueError(f"{path} is not memory; the gateway does not touch it")
     return home.path(path)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _digest_of(path: Path) -> str:
-    """The digest of what the file holds, be it text or not; an absent file holds nothing."""
-    return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
-
-
-def _redo_path(home: Home) -> Path:
-    return home.machine / "redo.json"
-
-
-def _staging(home: Home) -> Path:
-    return home.machine / "staging"

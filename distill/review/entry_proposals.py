@@ -32,8 +32,9 @@ from agent_home.screening.review_ledger import (
 from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
-from agent_home.store.gateway import recover, transaction
+from agent_home.store.gateway import transaction
 from agent_home.store.proposals import Draft, Proposal
+from agent_home.store.recovery import recover
 from guard import Action
 
 from ..entries.promotion import PromotionCandidate

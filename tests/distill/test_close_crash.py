@@ -31,7 +31,7 @@ import json, os, signal, sys
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
-from agent_home.store import closings, gateway, transcript
+from agent_home.store import closings, gateway, recovery, transcript
 from agent_home.git import history
 from agent_home.git.client import GitClient
 from agent_home.screening.service import ScreeningService
@@ -85,8 +85,8 @@ STEPS = {
     "after git add": dying(GitClient, "change", when=git_command("add")),
     "before git commit": dying(GitClient, "change", before=True, when=git_command("commit")),
     "after git commit": dying(GitClient, "change", when=git_command("commit")),
-    "before the audit line": dying(gateway, "_audit", before=True),
-    "before the redo record is removed": dying(gateway, "_audit"),
+    "before the audit line": dying(recovery, "audit", before=True),
+    "before the redo record is removed": dying(recovery, "audit"),
     "before this machine's record": dying(closings, "record", before=True),
     "after this machine's record": dying(closings, "record"),
 }

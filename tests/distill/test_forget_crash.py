@@ -18,7 +18,7 @@ from agent_home import storage
 from agent_home.forgetting import purge
 from agent_home.git.client import GitClient
 from agent_home.home import Home
-from agent_home.store import gateway, transcript
+from agent_home.store import recovery, transcript
 from agent_home.store.transcript import Message
 from distill import forget as module
 from distill.close import close
@@ -121,7 +121,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, *, before: boo
 
 #: Module, function, whether before it, which call, and a word among its arguments.
 STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
-    "before the files are renamed": (gateway, "_apply", True, 1, ""),
+    "before the files are renamed": (recovery, "rename_staged", True, 1, ""),
     "after the files are committed": (module, "_out_of_memory", False, 1, ""),
     "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
     "before the index": (recall.index.erasure, "reindex", True, 1, ""),

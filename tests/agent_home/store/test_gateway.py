@@ -22,7 +22,7 @@ from agent_home.git import history
 from agent_home.home import MEMORY, Home
 from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
-from agent_home.store import gateway
+from agent_home.store import gateway, recovery
 from agent_home.store.gateway import transaction
 from guard import GuardError
 from interfaces.cli.exit_codes import exit_code
@@ -247,7 +247,7 @@ def test_what_a_person_staged_stays_staged(home: Home, git: Git, add_entry: AddE
 def test_a_file_changed_outside_during_the_write_is_left_alone(
     home: Home, git: Git, now: datetime, monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
-    original = gateway._stage
+    original = recovery.stage
 
     def stage(*arguments: object) -> None:
         if at == "before staging":
@@ -255,7 +255,7 @@ def test_a_file_changed_outside_during_the_write_is_left_alone(
         original(*arguments)  # type: ignore[arg-type]
         (home.root / "USER.md").write_text("# By hand, just now\n")
 
-    monkeypatch.setattr(gateway, "_stage", stage)
+    monkeypatch.setattr(recovery, "stage", stage)
     head, memory = git("rev-parse", "HEAD"), (home.root / "MEMORY.md").read_bytes()
     with (  # noqa: PT012 - the error comes at the end of the block
         pytest.raises(Changed, match=r"USER\.md") as caught,

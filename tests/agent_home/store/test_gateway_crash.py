@@ -47,7 +47,7 @@ for number in range(count):
 DOOMED = """
 import os, signal, sys
 from pathlib import Path
-from agent_home.store import gateway
+from agent_home.store import gateway, recovery
 from agent_home.git.client import GitClient
 from agent_home import storage
 from agent_home.documents.entry import Entry
@@ -82,7 +82,7 @@ STEPS = {
     "after staging two files": lambda: dying(storage, "stage", when=into("staging"), after=2),
     "before the redo record": lambda: dying(storage, "replace", before=True, when=into("redo.json")),
     "after the redo record": lambda: dying(storage, "replace", when=into("redo.json")),
-    "before the first rename": lambda: dying(gateway, "_apply", before=True),
+    "before the first rename": lambda: dying(recovery, "rename_staged", before=True),
     "after the first rename": lambda: dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
     "after the second rename": lambda: dying(
         storage, "replace", when=lambda staged, target: "redo" not in str(target), after=2),
@@ -91,8 +91,8 @@ STEPS = {
     "after git add": lambda: dying(GitClient, "change", when=git_command("add")),
     "before git commit": lambda: dying(GitClient, "change", before=True, when=git_command("commit")),
     "after git commit": lambda: dying(GitClient, "change", when=git_command("commit")),
-    "before the audit line": lambda: dying(gateway, "_audit", before=True),
-    "before the redo record is removed": lambda: dying(gateway, "_audit"),
+    "before the audit line": lambda: dying(recovery, "audit", before=True),
+    "before the redo record is removed": lambda: dying(recovery, "audit"),
 }
 STEPS[step]()
 with gateway.transaction(home, actor="doomed", message="Doomed", session="s-1") as edits:

@@ -14,7 +14,8 @@ from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.screening.quarantine import waiting
-from agent_home.store.gateway import recover, transaction
+from agent_home.store.gateway import transaction
+from agent_home.store.recovery import recover
 from agent_home.store.uncommitted_edits import failing_edits
 from interfaces.cli import cli
 from interfaces.cli.exit_codes import exit_code
@@ -142,7 +143,7 @@ def test_a_writer_that_died_has_its_failing_file_written_and_left_uncommitted(
             edits.write("Knowledge/b.md", "fine\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent_home.store.gateway._commit", killed)
+        patch.setattr("agent_home.store.recovery.commit", killed)
         with pytest.raises(KeyboardInterrupt):
             taking_along()
     with hold(home.lock):

@@ -17,7 +17,8 @@ from agent_home.git.history import ask, head
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.store import proposals, transcript
-from agent_home.store.gateway import recover, transaction
+from agent_home.store.gateway import transaction
+from agent_home.store.recovery import recover
 from agent_home.store.transcript import Message
 from distill import DistillSettings, close
 from distill.review.queue import reject, waiting
@@ -30,7 +31,7 @@ KILLED_PROCESS = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from agent_home.store import gateway, proposals, transcript
+from agent_home.store import proposals, recovery, transcript
 from agent_home.git import history
 from agent_home.screening import quarantine
 from agent_home.home import Home
@@ -52,7 +53,7 @@ def dying(module, name, *, before):
     setattr(module, name, wrapped)
 
 STEPS = {
-    "after the redo record": lambda: dying(gateway, "_stage", before=False),
+    "after the redo record": lambda: dying(recovery, "stage", before=False),
     "before the commit": lambda: dying(history, "commit_files", before=True),
     "after the commit": lambda: dying(history, "commit_files", before=False),
     "before the branches": lambda: dying(history, "commit_apart", before=True),
