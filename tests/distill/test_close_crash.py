@@ -73,7 +73,7 @@ STEPS = {
     "before git is asked about claims": dying(closing, "_checked", before=True),
     "before the lock": dying(closing, "transaction", before=True),
     "after the daily section": dying(closing, "_add_to_daily_log"),
-    "after the entries are placed": dying(closing, "place"),
+    "after the entries are placed": dying(closing, "place_candidates"),
     "before the guard": dying(gateway, "_finish", before=True),
     "before staging": dying(storage, "stage", before=True, when=into("staging")),
     "after staging one file": dying(storage, "stage", when=into("staging")),
