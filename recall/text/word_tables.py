@@ -2,9 +2,8 @@
 
 A table is a text file: ``#`` begins a comment line, everything else is words between white space.
 
-There is one list of stop words for each purpose, because each leaves out something else. All of them contain
-``function_words``. Measured on the development sets, the query's list in the place of the statements' or topics' lists
-loses what the other list was made for: see ``docs/recall.md``.
+There is one list of stop words for each purpose, and all of them contain ``function_words``. They differ because each
+purpose needs other words: ``docs/recall.md`` has the measured loss of exchanging them.
 """
 
 from __future__ import annotations
