@@ -50,7 +50,7 @@ def commit_time(home: Home, revision: str) -> datetime:
         HistoryError: if there is no such revision.
     """
     commit = history.resolve(home.root, revision)
-    return datetime.fromisoformat(history.ask(home.root, "show", "-s", "--format=%cI", commit).strip())
+    return datetime.fromisoformat(history.query(home.root, "show", "-s", "--format=%cI", commit).strip())
 
 
 def bisect_prompt(home: Home, request: Request, expected: str, *, since: str = "", until: str = "HEAD") -> BisectResult:
@@ -89,7 +89,7 @@ def _commits(home: Home, since: str, until: str) -> list[str]:
     span = [f"{history.resolve(home.root, since)}..{last}"] if since else [last]
     files = [file.file for file in home.manifest.context]
     folder = daily_path("").partition("/")[0]
-    listed = history.ask(home.root, "rev-list", "--reverse", "--first-parent", *span, "--", *files, folder).split()
+    listed = history.query(home.root, "rev-list", "--reverse", "--first-parent", *span, "--", *files, folder).split()
     return [*([history.resolve(home.root, since)] if since else []), *listed]
 
 
@@ -108,7 +108,9 @@ def _binary_search(commits: Sequence[str], says: Callable[[str], bool]) -> int |
 
 
 def _search_by_words(home: Home, commits: Sequence[str], says: Callable[[str], bool], expected: str) -> int | None:
-    touched = history.ask(home.root, "log", "--first-parent", "--format=%H", f"-S{expected}", commits[-1], "--").split()
+    touched = history.query(
+        home.root, "log", "--first-parent", "--format=%H", f"-S{expected}", commits[-1], "--"
+    ).split()
     index = {commit: at for at, commit in enumerate(commits)}
     for commit in touched[:_MAX_COMPARED]:
         at = index.get(commit, 0)
@@ -119,7 +121,7 @@ def _search_by_words(home: Home, commits: Sequence[str], says: Callable[[str], b
 
 def _with_commit(home: Home, found: BisectResult, commit: str) -> BisectResult:
     trailers = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Entries"))
-    output = history.ask(home.root, "show", "-s", f"--format=%cI%x1f%s{trailers}", commit)
+    output = history.query(home.root, "show", "-s", f"--format=%cI%x1f%s{trailers}", commit)
     ts, subject, session, entries = output.strip("\n").split("\x1f")
     ids = tuple(entry.strip() for entry in entries.split(",") if entry.strip())
     return replace(found, commit=commit, ts=ts, subject=subject, session=session.strip(), entries=ids)

@@ -5,7 +5,7 @@ from .entries.citation import Cited, Restored, cite, restore
 from .entries.decay import ArchiveReport, archive
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
 from .evidence.status import Evidence
-from .evidence.verification import Rechecked, Verification, verify
+from .evidence.verification import RecheckedEntry, VerificationReport, verify
 from .language_model.endpoint import Endpoint, EndpointSettings
 from .nightly import NightlyRun, distill_home
 from .settings import DistillSettings
@@ -33,10 +33,10 @@ __all__ = [
     "NightlyRun",
     "NoSuchSession",
     "Proposal",
-    "Rechecked",
+    "RecheckedEntry",
     "Restored",
     "Summary",
-    "Verification",
+    "VerificationReport",
     "archive",
     "cite",
     "close",

@@ -14,14 +14,30 @@ from datetime import datetime
 
 from agent_home.documents.entry import ENTRY_ID, Entry
 from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
-from agent_home.forgetting.erasure import Place, erase, file_places, history_places, is_memory, new_name, tracked
-from agent_home.forgetting.purge import Purged, copies, purge, refuse_shared, renamed_commits, settle, with_new_ids
-from agent_home.forgetting.redaction_target import Wanted, entries_in, without
-from agent_home.forgetting.structural_words import skeleton_name
+from agent_home.forgetting.erasure import (
+    Occurrence,
+    erase,
+    find_in_files,
+    find_in_history,
+    is_gateway_file,
+    redacted_path,
+    tracked_files,
+)
+from agent_home.forgetting.purge import (
+    PurgeReport,
+    commit_map,
+    drop_commit_map,
+    purge,
+    refuse_shared,
+    remote_addresses,
+    with_new_hashes,
+)
+from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, redacted
+from agent_home.forgetting.structural_words import structural_name
 from agent_home.forgetting.text_matcher import Phrase
-from agent_home.forgetting.tombstones import LEDGER, Tombstone, name_of, tombstone, tombstones
+from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
 from agent_home.git import history
-from agent_home.git.objects import kinds, objects
+from agent_home.git.objects import object_kinds, objects
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.salt import ensure_salt, read_salt
@@ -75,19 +91,19 @@ class ForgetResult:
     """
 
     name: str
-    before: tuple[Place, ...]
-    remaining: tuple[Place, ...]
+    before: tuple[Occurrence, ...]
+    remaining: tuple[Occurrence, ...]
     warnings: tuple[str, ...] = ()
     commit: str | None = None
-    purged: Purged | None = None
+    purged: PurgeReport | None = None
 
     @property
-    def in_history(self) -> tuple[Place, ...]:
+    def in_history(self) -> tuple[Occurrence, ...]:
         """Those of *remaining* that only a purge takes away."""
         return tuple(place for place in self.remaining if place.kind == "history")
 
 
-def redaction_target(home: Home, text: str, *, exact: bool = False) -> Wanted:
+def redaction_target(home: Home, text: str, *, exact: bool = False) -> RedactionTarget:
     """What is meant by *text*: the entry of that id with all it ever said, or the text itself.
 
     *exact* takes *text* for an identifier: spelled just so, and standing alone.
@@ -104,18 +120,18 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Wanted:
         phrase = Phrase(text.strip(), exact)
         if not phrase.folded or (len(phrase.folded) < MIN_CHARS and not exact):
             raise TextTooShort(len(phrase.folded))
-        if name := skeleton_name(home, phrase):
+        if name := structural_name(home, phrase):
             raise StructuralWord(name)
-        return Wanted((phrase,), name=name_of(phrase, salt))
+        return RedactionTarget((phrase,), name=tombstone_name(phrase, salt))
     entries = list(_versions(home, entry_id))
     if not entries and not any(grave.id == entry_id for grave in tombstones(home)):
         raise NoSuchEntry(entry_id)
     phrases = [Phrase(part) for part in dict.fromkeys(part for entry in entries for part in _parts(entry))]
-    own = tuple(phrase for phrase in phrases if not skeleton_name(home, phrase))
-    return Wanted(own, entry_id, name_of(Phrase(entry_id, exact=True), salt))
+    own = tuple(phrase for phrase in phrases if not structural_name(home, phrase))
+    return RedactionTarget(own, entry_id, tombstone_name(Phrase(entry_id, exact=True), salt))
 
 
-def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> list[Place]:
+def places(home: Home, target: RedactionTarget, *, progress: Progress | None = None) -> list[Occurrence]:
     """Everywhere that it stands: files, index, and git with all its objects.
 
     Raises:
@@ -123,11 +139,11 @@ def places(home: Home, wanted: Wanted, *, progress: Progress | None = None) -> l
     """
     say = progress or _silent
     say("searching the files")
-    found = list(file_places(home, wanted))
+    found = list(find_in_files(home, target))
     say("searching the index")
-    found += [Place(kind="index", path=f"{file}: {what}") for file, what in index.occurrences(home, wanted)]
+    found += [Occurrence(kind="index", path=f"{file}: {what}") for file, what in index.occurrences(home, target)]
     say("searching git's objects")
-    return found + history_places(home, wanted)
+    return found + find_in_history(home, target)
 
 
 def forget(
@@ -148,27 +164,27 @@ def forget(
         ensure_salt(home)
         if history_too:
             refuse_shared(home)
-    wanted = redaction_target(home, text, exact=exact)
-    before = places(home, wanted, progress=progress)
+    target = redaction_target(home, text, exact=exact)
+    before = places(home, target, progress=progress)
     say("changing the files")
-    done = _out_of_memory(home, wanted, len(before), actor, now) if before else Outcome()
+    done = _out_of_memory(home, target, len(before), actor, now) if before else Outcome()
     commit = done.commit
     with hold(home.lock):
         recover(home)
-        _commit_known(home, erase(home, wanted), wanted, actor)
+        _commit_known(home, erase(home, target), target, actor)
     say("building the index anew")
     notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None
-    if history_too and (renamed_commits(home) or any(place.kind == "history" for place in before)):
+    if history_too and (commit_map(home) or any(place.kind == "history" for place in before)):
         say("making the history anew")
-        _refuse_kept(home, wanted)
+        _refuse_kept(home, target)
         with hold(home.lock):
-            purged = purge(home, wanted)
-        _name_anew(home, wanted, actor, now)
+            purged = purge(home, target)
+        _name_anew(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)
-    remaining = places(home, wanted, progress=progress)
+    remaining = places(home, target, progress=progress)
     return ForgetResult(
-        name=wanted.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
+        name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
         warnings=(*notes, *_left_uncommitted(home, done), *_out_of_reach(home)),
     )  # fmt: skip
 
@@ -177,13 +193,13 @@ def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
     """What the entry says and said: in the files, and in every object of git's."""
     for path in sorted(home.root.glob("**/*.md")):
         try:
-            yield from entries_in(read_text(path), entry_id)
+            yield from find_entries(read_text(path), entry_id)
         except (DocumentInvalid, OSError):
             continue
     try:
-        for item in objects(home.root, [oid for oid, kind in kinds(home.root).items() if kind == "blob"]):
+        for item in objects(home.root, [oid for oid, kind in object_kinds(home.root).items() if kind == "blob"]):
             if f"[{entry_id}]".encode() in item.data:
-                yield from entries_in(item.data.decode("utf-8", "replace"), entry_id)
+                yield from find_entries(item.data.decode("utf-8", "replace"), entry_id)
     except HistoryError:
         if history.head(home.root):
             raise
@@ -205,28 +221,28 @@ def _says_enough(part: str) -> bool:
     return len(folded) >= _PART_CHARS and len(folded.split()) >= _PART_WORDS
 
 
-def _out_of_memory(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> Outcome:
+def _out_of_memory(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Outcome:
     """Change the files that git knows, and set the tombstones, in one commit."""
-    known = tracked(home)
-    with transaction(home, actor=actor, message=f"Forget {wanted.name}", source="user", now=now) as edits:
+    known = tracked_files(home)
+    with transaction(home, actor=actor, message=f"Forget {target.name}", source="user", now=now) as edits:
         edits.together = True  # a commit of its own for what a person typed would put it into the history
         catalogue.refresh(edits)
         on_disk = {home.relative(path) for path in home.root.glob("**/*.md")}
         for path in sorted(known | on_disk):
-            if is_memory(path, known) and path != LEDGER and (home.root / path).is_file():
-                _change(edits, path, wanted)
+            if is_gateway_file(path, known) and path != LEDGER and (home.root / path).is_file():
+                _change(edits, path, target)
         set_already = {grave.digest for grave in tombstones(home)}
-        rows = [grave for grave in _graves(home, wanted, count, actor, now) if grave.digest not in set_already]
+        rows = [grave for grave in _graves(home, target, count, actor, now) if grave.digest not in set_already]
         edits.append(LEDGER, [asdict(grave) for grave in rows])
     return edits.outcome
 
 
-def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
+def _change(edits: Transaction, path: str, target: RedactionTarget) -> None:
     try:
         text = edits.text(path)
     except DocumentInvalid:  # no text; its place is reported
         return
-    done, name = without(path, text, wanted), new_name(path, wanted)
+    done, name = redacted(path, text, target), redacted_path(path, target)
     if path == MANIFEST and done != text:
         parse_manifest(done, edits.home.root / path)
     if name != path:
@@ -235,38 +251,38 @@ def _change(edits: Transaction, path: str, wanted: Wanted) -> None:
         edits.write(name, done)
 
 
-def _graves(home: Home, wanted: Wanted, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
+def _graves(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
     salt = read_salt(home)
-    phrases = wanted.phrases or (Phrase(wanted.entry_id, exact=True),)
+    phrases = target.phrases or (Phrase(target.entry_id, exact=True),)
     for phrase in phrases:
         yield tombstone(
-            phrase, salt, ts=now.isoformat(), name=wanted.name, entry_id=wanted.entry_id, places=count, actor=actor
+            phrase, salt, ts=now.isoformat(), name=target.name, entry_id=target.entry_id, places=count, actor=actor
         )
 
 
-def _commit_known(home: Home, changed: Sequence[tuple[str, str]], wanted: Wanted, actor: str) -> None:
+def _commit_known(home: Home, changed: Sequence[tuple[str, str]], target: RedactionTarget, actor: str) -> None:
     """Commit those of the changed files, by old and new path, that git knows: a home may keep its transcripts there."""
-    known = tracked(home)
+    known = tracked_files(home)
     paths = list(dict.fromkeys(path for pair in changed if pair[0] in known for path in pair))
     if paths:
-        history.commit_files(home.root, paths, f"Forget {wanted.name}", {"Actor": actor})
+        history.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
 
 
-def _name_anew(home: Home, wanted: Wanted, actor: str, now: datetime) -> None:
+def _name_anew(home: Home, target: RedactionTarget, actor: str, now: datetime) -> None:
     """Give the ledgers the new ids of the home's own commits that they name."""
-    renamed = renamed_commits(home)
-    subject = f"Name the commits as they are called after {wanted.name}"
+    renamed = commit_map(home)
+    subject = f"Name the commits as they are called after {target.name}"
     with transaction(home, actor=actor, message=subject, source="user", now=now) as edits:
         for path in sorted((home.root / "ledger").glob("*.jsonl")) if renamed else ():
             text = edits.text(home.relative(path))
-            edits.write(home.relative(path), with_new_ids(text.encode(), renamed).decode())
-    settle(home)
+            edits.write(home.relative(path), with_new_hashes(text.encode(), renamed).decode())
+    drop_commit_map(home)
 
 
-def _refuse_kept(home: Home, wanted: Wanted) -> None:
+def _refuse_kept(home: Home, target: RedactionTarget) -> None:
     """A file that git knows and that cannot be changed here would be brought back by the next commit of it."""
-    known = tracked(home)
-    for place in file_places(home, wanted):
+    known = tracked_files(home)
+    for place in find_in_files(home, target):
         if place.path in known:
             raise DocumentInvalid(place.path, place.line, "not-forgotten", place.note or "says it still; change it")
 
@@ -281,7 +297,7 @@ def _left_uncommitted(home: Home, done: Outcome) -> Iterator[str]:
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:
-    for name, address in copies(home).items():
+    for name, address in remote_addresses(home).items():
         yield (
             f"remote {name} ({address}) may hold it: after a purge, push with --force and make every clone anew; "
             "a fetch or pull before that brings it back"

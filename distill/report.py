@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .close import Closed, Failure
     from .entries.consolidation import Link
     from .entries.decay import ArchiveCandidate
-    from .evidence.verification import Rechecked
+    from .evidence.verification import RecheckedEntry
 
 __all__ = ["NightlyRun", "ReportedProposal", "render_report", "report_path"]
 
@@ -49,7 +49,7 @@ class NightlyRun:
     added: tuple[str, ...] = ()
     merged: tuple[Link, ...] = ()
     superseded: tuple[Link, ...] = ()
-    rechecked: tuple[Rechecked, ...] = ()
+    rechecked: tuple[RecheckedEntry, ...] = ()
     archived: tuple[ArchiveCandidate, ...] = ()
     archived_days: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()

@@ -16,12 +16,21 @@ from urllib.parse import quote
 
 from .. import storage
 from ..git.client import GitObject, home_client
-from ..git.objects import git_files, objects, origins, said, tree_entries
+from ..git.objects import blob_origins, git_files, message_and_names, objects, tree_entries
 from ..home import Home
-from .redaction_target import Wanted, is_transcript, lines_with, without
+from .redaction_target import RedactionTarget, is_transcript, matching_lines, redacted
 from .tombstones import LEDGER
 
-__all__ = ["Place", "erase", "file_places", "history_places", "home_files", "is_memory", "new_name", "tracked"]
+__all__ = [
+    "Occurrence",
+    "erase",
+    "find_in_files",
+    "find_in_history",
+    "home_files",
+    "is_gateway_file",
+    "redacted_path",
+    "tracked_files",
+]
 
 Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
 #: Files in ``.memory`` that say nothing in words, or are another package's.
@@ -29,7 +38,7 @@ _NOT_TEXT = ("index.db", "salt", "write.lock", "sync.lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Occurrence:
     """A place that says it, and never what it says.
 
     *path* is a file of the home, or what in git holds it; *line* counts from 1, 0 is the file's name or the whole
@@ -43,48 +52,48 @@ class Place:
     note: str = ""
 
 
-def file_places(home: Home, wanted: Wanted) -> Iterator[Place]:
+def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
     """The places in files, in order of their paths and lines."""
     for relative in home_files(home):
         kind = _kind(relative)
-        if wanted.stands_in(relative):
-            yield Place(kind=kind, path=wanted.replaced(relative))
+        if target.occurs_in(relative):
+            yield Occurrence(kind=kind, path=target.redact(relative))
         data = (home.root / relative).read_bytes()
-        if not wanted.may_stand_in(data):
+        if not target.may_occur_in(data):
             continue
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            if wanted.stands_in(data.decode("utf-8", "replace")):
-                yield Place(kind=kind, path=relative, note="is no UTF-8 text; change or remove it yourself")
+            if target.occurs_in(data.decode("utf-8", "replace")):
+                yield Occurrence(kind=kind, path=relative, note="is no UTF-8 text; change or remove it yourself")
             continue
-        for line in lines_with(relative, text, wanted):
-            yield Place(kind=kind, path=relative, line=line)
+        for line in matching_lines(relative, text, target):
+            yield Occurrence(kind=kind, path=relative, line=line)
 
 
-def history_places(home: Home, wanted: Wanted) -> list[Place]:
+def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
     """The places in git: one for each blob, message and name, and for each file beside the objects."""
-    known = origins(home.root)
-    found: dict[tuple[str, str], Place] = {}
+    known = blob_origins(home.root)
+    found: dict[tuple[str, str], Occurrence] = {}
     for item in objects(home.root):
-        if not wanted.may_stand_in(item.data):
+        if not target.may_occur_in(item.data):
             continue
         text = item.data.decode("utf-8", "surrogateescape")
         origin = known.get(item.id)
         if item.kind == "blob":
             path = origin.path if origin else ""
-            if without(path, text, wanted) != text:
+            if redacted(path, text, target) != text:
                 at = (origin.commit, path) if origin else ("", f"unreachable blob {item.id[:12]}")
-                found[at] = Place(kind="history", path=at[1], commit=at[0])
+                found[at] = Occurrence(kind="history", path=at[1], commit=at[0])
         elif item.kind == "tree":
-            for name in _names(item, wanted):
-                found["", name] = Place(kind="history", path=f"a file's name: {name}")
-        elif wanted.stands_in(said(item)):
-            found[item.id, ""] = Place(kind="history", path=f"the {item.kind}'s message or names", commit=item.id)
+            for name in _names(item, target):
+                found["", name] = Occurrence(kind="history", path=f"a file's name: {name}")
+        elif target.occurs_in(message_and_names(item)):
+            found[item.id, ""] = Occurrence(kind="history", path=f"the {item.kind}'s message or names", commit=item.id)
     places = sorted(found.values(), key=lambda place: (place.path, place.commit))
     for file in git_files(home.root):
-        if wanted.stands_in(file.read_bytes().decode("utf-8", "surrogateescape")):
-            places.append(Place(kind="history", path=home.relative(file)))
+        if target.occurs_in(file.read_bytes().decode("utf-8", "surrogateescape")):
+            places.append(Occurrence(kind="history", path=home.relative(file)))
     return places
 
 
@@ -98,22 +107,22 @@ def home_files(home: Home) -> Iterator[str]:
                 yield relative
 
 
-def erase(home: Home, wanted: Wanted) -> list[tuple[str, str]]:
+def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
     """Take it out of every file that the gateway does not write; the old and the new path of those changed, in order.
 
     Each file is replaced in one step. Call with the home's lock held, and no transaction of a dead writer left.
     """
-    known = tracked(home)
+    known = tracked_files(home)
     changed = []
     for relative in home_files(home):
-        if is_memory(relative, known):
+        if is_gateway_file(relative, known):
             continue
-        path, name = home.root / relative, new_name(relative, wanted)
+        path, name = home.root / relative, redacted_path(relative, target)
         try:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
             continue
-        done = without(relative, text, wanted)
+        done = redacted(relative, text, target)
         if done == text and name == relative:
             continue
         staged = home.machine / "staging" / "forget.tmp"
@@ -127,7 +136,7 @@ def erase(home: Home, wanted: Wanted) -> list[tuple[str, str]]:
     return changed
 
 
-def is_memory(relative: str, known: frozenset[str]) -> bool:
+def is_gateway_file(relative: str, known: frozenset[str]) -> bool:
     """Whether the gateway writes that file: Markdown, ledgers and settings, but no transcript or output.
 
     What is no Markdown counts only where git knows it (*known*): the gateway would commit it.
@@ -138,17 +147,17 @@ def is_memory(relative: str, known: frozenset[str]) -> bool:
     return relative.endswith(".md") or (relative in known and relative.endswith((".jsonl", ".toml")))
 
 
-def tracked(home: Home) -> frozenset[str]:
+def tracked_files(home: Home) -> frozenset[str]:
     """The files that git knows."""
     return frozenset(home_client(home.root).text("ls-files", "-z").split("\0")[:-1])
 
 
-def new_name(relative: str, wanted: Wanted) -> str:
+def redacted_path(relative: str, target: RedactionTarget) -> str:
     """The path that a file has afterwards: its own, unless its name says what is to be forgotten."""
-    if not wanted.stands_in(relative):
+    if not target.occurs_in(relative):
         return relative
-    mark = quote(wanted.mark, safe="-_. ") if is_transcript(relative) else wanted.mark
-    return wanted.replaced(relative, mark)
+    mark = quote(target.mark, safe="-_. ") if is_transcript(relative) else target.mark
+    return target.redact(relative, mark)
 
 
 def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
@@ -165,9 +174,9 @@ def _kind(relative: str) -> Kind:
     return "transcript" if is_transcript(relative) else "output" if relative.startswith("outputs/") else "memory"
 
 
-def _names(tree: GitObject, wanted: Wanted) -> Iterator[str]:
+def _names(tree: GitObject, target: RedactionTarget) -> Iterator[str]:
     """The names in a tree that say it, said otherwise."""
     for entry in tree_entries(tree.data, len(tree.id) // 2):
         name = entry.name.decode("utf-8", "surrogateescape")
-        if wanted.stands_in(name):
-            yield wanted.replaced(name)
+        if target.occurs_in(name):
+            yield target.redact(name)

@@ -5,7 +5,7 @@ stashes then point at the new ones, in one step that happens whole or not at all
 dropped and what remains is packed anew. Whatever moment this is killed at, doing it again finishes it: nothing is
 recorded but the repository itself, and which old commit became which new one (``.memory/rewritten.json``).
 
-Call with the home's lock held. Remotes and clones are out of reach: :func:`copies` names those that are known.
+Call with the home's lock held. Remotes and clones are out of reach: :func:`remote_addresses` lists the known ones.
 """
 
 from __future__ import annotations
@@ -20,12 +20,20 @@ from .. import storage
 from ..errors import HistoryError
 from ..git.client import GitObject, home_client, open_repository
 from ..git.history import refuse_unfinished
-from ..git.objects import git_files, objects, origins, tree_entries
+from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.pack import PackWriter
 from ..home import Home
-from .redaction_target import Wanted, without
+from .redaction_target import RedactionTarget, redacted
 
-__all__ = ["Purged", "copies", "purge", "refuse_shared", "renamed_commits", "settle", "with_new_ids"]
+__all__ = [
+    "PurgeReport",
+    "commit_map",
+    "drop_commit_map",
+    "purge",
+    "refuse_shared",
+    "remote_addresses",
+    "with_new_hashes",
+]
 
 _STASH = "refs/agent-home/stash/"
 _HASH = re.compile(rb"\b[0-9a-f]{7,64}\b")
@@ -37,7 +45,7 @@ _NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purged:
+class PurgeReport:
     """What a purge did: new objects by kind, and the commits that have another id now, old to new."""
 
     blobs: int = 0
@@ -56,7 +64,7 @@ class _Ref:
 class _Rewriting:
     """New objects by the ids of the old ones, as far as they differ."""
 
-    wanted: Wanted
+    target: RedactionTarget
     pack: PackWriter
     hash_bytes: int
     blobs: dict[str, str] = field(default_factory=dict)
@@ -70,7 +78,7 @@ class _Rewriting:
 
     def read(self, root: Path) -> None:
         """Take every object in; blobs are made anew at once, the others remembered."""
-        places = origins(root)
+        places = blob_origins(root)
         for found in objects(root):
             if found.kind == "blob":
                 self._blob(found, places[found.id].path if found.id in places else "")
@@ -80,10 +88,10 @@ class _Rewriting:
             self.prefixes.setdefault(commit[:7].encode(), []).append(commit)
 
     def _blob(self, found: GitObject, path: str) -> None:
-        if not self.wanted.may_stand_in(found.data):
+        if not self.target.may_occur_in(found.data):
             return
         text = found.data.decode("utf-8", "surrogateescape")
-        done = without(path, text, self.wanted)
+        done = redacted(path, text, self.target)
         if done != text:
             self.blobs[found.id] = self.pack.add("blob", done.encode("utf-8", "surrogateescape"))
 
@@ -187,16 +195,16 @@ class _Rewriting:
         return self.renamed.get(meant[0], meant[0])[: len(name)].encode() if len(meant) == 1 else name
 
     def _words(self, data: bytes) -> bytes:
-        if not self.wanted.may_stand_in(data):
+        if not self.target.may_occur_in(data):
             return data
         text = data.decode("utf-8", "surrogateescape")
-        return self.wanted.replaced(text).encode("utf-8", "surrogateescape") if self.wanted.stands_in(text) else data
+        return self.target.redact(text).encode("utf-8", "surrogateescape") if self.target.occurs_in(text) else data
 
 
-def purge(home: Home, wanted: Wanted) -> Purged:
-    """Take *wanted* out of the history, and everything unreachable with it.
+def purge(home: Home, target: RedactionTarget) -> PurgeReport:
+    """Take *target* out of the history, and everything unreachable with it.
 
-    Which commit became which stays written down until :func:`settle`, for who names commits in files.
+    Which commit became which stays written down until :func:`drop_commit_map`, for who names commits in files.
 
     Raises:
         HistoryError: see :func:`refuse_shared`; or git failed, and doing it again goes on from there.
@@ -204,12 +212,12 @@ def purge(home: Home, wanted: Wanted) -> Purged:
     refuse_shared(home)
     root = home.root
     _restore_stashes(root)
-    done = _rewrite(home, wanted)
+    done = _rewrite(home, target)
     _rename_commits(home)
     git = home_client(root)
     git.change("read-tree", "HEAD")
     _restore_stashes(root)
-    _drop_leftovers(root, wanted)
+    _drop_leftovers(root, target)
     git.change("repack", "-a", "-d", "-q")
     git.change("prune", "--expire=now")
     git.change("prune-packed", "-q")
@@ -235,43 +243,43 @@ def refuse_shared(home: Home) -> None:
                            f"{folder / 'objects' / 'info' / 'alternates'}, then purge again")  # fmt: skip
     if (folder / "shallow").exists():
         raise HistoryError(f"{root} is a shallow clone; run `git fetch --unshallow`, then purge again")
-    for name, address in copies(home).items():
+    for name, address in remote_addresses(home).items():
         borrowed = _objects_of(root / address) / "info" / "alternates"
         if borrowed.is_file() and str((folder / "objects").resolve()) in borrowed.read_text(encoding="utf-8"):
             raise HistoryError(f"remote {name} ({address}) borrows this repository's objects; run `git repack -a -d` "
                                "there and remove its objects/info/alternates, then purge again")  # fmt: skip
 
 
-def renamed_commits(home: Home) -> dict[str, str]:
+def commit_map(home: Home) -> dict[str, str]:
     """The commits that have another id since a purge that is not settled, old to new."""
     path = home.machine / "rewritten.json"
     found: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
     return found
 
 
-def with_new_ids(data: bytes, renamed: Mapping[str, str]) -> bytes:
+def with_new_hashes(data: bytes, renamed: Mapping[str, str]) -> bytes:
     """*data* with the new ids of the commits that it names by their old ones."""
     return _HASH.sub(lambda match: renamed.get(match[0].decode(), match[0].decode()).encode(), data)
 
 
-def settle(home: Home) -> None:
+def drop_commit_map(home: Home) -> None:
     """Forget which commit became which: whoever names one has the new id by now."""
     storage.remove(home.machine / "rewritten.json")
 
 
-def copies(home: Home) -> dict[str, str]:
+def remote_addresses(home: Home) -> dict[str, str]:
     """The remotes that the repository knows, name to address. What they hold they keep, and can bring back."""
     listing = home_client(home.root).text("remote", "-v").splitlines()
     return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
 
 
-def _rewrite(home: Home, wanted: Wanted) -> Purged:
+def _rewrite(home: Home, target: RedactionTarget) -> PurgeReport:
     """Write the new objects and move every ref at once."""
     root = home.root
     refs = [*_refs(root), *_stashes(root)]
     hash_bytes = 32 if home_client(root).query("rev-parse", "--show-object-format").strip() == b"sha256" else 20
     with PackWriter("sha256" if hash_bytes == 32 else "sha1") as pack:
-        state = _Rewriting(wanted, pack, hash_bytes)
+        state = _Rewriting(target, pack, hash_bytes)
         state.read(root)
         for notes in (False, True):
             tips = [ref.id for ref in refs if ref.name.startswith("refs/notes/") == notes]
@@ -284,7 +292,7 @@ def _rewrite(home: Home, wanted: Wanted) -> Purged:
             _write_map(home, state.renamed)
             _move(root, moves)
         trees = sum(old != new for old, new in state.new_trees.items())
-        return Purged(blobs=len(state.blobs), trees=trees, commits=dict(state.renamed))
+        return PurgeReport(blobs=len(state.blobs), trees=trees, commits=dict(state.renamed))
 
 
 def _refs(root: Path) -> list[_Ref]:
@@ -349,34 +357,34 @@ def _restore_stashes(root: Path) -> None:
 def _write_map(home: Home, renamed: Mapping[str, str]) -> None:
     """Write down what became of each commit, beside what an earlier purge that was ended left."""
     staged = home.machine / "staging" / "rewritten.tmp"
-    storage.stage(staged, json.dumps({**renamed_commits(home), **renamed}).encode())
+    storage.stage(staged, json.dumps({**commit_map(home), **renamed}).encode())
     storage.replace(staged, home.machine / "rewritten.json")
 
 
 def _rename_commits(home: Home) -> None:
     """Give the records in ``.memory`` the new ids of the commits that they name."""
-    renamed = renamed_commits(home)
+    renamed = commit_map(home)
     for path in sorted(home.machine.glob("*.jsonl")) if renamed else ():
         old = path.read_bytes()
-        new = with_new_ids(old, renamed)
+        new = with_new_hashes(old, renamed)
         if new != old:
             staged = home.machine / "staging" / "renamed.tmp"
             storage.stage(staged, new)
             storage.replace(staged, path)
 
 
-def _drop_leftovers(root: Path, wanted: Wanted) -> None:
+def _drop_leftovers(root: Path, target: RedactionTarget) -> None:
     """Take away the reflogs, except that of the stashes, and what else git keeps and can do without."""
     folder = _git_folder(root)
     stashes = folder / "logs" / "refs" / "stash"
     for path in git_files(root):
         name = path.relative_to(folder).as_posix()
         if path == stashes:
-            _clean(path, wanted)
+            _clean(path, target)
         elif name.startswith("logs/") or name in _POINTERS:
             storage.remove(path)
         elif name.endswith("MSG") or name.startswith("rr-cache/"):
-            _clean(path, wanted)
+            _clean(path, target)
     for path in sorted((folder / "objects" / "info").glob("commit-graph*")):
         if path.is_file():
             storage.remove(path)
@@ -384,10 +392,10 @@ def _drop_leftovers(root: Path, wanted: Wanted) -> None:
         storage.remove(path)
 
 
-def _clean(path: Path, wanted: Wanted) -> None:
+def _clean(path: Path, target: RedactionTarget) -> None:
     text = path.read_bytes().decode("utf-8", "surrogateescape")
-    if wanted.stands_in(text):
-        lines = (wanted.replaced(line) for line in text.splitlines(keepends=True))
+    if target.occurs_in(text):
+        lines = (target.redact(line) for line in text.splitlines(keepends=True))
         staged = path.with_name(f"{path.name}.tmp")
         storage.stage(staged, "".join(lines).encode("utf-8", "surrogateescape"))
         storage.replace(staged, path)

@@ -14,7 +14,7 @@ from ..settings import MANIFEST
 from .erasure import home_files
 from .text_matcher import Phrase
 
-__all__ = ["skeleton_name"]
+__all__ = ["structural_name"]
 
 _FOLDERS = ("Archive", "DailyActivity", "Knowledge", "Projects", "ledger", "outputs", "sessions")
 #: How many parts of a path are the home's own, where it is not the whole path.
@@ -23,9 +23,9 @@ _OWN_PARTS = {"Knowledge": 1, "Projects": 1, "outputs": 1, "sessions": 3}
 _WATERMARK = ("Session", "messages", "bytes")
 
 
-def skeleton_name(home: Home, phrase: Phrase) -> str:
+def structural_name(home: Home, phrase: Phrase) -> str:
     """The first of the home's own names in which *phrase* stands; empty when it stands in none."""
-    return next((name for name in _names(home) if phrase.stands_in(name)), "")
+    return next((name for name in _names(home) if phrase.occurs_in(name)), "")
 
 
 def _names(home: Home) -> Iterator[str]:

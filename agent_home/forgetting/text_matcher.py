@@ -38,11 +38,11 @@ class Phrase:
         """The text without what does not count."""
         return fold(self.text)
 
-    def stands_in(self, text: str) -> bool:
+    def occurs_in(self, text: str) -> bool:
         """Whether *text* says it, in any reading. A blank phrase stands nowhere."""
         return any(self._hits(reading if self.exact else fold(reading)) for reading in readings(text))
 
-    def may_stand_in(self, data: bytes) -> bool:
+    def may_occur_in(self, data: bytes) -> bool:
         """False only when these bytes cannot say it; a quick look before a slow one."""
         if self.exact or not data.isascii() or b"\\" in data or b"%" in data:
             return True
@@ -58,7 +58,7 @@ class Phrase:
             found += [(starts[a], ends[b - 1]) for a, b in self._hits(chars)]
         return _united(found)
 
-    def replaced(self, text: str, mark: str) -> str:
+    def redact(self, text: str, mark: str) -> str:
         """*text* with *mark* wherever it stood."""
         pieces, at = [], 0
         for start, end in self.spans(text):
@@ -71,22 +71,22 @@ class Phrase:
         if self.exact:
             pattern = rf"(?<![\w-]){re.escape(self.text)}(?![\w-])"
             return [match.span() for match in re.finditer(pattern, text)] if self.text else []
-        hits, wanted = [], self.folded
-        at = text.find(wanted) if wanted else -1
+        hits, target = [], self.folded
+        at = text.find(target) if target else -1
         while at >= 0:
-            hits.append((at, at + len(wanted)))
-            at = text.find(wanted, at + len(wanted))
+            hits.append((at, at + len(target)))
+            at = text.find(target, at + len(target))
         return hits + list(self._cut_hits(text))
 
     def _cut_hits(self, text: str) -> Iterator[tuple[int, int]]:
         """What is left of it before an ellipsis, which folding has made three full stops."""
-        wanted = self.folded
-        if len(wanted) <= _CUT_CHARS or wanted[:_CUT_CHARS] not in text:
+        target = self.folded
+        if len(target) <= _CUT_CHARS or target[:_CUT_CHARS] not in text:
             return
         at = text.find("...")
         while at >= 0:
-            for length in range(min(len(wanted) - 1, at), _CUT_CHARS - 1, -1):
-                if text.startswith(wanted[:length], at - length):
+            for length in range(min(len(target) - 1, at), _CUT_CHARS - 1, -1):
+                if text.startswith(target[:length], at - length):
                     yield at - length, at
                     break
             at = text.find("...", at + 1)

@@ -22,10 +22,10 @@ from ..errors import DocumentInvalid
 from ..home import Home
 from ..salt import read_salt
 from ..storage import read_text
-from .redaction_target import Wanted
+from .redaction_target import RedactionTarget
 from .text_matcher import Phrase, fold, readings
 
-__all__ = ["LEDGER", "Tombstone", "name_of", "scrubbed", "scrubber", "tombstone", "tombstones"]
+__all__ = ["LEDGER", "Tombstone", "scrubbed", "scrubber", "tombstone", "tombstone_name", "tombstones"]
 
 LEDGER = "ledger/forgotten.jsonl"
 #: A word of a folded text, or a character that is none; what is forgotten is recognised where one begins.
@@ -70,7 +70,7 @@ def tombstone(phrase: Phrase, salt: str, *, ts: str, name: str, entry_id: str, p
     )  # fmt: skip
 
 
-def name_of(phrase: Phrase, salt: str) -> str:
+def tombstone_name(phrase: Phrase, salt: str) -> str:
     """What the forgetting of *phrase* is called, in marks and tombstones."""
     return f"f-{_digest(phrase.text if phrase.exact else phrase.folded, salt)[:8]}"
 
@@ -84,7 +84,7 @@ def scrubber(home: Home) -> Callable[[str], str]:
         if not salt:
             return text
         for words, name in dict.fromkeys(_recognised(text, _by_head(graves), salt)):
-            text = Wanted((Phrase(words),), name=name).replaced(text)
+            text = RedactionTarget((Phrase(words),), name=name).redact(text)
         return text
 
     return scrubbed

@@ -13,9 +13,9 @@ from ..errors import DocumentInvalid
 from ..home import Home
 from . import history
 
-__all__ = ["Change", "Comparison", "EntryChange", "FileChange", "compare", "entries_touched"]
+__all__ = ["EntryAction", "EntryChange", "EntryDiff", "FileChange", "compare", "entries_touched"]
 
-Change = Literal["added", "changed", "removed", "archived", "restored", "moved"]
+EntryAction = Literal["added", "changed", "removed", "archived", "restored", "moved"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class EntryChange:
     """
 
     id: str
-    action: Change
+    action: EntryAction
     path: str
     section: str
     old_path: str
@@ -45,7 +45,7 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class EntryDiff:
     """The changes from commit *old* to commit *new*; *new* ``None`` is the files as they are on disk."""
 
     old: str | None
@@ -55,13 +55,13 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _EntryLocation:
     path: str
     section: str
     raw: str
 
 
-def compare(home: Home, old: str | None, new: str | None) -> Comparison:
+def compare(home: Home, old: str | None, new: str | None) -> EntryDiff:
     """What changed from revision *old* (``None``: nothing at all) to revision *new* (``None``: the files on disk).
 
     Entries are ordered by id, files by path. Files that git ignores do not count.
@@ -78,7 +78,7 @@ def compare(home: Home, old: str | None, new: str | None) -> Comparison:
     then, now = _entries(before), _entries(after)
     entries = [_changed(entry_id, then.get(entry_id), now.get(entry_id)) for entry_id in sorted(then.keys() | now)]
     files = [_file(path, before[path], after[path]) for path in paths if _rest(path, before) != _rest(path, after)]
-    return Comparison(
+    return EntryDiff(
         old=old_commit, new=new_commit, entries=tuple(change for change in entries if change is not None),
         files=tuple(files),
     )  # fmt: skip
@@ -98,12 +98,12 @@ def entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list
 def _differing(home: Home, old: str | None, new: str | None) -> list[str]:
     """The paths of files that differ, in order."""
     if old is None:
-        listed = history.ask(home.root, "ls-tree", "-r", "-z", "--name-only", new or "HEAD")
+        listed = history.query(home.root, "ls-tree", "-r", "-z", "--name-only", new or "HEAD")
     else:
         revisions = [old, *([new] if new else [])]
-        listed = history.ask(home.root, "diff", "--name-only", "-z", "--no-renames", *revisions, "--")
+        listed = history.query(home.root, "diff", "--name-only", "-z", "--no-renames", *revisions, "--")
         if new is None:
-            listed += history.ask(home.root, "ls-files", "--others", "--exclude-standard", "-z")
+            listed += history.query(home.root, "ls-files", "--others", "--exclude-standard", "-z")
     return sorted({path for path in listed.split("\0") if path})
 
 
@@ -122,25 +122,25 @@ def _on_disk(home: Home, path: str) -> str:
     return storage.read_text(file) if file.is_file() else ""
 
 
-def _entries(texts: Mapping[str, str]) -> dict[str, _Place]:
+def _entries(texts: Mapping[str, str]) -> dict[str, _EntryLocation]:
     """Every entry by its id; of one that stands live and in the archive, the live one."""
-    found: dict[str, _Place] = {}
+    found: dict[str, _EntryLocation] = {}
     for path in sorted(texts, key=lambda name: (name.startswith("Archive/"), name)):
         for place, entry_id in _entries_of(path, texts[path]) if holds_entries(path) else ():
             found.setdefault(entry_id, place)
     return found
 
 
-def _entries_of(path: str, text: str) -> Iterator[tuple[_Place, str]]:
+def _entries_of(path: str, text: str) -> Iterator[tuple[_EntryLocation, str]]:
     section = ""
     for block in parse(text).blocks:
         if block.kind == "heading" and block.level <= 2:
             section = block.title if block.level == 2 else ""
         if block.entry is not None:
-            yield _Place(path, section, block.raw), block.entry.id
+            yield _EntryLocation(path, section, block.raw), block.entry.id
 
 
-def _changed(entry_id: str, then: _Place | None, now: _Place | None) -> EntryChange | None:
+def _changed(entry_id: str, then: _EntryLocation | None, now: _EntryLocation | None) -> EntryChange | None:
     place, origin = now or then, then or now
     if place is None or origin is None or then == now:
         return None
@@ -150,7 +150,7 @@ def _changed(entry_id: str, then: _Place | None, now: _Place | None) -> EntryCha
     )  # fmt: skip
 
 
-def _action(then: _Place | None, now: _Place | None) -> Change:
+def _action(then: _EntryLocation | None, now: _EntryLocation | None) -> EntryAction:
     if then is None or now is None:
         return "removed" if now is None else "added"
     if then.path == now.path:

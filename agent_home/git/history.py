@@ -18,11 +18,10 @@ from .client import GitClient, home_client, open_repository
 
 __all__ = [
     "TRAILERS",
-    "Apart",
+    "BranchCommit",
     "Event",
-    "ask",
-    "commit_apart",
     "commit_files",
+    "commit_to_branches",
     "configure",
     "configured",
     "configured_name",
@@ -32,6 +31,7 @@ __all__ = [
     "head",
     "init",
     "patches",
+    "query",
     "refuse_unfinished",
     "resolve",
     "text_at",
@@ -74,7 +74,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Apart:
+class BranchCommit:
     """A commit beside the checked-out branch: *parent* with *path* replaced by *text*, as the tip of *branch*."""
 
     branch: str
@@ -178,7 +178,7 @@ def texts_at(root: Path, names: Sequence[tuple[str, str]]) -> list[str]:
     return [item.data.decode("utf-8", "replace") if item and item.kind == "blob" else "" for item in found]
 
 
-def ask(root: Path, *arguments: str) -> str:
+def query(root: Path, *arguments: str) -> str:
     """What a git command prints that only reads.
 
     Raises:
@@ -206,7 +206,7 @@ def configured_name(root: Path) -> str:
     return home_client(root).setting("user.name")
 
 
-def commit_apart(root: Path, drafts: Sequence[Apart], *, died_at: float | None = None) -> None:
+def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: float | None = None) -> None:
     """Make a branch for each draft, without touching the work tree, the staging area or HEAD. One git command.
 
     A branch that is there already is moved. *died_at* is as for :func:`commit_files`.

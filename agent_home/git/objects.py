@@ -14,14 +14,14 @@ from ..errors import HistoryError
 from .client import GitObject, home_client, open_repository
 
 __all__ = [
+    "BlobOrigin",
     "GitObject",
-    "Origin",
     "TreeEntry",
+    "blob_origins",
     "git_files",
-    "kinds",
+    "message_and_names",
+    "object_kinds",
     "objects",
-    "origins",
-    "said",
     "tree_entries",
 ]
 
@@ -29,7 +29,7 @@ _PEOPLE = (b"author ", b"committer ", b"tagger ")
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class BlobOrigin:
     """Where a blob was first seen: the oldest commit that brought it, and the path it had there."""
 
     commit: str
@@ -45,7 +45,7 @@ class TreeEntry:
     id: str
 
 
-def kinds(root: Path) -> dict[str, str]:
+def object_kinds(root: Path) -> dict[str, str]:
     """The kind of every object by its id."""
     listing = home_client(root).text("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     rows = (line.split() for line in listing.splitlines())
@@ -64,9 +64,9 @@ def objects(root: Path, ids: Iterable[str] | None = None) -> Iterator[GitObject]
         yield item
 
 
-def origins(root: Path) -> dict[str, Origin]:
+def blob_origins(root: Path) -> dict[str, BlobOrigin]:
     """The first place of every blob that a ref or a reflog reaches, by its id."""
-    found: dict[str, Origin] = {}
+    found: dict[str, BlobOrigin] = {}
     arguments = ["log", "--all", "--reflog", "--reverse", "--topo-order", "--raw", "-z", "--root", "-m",
                  "--no-abbrev", "--no-renames", "--format=%x1e%H"]  # fmt: skip
     commit, blob = "", ""
@@ -76,7 +76,7 @@ def origins(root: Path) -> dict[str, Origin]:
         elif field.startswith(b":"):
             blob = field.split(b" ")[3].decode()
         elif field and blob:
-            found.setdefault(blob, Origin(commit, field.decode("utf-8", "surrogateescape")))
+            found.setdefault(blob, BlobOrigin(commit, field.decode("utf-8", "surrogateescape")))
     return found
 
 
@@ -90,7 +90,7 @@ def tree_entries(data: bytes, hash_bytes: int) -> Iterator[TreeEntry]:
         at = stop
 
 
-def said(item: GitObject) -> str:
+def message_and_names(item: GitObject) -> str:
     """What a commit or tag says in words: whom it names, and its message."""
     head, _, message = item.data.partition(b"\n\n")
     people = [line.rpartition(b">")[0] for line in head.split(b"\n") if line.startswith(_PEOPLE)]

@@ -18,7 +18,7 @@ from typing import Any
 from guard import Action, Destination, GuardSettings, Source
 
 from ..forgetting.erasure import home_files
-from ..git.objects import GitObject, Origin, kinds, objects, origins
+from ..git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
 from ..home import Home
 from ..settings import MANIFEST
 from .binary import is_binary, readable
@@ -122,7 +122,7 @@ def scan_history(home: Home, scan: FullScan, *, progress: Progress | None = None
     Raises:
         HistoryError: the history cannot be read.
     """
-    first, all_kinds = origins(home.root), kinds(home.root)
+    first, all_kinds = blob_origins(home.root), object_kinds(home.root)
     order = [oid for oid in first if oid in all_kinds]
     order += [oid for oid, kind in all_kinds.items() if oid not in first and kind != "tree"]
     seen: set[tuple[str, str]] = set()
@@ -145,7 +145,7 @@ def scan_of(home: Home) -> FullScan:
     return FullScan(guard_settings(home))
 
 
-def _texts(item: GitObject, origin: Origin | None) -> Iterator[tuple[str, str, bytes]]:
+def _texts(item: GitObject, origin: BlobOrigin | None) -> Iterator[tuple[str, str, bytes]]:
     """``(place, path, content)`` of what an object says."""
     if item.kind == "blob":
         where = f"{origin.commit[:12]}:{origin.path}" if origin else f"unreachable {item.id[:12]}"

@@ -21,7 +21,7 @@ from ..documents.document import Document, parse
 from ..documents.entry import ENTRY_ID
 from ..documents.placement import as_entry, insert_text
 from ..git import history
-from ..git.history import Apart
+from ..git.history import BranchCommit
 from ..home import Home
 from ..screening.review_ledger import statement_digest
 
@@ -98,7 +98,7 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
         bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
                          strict=True))  # fmt: skip
         commits = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
-        history.commit_apart(home.root, commits, died_at=died_at)
+        history.commit_to_branches(home.root, commits, died_at=died_at)
 
 
 def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
@@ -109,7 +109,7 @@ def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, st
         id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
         trailers={**kept, **trailers},
     )  # fmt: skip
-    history.commit_apart(home.root, [_apart(draft, proposal.parent, parse(base))])
+    history.commit_to_branches(home.root, [_apart(draft, proposal.parent, parse(base))])
 
 
 def withdraw(home: Home, proposal_id: str) -> None:
@@ -119,7 +119,7 @@ def withdraw(home: Home, proposal_id: str) -> None:
 
 def pending_ids(home: Home) -> set[str]:
     """The ids of all proposals, decided about or not."""
-    output = history.ask(home.root, "for-each-ref", "--format=%(refname:lstrip=3)", f"refs/heads/{FOLDER}")
+    output = history.query(home.root, "for-each-ref", "--format=%(refname:lstrip=3)", f"refs/heads/{FOLDER}")
     return set(output.split())
 
 
@@ -153,7 +153,7 @@ def pending_statements(home: Home) -> set[str]:
 
 def _listed(home: Home, refs: str) -> list[tuple[list[str], dict[str, str]]]:
     """Branch, commit, parent, time and message of every proposal, with its trailers."""
-    output = history.ask(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
+    output = history.query(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
     rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
     read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
     return [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
@@ -177,12 +177,12 @@ def _read(home: Home, refs: str) -> list[Proposal]:
     return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))
 
 
-def _apart(draft: Draft, parent: str, base: Document) -> Apart:
+def _apart(draft: Draft, parent: str, base: Document) -> BranchCommit:
     entry = as_entry(draft.text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
     trailers["States"] = statement_digest(entry) if entry else ""
     text = insert_text(base, draft.text, section=draft.section).render()
-    return Apart(
+    return BranchCommit(
         branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
     )
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from ..statements.sentences import split_sentences
 from .claims import Claim, lasting_symbols, parse_claim
 from .commit_match import agrees, agrees_in_all, done_by
-from .repository import CommitFound, GitRefused, Repository, TimeLimit, TimeOver
-from .status import Evidence, Finding, State, Window, absent, unsure, verified
-from .subjects import Case, judge
+from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
+from .status import Evidence, Judgement, State, Window, absent, unsure, verified
+from .subjects import ClaimContext, judge
 
 __all__ = ["check", "check_text", "lost_symbol"]
 
@@ -53,14 +53,14 @@ def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str,
     is one about which git does not answer within *timeout_s*.
     """
     claims = [claim for sentence in split_sentences(text) if (claim := parse_claim(sentence, role)) is not None]
-    limit = TimeLimit(timeout_s)
+    limit = Deadline(timeout_s)
     places = [Repository(root, limit) for root in repositories]
     try:
         holders = [place for place in places if any(map(place.in_head, place.commits_named(commit)))]
         for symbol in lasting_symbols(claims) if holders else ():
             if holders[0].lost_symbol(symbol, commit) and not any(place.holds_symbol(symbol) for place in places):
                 return symbol
-    except (TimeOver, GitRefused):
+    except (DeadlinePassed, GitUnavailable):
         return ""
     return ""
 
@@ -73,11 +73,11 @@ def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s:
     """
     if not repositories:
         return Evidence(state="unchecked", detail="no repository")
-    limit, findings, problem = TimeLimit(timeout_s), list[Finding](), ""
+    limit, findings, problem = Deadline(timeout_s), list[Judgement](), ""
     for root in repositories:
         try:
             finding = _in_repository(claim, Repository(root, limit), window)
-        except (TimeOver, GitRefused) as error:
+        except (DeadlinePassed, GitUnavailable) as error:
             problem = str(error)
             continue
         if finding.evidence.state == "verified":
@@ -92,27 +92,27 @@ def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s:
     return (others or findings)[0].evidence
 
 
-def _in_repository(claim: Claim, repository: Repository, window: Window) -> Finding:
+def _in_repository(claim: Claim, repository: Repository, window: Window) -> Judgement:
     """The worst of what is found about the parts; without parts, what the commit or the words say."""
     if claim.negated:
         return unsure("a denial; git records what was done")
-    named: list[CommitFound] = []
+    named: list[CommitInfo] = []
     for name in claim.commits:
         found = _named_commit(name, claim, repository)
-        if isinstance(found, Finding):
+        if isinstance(found, Judgement):
             return found
         named.append(found)
     undone = [commit for name, commit in zip(claim.commits, named, strict=True) if name in claim.reverted]
-    case = Case(
+    context = ClaimContext(
         claim=claim, named=[commit for commit in named if commit not in undone], repository=repository, window=window
     )
     findings = [_reverted(commit, repository) for commit in undone]
-    findings += [judge(item, case) for item in claim.assertions]
+    findings += [judge(item, context) for item in claim.assertions]
     if not findings:
-        return _by_commit(claim, case.named, repository) if case.named else _by_words(claim, repository, window)
+        return _by_commit(claim, context.named, repository) if context.named else _by_words(claim, repository, window)
     worst = min(findings, key=lambda finding: _rank(finding.evidence))
-    if worst.evidence.state == "verified" and case.named:
-        return verified(case.named[0].short, worst.evidence.detail)
+    if worst.evidence.state == "verified" and context.named:
+        return verified(context.named[0].short, worst.evidence.detail)
     return worst
 
 
@@ -120,7 +120,7 @@ def _rank(evidence: Evidence) -> int:
     return _WORST_FIRST.index(evidence.state)
 
 
-def _named_commit(name: str, claim: Claim, repository: Repository) -> CommitFound | Finding:
+def _named_commit(name: str, claim: Claim, repository: Repository) -> CommitInfo | Judgement:
     commits = repository.commits_named(name)
     if len(commits) > 1:
         return unsure(f"{name} is ambiguous")
@@ -133,13 +133,13 @@ def _named_commit(name: str, claim: Claim, repository: Repository) -> CommitFoun
     return repository.commit(commits[0])
 
 
-def _reverted(commit: CommitFound, repository: Repository) -> Finding:
+def _reverted(commit: CommitInfo, repository: Repository) -> Judgement:
     """A claim that *commit* was reverted."""
     by = repository.revert_of(commit)
     return verified(by.short, f"reverts {commit.short}") if by else unsure(f"no commit at HEAD reverts {commit.short}")
 
 
-def _by_commit(claim: Claim, named: Sequence[CommitFound], repository: Repository) -> Finding:
+def _by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repository) -> Judgement:
     """A claim about a commit: that it exists, and, when it is said what it did, that several words agree."""
     commit = named[0]
     says_more = bool(claim.words) or re.search(r"[\u4e00-\u9fff]", _beyond_commit(claim)) is not None
@@ -151,7 +151,7 @@ def _by_commit(claim: Claim, named: Sequence[CommitFound], repository: Repositor
     return unsure(f"{commit.short} says: {commit.subject[:60]}", commit.short)
 
 
-def _by_words(claim: Claim, repository: Repository, window: Window) -> Finding:
+def _by_words(claim: Claim, repository: Repository, window: Window) -> Judgement:
     """A claim without names: nearly all that it says must stand in one commit of the session's time."""
     if not window.known:
         return unsure("names nothing that git knows")

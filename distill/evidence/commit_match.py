@@ -10,8 +10,8 @@ import re
 from pathlib import PurePosixPath
 
 from .claims import Claim, content_pairs, content_words
-from .repository import CommitFound, Repository, undoes
-from .status import Finding, unsure, verified
+from .repository import CommitInfo, Repository, undoes
+from .status import Judgement, unsure, verified
 
 __all__ = ["agrees", "agrees_in_all", "done_by", "mentions", "numbers_agree"]
 
@@ -25,7 +25,7 @@ _MAX_MISSING = 1 / 6
 _FEW_PAIRS = 3
 
 
-def done_by(commit: CommitFound, detail: str, repository: Repository) -> Finding:
+def done_by(commit: CommitInfo, detail: str, repository: Repository) -> Judgement:
     """That *commit* did it, unless it was undone since or lies on another branch than HEAD."""
     if not repository.in_head(commit.commit):
         return unsure(f"{commit.short} is not on the branch at HEAD", commit.short)
@@ -33,9 +33,7 @@ def done_by(commit: CommitFound, detail: str, repository: Repository) -> Finding
     return unsure(undone, commit.short) if undone else verified(commit.short, detail)
 
 
-def agrees(
-    claim: Claim, commit: CommitFound, repository: Repository, *, half: bool = False, some: bool = False
-) -> bool:
+def agrees(claim: Claim, commit: CommitInfo, repository: Repository, *, half: bool = False, some: bool = False) -> bool:
     """Whether the claim's words fit *commit*.
 
     *half*: a name agrees already, so half of the words are enough, and a claim without words passes; with *some* as
@@ -56,7 +54,7 @@ def agrees(
     return enough and _same_direction(claim, commit) and numbers_agree(claim, commit, repository)
 
 
-def agrees_in_all(claim: Claim, commit: CommitFound, repository: Repository) -> bool:
+def agrees_in_all(claim: Claim, commit: CommitInfo, repository: Repository) -> bool:
     """Whether nearly all that a claim without names says stands in the message and the paths of *commit*."""
     by_words = _nearly_all(set(claim.words), _words_of(commit), _MIN_WORDS)
     by_pairs = len(claim.words) < _MIN_WORDS and _nearly_all(
@@ -65,13 +63,13 @@ def agrees_in_all(claim: Claim, commit: CommitFound, repository: Repository) -> 
     return (by_words or by_pairs) and _same_direction(claim, commit) and numbers_agree(claim, commit, repository)
 
 
-def mentions(commit: CommitFound, repository: Repository, symbol: str) -> bool:
+def mentions(commit: CommitInfo, repository: Repository, symbol: str) -> bool:
     """Whether the message or the patch has *symbol* as a whole word."""
     text = commit.message + "\n" + repository.patch(commit.commit)
     return re.search(rf"(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])", text) is not None
 
 
-def _same_direction(claim: Claim, commit: CommitFound) -> bool:
+def _same_direction(claim: Claim, commit: CommitInfo) -> bool:
     """Whether both undo something or neither does: a revert quotes the words of what it reverts."""
     return undoes(claim.text) == undoes(commit.subject)
 
@@ -81,7 +79,7 @@ def _nearly_all(ours: set[str], theirs: set[str], least: int) -> bool:
     return hits >= least and len(ours) - hits <= _MAX_MISSING * len(ours)
 
 
-def numbers_agree(claim: Claim, commit: CommitFound, repository: Repository) -> bool:
+def numbers_agree(claim: Claim, commit: CommitInfo, repository: Repository) -> bool:
     """Every number in the claim stands in the message or the patch."""
     numbers = [word for word in claim.words if word[0].isdigit()]
     if not numbers:
@@ -90,7 +88,7 @@ def numbers_agree(claim: Claim, commit: CommitFound, repository: Repository) -> 
     return set(numbers) <= set(re.findall(r"\d+(?:\.\d+)*", text))
 
 
-def _words_of(commit: CommitFound) -> set[str]:
+def _words_of(commit: CommitInfo) -> set[str]:
     """Content words of the message and of the changed paths' parts."""
     known = set(content_words(commit.message))
     for change in commit.changes:

@@ -17,7 +17,16 @@ from pathlib import Path
 from agent_home.errors import GitFailed, GitTimeout, HistoryError
 from agent_home.git.client import untrusted_client
 
-__all__ = ["Change", "CommitFound", "GitRefused", "Repository", "TimeLimit", "TimeOver", "top_level", "undoes"]
+__all__ = [
+    "CommitInfo",
+    "Deadline",
+    "DeadlinePassed",
+    "GitUnavailable",
+    "PathChange",
+    "Repository",
+    "top_level",
+    "undoes",
+]
 
 #: Prose names things that the code no longer has; only code says whether a symbol is there.
 _CODE_ONLY = (
@@ -44,16 +53,16 @@ _MAX_COMPARED = 200
 _MAX_PATCH_BYTES = 2_000_000
 
 
-class GitRefused(Exception):
+class GitUnavailable(Exception):
     """git is absent, or answered with an error."""
 
 
-class TimeOver(Exception):
+class DeadlinePassed(Exception):
     """The time for one claim is used up."""
 
 
 @dataclass(slots=True)
-class TimeLimit:
+class Deadline:
     """Seconds that all questions about one claim may take together; the clock starts when it is made."""
 
     seconds: float
@@ -66,20 +75,20 @@ class TimeLimit:
         """Seconds left.
 
         Raises:
-            TimeOver: there are none.
+            DeadlinePassed: there are none.
         """
         left = self._end - time.monotonic()
         if left <= 0:
             raise self.over()
         return left
 
-    def over(self) -> TimeOver:
+    def over(self) -> DeadlinePassed:
         """The error for a time that is used up."""
-        return TimeOver(f"git did not answer within {self.seconds:g} s")
+        return DeadlinePassed(f"git did not answer within {self.seconds:g} s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PathChange:
     """What one commit did to one path. *status* is A, D, M or T; *ts* seconds since the epoch."""
 
     commit: str
@@ -90,14 +99,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitFound:
+class CommitInfo:
     """A commit: its hash, short hash, message and the paths it touched with their status."""
 
     commit: str
     short: str
     ts: int
     message: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[PathChange, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -113,9 +122,12 @@ def top_level(folder: str) -> Path | None:
 
 
 class Repository:
-    """One repository with the top *root*; a question that cannot be answered raises ``TimeOver`` or ``GitRefused``."""
+    """One repository with the top *root*.
 
-    def __init__(self, root: Path, limit: TimeLimit) -> None:
+    Every question raises ``DeadlinePassed`` when its time is over, and ``GitUnavailable`` when git does not answer.
+    """
+
+    def __init__(self, root: Path, limit: Deadline) -> None:
         self.root, self.limit = root, limit
         self._head_paths: list[str] | None = None
         self._shallow: bool | None = None
@@ -158,19 +170,19 @@ class Repository:
         """Whether HEAD holds *commit*."""
         return not self._git("rev-list", "-1", commit, "^HEAD", missing=(128,)).strip()
 
-    def revert_of(self, commit: CommitFound) -> CommitFound | None:
+    def revert_of(self, commit: CommitInfo) -> CommitInfo | None:
         """The newest commit at HEAD that says it reverts *commit*, and is not itself reverted."""
         text = self._git(
             "log", "--regexp-ignore-case", "--extended-regexp", f"--grep={_UNDO_GREP}", _pretty("%B"),
             f"{commit.commit}..HEAD",
         )  # fmt: skip
-        standing: list[CommitFound] = []
+        standing: list[CommitInfo] = []
         for later in _parse_log(text):  # newest first: what reverts a revert comes before it
             if not any(_reverts(newer, later) for newer in standing):
                 standing.append(later)
         return next((later for later in standing if _reverts(later, commit)), None)
 
-    def undone(self, commit: CommitFound) -> str:
+    def undone(self, commit: CommitInfo) -> str:
         """Why *commit*, which is at HEAD, no longer stands; empty when it does."""
         revert = self.revert_of(commit)
         if revert is not None:
@@ -181,7 +193,7 @@ class Repository:
         """The name at HEAD of the file that was *path* at *commit*; empty when it was not renamed."""
         return self._moves(commit).get(path, "")
 
-    def merges_of(self, branch: str) -> list[CommitFound]:
+    def merges_of(self, branch: str) -> list[CommitInfo]:
         """The merges at HEAD whose message names *branch*, newest first."""
         text = self._git(
             "log", "--merges", "--fixed-strings", f"--grep={branch}", _pretty("%B"), "HEAD", missing=(128,)
@@ -194,17 +206,17 @@ class Repository:
         references = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
         return (self._git("for-each-ref", "--format=%(objectname)", *references).split() or [""])[0]
 
-    def commit(self, name: str) -> CommitFound:
+    def commit(self, name: str) -> CommitInfo:
         """The commit of that full hash, with what it changed against its first parent."""
         text = self._git(
             "log", "-1", "-m", "--first-parent", "--no-renames", "--name-status", "-z", _pretty("%B"), name
         )
         found = _parse_log(text)
         if not found:
-            raise GitRefused(f"git shows no commit {name}")
+            raise GitUnavailable(f"git shows no commit {name}")
         return found[0]
 
-    def commits_between(self, since: float, until: float) -> list[CommitFound]:
+    def commits_between(self, since: float, until: float) -> list[CommitInfo]:
         """The commits of all branches made between two times (seconds since the epoch), newest first."""
         text = self._git(
             "log", "--all", "--no-merges", "--no-renames", "--name-status", "-z", _pretty("%B"),
@@ -229,7 +241,7 @@ class Repository:
         """Whether the work tree holds that path, committed or not."""
         return (self.root / path).exists()
 
-    def path_changes(self, name: str) -> list[Change]:
+    def path_changes(self, name: str) -> list[PathChange]:
         """Every change of the files that *name* means, on all branches, newest first."""
         quoted = re.sub(r"([*?\[\]\\])", r"\\\1", name)
         text = self._git(
@@ -255,12 +267,12 @@ class Repository:
         ]
         return there == [True, False]
 
-    def symbol_changes(self, name: str) -> list[Change]:
+    def symbol_changes(self, name: str) -> list[PathChange]:
         """The commits of all branches that changed how often code has the word *name*, newest first; status M."""
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
         text = self._git("log", "--all", _pretty(""), "--pickaxe-regex", f"-S{word}", "--", *_CODE_ONLY)
         return [
-            Change(commit=found.commit, short=found.short, ts=found.ts, status="M", path="")
+            PathChange(commit=found.commit, short=found.short, ts=found.ts, status="M", path="")
             for found in _parse_log(text)
         ]
 
@@ -269,7 +281,7 @@ class Repository:
         reference = f"refs/tags/{name}^{{commit}}"
         return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", reference, missing=(1, 128)).strip()
 
-    def _as_before(self, commit: CommitFound) -> bool:
+    def _as_before(self, commit: CommitInfo) -> bool:
         """Whether HEAD has every file of *commit* as it was before; files that were only moved since do not count."""
         paths = [change.path for change in commit.changes]
         parent = self._git("rev-parse", "--verify", "--quiet", f"{commit.commit}^1", missing=(1, 128)).strip()
@@ -302,9 +314,9 @@ class Repository:
         # This becomes part of memory: neither git's own words nor the machine's paths belong there.
         except GitFailed as error:
             reason = f"git {error.command} failed in {self.root.name} with status {error.exit_code}"
-            raise GitRefused(reason) from error
+            raise GitUnavailable(reason) from error
         except HistoryError as error:
-            raise GitRefused(f"git cannot be run in {self.root.name}") from error
+            raise GitUnavailable(f"git cannot be run in {self.root.name}") from error
         self.limit.left()
         return output.decode("utf-8", "replace")
 
@@ -314,7 +326,7 @@ def undoes(text: str) -> bool:
     return len(_UNDOES.findall(text)) % 2 == 1
 
 
-def _reverts(later: CommitFound, earlier: CommitFound) -> bool:
+def _reverts(later: CommitInfo, earlier: CommitInfo) -> bool:
     """Whether *later* says that it takes *earlier* back, by its hash, else by its subject; a part is not all of it."""
     if _PARTIAL.search(later.subject):
         return False
@@ -330,7 +342,7 @@ def _pretty(body: str) -> str:
     return f"--format={_RECORD}%H{_FIELD}%h{_FIELD}%ct{_FIELD}{body}{_FIELD}"
 
 
-def _parse_log(text: str) -> list[CommitFound]:
+def _parse_log(text: str) -> list[CommitInfo]:
     """Read ``git log`` output in the form of :func:`_pretty` with ``--name-status -z``."""
     found = []
     for record in text.split(_RECORD)[1:]:
@@ -338,8 +350,8 @@ def _parse_log(text: str) -> list[CommitFound]:
         parts = [part.strip("\n") for part in rest.split("\0")]
         parts = [part for part in parts if part]
         changes = tuple(
-            Change(commit=commit, short=short, ts=int(ts), status=status[:1], path=path)
+            PathChange(commit=commit, short=short, ts=int(ts), status=status[:1], path=path)
             for status, path in zip(parts[::2], parts[1::2], strict=False)
         )
-        found.append(CommitFound(commit=commit, short=short, ts=int(ts), message=message.strip(), changes=changes))
+        found.append(CommitInfo(commit=commit, short=short, ts=int(ts), message=message.strip(), changes=changes))
     return found

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["STATES", "UNCHECKED", "Evidence", "Finding", "State", "Window", "absent", "present", "unsure", "verified"]
+__all__ = ["STATES", "UNCHECKED", "Evidence", "Judgement", "State", "Window", "absent", "present", "unsure", "verified"]
 
 State = Literal["verified", "unverified", "contradicted", "stale", "unchecked"]
 STATES: tuple[State, ...] = ("verified", "unverified", "contradicted", "stale", "unchecked")
@@ -72,28 +72,28 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Judgement:
     """*evidence*, and whether a contradiction rests on absence: then every repository has to say it."""
 
     evidence: Evidence
     by_absence: bool = False
 
 
-def verified(commit: str, detail: str) -> Finding:
+def verified(commit: str, detail: str) -> Judgement:
     """Confirmed by *commit*."""
-    return Finding(Evidence(state="verified", commit=commit, detail=detail))
+    return Judgement(Evidence(state="verified", commit=commit, detail=detail))
 
 
-def unsure(detail: str, commit: str = "") -> Finding:
+def unsure(detail: str, commit: str = "") -> Judgement:
     """Neither shown nor denied."""
-    return Finding(Evidence(state="unverified", commit=commit, detail=detail))
+    return Judgement(Evidence(state="unverified", commit=commit, detail=detail))
 
 
-def present(detail: str) -> Finding:
+def present(detail: str) -> Judgement:
     """Denied by what git still has."""
-    return Finding(Evidence(state="contradicted", detail=detail))
+    return Judgement(Evidence(state="contradicted", detail=detail))
 
 
-def absent(detail: str) -> Finding:
+def absent(detail: str) -> Judgement:
     """Denied because git never had it."""
-    return Finding(Evidence(state="contradicted", detail=detail), by_absence=True)
+    return Judgement(Evidence(state="contradicted", detail=detail), by_absence=True)

@@ -15,10 +15,10 @@ from pathlib import Path, PurePosixPath
 from ..statements.names import NameKind, is_file_name
 from .claims import Assertion, Claim
 from .commit_match import agrees, done_by, mentions, numbers_agree
-from .repository import Change, CommitFound, Repository
-from .status import Finding, Window, absent, present, unsure, verified
+from .repository import CommitInfo, PathChange, Repository
+from .status import Judgement, Window, absent, present, unsure, verified
 
-__all__ = ["Case", "judge"]
+__all__ = ["ClaimContext", "judge"]
 
 #: Patches read to find the commit that brought a symbol in or took it out.
 _MAX_PATCHES = 20
@@ -27,71 +27,71 @@ _MANY_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class ClaimContext:
     """A claim before a repository. *named* are the commits that the claim names, found there."""
 
     claim: Claim
-    named: Sequence[CommitFound]
+    named: Sequence[CommitInfo]
     repository: Repository
     window: Window
 
-    def by_named(self, changes: Sequence[Change]) -> list[Change]:
+    def by_named(self, changes: Sequence[PathChange]) -> list[PathChange]:
         """Those of *changes* that a named commit made."""
         hashes = {commit.commit for commit in self.named}
         return [change for change in changes if change.commit in hashes]
 
-    def in_session(self, changes: Sequence[Change]) -> list[Change]:
+    def in_session(self, changes: Sequence[PathChange]) -> list[PathChange]:
         """Those of *changes* that were surely made in the session's time."""
         return [change for change in changes if self.window.known and self.window.holds(change.ts)]
 
 
-def judge(item: Assertion, case: Case) -> Finding:
+def judge(item: Assertion, context: ClaimContext) -> Judgement:
     """What git says about *item*."""
     if item.negated:
         return unsure("a denial; git records what was done")
-    rules: Mapping[NameKind, Callable[[Assertion, Case], Finding]] = {
+    rules: Mapping[NameKind, Callable[[Assertion, ClaimContext], Judgement]] = {
         "path": _path, "symbol": _symbol, "tag": _tag, "branch": _branch,
     }  # fmt: skip
-    return rules[item.kind](item, case)
+    return rules[item.kind](item, context)
 
 
-def _shown(change: Change, detail: str, case: Case) -> Finding:
+def _shown(change: PathChange, detail: str, context: ClaimContext) -> Judgement:
     """That *change* brought what HEAD has, unless the claim names a number that its commit does not have."""
-    commit = case.repository.commit(change.commit)
-    if not numbers_agree(case.claim, commit, case.repository):
+    commit = context.repository.commit(change.commit)
+    if not numbers_agree(context.claim, commit, context.repository):
         return unsure(f"{change.short} does not have that number", change.short)
     return verified(change.short, detail)
 
 
-def _path(item: Assertion, case: Case) -> Finding:
-    name = _relative(item.subject, case.repository.root)
+def _path(item: Assertion, context: ClaimContext) -> Judgement:
+    name = _relative(item.subject, context.repository.root)
     if not name:
         return unsure(f"{item.subject} is outside the repository")
     item = replace(item, subject=name)
-    changes = case.repository.path_changes(name)
+    changes = context.repository.path_changes(name)
     if item.action == "added":
-        finding, wanted = _path_added(item, changes, case), "A"
+        finding, wanted = _path_added(item, changes, context), "A"
     elif item.action == "removed":
-        finding, wanted = _path_removed(item, changes, case), "D"
+        finding, wanted = _path_removed(item, changes, context), "D"
     elif item.action == "renamed" and item.target:
-        finding, wanted = _path_renamed(item, changes, case), "D"
+        finding, wanted = _path_renamed(item, changes, context), "D"
     else:
-        return _path_changed(item, changes, case)
-    if finding.evidence.state != "verified" or not case.named:
+        return _path_changed(item, changes, context)
+    if finding.evidence.state != "verified" or not context.named:
         return finding
-    if any(change.status == wanted for change in case.by_named(changes)):
+    if any(change.status == wanted for change in context.by_named(changes)):
         return finding
-    return unsure(f"done by {finding.evidence.commit}, not by {case.named[0].short}")
+    return unsure(f"done by {finding.evidence.commit}, not by {context.named[0].short}")
 
 
-def _path_added(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
-    repository = case.repository
+def _path_added(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
+    repository = context.repository
     at_head = repository.head_paths(item.subject)
     additions = [change for change in changes if change.status == "A"]
     there = [change for change in additions if change.path in at_head]
     if there:
-        best = _first_in(case.window, there)
-        return _shown(best, f"{best.path} added", case)
+        best = _first_in(context.window, there)
+        return _shown(best, f"{best.path} added", context)
     if additions:
         first = additions[0]
         now = repository.moved_to(first.commit, first.path)
@@ -106,143 +106,147 @@ def _path_added(item: Assertion, changes: Sequence[Change], case: Case) -> Findi
     return absent(f"{item.subject} was never in the repository")
 
 
-def _path_removed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
-    at_head = case.repository.head_paths(item.subject)
+def _path_removed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
+    at_head = context.repository.head_paths(item.subject)
     removals = [change for change in changes if change.status == "D"]
     gone = [change for change in removals if change.path not in at_head]
-    recent = [change for change in removals if case.window.holds(change.ts)]
+    recent = [change for change in removals if context.window.holds(change.ts)]
     is_file = all(f"/{path}".endswith(f"/{item.subject}") for path in at_head)
-    if gone and (not at_head or (is_file and any(case.window.holds(change.ts) for change in gone))):
-        best = _first_in(case.window, gone)
-        return _shown(best, f"{best.path} removed", case)
+    if gone and (not at_head or (is_file and any(context.window.holds(change.ts) for change in gone))):
+        best = _first_in(context.window, gone)
+        return _shown(best, f"{best.path} removed", context)
     if not at_head:
         return unsure("no commit shows its removal" if changes else f"{item.subject} was never in the repository")
     if gone:
         return unsure(f"{gone[0].path} was removed before, {at_head[0]} is at HEAD")
     if recent:
         return unsure(f"removed by {recent[0].short}, at HEAD again", recent[0].short)
-    return _still_there(at_head, case.repository)
+    return _still_there(at_head, context.repository)
 
 
-def _path_renamed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
-    repository = case.repository
+def _path_renamed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
+    repository = context.repository
     target = _relative(item.target, repository.root) or item.target
     old_at_head = repository.head_paths(item.subject)
     removed = {change.commit for change in changes if change.status == "D"}
     arrived = [change for change in repository.path_changes(target) if change.status == "A"]
     both = [change for change in arrived if change.commit in removed]
     if both and not old_at_head and any(repository.head_paths(change.path) for change in both):
-        best = _first_in(case.window, both)
-        return _shown(best, f"{item.subject} is {best.path} now", case)
+        best = _first_in(context.window, both)
+        return _shown(best, f"{item.subject} is {best.path} now", context)
     if both or not old_at_head:
         return unsure("no commit that is at HEAD renames it so")
     return _still_there(old_at_head, repository)
 
 
-def _still_there(at_head: Sequence[str], repository: Repository) -> Finding:
+def _still_there(at_head: Sequence[str], repository: Repository) -> Judgement:
     """The answer to «it is gone» about files that HEAD has."""
     if not any(repository.on_disk(path) for path in at_head):
         return unsure("not committed")
     return present(f"{at_head[0]} is still at HEAD")
 
 
-def _path_changed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
-    if not case.named and not case.window.known:
+def _path_changed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
+    if not context.named and not context.window.known:
         return unsure("the session has no times")
-    recent = case.by_named(changes) if case.named else case.in_session(changes)
+    recent = context.by_named(changes) if context.named else context.in_session(changes)
     for change in recent:
-        commit = case.repository.commit(change.commit)
-        if agrees(case.claim, commit, case.repository, half=True, some=item.aside):
-            return done_by(commit, f"{change.path} changed", case.repository)
+        commit = context.repository.commit(change.commit)
+        if agrees(context.claim, commit, context.repository, half=True, some=item.aside):
+            return done_by(commit, f"{change.path} changed", context.repository)
     if recent:
         return unsure(f"{recent[0].short} touches {recent[0].path}; its message says something else", recent[0].short)
-    if case.named:
-        return unsure(f"{case.named[0].short} does not touch {item.subject}", case.named[0].short)
-    if not changes and case.repository.on_disk(item.subject):
+    if context.named:
+        return unsure(f"{context.named[0].short} does not touch {item.subject}", context.named[0].short)
+    if not changes and context.repository.on_disk(item.subject):
         return unsure("not committed")
     return unsure(f"no commit of that time touches {item.subject}")
 
 
-def _symbol(item: Assertion, case: Case) -> Finding:
-    repository = case.repository
+def _symbol(item: Assertion, context: ClaimContext) -> Judgement:
+    repository = context.repository
     changes = repository.symbol_changes(item.subject)
-    by_named = case.by_named(changes)
-    if case.named and not by_named:
-        inside = any(mentions(commit, repository, item.subject) for commit in case.named)
+    by_named = context.by_named(changes)
+    if context.named and not by_named:
+        inside = any(mentions(commit, repository, item.subject) for commit in context.named)
         if inside and item.action in {"changed", "fixed"}:
-            return done_by(case.named[0], f"{item.subject} in its patch", repository)
-        return unsure(f"{case.named[0].short} does not touch {item.subject}", case.named[0].short)
+            return done_by(context.named[0], f"{item.subject} in its patch", repository)
+        return unsure(f"{context.named[0].short} does not touch {item.subject}", context.named[0].short)
     if item.action == "added":
-        return _symbol_added(item, changes, by_named, case)
+        return _symbol_added(item, changes, by_named, context)
     if item.action == "removed":
-        return _symbol_removed(item, changes, by_named, case)
+        return _symbol_removed(item, changes, by_named, context)
     if item.action == "renamed" and item.target:
-        return _symbol_renamed(item, by_named or changes, case)
-    for change in by_named or case.in_session(changes):
+        return _symbol_renamed(item, by_named or changes, context)
+    for change in by_named or context.in_session(changes):
         commit = repository.commit(change.commit)
-        if agrees(case.claim, commit, repository, half=True, some=item.aside):
+        if agrees(context.claim, commit, repository, half=True, some=item.aside):
             return done_by(commit, f"{item.subject} in its patch", repository)
     return unsure(f"no commit of that time shows a change of {item.subject}")
 
 
-def _symbol_added(item: Assertion, changes: Sequence[Change], named: Sequence[Change], case: Case) -> Finding:
-    repository = case.repository
+def _symbol_added(
+    item: Assertion, changes: Sequence[PathChange], named: Sequence[PathChange], context: ClaimContext
+) -> Judgement:
+    repository = context.repository
     places = repository.head_paths(item.place) if item.place else []
     if changes and repository.holds_symbol(item.subject, places):
-        best = _that_moves(item.subject, named or _recent_first(case.window, changes[::-1]), repository, 1)
+        best = _that_moves(item.subject, named or _recent_first(context.window, changes[::-1]), repository, 1)
         if best is None:
             return unsure(f"no commit looked at brings {item.subject} in")
-        return _shown(best, f"{item.subject} added", case)
+        return _shown(best, f"{item.subject} added", context)
     if changes:
         return unsure(f"{item.subject} is not at HEAD{' in ' + item.place if item.place else ''}")
     if repository.holds_symbol(item.subject, work_tree=True):
         return unsure("not committed")
-    if repository.incomplete or repository.holds_symbol(item.subject) or not _is_code(item, case):
+    if repository.incomplete or repository.holds_symbol(item.subject) or not _is_code(item, context):
         return unsure(f"no commit that is here brings {item.subject} in")
     return absent(f"{item.subject} was never in the code")
 
 
-def _symbol_removed(item: Assertion, changes: Sequence[Change], named: Sequence[Change], case: Case) -> Finding:
-    repository = case.repository
+def _symbol_removed(
+    item: Assertion, changes: Sequence[PathChange], named: Sequence[PathChange], context: ClaimContext
+) -> Judgement:
+    repository = context.repository
     places = repository.head_paths(item.place) if item.place else []
     if item.place and not places:
         return unsure(f"{item.place} is not at HEAD")
     if not repository.holds_symbol(item.subject, places):
-        best = _that_moves(item.subject, named or _recent_first(case.window, changes), repository, -1)
+        best = _that_moves(item.subject, named or _recent_first(context.window, changes), repository, -1)
         if best is None:
             return unsure(f"no commit shows that {item.subject} was removed")
-        return _shown(best, f"{item.subject} removed", case)
-    recent = [change for change in changes if case.window.holds(change.ts)]
+        return _shown(best, f"{item.subject} removed", context)
+    recent = [change for change in changes if context.window.holds(change.ts)]
     dropped = _that_moves(item.subject, recent, repository, -1)
     if dropped is not None:
         return unsure(f"{dropped.short} takes {item.subject} out, it is still used", dropped.short)
     if not repository.holds_symbol(item.subject, places, work_tree=True):
         return unsure("not committed")
-    if not _is_code(item, case):
+    if not _is_code(item, context):
         return unsure(f"{item.subject} is in the code at HEAD")
     return present(f"{item.subject} is still in the code at HEAD")
 
 
-def _is_code(item: Assertion, case: Case) -> bool:
+def _is_code(item: Assertion, context: ClaimContext) -> bool:
     """Whether the claim speaks of code for sure: `user_events` may as well be a table, `user_events()` is not."""
     name = re.escape(item.subject)
     kinds = "(?:function|class|method|helper|函数|类|方法)"
     called = rf"\b{name}(?:`?\(|`?\s*{kinds})|{kinds}\s*`?{name}\b"
-    return bool(item.place) or re.search(called, case.claim.text, re.IGNORECASE) is not None
+    return bool(item.place) or re.search(called, context.claim.text, re.IGNORECASE) is not None
 
 
-def _symbol_renamed(item: Assertion, changes: Sequence[Change], case: Case) -> Finding:
+def _symbol_renamed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
     """A commit that takes the old name out brings the new one in, and HEAD has only the new one."""
-    repository = case.repository
+    repository = context.repository
     arrived = {change.commit for change in repository.symbol_changes(item.target)}
-    both = _recent_first(case.window, [change for change in changes if change.commit in arrived])
+    both = _recent_first(context.window, [change for change in changes if change.commit in arrived])
     best = _that_moves(item.subject, both, repository, -1)
     if best is None or not repository.holds_symbol(item.target) or repository.holds_symbol(item.subject):
         return unsure(f"no commit that is at HEAD renames {item.subject} so")
-    return _shown(best, f"{item.subject} is {item.target} now", case)
+    return _shown(best, f"{item.subject} is {item.target} now", context)
 
 
-def _that_moves(symbol: str, changes: Sequence[Change], repository: Repository, sign: int) -> Change | None:
+def _that_moves(symbol: str, changes: Sequence[PathChange], repository: Repository, sign: int) -> PathChange | None:
     """The first commit whose patch has *symbol* more often among added lines (*sign* 1) or removed ones (-1)."""
     word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])")
     for change in changes[:_MAX_PATCHES]:
@@ -253,44 +257,44 @@ def _that_moves(symbol: str, changes: Sequence[Change], repository: Repository, 
     return None
 
 
-def _tag(item: Assertion, case: Case) -> Finding:
+def _tag(item: Assertion, context: ClaimContext) -> Judgement:
     """A version: a tag says that it was released; more than that, a commit has to say as well."""
-    repository, bare = case.repository, item.subject.removeprefix("v")
-    says_more = item.action != "added" or len(case.claim.words) >= _MANY_WORDS
+    repository, bare = context.repository, item.subject.removeprefix("v")
+    says_more = item.action != "added" or len(context.claim.words) >= _MANY_WORDS
     tagged = [commit for name in (f"v{bare}", bare) if (commit := repository.tag_commit(name))]
-    hashes = {found.commit for found in case.named}
-    for release in (repository.commit(name) for name in tagged if not case.named or name in hashes):
-        if not says_more or agrees(case.claim, release, repository, half=True):
+    hashes = {found.commit for found in context.named}
+    for release in (repository.commit(name) for name in tagged if not context.named or name in hashes):
+        if not says_more or agrees(context.claim, release, repository, half=True):
             return verified(release.short, f"tag {item.subject}")
-    window = case.window
-    candidates = [] if case.named or not window.known else repository.commits_between(window.since, window.until)
-    for found in case.named or candidates:
-        if bare in re.findall(r"\d+(?:\.\d+)+", found.message) and agrees(case.claim, found, repository, half=True):
+    window = context.window
+    candidates = [] if context.named or not window.known else repository.commits_between(window.since, window.until)
+    for found in context.named or candidates:
+        if bare in re.findall(r"\d+(?:\.\d+)+", found.message) and agrees(context.claim, found, repository, half=True):
             return done_by(found, f"its message names {bare}", repository)
     return unsure(f"nothing more is known of {item.subject} than its tag" if tagged else f"no tag {item.subject}")
 
 
-def _branch(item: Assertion, case: Case) -> Finding:
+def _branch(item: Assertion, context: ClaimContext) -> Judgement:
     """A merged branch: a merge at HEAD names it, or its own end, made in the session, lies at HEAD."""
-    repository = case.repository
+    repository = context.repository
     merges = repository.merges_of(item.subject)
     if merges:
-        best = next((merge for merge in merges if case.window.holds(merge.ts)), merges[0])
+        best = next((merge for merge in merges if context.window.holds(merge.ts)), merges[0])
         return done_by(best, f"merges {item.subject}", repository)
     tip = repository.branch_end(item.subject)
-    if tip and case.window.known:
+    if tip and context.window.known:
         commit = repository.commit(tip)
-        if case.window.holds(commit.ts) and repository.in_head(tip):
+        if context.window.holds(commit.ts) and repository.in_head(tip):
             return verified(commit.short, f"{item.subject} is at HEAD")
     return unsure(f"no merge of {item.subject} is at HEAD")
 
 
-def _first_in(window: Window, changes: Sequence[Change]) -> Change:
+def _first_in(window: Window, changes: Sequence[PathChange]) -> PathChange:
     """The newest in *window*, else the newest; *changes* are newest first."""
     return next((change for change in changes if window.holds(change.ts)), changes[0])
 
 
-def _recent_first(window: Window, changes: Sequence[Change]) -> list[Change]:
+def _recent_first(window: Window, changes: Sequence[PathChange]) -> list[PathChange]:
     return sorted(changes, key=lambda change: not window.holds(change.ts))
 
 

@@ -26,11 +26,11 @@ from agent_home.store.gateway import transaction
 from ..settings import DistillSettings
 from . import verification_cache
 from .checking import check_text, lost_symbol
-from .repository import GitRefused, Repository, TimeLimit, TimeOver
+from .repository import Deadline, DeadlinePassed, GitUnavailable, Repository
 from .session_repositories import Workplace, workplace
 from .status import Evidence, Window
 
-__all__ = ["Rechecked", "Verification", "verify"]
+__all__ = ["RecheckedEntry", "VerificationReport", "verify"]
 
 _NO_CLAIM = "claims nothing that git could confirm"
 #: Of what several sessions' repositories say, the first of these that is there; none may be left out of account.
@@ -38,7 +38,7 @@ _BEST_FIRST = ("verified", "unchecked", "stale", "contradicted", "unverified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rechecked:
+class RecheckedEntry:
     """One entry: what its evidence line said (*was*), what git says of it (*now*), and the line it gets (*line*).
 
     *line* is empty where nothing changes, and *now* then is ``unchecked`` where git was not able to say.
@@ -59,15 +59,15 @@ class Rechecked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
+class VerificationReport:
     """What :func:`verify` found, in file order. *unmoved* entries were not asked about; *commit* is what it wrote."""
 
-    entries: tuple[Rechecked, ...] = ()
+    entries: tuple[RecheckedEntry, ...] = ()
     unmoved: int = 0
     commit: str | None = None
 
     @property
-    def changed(self) -> tuple[Rechecked, ...]:
+    def changed(self) -> tuple[RecheckedEntry, ...]:
         """The entries whose line changes."""
         return tuple(entry for entry in self.entries if entry.line)
 
@@ -81,13 +81,13 @@ class _Session:
 
 
 @dataclass(slots=True)
-class _Run:
+class _VerifyRun:
     """One call of :func:`verify`: what its entries share."""
 
     home: Home
     now: datetime
     settings: DistillSettings
-    states: verification_cache.Folders
+    states: verification_cache.RepositoryStates
     sessions: dict[str, _Session | None] = field(default_factory=dict)
 
     def session(self, name: str) -> _Session | None:
@@ -110,7 +110,7 @@ def verify(
     apply: bool = False,
     settings: DistillSettings | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-) -> Verification:
+) -> VerificationReport:
     """Check the evidence of entries of ``MEMORY.md`` again and, with *apply*, write what changed in one commit.
 
     Without *ids* and *everything*, only entries are asked about whose repositories moved since they were last checked.
@@ -122,18 +122,20 @@ def verify(
         HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    run = _Run(home=home, now=now, settings=settings, states=verification_cache.Folders(settings.claim_timeout_s))
+    run = _VerifyRun(
+        home=home, now=now, settings=settings, states=verification_cache.RepositoryStates(settings.claim_timeout_s)
+    )
     wanted = _wanted(home, ids)
     known = {} if everything or ids else verification_cache.read(home)
     moved = [entry for entry in wanted if not _unmoved(entry, known.get(entry.id), run)]
-    found: list[tuple[Entry, Rechecked]] = []
+    found: list[tuple[Entry, RecheckedEntry]] = []
     for number, entry in enumerate(moved, 1):
         if progress:
             progress(entry.id, number, len(moved))
         found.append((entry, _recheck(entry, run)))
     commit = _write(run, found, known_ids=[entry.id for entry in wanted]) if apply else None
     entries = tuple(result for _, result in found)
-    return Verification(entries=entries, unmoved=len(wanted) - len(moved), commit=commit)
+    return VerificationReport(entries=entries, unmoved=len(wanted) - len(moved), commit=commit)
 
 
 def _wanted(home: Home, ids: Sequence[str]) -> list[Entry]:
@@ -152,11 +154,11 @@ def _evidence(entry: Entry) -> tuple[Evidence, str] | None:
     return Evidence.parse(entry.fields.get("Evidence", ""))
 
 
-def _unmoved(entry: Entry, last: verification_cache.Seen | None, run: _Run) -> bool:
-    return last is not None and verification_cache.seen_now(entry, last.folders, run.states) == last
+def _unmoved(entry: Entry, last: verification_cache.CacheRow | None, run: _VerifyRun) -> bool:
+    return last is not None and verification_cache.current_row(entry, last.folders, run.states) == last
 
 
-def _recheck(entry: Entry, run: _Run) -> Rechecked:
+def _recheck(entry: Entry, run: _VerifyRun) -> RecheckedEntry:
     """What git says of *entry* now, and what becomes of its line."""
     said = _evidence(entry)
     was, address = said or (Evidence(state="unchecked"), "")
@@ -164,13 +166,13 @@ def _recheck(entry: Entry, run: _Run) -> Rechecked:
     new = _verdict(was, answer, entry, run) if answer.state != "unchecked" else None
     told = new or (was if answer.state != "unchecked" else answer)
     line = new.render(address) if new and new != was else ""
-    return Rechecked(
+    return RecheckedEntry(
         id=entry.id, title=entry.title or entry.body, was=was.state, now=told.state, commit=told.commit,
         detail=told.detail, line=line,
     )  # fmt: skip
 
 
-def _ask(entry: Entry, run: _Run) -> Evidence:
+def _ask(entry: Entry, run: _VerifyRun) -> Evidence:
     """The best of what the repositories of the entry's sessions say; ``unchecked`` where nobody can."""
     text, sources = entry.changed(detail="").text, _sources(entry)
     answers = []
@@ -184,7 +186,7 @@ def _ask(entry: Entry, run: _Run) -> Evidence:
     return min(answers, key=lambda answer: _BEST_FIRST.index(answer.state), default=Evidence(state="unchecked"))
 
 
-def _said(text: str, role: str, repositories: Sequence[Path], window: Window, run: _Run) -> Evidence:
+def _said(text: str, role: str, repositories: Sequence[Path], window: Window, run: _VerifyRun) -> Evidence:
     """What *repositories* say of *text*; ``stale`` where it is confirmed and a symbol that it worked on is gone."""
     timeout_s = run.settings.claim_timeout_s
     said = check_text(text, role, repositories, window, timeout_s=timeout_s)
@@ -196,7 +198,7 @@ def _said(text: str, role: str, repositories: Sequence[Path], window: Window, ru
     return Evidence(state="stale", commit=said.commit, detail=f"{lost} is gone at HEAD") if lost else said
 
 
-def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _Run) -> Evidence | None:
+def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _VerifyRun) -> Evidence | None:
     """The evidence that takes the place of *was*, given git's *answer*; ``None`` when nothing does."""
     if was.state not in {"verified", "stale"}:
         return answer if answer.state != was.state else None
@@ -209,18 +211,18 @@ def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _Run) -> Eviden
     return Evidence(state="stale", commit=was.commit, detail=answer.detail if found == "head" else lost)
 
 
-def _whereabouts(commit: str, entry: Entry, run: _Run) -> str:
+def _whereabouts(commit: str, entry: Entry, run: _VerifyRun) -> str:
     """Whether *commit* is at ``head``, ``elsewhere`` (on another branch, or nobody can say), or ``gone``."""
     found = "gone"
     for name in dict.fromkeys(source.rpartition("#")[0] for source in _sources(entry)):
         session = run.session(name)
         for root in session.place.repositories(_sources(entry)) if session else ():
-            repository = Repository(root, TimeLimit(run.settings.claim_timeout_s))
+            repository = Repository(root, Deadline(run.settings.claim_timeout_s))
             try:
                 hashes = [one for one in repository.commits_named(commit) if repository.reachable(one)]
                 if any(repository.in_head(one) for one in hashes):
                     return "head"
-            except (GitRefused, TimeOver):
+            except (GitUnavailable, DeadlinePassed):
                 return "elsewhere"
             if hashes:
                 found = "elsewhere"
@@ -231,7 +233,7 @@ def _sources(entry: Entry) -> list[str]:
     return [source.strip() for source in entry.fields.get("Sources", "").split(",") if "#" in source]
 
 
-def _write(run: _Run, found: Sequence[tuple[Entry, Rechecked]], known_ids: Iterable[str]) -> str | None:
+def _write(run: _VerifyRun, found: Sequence[tuple[Entry, RecheckedEntry]], known_ids: Iterable[str]) -> str | None:
     """Change the lines in one commit, and note what was checked at which state of its repositories."""
     changed = [(entry, result) for entry, result in found if result.line]
     after = {entry.id: entry for entry, _ in found}
@@ -257,18 +259,18 @@ def _write(run: _Run, found: Sequence[tuple[Entry, Rechecked]], known_ids: Itera
     return commit
 
 
-def _unanswered(found: Iterable[tuple[Entry, Rechecked]]) -> set[str]:
+def _unanswered(found: Iterable[tuple[Entry, RecheckedEntry]]) -> set[str]:
     return {result.id for _, result in found if result.now == "unchecked" and result.detail != _NO_CLAIM}
 
 
-def _note(run: _Run, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
+def _note(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
     """Note what was asked about; what git could not say because of time is asked again."""
-    fresh: dict[str, verification_cache.Seen] = {}
+    fresh: dict[str, verification_cache.CacheRow] = {}
     for entry in entries:
         sessions = [run.session(source.rpartition("#")[0]) for source in _sources(entry)]
         folders = dict.fromkeys(folder for session in sessions if session for folder in session.place.folders)
         complete = all(sessions) and not (entry.id in unanswered and any(map(run.states.state, folders)))
-        now = verification_cache.seen_now(entry, list(folders), run.states) if complete else None
+        now = verification_cache.current_row(entry, list(folders), run.states) if complete else None
         if now is not None:
             fresh[entry.id] = now
     with hold(run.home.lock):

@@ -16,22 +16,22 @@ from agent_home import storage
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
 
-from .repository import GitRefused, Repository, TimeLimit, TimeOver, top_level
+from .repository import Deadline, DeadlinePassed, GitUnavailable, Repository, top_level
 
-__all__ = ["Folders", "Seen", "read", "seen_now", "write"]
+__all__ = ["CacheRow", "RepositoryStates", "current_row", "read", "write"]
 
 _FILE = "checked.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CacheRow:
     """An entry as it was checked: a digest of its text, and the state of each folder that its sessions worked in."""
 
     text: str
     folders: Mapping[str, str]
 
 
-class Folders:
+class RepositoryStates:
     """The states of folders, each asked for once. One that is no repository has an empty state."""
 
     def __init__(self, timeout_s: float) -> None:
@@ -46,27 +46,27 @@ class Folders:
 
     def _ask(self, top: Path | None) -> str | None:
         try:
-            return Repository(top, TimeLimit(self._timeout_s)).state() if top else ""
-        except (GitRefused, TimeOver):
+            return Repository(top, Deadline(self._timeout_s)).state() if top else ""
+        except (GitUnavailable, DeadlinePassed):
             return None
 
 
-def seen_now(entry: Entry, folders: Iterable[str], states: Folders) -> Seen | None:
+def current_row(entry: Entry, folders: Iterable[str], states: RepositoryStates) -> CacheRow | None:
     """*entry* as it is now; ``None`` when the state of a folder cannot be told."""
     found = {folder: state for folder in folders if (state := states.state(folder)) is not None}
-    return None if len(found) < len(list(folders)) else Seen(text=_digest(entry), folders=found)
+    return None if len(found) < len(list(folders)) else CacheRow(text=_digest(entry), folders=found)
 
 
-def read(home: Home) -> dict[str, Seen]:
+def read(home: Home) -> dict[str, CacheRow]:
     """What was written last, by entry; empty where it cannot be read."""
     try:
         rows = json.loads(storage.read_text(home.machine / _FILE) or "{}")
-        return {key: Seen(text=str(row["text"]), folders=dict(row["folders"])) for key, row in rows.items()}
+        return {key: CacheRow(text=str(row["text"]), folders=dict(row["folders"])) for key, row in rows.items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def write(home: Home, seen: Mapping[str, Seen]) -> None:
+def write(home: Home, seen: Mapping[str, CacheRow]) -> None:
     """Replace what was written before. Call with the lock held."""
     rows = {key: {"text": one.text, "folders": dict(one.folders)} for key, one in sorted(seen.items())}
     staged = home.machine / f"{_FILE}.new"

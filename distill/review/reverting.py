@@ -71,7 +71,7 @@ def plan_revert(home: Home, spelled: str) -> EntryRevert:
     if not events:
         raise NoSuchEntry(entry_id)
     last = events[-1]
-    parents = history.ask(home.root, "rev-list", "--parents", "-n", "1", last.commit).split()[1:]
+    parents = history.query(home.root, "rev-list", "--parents", "-n", "1", last.commit).split()[1:]
     changes = compare(home, parents[0] if parents else None, last.commit).entries
     change = next((change for change in changes if change.id == entry_id), None)
     if change is None:

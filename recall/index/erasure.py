@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent_home.forgetting.redaction_target import Wanted
+from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.home import Home
 
 from ..settings import RecallSettings
@@ -25,7 +25,7 @@ _CHUNK = 4 << 20
 _SHARED = 1 << 16
 
 
-def occurrences(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]]:
     """``(file, what in it)`` of everything in the index, and in what was set aside of it, that says it.
 
     Rows are read as rows, and every file byte by byte: a freed page is no row.
@@ -36,14 +36,14 @@ def occurrences(home: Home, wanted: Wanted) -> Iterator[tuple[str, str]]:
         try:
             for statement in (_ROWS, _FILES):
                 for row in conn.execute(statement):
-                    if any(wanted.stands_in(str(value)) for value in row):
-                        yield relative, str(row[0]) if not wanted.stands_in(str(row[0])) else "a row"
+                    if any(target.occurs_in(str(value)) for value in row):
+                        yield relative, str(row[0]) if not target.occurs_in(str(row[0])) else "a row"
         except schema.CORRUPTION_ERRORS:
             yield relative, "cannot be read; `memory reindex` builds it anew"
         finally:
             conn.close()
     for path in _files(home):
-        if _contains(path, wanted):
+        if _contains(path, target):
             yield home.relative(path), "its bytes"
 
 
@@ -77,13 +77,13 @@ def _files(home: Home) -> list[Path]:
     return sorted(path for path in home.machine.glob(f"{home.index.name}*") if path.is_file())
 
 
-def _contains(path: Path, wanted: Wanted) -> bool:
+def _contains(path: Path, target: RedactionTarget) -> bool:
     shared = b""
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
                 data = shared + chunk
-                if wanted.may_stand_in(data) and wanted.stands_in(data.decode("utf-8", "replace")):
+                if target.may_occur_in(data) and target.occurs_in(data.decode("utf-8", "replace")):
                     return True
                 shared = data[-_SHARED:]
     except FileNotFoundError:

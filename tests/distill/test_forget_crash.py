@@ -128,7 +128,7 @@ STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
     "after the new objects": (GitClient, "change", False, 1, "index-pack"),
     "after the map of commits": (purge, "_write_map", False, 1, ""),
     "after the refs": (purge, "_move", False, 1, ""),
-    "before the map goes": (module, "settle", True, 1, ""),
+    "before the map goes": (module, "drop_commit_map", True, 1, ""),
     "after the old stash went": (GitClient, "change", False, 1, "refs/stash"),
     "after one stash is back": (GitClient, "change", False, 1, "store"),
     "after packing": (GitClient, "change", False, 1, "repack"),

@@ -12,7 +12,7 @@ from ..invocation import Invocation, home_command
 from ..render import printable
 
 if TYPE_CHECKING:
-    from agent_home.git.entry_diff import Comparison, EntryChange
+    from agent_home.git.entry_diff import EntryChange, EntryDiff
 
 __all__ = ["diff"]
 
@@ -44,7 +44,7 @@ def diff(invocation: Invocation, revisions: str) -> None:
     invocation.show(data, _lines(found))
 
 
-def _lines(found: Comparison) -> Iterator[str]:
+def _lines(found: EntryDiff) -> Iterator[str]:
     if not found.entries and not found.files:
         yield "nothing changed"
     for change in found.entries:

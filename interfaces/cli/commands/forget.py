@@ -14,7 +14,7 @@ from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from agent_home.forgetting.erasure import Place
+    from agent_home.forgetting.erasure import Occurrence
     from distill.forget import ForgetResult
 
 __all__ = ["forget"]
@@ -104,7 +104,7 @@ def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> No
     invocation.show(data, _result(done, purge=purge))
 
 
-def _plan(found: Sequence[Place], *, purge: bool) -> Iterator[str]:
+def _plan(found: Sequence[Occurrence], *, purge: bool) -> Iterator[str]:
     if not found:
         yield "found nowhere in this home, git's objects included"
         return
@@ -133,9 +133,9 @@ def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
         yield from _table(others)
 
 
-def _table(found: Iterable[Place]) -> Iterator[str]:
+def _table(found: Iterable[Occurrence]) -> Iterator[str]:
     """Yield the places by kind, in the order in which they were found."""
-    groups: dict[str, list[Place]] = {}
+    groups: dict[str, list[Occurrence]] = {}
     for place in found:
         groups.setdefault(place.kind, []).append(place)
     for kind, group in groups.items():
@@ -145,13 +145,13 @@ def _table(found: Iterable[Place]) -> Iterator[str]:
             yield f"  and {len(group) - _MAX_LISTED} more; --json lists them"
 
 
-def _address(place: Place) -> str:
+def _address(place: Occurrence) -> str:
     where = f"{place.path}:{place.line}" if place.line else place.path
     where = f"{place.commit[:7]}:{where}" if place.commit else where
     return f"{where} - {place.note}" if place.note else where
 
 
-def _rows(found: Iterable[Place]) -> list[dict[str, object]]:
+def _rows(found: Iterable[Occurrence]) -> list[dict[str, object]]:
     return [dataclasses.asdict(place) for place in found]
 
 

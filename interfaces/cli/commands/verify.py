@@ -15,7 +15,7 @@ from ..render import shortened
 from .sync import index_changes
 
 if TYPE_CHECKING:
-    from distill import Verification
+    from distill import VerificationReport
 
 __all__ = ["verify"]
 
@@ -73,7 +73,7 @@ def _progress(invocation: Invocation) -> Callable[[str, int, int], None]:
     return show
 
 
-def _lines(found: Verification, apply: bool) -> Iterator[str]:
+def _lines(found: VerificationReport, apply: bool) -> Iterator[str]:
     yield f"checked {len(found.entries)} entries; the repositories of {found.unmoved} did not change"
     for entry in found.entries:
         title = shortened(entry.title)

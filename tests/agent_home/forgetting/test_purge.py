@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from agent_home.errors import HistoryError
-from agent_home.forgetting.purge import copies, purge, renamed_commits, settle
-from agent_home.forgetting.redaction_target import Wanted
+from agent_home.forgetting.purge import commit_map, drop_commit_map, purge, remote_addresses
+from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.git.objects import objects
 from agent_home.home import Home
 
 from ..conftest import AddEntry, Git
 
-HERON = Wanted((Phrase("blue heron"),), name="f-0a1b2c3d")
+HERON = RedactionTarget((Phrase("blue heron"),), name="f-0a1b2c3d")
 MARK = "[forgotten f-0a1b2c3d]"
 
 Commit = Callable[..., str]
@@ -38,10 +38,10 @@ def commit(home: Home, git: Git) -> Commit:
     return make
 
 
-def assert_gone(home: Home, said: Wanted = HERON) -> None:
+def assert_gone(home: Home, said: RedactionTarget = HERON) -> None:
     """No object says it, nor any file beside the objects, and the repository is whole."""
     for item in objects(home.root):
-        assert not said.stands_in(item.data.decode("utf-8", "replace")), item
+        assert not said.occurs_in(item.data.decode("utf-8", "replace")), item
     listing = ["git", "cat-file", "--batch-all-objects", "--batch"]
     everything = subprocess.run(listing, cwd=home.root, check=True, capture_output=True).stdout
     assert b"heron" not in everything.lower()
@@ -144,7 +144,7 @@ def test_the_name_of_an_author_goes_and_the_time_stays(home: Home, git: Git) -> 
     said = ("-c", "user.name=Blue Heron", "-c", "user.email=blue.heron@example.com")
     git(*said, "commit", "-q", "--allow-empty", "-m", "Empty")
     when = git("log", "-1", "--format=%ad %cd")
-    purge(home, Wanted((Phrase("blue heron"), Phrase("blue.heron")), name="f-0a1b2c3d"))
+    purge(home, RedactionTarget((Phrase("blue heron"), Phrase("blue.heron")), name="f-0a1b2c3d"))
     assert_gone(home)
     assert git("log", "-1", "--format=%an <%ae>").strip() == f"{MARK} <{MARK}@example.com>"
     assert git("log", "-1", "--format=%ad %cd") == when
@@ -156,9 +156,9 @@ def test_records_of_this_machine_name_the_new_commits(home: Home, git: Git, comm
     done = purge(home, HERON)
     assert json.loads((home.machine / "closings.jsonl").read_text())["commit"] == done.commits[old]
     assert git("cat-file", "-t", done.commits[old]).strip() == "commit"
-    assert renamed_commits(home) == done.commits
-    settle(home)
-    assert renamed_commits(home) == {}
+    assert commit_map(home) == done.commits
+    drop_commit_map(home)
+    assert commit_map(home) == {}
 
 
 def test_nothing_changes_where_nothing_says_it(home: Home, git: Git, add_entry: AddEntry) -> None:
@@ -227,6 +227,6 @@ def test_a_purge_that_would_harm_something_is_refused(
 
 
 def test_remotes_are_named(home: Home, git: Git) -> None:
-    assert copies(home) == {}
+    assert remote_addresses(home) == {}
     git("remote", "add", "origin", "https://example.com/home.git")
-    assert copies(home) == {"origin": "https://example.com/home.git"}
+    assert remote_addresses(home) == {"origin": "https://example.com/home.git"}

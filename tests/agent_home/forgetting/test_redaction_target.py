@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.documents.document import parse
-from agent_home.forgetting.redaction_target import Wanted, entries_in, lines_with, without
+from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, matching_lines, redacted
 from agent_home.forgetting.text_matcher import Phrase
 
-HERON = Wanted((Phrase("blue heron"),), name="f-0a1b2c3d")
+HERON = RedactionTarget((Phrase("blue heron"),), name="f-0a1b2c3d")
 MARK = "[forgotten f-0a1b2c3d]"
 MEMORY = """# Memory
 
@@ -30,7 +30,7 @@ MEMORY = """# Memory
 
 def test_a_passage_of_markdown_gives_way_to_a_mark_and_an_entry_of_nothing_else_goes() -> None:
     only = MEMORY.replace("Blue\n  heron", "Blue heron")
-    done = without("MEMORY.md", only, HERON)
+    done = redacted("MEMORY.md", only, HERON)
     assert [entry.id for entry in parse(done).entries()] == ["KD-7F3A", "KD-9X1Z"]
     assert f"it is {MARK}, said twice." in done
     assert "stock builds lack extensions" in done
@@ -39,7 +39,7 @@ def test_a_passage_of_markdown_gives_way_to_a_mark_and_an_entry_of_nothing_else_
 
 def test_an_entry_goes_whole_with_its_further_paragraphs() -> None:
     text = MEMORY.replace("  Sources: a#m1\n", "  Sources: a#m1\n\n  A second paragraph.\n\n")
-    done = without("MEMORY.md", text, Wanted((), "KD-7F3A"))
+    done = redacted("MEMORY.md", text, RedactionTarget((), "KD-7F3A"))
     assert "Code word" not in done
     assert "second paragraph" not in done
     assert [entry.id for entry in parse(done).entries()] == ["KD-9X1Z"]
@@ -47,14 +47,14 @@ def test_an_entry_goes_whole_with_its_further_paragraphs() -> None:
 
 
 def test_a_passage_over_two_blocks_is_found() -> None:
-    done = without("Knowledge/k.md", "# Blue\n\nheron is the word\n", HERON)
+    done = redacted("Knowledge/k.md", "# Blue\n\nheron is the word\n", HERON)
     assert done == f"# {MARK} is the word\n"
 
 
 def test_entries_are_read_out_of_any_version() -> None:
-    (entry,) = entries_in(MEMORY, "KD-7F3A")
+    (entry,) = find_entries(MEMORY, "KD-7F3A")
     assert entry.body == "it is Blue Heron, said twice."
-    assert list(entries_in(MEMORY, "KD-0000")) == []
+    assert list(find_entries(MEMORY, "KD-0000")) == []
 
 
 def row(content: str, **more: str) -> str:
@@ -68,23 +68,23 @@ def row(content: str, **more: str) -> str:
 )
 def test_a_line_of_a_transcript_keeps_its_length_and_its_other_fields(content: str) -> None:
     text = row("before") + row(content, name="Blue Heron") + row("after")
-    done = without("sessions/2026/11/s.jsonl", text, HERON)
+    done = redacted("sessions/2026/11/s.jsonl", text, HERON)
     lines, old = done.encode().split(b"\n"), text.encode().split(b"\n")
     assert [len(line) for line in lines] == [len(line) for line in old]
     assert (lines[0], lines[2]) == (old[0], old[2])
     values = json.loads(lines[1])
-    assert not HERON.stands_in(values["content"] + values["name"])
+    assert not HERON.occurs_in(values["content"] + values["name"])
     assert {key: values[key] for key in ("session", "id", "role")} == {"session": "s", "id": "m1", "role": "user"}
     assert "]" in values["content"]
 
 
 def test_a_mark_shrinks_where_the_line_has_no_room() -> None:
-    short = Wanted((Phrase("a bc"),), name="f-0a1b2c3d")
+    short = RedactionTarget((Phrase("a bc"),), name="f-0a1b2c3d")
     text = '{"session":"s","id":"m","content":"a bc a bc a bc"}\n'
-    done = without("sessions/2026/11/s.jsonl", text, short)
+    done = redacted("sessions/2026/11/s.jsonl", text, short)
     assert len(done.encode()) == len(text)
     assert json.loads(done) == {"session": "s", "id": "m", "content": "  "}
-    roomy = without("sessions/2026/11/s.jsonl", text.replace(",", ",  "), short)
+    roomy = redacted("sessions/2026/11/s.jsonl", text.replace(",", ",  "), short)
     assert json.loads(roomy)["content"] == "[…] […] […]"
 
 
@@ -94,39 +94,39 @@ def test_no_line_of_a_transcript_ever_changes_its_length(content: str, times: in
     line = json.dumps({"session": "s", "id": "m", "content": said}, ensure_ascii=escaped) + "\n"
     if not escaped:
         line = line.encode("utf-8", "backslashreplace").decode()
-    done = without("sessions/2026/11/s.jsonl", line, HERON)
+    done = redacted("sessions/2026/11/s.jsonl", line, HERON)
     assert len(done.encode()) == len(line.encode())
     assert done.endswith("\n")
-    assert not HERON.stands_in(done)
-    assert lines_with("sessions/2026/11/s.jsonl", done, HERON) == []
+    assert not HERON.occurs_in(done)
+    assert matching_lines("sessions/2026/11/s.jsonl", done, HERON) == []
 
 
 def test_names_of_fields_are_no_text() -> None:
-    said = Wanted((Phrase("content"),))
+    said = RedactionTarget((Phrase("content"),))
     line = row("nothing")
-    assert without("sessions/2026/11/s.jsonl", line, said) == line
-    assert json.loads(without("sessions/2026/11/s.jsonl", row("my content"), said))["content"].startswith("my [")
+    assert redacted("sessions/2026/11/s.jsonl", line, said) == line
+    assert json.loads(redacted("sessions/2026/11/s.jsonl", row("my content"), said))["content"].startswith("my [")
 
 
 def test_a_line_that_is_no_json_loses_the_text_all_the_same() -> None:
-    done = without("sessions/2026/11/s.jsonl", '{"content": "Blue Heron\n', HERON)
+    done = redacted("sessions/2026/11/s.jsonl", '{"content": "Blue Heron\n', HERON)
     assert "Heron" not in done
     assert len(done.encode()) == len('{"content": "Blue Heron\n')
 
 
 def test_a_json_document_keeps_its_shape() -> None:
     text = json.dumps({"id": "q-1", "text": "Blue Heron", "findings": [{"kind": "x"}]}, indent=1)
-    done = without(".memory/quarantine/q-1.json", text, HERON)
+    done = redacted(".memory/quarantine/q-1.json", text, HERON)
     assert done == text.replace("Blue Heron", MARK)
 
 
 def test_the_mark_never_says_what_was_forgotten() -> None:
     for said in ("forgotten", "removed", "f-0a1b2c3d", "0a1b"):
-        wanted = Wanted((Phrase(said),), name="f-0a1b2c3d")
-        assert not wanted.stands_in(wanted.replaced(f"x {said} y"))
+        target = RedactionTarget((Phrase(said),), name="f-0a1b2c3d")
+        assert not target.occurs_in(target.redact(f"x {said} y"))
 
 
 def test_lines_are_counted_from_one() -> None:
-    assert lines_with("MEMORY.md", MEMORY, HERON) == [5, 7]
-    assert lines_with("MEMORY.md", MEMORY, Wanted((), "KD-9X1Z")) == [9]
-    assert lines_with("a.jsonl", '{"a":"x"}\n{"a":"blue heron"}\n', HERON) == [2]
+    assert matching_lines("MEMORY.md", MEMORY, HERON) == [5, 7]
+    assert matching_lines("MEMORY.md", MEMORY, RedactionTarget((), "KD-9X1Z")) == [9]
+    assert matching_lines("a.jsonl", '{"a":"x"}\n{"a":"blue heron"}\n', HERON) == [2]

@@ -28,10 +28,10 @@ SPELLINGS = [
 @pytest.mark.parametrize("text", SPELLINGS)
 def test_every_spelling_is_found_and_replaced_whole(text: str) -> None:
     phrase = Phrase("blue heron")
-    assert phrase.stands_in(text)
-    done = phrase.replaced(text, "[X]")
+    assert phrase.occurs_in(text)
+    done = phrase.redact(text, "[X]")
     assert "[X]" in done
-    assert not phrase.stands_in(done)
+    assert not phrase.occurs_in(done)
     assert all(word not in fold(done) for word in ("blue", "heron"))
     assert done.startswith(text[:3])
     assert "flies" in done
@@ -43,50 +43,50 @@ def test_other_scripts_are_found_however_they_are_composed(text: str) -> None:
 
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         said = f"before {unicodedata.normalize(form, text)} after"
-        assert Phrase(text).replaced(said, "[X]") == "before [X] after"
+        assert Phrase(text).redact(said, "[X]") == "before [X] after"
 
 
 def test_json_stays_json_and_keeps_the_rest() -> None:
     line = json.dumps({"content": 'He said: "the code is Blue Heron", twice', "n": 1})
-    done = json.loads(Phrase('code is "blue" heron').replaced(line, "[X]"))
+    done = json.loads(Phrase('code is "blue" heron').redact(line, "[X]"))
     assert done == json.loads(line)
-    done = json.loads(Phrase('"the code is blue heron"').replaced(line, "[X]"))
+    done = json.loads(Phrase('"the code is blue heron"').redact(line, "[X]"))
     assert done == {"content": "He said: [X], twice", "n": 1}
 
 
 def test_what_is_left_before_an_ellipsis_is_found() -> None:
     phrase = Phrase("the launch code word is Blue Heron")
-    assert phrase.replaced("Close: The launch code word… and more", "[X]") == "Close: [X]… and more"
-    assert phrase.replaced("the launch code wo... and", "[X]") == "[X]... and"
-    assert not phrase.stands_in("the lau… is another thing")
+    assert phrase.redact("Close: The launch code word… and more", "[X]") == "Close: [X]… and more"
+    assert phrase.redact("the launch code wo... and", "[X]") == "[X]... and"
+    assert not phrase.occurs_in("the lau… is another thing")
 
 
 def test_an_identifier_is_found_alone_and_as_spelled() -> None:
     phrase = Phrase("X9", exact=True)
-    assert phrase.replaced("X9, [X9] x9 X9b AX9 X9-2", "_") == "_, [_] x9 X9b AX9 X9-2"
+    assert phrase.redact("X9, [X9] x9 X9b AX9 X9-2", "_") == "_, [_] x9 X9b AX9 X9-2"
 
 
 def test_a_blank_phrase_stands_nowhere() -> None:
-    assert not Phrase("").stands_in("anything")
-    assert not Phrase(" \n").stands_in("any thing")
+    assert not Phrase("").occurs_in("anything")
+    assert not Phrase(" \n").occurs_in("any thing")
 
 
 @given(st.text(), st.text(min_size=1), st.text())
 def test_what_was_put_in_is_found_and_is_gone_after_replacing(before: str, said: str, after: str) -> None:
     phrase = Phrase(said)
-    if not phrase.folded or "…" in said or phrase.stands_in("[X]"):
+    if not phrase.folded or "…" in said or phrase.occurs_in("[X]"):
         return
     text = f"{before} {said} {after}"
-    assert phrase.stands_in(text)
-    done = phrase.replaced(text, "[X]")
+    assert phrase.occurs_in(text)
+    done = phrase.redact(text, "[X]")
     assert "[X]" in done
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")), st.text(min_size=4, alphabet="abc de"))
 def test_the_quick_look_never_denies_what_is_there(text: str, said: str) -> None:
     phrase = Phrase(said)
-    if phrase.stands_in(text):
-        assert phrase.may_stand_in(text.encode())
+    if phrase.occurs_in(text):
+        assert phrase.may_occur_in(text.encode())
 
 
 def test_readings_end() -> None:

@@ -10,7 +10,15 @@ import pytest
 
 from agent_home.errors import HistoryError
 from agent_home.git.client import home_client
-from agent_home.git.objects import GitObject, git_files, kinds, objects, origins, said, tree_entries
+from agent_home.git.objects import (
+    GitObject,
+    blob_origins,
+    git_files,
+    message_and_names,
+    object_kinds,
+    objects,
+    tree_entries,
+)
 from agent_home.git.pack import PackWriter
 from agent_home.home import Home
 
@@ -33,7 +41,7 @@ def test_every_object_is_read_with_its_bytes(stored: Home, git: Git) -> None:
     found = {item.id: item for item in objects(stored.root)}
     known = dict(line.split() for line in git("cat-file", "--batch-all-objects",
                                               "--batch-check=%(objectname) %(objecttype)").splitlines())  # fmt: skip
-    assert {oid: item.kind for oid, item in found.items()} == known == kinds(stored.root)
+    assert {oid: item.kind for oid, item in found.items()} == known == object_kinds(stored.root)
     assert Counter(known.values())["commit"] == 3
     assert sum(item.data == b"dangling words\n" for item in found.values()) == 1
     head = git("rev-parse", "HEAD").strip()
@@ -41,7 +49,7 @@ def test_every_object_is_read_with_its_bytes(stored: Home, git: Git) -> None:
 
 
 def test_objects_that_are_named_come_in_their_order(stored: Home) -> None:
-    ids = sorted(kinds(stored.root), reverse=True)[:5]
+    ids = sorted(object_kinds(stored.root), reverse=True)[:5]
     assert [item.id for item in objects(stored.root, ids)] == ids
 
 
@@ -50,7 +58,7 @@ def test_reading_may_be_left_early(stored: Home) -> None:
 
 
 def test_a_blob_stands_first_where_the_oldest_commit_brought_it(stored: Home, git: Git) -> None:
-    first = origins(stored.root)
+    first = blob_origins(stored.root)
     commits = git("rev-list", "--reverse", "HEAD").split()
     for commit in commits:
         blob = git("rev-parse", f"{commit}:MEMORY.md").strip()
@@ -68,7 +76,7 @@ def test_a_tree_is_read_as_git_lists_it(stored: Home, git: Git) -> None:
 def test_a_commit_says_whom_it_names_and_its_message(stored: Home, git: Git) -> None:
     git("-c", "user.name=Ada", "-c", "user.email=ada@b.c", "commit", "-q", "--allow-empty", "-m", "Subject\n\nBody")
     (item,) = objects(stored.root, [git("rev-parse", "HEAD").strip()])
-    assert said(item).split("\n\n") == ["Ada <ada@b.c", "Ada <ada@b.c", "Subject", "Body\n"]
+    assert message_and_names(item).split("\n\n") == ["Ada <ada@b.c", "Ada <ada@b.c", "Subject", "Body\n"]
 
 
 def test_files_beside_the_objects_are_listed(stored: Home) -> None:

@@ -19,7 +19,7 @@ from agent_home.errors import NoSuchEntry
 from agent_home.git.history import entry_history
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import Verification, close, verify
+from distill import VerificationReport, close, verify
 from distill.evidence.repository import Repository
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def evidence(home: Home) -> list[str]:
     return [entry.fields["Evidence"].split(";")[0] for entry in entries(home)]
 
 
-def apply(home: Home, now: datetime, *ids: str) -> Verification:
+def apply(home: Home, now: datetime, *ids: str) -> VerificationReport:
     return verify(home, ids, now=now, apply=True)
 
 
-def verify_without_transcripts(home: Home, now: datetime) -> Verification:
+def verify_without_transcripts(home: Home, now: datetime) -> VerificationReport:
     hidden = home.root / "hidden"
     home.sessions.rename(hidden)
     done = verify(home, now=now, everything=True)
@@ -298,6 +298,6 @@ def test_only_claims_are_asked_about_and_an_unknown_id_is_an_error(
     rows = [("user", "Decision: ship on Monday.")]
     transcript.append(home, "fc-1", talk(*rows, cwd=str(repo.root)), actor="test", now=now)
     close(home, "fc-1", now=now)
-    assert verify(home, now=now, everything=True) == Verification()
+    assert verify(home, now=now, everything=True) == VerificationReport()
     with pytest.raises(NoSuchEntry):
         verify(home, ["KD-0000"], now=now)

@@ -12,7 +12,7 @@ from agent_home import storage
 from agent_home.documents.check import problems
 from agent_home.documents.document import parse
 from agent_home.errors import GuardRefused, SettingsInvalid
-from agent_home.git.history import ask, head
+from agent_home.git.history import head, query
 from agent_home.home import Home
 from agent_home.store import proposals, transcript
 from agent_home.store.gateway import transaction
@@ -50,7 +50,7 @@ def git(home: Home, *arguments: str) -> None:
 
 
 def branches(home: Home) -> list[str]:
-    return sorted(ask(home.root, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/").split())
+    return sorted(query(home.root, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/").split())
 
 
 def test_only_entries_of_sections_under_review_are_proposed(home: Home, now: datetime, say: Say) -> None:
@@ -66,27 +66,29 @@ def test_proposing_does_not_change_work_tree_staging_area_or_head(home: Home, sa
     (home.root / "Knowledge/mine.md").write_text("mine\n")
     git(home, "add", "Knowledge/mine.md")
     (home.root / "SOUL.md").write_text("changed\n")
-    before = ask(home.root, "status", "--porcelain")
+    before = query(home.root, "status", "--porcelain")
     say(SAID)
-    assert ask(home.root, "status", "--porcelain") == before
-    assert ask(home.root, "rev-parse", "--symbolic-full-name", "HEAD").strip() == "refs/heads/main"
+    assert query(home.root, "status", "--porcelain") == before
+    assert query(home.root, "rev-parse", "--symbolic-full-name", "HEAD").strip() == "refs/heads/main"
 
 
 def test_a_proposal_is_one_commit_on_main_with_evidence_and_source(home: Home, say: Say) -> None:
     first = say(SAID).proposed[0]
-    commit = ask(home.root, "rev-parse", f"proposals/{first.id}").strip()
-    assert ask(home.root, "rev-parse", f"{commit}^").strip() == head(home.root)
+    commit = query(home.root, "rev-parse", f"proposals/{first.id}").strip()
+    assert query(home.root, "rev-parse", f"{commit}^").strip() == head(home.root)
     trailers = dict(
-        line.split(": ", 1) for line in ask(home.root, "log", "-1", "--format=%(trailers)", commit).splitlines() if line
+        line.split(": ", 1)
+        for line in query(home.root, "log", "-1", "--format=%(trailers)", commit).splitlines()
+        if line
     )
     assert len(trailers.pop("States")) == 32
     assert trailers == {
         "Entries": first.id, "Place": "MEMORY.md#Key Decisions", "Session": "s-1", "Evidence": "unchecked",
         "Actor": "close", "Source": "user", "Risk": "low",
     }  # fmt: skip
-    changed = ask(home.root, "show", "--format=", "--name-only", commit).split()
+    changed = query(home.root, "show", "--format=", "--name-only", commit).split()
     assert changed == ["MEMORY.md"]
-    added = [line for line in ask(home.root, "show", "--format=", commit).splitlines() if line.startswith("+- ")]
+    added = [line for line in query(home.root, "show", "--format=", commit).splitlines() if line.startswith("+- ")]
     assert added == [f"+- **[{first.id}] 2026-11-20 ship on Monday.**"]
 
 
@@ -97,7 +99,7 @@ def test_accepting_inserts_the_entry_into_the_current_memory(home: Home, now: da
         planned = plan(home, find(home, item.id, now))
         done = accept(home, find(home, item.id, now), person="Ada", now=now)
         assert (done.entry, done.diff) == (item.id, planned.diff)
-        trailers = ask(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
+        trailers = query(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
         for trailer in ("Actor: Ada", "Proposed-By: close", "Session: s-1", f"Entries: {item.id}", "Source: user"):
             assert trailer in trailers
     titles = {entry.title for entry in parse(memory(home)).section_entries("Key Decisions")}
@@ -193,10 +195,10 @@ def test_a_secret_is_redacted_before_a_proposal_is_made(home: Home, say: Say) ->
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     closed = say(f"Decision: the deploy key is {secret}.")
     assert len(closed.proposed) == 1
-    everything = ask(home.root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    everything = query(home.root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     objects = [line.split()[0] for line in everything.splitlines()]
     assert objects
-    assert all(secret not in ask(home.root, "cat-file", "-p", name) for name in objects)
+    assert all(secret not in query(home.root, "cat-file", "-p", name) for name in objects)
 
 
 def test_ids_of_proposals_are_not_used_again(home: Home, now: datetime, say: Say) -> None:

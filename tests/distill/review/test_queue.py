@@ -12,7 +12,7 @@ import pytest
 from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
-from agent_home.git.history import ask
+from agent_home.git.history import query
 from agent_home.home import Home
 from agent_home.screening import quarantine, review_ledger
 from agent_home.store import transcript
@@ -82,12 +82,12 @@ def test_an_accepted_entry_is_in_its_section_and_the_commit_names_the_person(
     assert done.diff == planned.diff
     assert waiting(home, now) == []
     assert not list(home.quarantine.glob("*"))
-    trailers = ask(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
+    trailers = query(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
     assert "Actor: Ada" in trailers
     assert "overridden by a person" in trailers
     assert f"Entries: {entry.id}" in trailers
     assert json.loads(home.audit.read_text().splitlines()[-1])["actor"] == "Ada"
-    assert ask(home.root, "status", "--porcelain") == ""
+    assert query(home.root, "status", "--porcelain") == ""
 
 
 def test_an_accepted_entry_may_be_changed_moved_and_repeated(home: Home, now: datetime, add: Add) -> None:
@@ -140,10 +140,10 @@ def test_redaction_removes_only_sentences_with_findings(home: Home, now: datetim
 
 def test_nothing_is_written_when_redaction_would_leave_nothing(home: Home, now: datetime) -> None:
     write(home, now, "Knowledge/a.md", f"\n{ATTACK}\n")
-    before = ask(home.root, "rev-parse", "HEAD")
+    before = query(home.root, "rev-parse", "HEAD")
     with pytest.raises(NotPlaceable, match="review show q-"):
         accept(home, only(home, now), person="Ada", now=now, mode="redacted")
-    assert ask(home.root, "rev-parse", "HEAD") == before
+    assert query(home.root, "rev-parse", "HEAD") == before
     assert only(home, now).path == "Knowledge/a.md"
 
 

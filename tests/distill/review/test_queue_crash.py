@@ -13,7 +13,7 @@ import pytest
 from agent_home import storage
 from agent_home.documents.check import problems
 from agent_home.documents.document import parse
-from agent_home.git.history import ask, head
+from agent_home.git.history import head, query
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.store import proposals, transcript
@@ -56,8 +56,8 @@ STEPS = {
     "after the redo record": lambda: dying(recovery, "stage", before=False),
     "before the commit": lambda: dying(history, "commit_files", before=True),
     "after the commit": lambda: dying(history, "commit_files", before=False),
-    "before the branches": lambda: dying(history, "commit_apart", before=True),
-    "after the branches": lambda: dying(history, "commit_apart", before=False),
+    "before the branches": lambda: dying(history, "commit_to_branches", before=True),
+    "after the branches": lambda: dying(history, "commit_to_branches", before=False),
     "before the message": lambda: dying(transcript, "append", before=True),
     "after the message": lambda: dying(transcript, "append", before=False),
     "before the text leaves": lambda: dying(quarantine, "discard", before=True),
@@ -85,13 +85,13 @@ def run_killed(home: Home, step: str, what: str, name: str) -> None:
 
 
 def commits(home: Home, subject: str) -> int:
-    return ask(home.root, "log", "--format=%s").splitlines().count(subject)
+    return query(home.root, "log", "--format=%s").splitlines().count(subject)
 
 
 def finished(home: Home) -> None:
     with hold(home.lock):
         recover(home)
-    assert ask(home.root, "status", "--porcelain") == ""
+    assert query(home.root, "status", "--porcelain") == ""
     assert problems(home) == []
 
 

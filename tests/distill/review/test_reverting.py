@@ -12,7 +12,7 @@ from agent_home.documents.check import problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry import superseded_by
 from agent_home.errors import NoSuchEntry
-from agent_home.git.history import ask
+from agent_home.git.history import query
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
@@ -46,7 +46,7 @@ def test_reverting_an_added_entry_removes_it_and_keeps_its_neighbours(
     assert ids[0] not in left
     assert ids[1] in left
     assert storage.read_text(home.root / "DailyActivity/2026-11-20.md").count("ship on Monday")
-    trailers = ask(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
+    trailers = query(home.root, "log", "-1", "--format=%(trailers)", str(done.commit))
     assert f"Reverts: {planned.undoes.commit}" in trailers
     assert close(home, "s-1", now=now).commit is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_home.forgetting.redaction_target import Wanted
+from agent_home.forgetting.redaction_target import RedactionTarget
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.home import Home
 from recall.index import schema
@@ -13,7 +13,7 @@ from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
 
-HERON = Wanted((Phrase("blue heron"),))
+HERON = RedactionTarget((Phrase("blue heron"),))
 
 
 def write(home: Home, text: str) -> None:
@@ -35,7 +35,7 @@ def test_rows_and_bytes_that_say_it_are_named(indexed: Home) -> None:
     assert {file for file, _ in found} >= {".memory/index.db"}
     assert [what for _, what in found if what.startswith("Knowledge/k.md")] != []
     assert "its bytes" in {what for _, what in found}
-    assert list(occurrences(indexed, Wanted((Phrase("grey goose"),)))) == []
+    assert list(occurrences(indexed, RedactionTarget((Phrase("grey goose"),)))) == []
 
 
 def test_after_erasing_no_row_page_or_log_says_it(indexed: Home) -> None:
