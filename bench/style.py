@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from . import closing_path
 from .measure.page import markdown
 
 __all__ = ["Codebase", "Docstring", "docstrings", "main", "measure", "offences"]
@@ -64,6 +65,7 @@ class Codebase:
     semicolons: float
     most_modules: int
     mirrored: str
+    settings: int
 
 
 def docstrings(paths: Sequence[Path]) -> Iterator[Docstring]:
@@ -117,6 +119,7 @@ def measure(root: Path, packages: Sequence[str] | None = None) -> Codebase:
         / max(1, sum(len(one.prose.split()) for one in texts)),
         most_modules=max(folders.values()),
         mirrored=_mirrored(root, paths),
+        settings=sum(map(_settings, paths)),
     )
 
 
@@ -133,6 +136,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     named = [one.partition("=") for one in options.beside]
     rows = [("agent-home", measure(ROOT, PACKAGES)), *((name, measure(Path(folder))) for name, _, folder in named)]
     print(_table(rows))
+    path, _ = closing_path.measure(ROOT)
+    print(f"\nClosing two messages runs {path.functions} functions of agent-home in {path.modules} modules.")
+    print(f"The guard reads each new entry {max(path.screenings.values())} times.")
+    print(f"MEMORY.md reaches storage {path.depth} calls below `memory close`.")
     return 0
 
 
@@ -140,7 +147,7 @@ def _table(rows: Sequence[tuple[str, Codebase]]) -> str:
     head = [
         "codebase", "modules / lines", "function lines median / p90", "functions' docstrings that start with a verb",
         "docstrings that open with a question word", "semicolons per 1 000 words", "most modules side by side",
-        "test files that mirror a module",
+        "test files that mirror a module", "public settings",
     ]  # fmt: skip
     return markdown(
         head,
@@ -148,7 +155,7 @@ def _table(rows: Sequence[tuple[str, Codebase]]) -> str:
             [
                 name, f"{one.modules} / {one.lines}", f"{one.function_median:.0f} / {one.function_p90:.0f}",
                 f"{one.verb_first:.0%}", f"{one.question_first:.0%}", f"{one.semicolons:.1f}", str(one.most_modules),
-                one.mirrored,
+                one.mirrored, str(one.settings),
             ]
             for name, one in rows
         ],
@@ -193,6 +200,13 @@ def _verbs() -> frozenset[str]:
 @cache
 def _parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _settings(path: Path) -> int:
+    """Return the number of fields of the classes in the file whose names end with ``Settings``."""
+    classes = [node for node in ast.walk(_parsed(path)) if isinstance(node, ast.ClassDef)]
+    fields = (one for node in classes if node.name.endswith("Settings") for one in node.body)
+    return sum(isinstance(one, ast.AnnAssign) for one in fields)
 
 
 def _mirrored(root: Path, paths: Sequence[Path]) -> str:
