@@ -1,4 +1,4 @@
-"""Homes written straight to disk, and a searcher that finds what a test tells it to find."""
+"""Provide homes written straight to disk, and a searcher with given hits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assembler.layers import RecallHits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A passage, as recall would give it."""
+    """A passage in the form of a recall hit."""
 
     source: str
     text: str
@@ -32,7 +32,7 @@ class Found:
 
 @dataclass(slots=True)
 class Finder:
-    """Answers with *hits* for the first of the layers asked for; raises *error* instead where there is one."""
+    """Searcher that returns *hits* of the requested layers, or raises *error* if there is one."""
 
     hits: Mapping[str, Sequence[Found]] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def finder() -> type[Finder]:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Callable[..., Home]:
-    """``written({"USER.md": text})``: a home with the template's manifest, those files, and no other."""
+    """Return a function that writes a home with the template's manifest and only the given files."""
     manifest = dict(template_files())["agent.toml"].replace("{{name}}", "Test")
 
     def write(files: Mapping[str, str | bytes], extra: str = "") -> Home:
@@ -86,7 +86,7 @@ def memory() -> Callable[..., str]:
 
 
 def _memory(decisions: int, words: int = 40) -> str:
-    """A MEMORY.md with two preferences, two threads and as many *decisions*, the newest on top."""
+    """Return a MEMORY.md with two preferences, two threads and *decisions* decisions, newest on top."""
     lines = ["# Memory", "", "## Standing Preferences", ""]
     lines += [f"- **[SP-000{n}] 2026-01-0{n} Preference {n}** - always {'kind ' * 5}{n}." for n in (1, 2)]
     lines += ["", "## Open Threads", ""]

@@ -1,4 +1,4 @@
-"""Windows give the budgets of the tiers, and sharing out never gives more than there is."""
+"""Test the budgets of windows, and their distribution over requests."""
 
 import pytest
 from hypothesis import given
@@ -38,12 +38,12 @@ def test_a_window_has_the_budget_of_its_tier(window: int, tokens: int, tier: str
 
 
 @pytest.mark.parametrize(("window", "used"), [(0, 0), (-5, 0), (3, 0), (1000, 1000), (1000, 2000), (1000, 999)])
-def test_no_room_at_all_is_an_error_that_names_the_window(window: int, used: int) -> None:
+def test_no_room_for_memory_is_an_error_that_names_the_window(window: int, used: int) -> None:
     with pytest.raises(WindowTooSmall, match=f"window of {window} tokens with {used} in use.*--window"):
         budget_for(window, used, SETTINGS)
 
 
-def test_memory_takes_at_most_half_of_what_is_free() -> None:
+def test_memory_takes_at_most_half_of_the_free_tokens() -> None:
     assert budget_for(200_000, 60_000, SETTINGS).tokens == 50_000
     assert budget_for(200_000, 190_000, SETTINGS).tokens == 5_000
     assert budget_for(200_000, 190_000, SETTINGS).tier == "50K"
@@ -66,12 +66,12 @@ def test_tiers_are_settings() -> None:
 
 
 @pytest.mark.parametrize("tier", [(100, 51), (0, 1), (100, 0), (100,)])
-def test_a_tier_that_cannot_be_is_refused(tier: tuple[int, ...]) -> None:
+def test_an_invalid_tier_is_refused(tier: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="tier"):
         AssemblerSettings(tiers=(tier,))
 
 
-def test_an_unknown_vocabulary_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_vocabulary_is_refused_with_a_list_of_known_ones() -> None:
     with pytest.raises(ValueError, match="cl100k"):
         AssemblerSettings(vocabulary="morse")
 
@@ -91,7 +91,7 @@ requests = st.lists(
 
 
 @given(requests=requests, tokens=st.integers(-10, 5_000))
-def test_shares_never_exceed_what_there_is_nor_what_is_asked_for(requests: list[BudgetRequest], tokens: int) -> None:
+def test_shares_never_exceed_the_budget_or_the_request(requests: list[BudgetRequest], tokens: int) -> None:
     shares = share_out(requests, tokens)
     assert sum(shares.values()) <= max(0, tokens)
     assert all(0 <= shares[request.name] <= request.full for request in requests)
@@ -100,7 +100,7 @@ def test_shares_never_exceed_what_there_is_nor_what_is_asked_for(requests: list[
         assert sum(shares.values()) == min(tokens, sum(request.full for request in requests))
 
 
-def test_what_floors_leave_goes_to_the_smallest_rank_first() -> None:
+def test_tokens_above_the_floors_go_to_the_smallest_rank_first() -> None:
     requests = [
         BudgetRequest(name=name, full=100, floor=10, rank=rank)
         for name, rank in (("late", 9), ("early", 1), ("mid", 5))

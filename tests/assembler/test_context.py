@@ -1,4 +1,4 @@
-"""Context files in too little room: who gives way first, and what each keeps at least."""
+"""Test how context files share a budget that is too small."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ NAMES = ("SOUL.md", "USER.md", "KNOWLEDGE.md", "MEMORY.md")
 
 
 def fitted(written: Callable[..., Home], tokens: int, floor: int, paragraphs: int = 40) -> dict[str, ContextSection]:
-    """Four files of equal text, a paragraph some 12 tokens long, each with the same floor."""
+    """Fit four files of equal text and floor. Their paragraphs have some 12 tokens each."""
     text = "# T\n\n" + "".join(f"Paragraph {n} has nine words and a stop.\n\n" for n in range(paragraphs))
     home = written(dict.fromkeys(NAMES, text))
     found = [s for s in load(home, Sources(home, "owner", FileScreening(home)), COUNT) if s.path in NAMES]
@@ -29,7 +29,7 @@ def test_floors_that_fit_are_kept_in_whole_units(written: Callable[..., Home]) -
     assert sum(section.fitted.tokens for section in sections.values()) <= 500
 
 
-def test_floors_that_do_not_fit_shrink_alike_after_generated_files_are_gone(written: Callable[..., Home]) -> None:
+def test_floors_shrink_in_proportion_after_generated_files_are_dropped(written: Callable[..., Home]) -> None:
     sections = fitted(written, 400, 200)
     assert sections["KNOWLEDGE.md"].fitted.units == ()
     assert sections["KNOWLEDGE.md"].fitted.text == "[40 parts cut: see KNOWLEDGE.md]\n"
@@ -38,7 +38,7 @@ def test_floors_that_do_not_fit_shrink_alike_after_generated_files_are_gone(writ
     assert sum(section.fitted.tokens for section in sections.values()) <= 400
 
 
-def test_what_floors_leave_goes_to_protected_files_first_and_to_generated_ones_last(
+def test_tokens_above_the_floors_go_to_protected_files_first_and_generated_ones_last(
     written: Callable[..., Home],
 ) -> None:
     sections = fitted(written, 1_000, 50)
@@ -47,6 +47,6 @@ def test_what_floors_leave_goes_to_protected_files_first_and_to_generated_ones_l
     assert sections["KNOWLEDGE.md"].fitted.tokens < 80
 
 
-def test_a_room_for_nothing_leaves_nothing(written: Callable[..., Home]) -> None:
+def test_a_budget_of_zero_shows_nothing(written: Callable[..., Home]) -> None:
     sections = fitted(written, 10, 50)
     assert all(section.fitted.tokens == 0 and section.fitted.text == "" for section in sections.values())

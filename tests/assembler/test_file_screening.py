@@ -1,4 +1,4 @@
-"""What people wrote by hand passes the guard on its way into a prompt, and a warm prompt does not pay for it."""
+"""Test the screening of manual edits on their way into a prompt."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def lines_of(receipt: Receipt, action: str) -> dict[str, EntryLine]:
     return {line.id: line for line in receipt.entries if line.action == action}
 
 
-def test_the_template_passes_as_it_is(home: Home, now: datetime) -> None:
+def test_the_template_passes_unchanged(home: Home, now: datetime) -> None:
     receipt = prompt(home, now)
     assert lines_of(receipt, "blocked") == {}
     assert "[blocked" not in receipt.text
@@ -81,7 +81,7 @@ def test_an_attack_in_any_context_file_is_a_placeholder_with_its_place(home: Hom
     assert ATTACK not in receipt.text
 
 
-def test_a_heading_and_the_daily_log_are_looked_at_too(home: Home, now: datetime) -> None:
+def test_headings_and_the_daily_log_are_screened(home: Home, now: datetime) -> None:
     append(home, "USER.md", f"\n## {ATTACK}\n\nSomething under it.\n")
     append(home, "DailyActivity/2026-11-21.md", f"# 2026-11-21\n\nThe key is {SECRET}.\n")
     receipt = prompt(home, now)
@@ -91,7 +91,7 @@ def test_a_heading_and_the_daily_log_are_looked_at_too(home: Home, now: datetime
     assert SECRET not in receipt.text
 
 
-def test_private_passages_and_hidden_characters_are_taken_out_and_named(home: Home, now: datetime) -> None:
+def test_private_passages_and_hidden_characters_are_removed_and_reported(home: Home, now: datetime) -> None:
     append(home, "USER.md", "\nOpen. <private>my diary</private> Open again.\n\nA zero\u200bwidth space.\n")
     receipt = prompt(home, now)
     assert "diary" not in receipt.text
@@ -99,12 +99,12 @@ def test_private_passages_and_hidden_characters_are_taken_out_and_named(home: Ho
     assert len(lines_of(receipt, "redacted")) == 2
 
 
-def test_an_address_that_a_person_wrote_stays(home: Home, now: datetime) -> None:
+def test_an_address_in_a_manual_edit_stays(home: Home, now: datetime) -> None:
     append(home, "TOOLS.md", "\nReports go to reports@example.org, +49 30 901820.\n")
     assert "reports@example.org, +49 30 901820" in prompt(home, now).text
 
 
-def test_a_block_that_a_person_approved_is_shown(home: Home, now: datetime) -> None:
+def test_an_approved_block_is_shown(home: Home, now: datetime) -> None:
     append(home, "USER.md", f"\n{ATTACK}\n\n{SECRET} {ATTACK}\n")
     digests = approval_digests(f"{ATTACK}\n\n{SECRET} {ATTACK}\n")
     row = Decision(ts="", kind="quarantine", id="q-1", by="person", digests=digests)
@@ -117,7 +117,7 @@ def test_a_block_that_a_person_approved_is_shown(home: Home, now: datetime) -> N
     assert ATTACK not in prompt(home, now).text
 
 
-def test_a_past_prompt_is_looked_at_as_well(home: Home, now: datetime) -> None:
+def test_a_past_prompt_is_screened(home: Home, now: datetime) -> None:
     with transaction(home, actor="test", message="m", now=now) as edits:
         edits.write("Knowledge/a.md", "fine\n")
     entry(home, "KD-7F3A", f"Use {SECRET}")
@@ -126,7 +126,7 @@ def test_a_past_prompt_is_looked_at_as_well(home: Home, now: datetime) -> None:
     assert "[blocked KD-7F3A" in prompt(home, now, at="HEAD").text
 
 
-def test_rules_that_cannot_be_used_leave_the_bundled_ones_and_a_prompt(home: Home, now: datetime) -> None:
+def test_unusable_rules_leave_the_bundled_ones_and_a_prompt(home: Home, now: datetime) -> None:
     append(home, "agent.toml", '\n[guard]\nrules = ["no-such-file.toml"]\n')
     entry(home, "KD-7F3A", f"Use {SECRET}")
     receipt = prompt(Home(home.root), now)
@@ -134,7 +134,7 @@ def test_rules_that_cannot_be_used_leave_the_bundled_ones_and_a_prompt(home: Hom
     assert any("no-such-file.toml" in text and "bundled rules" in text for text in receipt.degraded)
 
 
-def test_a_rule_that_does_not_compile_blocks_nothing_else(home: Home, now: datetime) -> None:
+def test_a_malformed_rule_blocks_nothing_else(home: Home, now: datetime) -> None:
     before = prompt(home, now).text
     (home.root / "own.toml").write_text("[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
     append(home, "agent.toml", '\n[guard]\nrules = ["own.toml"]\n')
@@ -153,14 +153,14 @@ def test_the_same_files_give_the_same_text_cold_and_warm(home: Home, now: dateti
     append(home, "USER.md", "\nA zero\u200bwidth space.\n")
     first = prompt(home, now).text
     assert prompt(home, now).text == first
-    new_process()  # as in a new process
+    new_process()
     assert prompt(home, now).text == first
     (home.machine / "screened.json").unlink()
     new_process()
     assert prompt(home, now).text == first
 
 
-def test_a_text_is_looked_at_once_by_all_processes(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_screened_once_by_all_processes(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
 
     def watched(text: str, *arguments: str, settings: GuardSettings) -> Verdict:
@@ -173,7 +173,7 @@ def test_a_text_is_looked_at_once_by_all_processes(home: Home, now: datetime, mo
     assert looked
     looked.clear()
     prompt(home, now)
-    new_process()  # as in a new process
+    new_process()
     prompt(home, now)
     assert looked == []
     entry(home, "KD-7F3A", "One more")
@@ -184,7 +184,7 @@ def test_a_text_is_looked_at_once_by_all_processes(home: Home, now: datetime, mo
     assert len(looked) > 10  # other rules, other verdicts
 
 
-def test_a_damaged_record_is_no_harm(home: Home, now: datetime) -> None:
+def test_a_damaged_record_is_ignored(home: Home, now: datetime) -> None:
     expected = prompt(home, now).text
     for damage in ("", "[", "{}", '[1, "x", null]'):
         (home.machine / "screened.json").write_text(damage)
@@ -192,14 +192,14 @@ def test_a_damaged_record_is_no_harm(home: Home, now: datetime) -> None:
         assert prompt(home, now).text == expected
 
 
-def test_a_giant_block_of_a_person_is_read_in_pieces(home: Home, now: datetime) -> None:
+def test_a_giant_manual_block_is_screened_in_parts(home: Home, now: datetime) -> None:
     append(home, "USER.md", "\n```\n" + "word " * 20_000 + f"{SECRET} " + "word " * 20_000 + "\n```\n")
     receipt = prompt(home, now, window=1_000_000)
     assert SECRET not in receipt.text
     assert "[blocked USER.md:" in receipt.text
 
 
-def test_the_quotation_of_an_open_session_is_looked_at(home: Home, now: datetime) -> None:
+def test_the_quotation_of_an_open_session_is_screened(home: Home, now: datetime) -> None:
     row = {"session": "s", "id": "1", "ts": "2026-11-21T08:00:00+00:00", "role": "user", "content": f"Key: {SECRET}"}
     (home.root / "sessions" / "2026" / "11").mkdir(parents=True)
     append(home, "sessions/2026/11/s.jsonl", json.dumps(row) + "\n")
@@ -221,5 +221,5 @@ def test_a_guard_that_cannot_run_leaves_placeholders_and_a_prompt(
     assert "structure/guard-unavailable" in receipt.text
     assert receipt.text.startswith("<agent-home>")
     monkeypatch.undo()
-    new_process()  # as in a new process: nothing of it was remembered
+    new_process()  # nothing was recorded
     assert "guard-unavailable" not in prompt(home, now).text

@@ -1,4 +1,4 @@
-"""Layer 2: an index line for every entry that fits, in full what matters, and a reason for everything else."""
+"""Test layer 2: the index lines, the entries in full, and the reasons."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def full(parts: ProgressiveMemory) -> set[str]:
     return set(re.findall(r"^- \*\*\[([A-Z]{2}-\w{4})\]", parts.stable + parts.selected, re.MULTILINE))
 
 
-def test_preferences_and_threads_are_in_full_whatever_the_message(memory: Callable[..., str]) -> None:
+def test_preferences_and_threads_are_in_full_for_every_message(memory: Callable[..., str]) -> None:
     for scores in (None, {"KD-0003": 0.9}):
         parts = fitted(memory(40), 1500, scores)
         assert {"SP-0001", "SP-0002", "OT-0001", "OT-0002"} <= full(parts)
@@ -51,7 +51,7 @@ def test_index_lines_that_do_not_fit_are_the_oldest_and_are_counted(memory: Call
     assert dropped == {line.id for line in parts.lines} - listed - full(parts)
 
 
-def test_entries_that_the_message_asks_for_come_in_full_best_first(memory: Callable[..., str]) -> None:
+def test_entries_that_match_the_message_are_in_full_best_first(memory: Callable[..., str]) -> None:
     parts = fitted(memory(40), 1500, {"KD-0003": 0.9, "KD-0017": 0.5})
     lines = {line.id: line for line in parts.lines}
     assert {"KD-0003", "KD-0017"} <= full(parts)
@@ -60,14 +60,14 @@ def test_entries_that_the_message_asks_for_come_in_full_best_first(memory: Calla
     assert "reason3 end3.\n  Evidence: unchecked 3\n" in parts.selected
 
 
-def test_a_match_that_does_not_fit_says_what_it_needed(memory: Callable[..., str]) -> None:
+def test_the_reason_of_a_match_that_does_not_fit_has_its_tokens(memory: Callable[..., str]) -> None:
     parts = fitted(memory(40, words=120), 1500, {f"KD-{n:04}": 1 - n / 100 for n in range(1, 41)})
     missed = [line for line in parts.lines if line.score is not None and line.action == "indexed"]
     assert missed
     assert all(re.fullmatch(r"needs \d+ tokens, \d+ were left of MEMORY's share", line.reason) for line in missed)
 
 
-def test_without_scores_the_newest_come(memory: Callable[..., str]) -> None:
+def test_without_scores_the_newest_entries_are_in_full(memory: Callable[..., str]) -> None:
     parts = fitted(memory(20, words=60), 1500)
     newest = sorted((line.id for line in parts.lines if line.reason == "among the newest"), reverse=True)
     assert newest
@@ -94,7 +94,7 @@ def test_preferences_beyond_their_room_are_cut_from_the_oldest_with_a_notice(mem
 
 
 @given(tokens=st.integers(0, 3000), scored=st.sets(st.integers(1, 40)), words=st.integers(0, 90), n=st.integers(1, 40))
-def test_it_holds_its_share_and_names_every_entry_once(
+def test_the_share_is_kept_and_every_entry_is_named_once(
     memory: Callable[..., str], tokens: int, scored: set[int], words: int, n: int
 ) -> None:
     parts = fitted(memory(n, words), tokens, {f"KD-{number:04}": number / 50 for number in scored} or None)

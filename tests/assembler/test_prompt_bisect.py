@@ -1,4 +1,4 @@
-"""The memory commit that changed what the prompt says is found."""
+"""Test the search for the commit that changed what the prompt says."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def write(home: Home, now: datetime) -> Write:
     return entry
 
 
-def turn(home: Home, expected: str, **span: str) -> BisectResult:
+def bisect(home: Home, expected: str, **span: str) -> BisectResult:
     request = Request(message="when do we ship?", now=datetime.fromisoformat("2026-11-21T09:00:00+00:00"))
     return bisect_prompt(home, request, expected, **span)
 
 
-def test_the_commit_that_brought_a_text_is_found_in_a_few_prompts(home: Home, write: Write) -> None:
+def test_the_commit_that_added_a_text_is_found_in_a_few_prompts(home: Home, write: Write) -> None:
     commits = [write(number, f"fact number {number}") for number in range(9)]
-    found = turn(home, "Fact  NUMBER 3")
+    found = bisect(home, "Fact  NUMBER 3")
     assert (found.commit, found.says, found.session, found.entries) == (commits[3], True, "s-3", ("KD-0003",))
     assert found.commits == 10
     assert found.looked_at <= 6
@@ -53,43 +53,43 @@ def test_the_commit_that_brought_a_text_is_found_in_a_few_prompts(home: Home, wr
     assert any("recall" in line for line in found.degraded)
 
 
-def test_the_commit_that_took_a_text_away_is_found(home: Home, write: Write) -> None:
+def test_the_commit_that_removed_a_text_is_found(home: Home, write: Write) -> None:
     start = write(1, "ship on Monday")
     write(2, "other")
     gone = write(1, "ship on Friday")
     write(3, "more")
-    assert (turn(home, "ship on Monday", since=start).commit, turn(home, "ship on Monday", since=start).says) == (
+    assert (bisect(home, "ship on Monday", since=start).commit, bisect(home, "ship on Monday", since=start).says) == (
         gone, False,
     )  # fmt: skip
 
 
-def test_a_text_that_came_and_went_is_found_though_both_ends_are_alike(home: Home, write: Write) -> None:
+def test_a_text_added_and_removed_is_found_although_both_ends_agree(home: Home, write: Write) -> None:
     write(1, "other")
     write(2, "ship on Monday")
     write(3, "more")
     gone = write(2, "")
     write(4, "most")
-    found = turn(home, "ship on Monday")
+    found = bisect(home, "ship on Monday")
     assert (found.commit, found.says) == (gone, False)
 
 
-def test_where_nothing_changed_that_is_said(home: Home, write: Write) -> None:
+def test_a_range_without_a_change_is_reported(home: Home, write: Write) -> None:
     write(1, "other")
-    never = turn(home, "no such words")
+    never = bisect(home, "no such words")
     assert (never.commit, never.says) == ("", False)
-    always = turn(home, "<agent-home>")
+    always = bisect(home, "<agent-home>")
     assert (always.commit, always.says) == ("", True)
 
 
-def test_commits_that_no_prompt_is_made_of_are_not_searched(home: Home, write: Write, now: datetime) -> None:
+def test_commits_of_other_files_are_not_searched(home: Home, write: Write, now: datetime) -> None:
     write(1, "other")
     with transaction(home, actor="test", message="Note", now=now) as edits:
         edits.write("Knowledge/deep/a.txt", "x\n")
-    assert turn(home, "other").commits == 2
-    assert turn(home, "other", until="HEAD~2").commit == ""
+    assert bisect(home, "other").commits == 2
+    assert bisect(home, "other", until="HEAD~2").commit == ""
 
 
-def test_a_commit_has_a_time_and_what_is_none_is_an_error(home: Home, write: Write) -> None:
+def test_a_commit_has_a_time_and_an_unknown_revision_is_an_error(home: Home, write: Write) -> None:
     write(1, "other")
     assert abs(commit_time(home, "HEAD") - datetime.now().astimezone()) < timedelta(days=1)
     for revision in ("nothing", "--help"):
@@ -98,8 +98,8 @@ def test_a_commit_has_a_time_and_what_is_none_is_an_error(home: Home, write: Wri
     assert commit_time(home, head(home.root)) == commit_time(home, "HEAD")
 
 
-def test_the_question_counts_when_memory_is_over_its_share(home: Home, now: datetime) -> None:
-    """Of many entries only those that matter for the message are shown in full."""
+def test_the_message_matters_when_memory_is_over_its_share(home: Home, now: datetime) -> None:
+    """Show only entries that match the message in full."""
 
     def write(entries: list[Entry], message: str) -> str:
         with transaction(home, actor="test", message=message, now=now) as edits:

@@ -1,4 +1,4 @@
-"""Over generated homes: a prompt holds its budget, cuts at whole units only, and says everything that it cuts."""
+"""Test over generated homes that a prompt keeps its budget, cuts at whole units and reports every cut."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ line_ends = st.sampled_from(["\n", "\n", "\n", "\r\n"])
 
 @st.composite
 def documents(draw: st.DrawFn) -> str:
-    """Markdown with headings or without, code fences, comments, lists, long lines; every line of it is its own."""
+    """Generate Markdown with headings, code fences, comments, lists and long lines. No line occurs twice."""
     blocks: list[str] = draw(st.sampled_from([[], ["# Title\n"], ["---\nkey: value\n---\n"], ["\n\n"]]))
     text = "".join(blocks)
     for number in range(draw(st.integers(0, 12))):
@@ -75,7 +75,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @st.composite
 def memories(draw: st.DrawFn) -> str:
-    """A MEMORY.md; now and then with thousands of entries, or one giant one."""
+    """Generate a MEMORY.md, sometimes with thousands of entries or a giant one."""
     total = draw(st.sampled_from([0, 1, 5, 30, 30, 120, 1500]))
     words = draw(st.sampled_from([1, 8, 40])) if total < 1000 else 3
     giant = draw(st.sampled_from([0, 0, 0, 9_000, 60_000]))
@@ -150,7 +150,7 @@ def check(files: dict[str, str], receipt: Receipt) -> None:
 
 
 def check_entries(memory: str, receipt: Receipt) -> None:
-    """Every entry is there as a whole, or not at all but for its index line."""
+    """Check that every entry is shown whole, or only by its index line, or not at all."""
     actions = {line.id: line.action for line in receipt.entries}
     for entry in parse(memory).entries():
         raw = escape_tags(entry.raw).rstrip("\r\n")
@@ -163,7 +163,7 @@ def check_entries(memory: str, receipt: Receipt) -> None:
 
 
 def check_sections(files: dict[str, str], receipt: Receipt) -> None:
-    """What is kept is the file's text; what is cut is said in the prompt and in the receipt."""
+    """Check that kept sections have the whole text, and that every cut is in the prompt and in the receipt."""
     for section in receipt.sections:
         path = f"{section.name}.md"
         if path not in files:
@@ -184,7 +184,7 @@ def check_sections(files: dict[str, str], receipt: Receipt) -> None:
 @given(files=homes(), window=windows, floors=st.dictionaries(st.sampled_from(FILES), st.integers(0, 2000)))
 @example(files={"MEMORY.md": ""}, window=60, floors={})
 @example(files={"MEMORY.md": "- **[KD-0001] 2026-01-01 Giant** - " + "w " * 60_000 + "\n"}, window=8_000, floors={})
-def test_a_prompt_holds_its_budget_and_cuts_at_whole_units(
+def test_a_prompt_keeps_its_budget_and_cuts_at_whole_units(
     files: dict[str, str], window: int, floors: dict[str, int]
 ) -> None:
     with home_with(files, floors) as home:
@@ -209,7 +209,7 @@ def test_protected_files_keep_their_floor_when_the_floors_fit(
         name: f"# {name}\n\n" + "\n".join(f"Paragraph {n} {'word ' * size}\n" for n, size in enumerate(rows))
         for name, rows in sizes.items()
     }
-    largest = 75  # tokens of the largest paragraph: what rounding up to whole units can cost
+    largest = 75  # tokens of the largest paragraph, the most that rounding up to whole units can cost
     with home_with({"MEMORY.md": "", **files}, floors) as home:
         receipt = assemble(home, Request(now=NOW, window=window))
     sections = {section.name: section for section in receipt.sections}

@@ -1,4 +1,4 @@
-"""What another entry took the place of is no part of the prompt; the newer entry names it, and the receipt too."""
+"""Test that a prompt leaves out superseded entries, and that the receipt names their successors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def test_superseded_entries_are_not_in_the_prompt_and_the_receipt_says_why(writt
     ]
 
 
-def test_nor_are_they_when_memory_is_shown_in_part(written: Written, now: datetime, memory: Callable[..., str]) -> None:
+def test_superseded_entries_are_left_out_of_a_partial_memory(
+    written: Written, now: datetime, memory: Callable[..., str]
+) -> None:
     text = memory(400).replace("  Evidence: unchecked 7\n", "  Superseded-By: KD-0008\n")
     receipt = assemble(written({"MEMORY.md": text}), Request(now=now, window=64_000))
     assert any(line.action == "indexed" for line in receipt.entries)
@@ -61,7 +63,7 @@ def test_the_lines_around_a_superseded_entry_stay_as_they_are() -> None:
     )
 
 
-def test_a_section_of_nothing_but_superseded_entries_leaves_with_them() -> None:
+def test_a_section_with_only_superseded_entries_is_left_out() -> None:
     text = "# M\n\n## A\n\n- **[KD-0001] x**\n  Superseded-By: KD-0002\n\n## B\n\n- **[LL-0001] y**\n"
     assert make_section("M", text, "oldest-first", words).text == "# M\n\n## B\n\n- **[LL-0001] y**\n"
     alone = make_section("M", text.partition("## B")[0], "oldest-first", words)

@@ -1,4 +1,4 @@
-"""The home's own index answers for a prompt: once for each question, for its audience, and whatever is broken."""
+"""Test the searcher over the home's own index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Written = Callable[..., Home]
 
 
 class Letters:
-    """Vectors of letter counts; counts the questions, and fails when it is told to."""
+    """Embedder of letter counts. It counts the queries, and fails on request."""
 
     name = fingerprint = "letters"
     dimension = 26
@@ -44,18 +44,18 @@ class Letters:
         return vector
 
 
-def said(session: str, text: str) -> tuple[str, str]:
+def transcript_of(session: str, text: str) -> tuple[str, str]:
     row = {"session": session, "id": "1", "ts": "2026-10-01T10:00:00+00:00", "role": "user", "content": text}
     return f"sessions/2026/10/{session}.jsonl", json.dumps(row) + "\n"
 
 
 @pytest.fixture
-def talked(written: Written) -> Home:
+def home_with_talks(written: Written) -> Home:
     home = written(
-        dict([said("past", "the zebra budget is frozen"), said("mine", "zebra asked again")])
+        dict([transcript_of("past", "the zebra budget is frozen"), transcript_of("mine", "zebra asked again")])
         | {"Knowledge/zebra.md": "# Zebra\n\nZebras are striped.\n", "Projects/z/PROJECT.md": "# Z\n\nzebra project\n"}
     )
-    # What is found is tested here, not how fast: a busy machine must not make a layer late.
+    # A busy machine must not make a layer late, because only the hits are tested here.
     with (home.root / "agent.toml").open("a", encoding="utf-8") as manifest:
         manifest.write("[assembler]\nselective_ms = 60000\nsessions_ms = 60000\nknowledge_ms = 60000\n")
     home = Home(home.root)
@@ -63,11 +63,13 @@ def talked(written: Written) -> Home:
     return home
 
 
-def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_question_once(talked: Home, now: datetime) -> None:
+def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_message_once(
+    home_with_talks: Home, now: datetime
+) -> None:
     letters = Letters()
-    searcher = HomeSearcher(talked, letters)
+    searcher = HomeSearcher(home_with_talks, letters)
     searcher.refresh("zebra budget?")
-    receipt = assemble(talked, Request(now=now, message="zebra budget?", session="mine"), searcher)
+    receipt = assemble(home_with_talks, Request(now=now, message="zebra budget?", session="mine"), searcher)
     assert "the zebra budget is frozen" in receipt.text
     assert "Zebras are striped." in receipt.text
     assert "zebra asked again" not in receipt.text
@@ -76,7 +78,7 @@ def test_a_prompt_finds_conversations_and_knowledge_and_embeds_its_question_once
     assert receipt.load_ms > 0
 
 
-def test_a_turn_that_was_found_comes_whole_with_those_beside_it(talked: Home, now: datetime) -> None:
+def test_a_found_turn_is_shown_whole_with_its_neighbours(home_with_talks: Home, now: datetime) -> None:
     texts = [
         "How is the yacht?",
         "The yacht has a leak. " + "It rained a lot. " * 90 + "End.",
@@ -94,65 +96,73 @@ def test_a_turn_that_was_found_comes_whole_with_those_beside_it(talked: Home, no
         }
         for n, text in enumerate(texts, 1)
     ]
-    path = talked.root / "sessions/2026/10/boat.jsonl"
+    path = home_with_talks.root / "sessions/2026/10/boat.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    sync(talked, RecallSettings(), Letters())
-    found = HomeSearcher(talked, Letters()).search(
+    sync(home_with_talks, RecallSettings(), Letters())
+    found = HomeSearcher(home_with_talks, Letters()).search(
         "has the yacht a leak?", layers=["sessions"], k=1, audience="owner", now=now, deadline_ms=60000, exclude=[]
     )
     assert [hit.source for hit in found.hits] == ["boat#2"]
     assert found.hits[0].text != texts[1]
     assert list(found.turns) == ["boat#1", "boat#2", "boat#3"]
-    receipt = assemble(talked, Request(now=now, message="has the yacht a leak?"), HomeSearcher(talked, Letters()))
+    receipt = assemble(
+        home_with_talks, Request(now=now, message="has the yacht a leak?"), HomeSearcher(home_with_talks, Letters())
+    )
     flat = " ".join(receipt.text.split())
     assert " ".join(texts[1].split()) in flat
     assert "- [boat#1] Ana, 10:01: How is the yacht? - [boat#2] Ana, 10:02: The yacht has a leak." in flat
-    again = assemble(talked, Request(now=now, message="has the yacht a leak?"), HomeSearcher(talked, Letters()))
+    again = assemble(
+        home_with_talks, Request(now=now, message="has the yacht a leak?"), HomeSearcher(home_with_talks, Letters())
+    )
     assert again.text == receipt.text
 
 
-def test_what_says_the_same_in_two_layers_is_recalled_once(talked: Home, now: datetime) -> None:
+def test_a_text_in_two_layers_is_recalled_once(home_with_talks: Home, now: datetime) -> None:
     text = "zebra stripes are painted every spring by the same three painters"
-    (talked.root / "Knowledge/stripes.md").write_text(f"{text}\n", "utf-8")
-    (talked.root / "Archive/MEMORY-2026-01.md").parent.mkdir(exist_ok=True)
+    (home_with_talks.root / "Knowledge/stripes.md").write_text(f"{text}\n", "utf-8")
+    (home_with_talks.root / "Archive/MEMORY-2026-01.md").parent.mkdir(exist_ok=True)
     archived = f"# Archive\n\n## Lessons Learned\n\n- **[LL-0001] 2026-01-02 Zebra stripes** - {text[14:]}\n"
-    (talked.root / "Archive/MEMORY-2026-01.md").write_text(archived, "utf-8")
-    sync(talked, RecallSettings(), Letters())
-    receipt = assemble(talked, Request(now=now, message="zebra stripes painted"), HomeSearcher(talked, Letters()))
+    (home_with_talks.root / "Archive/MEMORY-2026-01.md").write_text(archived, "utf-8")
+    sync(home_with_talks, RecallSettings(), Letters())
+    receipt = assemble(
+        home_with_talks, Request(now=now, message="zebra stripes painted"), HomeSearcher(home_with_talks, Letters())
+    )
     assert receipt.text.count("are painted every spring") == 1
     lines = {line.id: (line.action, line.reason) for line in receipt.entries}
     assert lines["Knowledge/stripes.md#L1"][0] == "kept"
     assert lines["Archive/MEMORY-2026-01.md#LL-0001"] == ("dropped", "says the same as Knowledge/stripes.md#L1")
 
 
-def test_a_group_finds_what_is_open_to_it(talked: Home, now: datetime) -> None:
-    receipt = assemble(talked, Request(now=now, message="zebra", audience="group"), HomeSearcher(talked, Letters()))
+def test_a_group_finds_only_what_it_may_read(home_with_talks: Home, now: datetime) -> None:
+    receipt = assemble(
+        home_with_talks, Request(now=now, message="zebra", audience="group"), HomeSearcher(home_with_talks, Letters())
+    )
     assert [line.id.partition("#")[0] for line in receipt.entries] == ["Knowledge/zebra.md"]
     assert "frozen" not in json.dumps(receipt.as_dict())
 
 
-def test_a_model_that_fails_leaves_the_words(talked: Home, now: datetime) -> None:
+def test_with_a_failing_model_words_are_searched(home_with_talks: Home, now: datetime) -> None:
     letters = Letters()
     letters.error = RuntimeError("out of\nmemory")
-    searcher = HomeSearcher(talked, letters)
+    searcher = HomeSearcher(home_with_talks, letters)
     searcher.refresh("zebra")
-    receipt = assemble(talked, Request(now=now, message="zebra"), searcher)
+    receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "the zebra budget is frozen" in receipt.text
     assert any("the question has no vector: out of memory" in problem for problem in receipt.degraded)
 
 
 @pytest.mark.parametrize("damage", ["no index", "no index file", "no machine folder"])
-def test_an_index_that_cannot_be_used_costs_only_recall(talked: Home, now: datetime, damage: str) -> None:
+def test_an_unusable_index_disables_only_recall(home_with_talks: Home, now: datetime, damage: str) -> None:
     if damage == "no index":
-        talked.index.write_bytes(b"this is no database" * 500)
+        home_with_talks.index.write_bytes(b"this is no database" * 500)
     else:
-        shutil.rmtree(talked.machine)
+        shutil.rmtree(home_with_talks.machine)
     if damage == "no machine folder":
-        Path(talked.machine).write_text("a file")
-    (talked.root / "SOUL.md").write_text("Kind.\n")
-    searcher = HomeSearcher(talked, Letters())
+        Path(home_with_talks.machine).write_text("a file")
+    (home_with_talks.root / "SOUL.md").write_text("Kind.\n")
+    searcher = HomeSearcher(home_with_talks, Letters())
     searcher.refresh("zebra")
-    receipt = assemble(talked, Request(now=now, message="zebra"), searcher)
+    receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "Kind." in receipt.text
     if damage == "no machine folder":
         assert receipt.degraded
@@ -161,10 +171,12 @@ def test_an_index_that_cannot_be_used_costs_only_recall(talked: Home, now: datet
 
 
 @pytest.mark.parametrize("table", ["[recall]\nvectorweight = 1\n", "[embedding]\nmodel = 3\n"])
-def test_settings_that_cannot_be_read_cost_recall_and_not_the_prompt(talked: Home, now: datetime, table: str) -> None:
-    with (talked.root / "agent.toml").open("a", encoding="utf-8") as manifest:
+def test_unreadable_settings_disable_recall_and_not_the_prompt(
+    home_with_talks: Home, now: datetime, table: str
+) -> None:
+    with (home_with_talks.root / "agent.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(table)
-    home = Home(talked.root)
+    home = Home(home_with_talks.root)
     before = home.index.read_bytes()
     searcher = HomeSearcher(home)
     searcher.refresh("zebra")

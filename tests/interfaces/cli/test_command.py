@@ -1,4 +1,4 @@
-"""What every command does alike."""
+"""Test how errors of a command reach the user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def wait(_invocation: object) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])
-def test_an_interrupted_command_says_so_in_one_line_and_exits_as_shells_expect(
+def test_an_interrupted_command_prints_one_line_and_exits_with_130(
     error: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Interrupted, "error", error)

@@ -1,4 +1,4 @@
-"""``memory --help`` is quick: it loads none of the slow libraries, nor does importing the packages."""
+"""Test that ``memory --help`` and the packages load no slow library."""
 
 from __future__ import annotations
 

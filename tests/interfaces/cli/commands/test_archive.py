@@ -1,4 +1,4 @@
-"""``memory cite``, ``memory archive`` and ``memory restore`` as a user runs them."""
+"""Test ``memory cite``, ``memory archive`` and ``memory restore``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def run(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``run("archive", "--json")`` on 2026-11-21, in a home with an old lesson and a new one, without a model."""
+    """Return a function that runs ``memory`` on 2026-11-21, without a model, in a home with two lessons."""
     monkeypatch.setattr("interfaces.cli.commands.sync.MAX_VECTORS", 0)
     with transaction(home, actor="test", message="Add", now=now) as edits:
         for entry_id, day in (("LL-0AAA", "2026-08-01"), ("LL-0BBB", "2026-11-20")):
@@ -38,7 +38,7 @@ def data(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_a_dry_run_says_who_and_why_and_changes_nothing(run: Run) -> None:
+def test_a_dry_run_lists_entries_with_reasons_and_changes_nothing(run: Run) -> None:
     found = data(run("archive", "--json"))
     (candidate,) = found["candidates"]
     assert (candidate["id"], candidate["last_reference"], candidate["age_days"]) == ("LL-0AAA", None, 112)
@@ -52,7 +52,7 @@ def test_a_dry_run_says_who_and_why_and_changes_nothing(run: Run) -> None:
     assert len(data(run("archive", "--json"))["candidates"]) == 1
 
 
-def test_an_entry_goes_is_found_and_comes_back(run: Run, home: Home) -> None:
+def test_an_archived_entry_is_found_and_can_be_restored(run: Run, home: Home) -> None:
     done = data(run("archive", "--apply", "--json"))
     assert done["applied"]
     assert done["commit"]
@@ -70,7 +70,7 @@ def test_an_entry_goes_is_found_and_comes_back(run: Run, home: Home) -> None:
     assert "1 of 1 archived entries were needed again (100.0%)" in run("archive").stdout
 
 
-def test_citing_says_what_was_noted_and_what_came_back(run: Run) -> None:
+def test_citing_prints_recorded_and_restored_entries(run: Run) -> None:
     run("archive", "--apply")
     found = data(run("cite", "LL-0AAA", "[ll-0bbb]", "--session", "fc-1", "--json"))
     assert (found["ids"], found["restored"]) == (["LL-0AAA", "LL-0BBB"], ["LL-0AAA"])
@@ -80,7 +80,7 @@ def test_citing_says_what_was_noted_and_what_came_back(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["cite", "restore"])
-def test_an_unknown_id_is_one_line_that_names_near_ones(run: Run, command: str) -> None:
+def test_an_unknown_id_prints_one_line_with_similar_ids(run: Run, command: str) -> None:
     result = run(command, "LL-0AAB")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
@@ -91,7 +91,7 @@ def test_citing_nothing_is_wrong_usage(run: Run) -> None:
     assert run("cite").exit_code == 2
 
 
-def test_closing_says_what_came_back(run: Run, home: Home, now: datetime) -> None:
+def test_closing_prints_restored_entries(run: Run, home: Home, now: datetime) -> None:
     run("archive", "--apply")
     message = Message(session="a", id="m1", ts="2026-11-21T08:00:00+00:00", role="assistant", content="See LL-0AAA.")
     transcript.append(home, "a", [message], actor="test", now=now)

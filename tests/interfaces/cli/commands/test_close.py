@@ -1,4 +1,4 @@
-"""``memory close``."""
+"""Test ``memory close``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def say(home: Home, session: str, text: str, now: datetime) -> None:
     transcript.append(home, session, [message], actor="test", now=now)
 
 
-def test_json_holds_the_contracts_keys_and_a_second_run_says_nothing_new(home: Home, now: datetime) -> None:
+def test_json_has_the_contracts_keys_and_a_second_run_has_no_new_turns(home: Home, now: datetime) -> None:
     say(home, "a", "Decision: ship on Monday.", now)
     first = run(home, "a", "--json")
     assert first.exit_code == 0, first.output
@@ -37,7 +37,7 @@ def test_json_holds_the_contracts_keys_and_a_second_run_says_nothing_new(home: H
     assert "no new turns" in run(home, "a").stdout
 
 
-def test_all_reports_every_session_and_the_whole(home: Home, now: datetime) -> None:
+def test_closing_all_reports_every_session_and_the_totals(home: Home, now: datetime) -> None:
     say(home, "a", "Decision: ship on Monday.", now)
     say(home, "b", "Lesson: check the budget first.", now)
     data = json.loads(run(home, "--all", "--json").stdout)
@@ -47,7 +47,7 @@ def test_all_reports_every_session_and_the_whole(home: Home, now: datetime) -> N
     assert json.loads(run(home, "--all", "--json").stdout)["entries"] == []
 
 
-def test_what_was_closed_is_found_at_once(home: Home, now: datetime) -> None:
+def test_new_entries_are_searchable_at_once(home: Home, now: datetime) -> None:
     say(home, "a", "Decision: postpone the zeppelin launch.", now)
     run(home, "a")
     found = CliRunner().invoke(
@@ -56,7 +56,7 @@ def test_what_was_closed_is_found_at_once(home: Home, now: datetime) -> None:
     assert "zeppelin" in json.loads(found.stdout)["hits"][0]["text"]
 
 
-def test_what_was_reverted_is_repeated_only_with_again(home: Home, now: datetime) -> None:
+def test_a_reverted_closing_is_repeated_only_with_again(home: Home, now: datetime) -> None:
     say(home, "a", "Decision: ship on Monday.", now)
     commit = json.loads(run(home, "a", "--json").stdout)["commit"]
     git = ["git", "-C", str(home.root), "-c", "user.name=a", "-c", "user.email=a@example.com"]
@@ -66,7 +66,7 @@ def test_what_was_reverted_is_repeated_only_with_again(home: Home, now: datetime
     assert "ship on Monday." in run(home, "a", "--again").stdout
 
 
-def test_all_does_not_say_that_all_is_well_when_every_session_failed(home: Home, now: datetime) -> None:
+def test_closing_all_reports_failed_sessions(home: Home, now: datetime) -> None:
     say(home, "a", "Decision: ship on Monday.", now)
     (home.root / "MEMORY.md").write_bytes(b"\xff\n")
     result = run(home, "--all")
@@ -83,7 +83,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(home: Home) -> None:
         assert len(result.stderr.strip().splitlines()) == 1
 
 
-def test_an_unknown_session_is_one_line_that_says_what_to_do(home: Home) -> None:
+def test_an_unknown_session_prints_one_line_with_the_next_step(home: Home) -> None:
     result = run(home, "nobody")
     assert result.exit_code not in {0, 1}
     assert len(result.stderr.strip().splitlines()) == 1

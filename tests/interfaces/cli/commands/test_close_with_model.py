@@ -1,4 +1,4 @@
-"""``memory close`` with the embedding model's and a language model's help, as ``agent.toml`` says."""
+"""Test ``memory close`` with an embedding model and a language model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def closed(home: Home, *arguments: str) -> Result:
 
 
 @pytest.fixture
-def told(home: Home, now: datetime) -> Home:
+def home_with_session(home: Home, now: datetime) -> Home:
     """A home with one session that holds a decision."""
     message = Message(session="a", id="m1", ts="2026-11-20T10:00:00", content="Decision: the index uses apsw.")
     transcript.append(home, "a", [message], actor="test", now=now)
@@ -36,21 +36,25 @@ def configure(home: Home, url: str) -> None:
     path.write_text(storage.read_text(path) + table, encoding="utf-8")
 
 
-def test_the_key_comes_from_the_variable_that_the_settings_name(told: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_read_from_the_variable_in_the_settings(
+    home_with_session: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TEST_MODEL_KEY", KEY)
     with serving(rewording(l1="The index uses apsw.")) as server:
-        configure(told, server.url)
-        data = json.loads(closed(told, "a", "--json").stdout)
+        configure(home_with_session, server.url)
+        data = json.loads(closed(home_with_session, "a", "--json").stdout)
     assert server.requests[0][1]["Authorization"] == f"Bearer {KEY}"
     assert (data["reworded"], data["degraded"]) == (1, [])
     assert data["entries"][0]["text"] == "The index uses apsw."
 
 
-def test_a_failing_endpoint_is_named_and_the_session_is_closed(told: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_endpoint_is_reported_and_the_session_is_closed(
+    home_with_session: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("TEST_MODEL_KEY", raising=False)
     with serving(lambda handler, _: send(handler, b"{}", status=401)) as server:
-        configure(told, server.url)
-        done = closed(told, "--all", "--json")
+        configure(home_with_session, server.url)
+        done = closed(home_with_session, "--all", "--json")
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     assert data["entries"][0]["text"] == "the index uses apsw."
@@ -58,8 +62,8 @@ def test_a_failing_endpoint_is_named_and_the_session_is_closed(told: Home, monke
     assert "status 401" in done.stderr
 
 
-def test_an_endpoint_that_cannot_work_is_one_line_and_nothing_is_closed(told: Home) -> None:
-    configure(told, "http://models.example/v1")
-    done = closed(told, "a")
+def test_an_invalid_endpoint_prints_one_line_and_closes_nothing(home_with_session: Home) -> None:
+    configure(home_with_session, "http://models.example/v1")
+    done = closed(home_with_session, "a")
     assert done.exit_code == 7
     assert "unencrypted" in done.stderr

@@ -1,4 +1,4 @@
-"""``memory distill`` at the command line: several homes, dry runs, exit codes."""
+"""Test ``memory distill``: several homes, dry runs, exit codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_json_has_the_keys_that_others_rely_on(homes: tuple[Home, Home]) -> 
     assert found["homes"][0]["session_ids"] == ["one"]
 
 
-def test_all_homes_given_are_done_and_counted_together(homes: tuple[Home, Home]) -> None:
+def test_all_homes_are_maintained_and_counted_together(homes: tuple[Home, Home]) -> None:
     result = memory("--home", str(homes[0].root), "--home", str(homes[1].root), "--json")
     assert result.exit_code == 0, result.output
     found = data(result)
@@ -76,7 +76,7 @@ def test_a_single_home_that_fails_has_its_own_exit_code(homes: tuple[Home, Home]
     assert memory("--home", str(homes[0].root)).exit_code == 7
 
 
-def test_a_dry_run_says_what_would_be_and_changes_nothing(homes: tuple[Home, Home]) -> None:
+def test_a_dry_run_lists_the_work_and_changes_nothing(homes: tuple[Home, Home]) -> None:
     result = memory("--home", str(homes[0].root), "--dry-run")
     assert result.exit_code == 0, result.output
     assert "would be: 1 sessions" in result.stdout
@@ -85,13 +85,13 @@ def test_a_dry_run_says_what_would_be_and_changes_nothing(homes: tuple[Home, Hom
     assert unclosed(homes[0]) == ["one"]
 
 
-def test_a_second_run_says_that_there_is_nothing_to_do(homes: tuple[Home, Home]) -> None:
+def test_a_second_run_has_nothing_to_do(homes: tuple[Home, Home]) -> None:
     memory("--home", str(homes[0].root))
     result = memory("--home", str(homes[0].root))
     assert (result.exit_code, "nothing to do" in result.stdout) == (0, True), result.output
 
 
-def test_the_index_follows(homes: tuple[Home, Home]) -> None:
+def test_the_index_is_updated(homes: tuple[Home, Home]) -> None:
     memory("--home", str(homes[0].root))
     hits = CliRunner().invoke(
         cli, ["search", "ship on Monday", "--home", str(homes[0].root), "--mode", "lexical", "--in", "memory", "--json"]

@@ -1,4 +1,4 @@
-"""``memory eval`` as a regression test of one's own memory: floors, comparisons, exit codes."""
+"""Test ``memory eval`` as a regression test of a memory: floors, comparisons, exit codes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_ranks_of_each_question_are_printed(run: Run) -> None:
     assert data["findings"] == []
 
 
-def test_a_floor_that_is_met_is_exit_code_0_and_another_one_1(run: Run) -> None:
+def test_a_met_floor_exits_with_0_and_a_missed_one_with_1(run: Run) -> None:
     assert run("--floor", "lexical.frac@5=1").exit_code == 0
     result = run("--floor", "lexical.frac@5=1", "--floor", "vector.frac@5=0.5", "--json")
     assert result.exit_code == 1
@@ -71,7 +71,7 @@ def test_the_same_memory_is_no_worse_than_before(run: Run, previous: Path) -> No
     assert "lost: 0" in result.stdout
 
 
-def test_a_memory_that_lost_a_source_is_exit_code_1(run: Run, previous: Path, note: Path) -> None:
+def test_a_lost_source_exits_with_1(run: Run, previous: Path, note: Path) -> None:
     note.unlink()
     result = run("--compare", previous)
     assert result.exit_code == 1
@@ -86,7 +86,7 @@ def test_a_memory_that_lost_a_source_is_exit_code_1(run: Run, previous: Path, no
 
 
 @pytest.mark.parametrize("floor", ["hybrid", "hybrid.frac@7=0.1", "magic.frac@5=0.1", "hybrid.frac@5=2"])
-def test_a_floor_that_cannot_be_is_exit_code_2(run: Run, floor: str) -> None:
+def test_an_invalid_floor_exits_with_2(run: Run, floor: str) -> None:
     result = run("--floor", floor)
     assert result.exit_code == 2
     assert len(result.stderr.strip().splitlines()[-1:]) == 1
@@ -94,7 +94,7 @@ def test_a_floor_that_cannot_be_is_exit_code_2(run: Run, floor: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["nonsense", "{}", '{"modes": {"hybrid": {"frac@3": 1}}, "grain": "file"}'])
-def test_a_bad_previous_file_is_exit_code_7(run: Run, tmp_path: Path, text: str) -> None:
+def test_a_malformed_previous_file_exits_with_7(run: Run, tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.json"
     path.write_text(text, "utf-8")
     result = run("--compare", path)

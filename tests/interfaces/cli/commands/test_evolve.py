@@ -1,4 +1,4 @@
-"""`memory evolve`: what the agent was corrected for, and what a person should be asked."""
+"""Test ``memory evolve``: corrections and the rules that they suggest."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def run(home: Home, *arguments: str) -> Result:
     return result
 
 
-def test_closing_names_what_was_learned(home: Home) -> None:
+def test_closing_prints_new_corrections(home: Home) -> None:
     closed = json.loads(run(home, "close", "--all", "--json").stdout)
     assert [len(session["learned"]) for session in closed["sessions"]] == [1, 1]
     assert closed["learned"][0].startswith("CR-")
     assert closed["projects"] == []
 
 
-def test_without_propose_nothing_waits_and_with_it_everything_does_once(home: Home) -> None:
+def test_propose_adds_every_suggestion_to_review_once(home: Home) -> None:
     run(home, "close", "--all")
     shown = json.loads(run(home, "evolve", "--json").stdout)
     (correction,), (suggestion,) = shown["corrections"], shown["suggestions"]
@@ -57,7 +57,7 @@ def test_without_propose_nothing_waits_and_with_it_everything_does_once(home: Ho
     assert json.loads(run(home, "evolve", "--propose", "--json").stdout)["suggestions"] == []
 
 
-def test_for_a_person_it_says_how_often_and_what_to_do_next(home: Home) -> None:
+def test_the_text_has_counts_and_the_next_step(home: Home) -> None:
     assert run(home, "evolve").stdout == (
         "0 corrections, 0 of them made more than once\nno rule to suggest\n"
     )  # fmt: skip

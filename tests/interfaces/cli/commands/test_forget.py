@@ -1,4 +1,4 @@
-"""``memory forget`` shows first and does then; ``memory guard scan`` looks at what is there."""
+"""Test ``memory forget``, and ``memory guard scan`` of the whole home."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 
 @pytest.fixture
-def told(home: Home, now: datetime) -> Home:
+def home_with_text(home: Home, now: datetime) -> Home:
     with transaction(home, actor="test", message="Note the blue heron", now=now) as edits:
         edits.write("Knowledge/k.md", "# Birds\n\nThe Blue Heron.\n")
     return home
@@ -35,64 +35,66 @@ def data(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_a_dry_run_names_places_and_changes_nothing(told: Home) -> None:
-    result = run(told, "forget", "blue heron")
+def test_a_dry_run_lists_places_and_changes_nothing(home_with_text: Home) -> None:
+    result = run(home_with_text, "forget", "blue heron")
     assert result.exit_code == 0
     assert "Knowledge/k.md:3" in result.stdout
     assert "nothing was changed" in result.stdout
     assert "Heron" not in result.stdout
-    assert "Heron" in (told.root / "Knowledge/k.md").read_text()
-    rows = data(run(told, "forget", "blue heron", "--json"))
+    assert "Heron" in (home_with_text.root / "Knowledge/k.md").read_text()
+    rows = data(run(home_with_text, "forget", "blue heron", "--json"))
     assert rows["applied"] is False
     assert {"kind": "memory", "path": "Knowledge/k.md", "line": 3, "commit": "", "note": ""} in rows["places"]
 
 
-def test_without_a_purge_it_says_that_history_holds_it(told: Home) -> None:
-    result = run(told, "forget", "blue heron", "--apply")
+def test_without_purge_the_output_names_gits_history(home_with_text: Home) -> None:
+    result = run(home_with_text, "forget", "blue heron", "--apply")
     assert result.exit_code == 1
     assert "git's history still holds it" in result.stdout
     assert "--purge" in result.stdout
 
 
-def test_a_purge_ends_in_nothing_found(told: Home) -> None:
-    rows = data(run(told, "forget", "-", "--apply", "--purge", "--json", text="blue heron\n"))
+def test_after_a_purge_nothing_is_found(home_with_text: Home) -> None:
+    rows = data(run(home_with_text, "forget", "-", "--apply", "--purge", "--json", text="blue heron\n"))
     assert rows["remaining"] == []
     assert rows["purged"]["commits"] == 2
-    result = run(told, "forget", "blue heron")
+    result = run(home_with_text, "forget", "blue heron")
     assert result.stdout == "found nowhere in this home, git's objects included\n"
 
 
-def test_remotes_are_warned_of(told: Home) -> None:
-    subprocess.run(["git", "remote", "add", "origin", "https://example.com/x.git"], cwd=told.root, check=True)
-    result = run(told, "forget", "blue heron", "--apply", "--purge")
+def test_a_remote_is_a_warning(home_with_text: Home) -> None:
+    subprocess.run(["git", "remote", "add", "origin", "https://example.com/x.git"], cwd=home_with_text.root, check=True)
+    result = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
     assert result.exit_code == 0
     assert "remote origin (https://example.com/x.git) may hold it" in result.stderr
 
 
-@pytest.mark.parametrize(("given", "said"), [(["abc"], "too many words"), (["KD-0000"], "no entry KD-0000")])
-def test_what_cannot_be_looked_for_is_wrong_usage(told: Home, given: list[str], said: str) -> None:
-    result = run(told, "forget", *given)
+@pytest.mark.parametrize(("arguments", "message"), [(["abc"], "too many words"), (["KD-0000"], "no entry KD-0000")])
+def test_a_text_that_cannot_be_searched_is_wrong_usage(
+    home_with_text: Home, arguments: list[str], message: str
+) -> None:
+    result = run(home_with_text, "forget", *arguments)
     assert result.exit_code == 2
-    assert said in result.stderr
+    assert message in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_a_purge_of_changed_files_is_refused_before_anything_happens(told: Home) -> None:
-    (told.root / "MEMORY.md").write_text("changed\n")
-    result = run(told, "forget", "blue heron", "--apply", "--purge")
+def test_a_purge_with_uncommitted_files_is_refused_and_changes_nothing(home_with_text: Home) -> None:
+    (home_with_text.root / "MEMORY.md").write_text("changed\n")
+    result = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
     assert result.exit_code == 8
     assert "uncommitted" in result.stderr
-    assert "Heron" in (told.root / "Knowledge/k.md").read_text()
+    assert "Heron" in (home_with_text.root / "Knowledge/k.md").read_text()
 
 
-def test_history_is_scanned(told: Home) -> None:
-    assert run(told, "guard", "scan", "--history").exit_code == 0
-    path = told.root / "Knowledge/k.md"
+def test_history_is_scanned(home_with_text: Home) -> None:
+    assert run(home_with_text, "guard", "scan", "--history").exit_code == 0
+    path = home_with_text.root / "Knowledge/k.md"
     for text in (f"{TOKEN}\n", "clean\n"):
         path.write_text(text)
-        said = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "m", "--no-verify"]
-        subprocess.run(["git", *said], cwd=told.root, check=True)
-    result = run(told, "guard", "scan", "--history", "--json")
+        command = ["-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "m", "--no-verify"]
+        subprocess.run(["git", *command], cwd=home_with_text.root, check=True)
+    result = run(home_with_text, "guard", "scan", "--history", "--json")
     assert result.exit_code == 1
     (found,) = data(result)["findings"]
     assert found["kind"] == "github_token"
@@ -100,11 +102,11 @@ def test_history_is_scanned(told: Home) -> None:
     assert TOKEN not in result.stdout
 
 
-def test_folders_are_scanned(told: Home, tmp_path: Path) -> None:
+def test_folders_are_scanned(home_with_text: Home, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes/a.txt").write_text(f"x\n{TOKEN}\n")
-    result = run(told, "guard", "scan", str(tmp_path / "notes"))
+    result = run(home_with_text, "guard", "scan", str(tmp_path / "notes"))
     assert result.exit_code == 1
     assert f"{tmp_path / 'notes/a.txt'}:2" in result.stdout
-    assert run(told, "guard", "scan", str(tmp_path / "notes"), "--jsonl").exit_code == 2
-    assert run(told, "guard", "scan", "--history", str(tmp_path)).exit_code == 2
+    assert run(home_with_text, "guard", "scan", str(tmp_path / "notes"), "--jsonl").exit_code == 2
+    assert run(home_with_text, "guard", "scan", "--history", str(tmp_path)).exit_code == 2

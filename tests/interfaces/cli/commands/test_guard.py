@@ -1,4 +1,4 @@
-"""``memory guard scan`` answers every line, whatever stands in it."""
+"""Test that ``memory guard scan`` answers every line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def scan(lines: str) -> Result:
     return CliRunner().invoke(cli, ["guard", "scan", "--jsonl"], input=lines)
 
 
-def test_a_line_that_is_no_object_is_answered_and_the_next_is_read() -> None:
+def test_a_malformed_line_is_answered_and_the_next_one_is_read() -> None:
     bad = ["not json", "[1]", "{}", '{"text": 5}', '{"text": "x", "source": "nobody"}', '"text"', "[" * 100_000]
     result = scan("".join(f"{line}\n" for line in [*bad, '{"text": "fine"}']))
     assert result.exit_code == 1
@@ -31,13 +31,13 @@ def test_a_line_that_is_no_object_is_answered_and_the_next_is_read() -> None:
     assert rows[-1]["action"] == "allow"
 
 
-def test_lines_without_a_finding_are_done() -> None:
+def test_lines_without_findings_exit_with_0() -> None:
     result = scan('{"text": "fine"}\n\n{"text": "good", "source": "tool"}\n')
     assert result.exit_code == 0
     assert [json.loads(line)["text"] for line in result.stdout.splitlines()] == ["fine", "good"]
 
 
-def test_a_destination_that_there_is_not_is_wrong_usage_and_names_those_there_are() -> None:
+def test_an_unknown_destination_is_wrong_usage_and_lists_the_known_ones() -> None:
     result = CliRunner().invoke(cli, ["guard", "scan", "--destination", "nowhere"], input="text")
     assert (result.exit_code, "'nowhere'" in result.output, "user_profile" in result.output) == (2, True, True)
     profile = ["guard", "scan", "--destination", "user_profile", "--json"]

@@ -1,4 +1,4 @@
-"""``memory diff``, ``history``, ``revert``, ``bisect`` and ``prompt --at``: memory as it was, and how it changed."""
+"""Test ``memory diff``, ``history``, ``revert``, ``bisect`` and ``prompt --at``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def entry_id(home: Home, before: str) -> str:
     return str(change["id"])
 
 
-def test_diff_tells_entries_and_names_files(home: Home, before: str, entry_id: str) -> None:
+def test_diff_lists_entries_and_files(home: Home, before: str, entry_id: str) -> None:
     found = data(home, "diff", f"{before}..")
     assert (found["from"], found["to"]) == (before, head(home.root))
     (change,) = found["entries"]
@@ -64,7 +64,7 @@ def test_diff_tells_entries_and_names_files(home: Home, before: str, entry_id: s
     assert (data(home, "diff")["from"], data(home, "diff")["to"]) == (head(home.root), None)
 
 
-def test_history_goes_from_the_entry_to_the_turn(home: Home, entry_id: str) -> None:
+def test_history_leads_from_the_entry_to_the_turn(home: Home, entry_id: str) -> None:
     found = data(home, "history", entry_id.lower())
     assert (found["id"], found["state"]) == (entry_id, "live")
     (event,) = found["events"]
@@ -93,7 +93,7 @@ def test_revert_does_nothing_without_apply(home: Home, entry_id: str) -> None:
     assert entry_id in storage.read_text(home.root / "MEMORY.md")
 
 
-def test_revert_tells_what_is_no_longer_superseded(home: Home, entry_id: str) -> None:
+def test_revert_prints_entries_that_are_no_longer_superseded(home: Home, entry_id: str) -> None:
     path = home.root / "MEMORY.md"
     older = "- **[KD-0001] 2026-11-19 Ship on Friday**\n"
     path.write_text(f"{path.read_text().rstrip()}\n\n{older}  Superseded-By: {entry_id}\n")
@@ -106,7 +106,7 @@ def test_revert_tells_what_is_no_longer_superseded(home: Home, entry_id: str) ->
     assert "superseded by it again: KD-0001" in run(home, "revert", entry_id).stdout
 
 
-def test_bisect_names_the_commit_and_its_session(home: Home, entry_id: str) -> None:
+def test_bisect_prints_the_commit_and_its_session(home: Home, entry_id: str) -> None:
     closing = head(home.root)
     found = data(home, "bisect", "--query", "when do we ship?", "--expect", entry_id)
     assert (found["commit"], found["says"], found["session"], found["entries"]) == (closing, True, "s-1", [entry_id])
@@ -120,7 +120,7 @@ def test_bisect_names_the_commit_and_its_session(home: Home, entry_id: str) -> N
     assert (wrong.exit_code, len(wrong.stderr.strip().splitlines())) == (2, 1)
 
 
-def test_a_prompt_of_the_past_is_of_its_files_and_its_day(home: Home, before: str, entry_id: str) -> None:
+def test_a_past_prompt_has_the_files_and_the_day_of_its_commit(home: Home, before: str, entry_id: str) -> None:
     assert entry_id not in data(home, "prompt", "--at", before)["text"]
     assert entry_id in data(home, "prompt", "--at", "HEAD")["text"]
     path = home.root / "MEMORY.md"

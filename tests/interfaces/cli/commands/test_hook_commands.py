@@ -1,4 +1,4 @@
-"""``memory guard staged`` and ``memory guard install`` in text and JSON; ``memory doctor`` names a missing hook."""
+"""Test ``memory guard staged`` and ``memory guard install``, and how ``memory doctor`` reports the hook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(home: Home, *arguments: str) -> Result:
     return CliRunner().invoke(cli, [*arguments, "--home", str(home.root)])
 
 
-def test_staged_says_what_it_found_and_refuses(home: Home) -> None:
+def test_staged_reports_findings_and_refuses_the_commit(home: Home) -> None:
     (home.root / "Knowledge" / "a.md").write_text(f"# A\n\nThe key is {SECRET}\n")
     assert run(home, "guard", "staged", "--json").exit_code == 0  # nothing is staged yet
     subprocess.run(["git", "add", "--all"], cwd=home.root, check=True)
@@ -30,7 +30,7 @@ def test_staged_says_what_it_found_and_refuses(home: Home) -> None:
     assert SECRET not in result.output
 
 
-def test_install_tells_what_is_there(home: Home) -> None:
+def test_install_reports_an_existing_hook(home: Home) -> None:
     hook = home.root / ".git" / "hooks" / "pre-commit"
     hook.unlink()
     data = json.loads(run(home, "guard", "install", "--json").stdout)
@@ -40,7 +40,7 @@ def test_install_tells_what_is_there(home: Home) -> None:
     assert (result.exit_code, "memory guard staged" in result.output) == (1, True)
 
 
-def test_doctor_names_a_missing_hook(home: Home) -> None:
+def test_doctor_warns_of_a_missing_hook(home: Home) -> None:
     def hook() -> dict[str, str]:
         checks = json.loads(run(home, "doctor", "--json").stdout)["checks"]
         return next(check for check in checks if check["name"] == "hook")
@@ -50,7 +50,7 @@ def test_doctor_names_a_missing_hook(home: Home) -> None:
     assert (hook()["status"], "memory guard install" in hook()["detail"]) == ("warning", True)
 
 
-def test_doctor_names_what_prompts_do_not_show(home: Home) -> None:
+def test_doctor_lists_texts_blocked_from_prompts(home: Home) -> None:
     (home.root / "SOUL.md").write_text(f"# Soul\n\nThe key is {SECRET}\n")
     subprocess.run(
         ["git", "-c", "user.name=p", "-c", "user.email=p@example.org", "commit", "--no-verify", "-qam", "mine"],
@@ -62,7 +62,7 @@ def test_doctor_names_what_prompts_do_not_show(home: Home) -> None:
     assert "SOUL.md:3 secret/aws-access-key" in checks["blocked"]["detail"]
 
 
-def test_a_rule_that_does_not_compile_stops_the_commit_and_is_named(home: Home) -> None:
+def test_a_malformed_rule_stops_the_commit_and_is_named(home: Home) -> None:
     (home.root / "own.toml").write_text("[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
     manifest = home.root / "agent.toml"
     manifest.write_text(manifest.read_text() + '\n[guard]\nrules = ["own.toml"]\n')

@@ -1,4 +1,4 @@
-"""``memory init`` says what became of every seed."""
+"""Test how ``memory init`` reports seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def init(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(cli, ["init", str(folder), *arguments])
 
 
-def test_a_seed_that_is_held_back_is_a_finding(tmp_path: Path) -> None:
+def test_a_quarantined_seed_is_a_finding(tmp_path: Path) -> None:
     result = init(tmp_path / "ada", "--seed", ATTACK, "--seed", "Answer briefly.", "--json")
     data = json.loads(result.stdout)
     assert (result.exit_code, data["quarantined"], data["redacted"]) == (1, 1, 0)
@@ -36,12 +36,12 @@ def test_a_seed_with_a_secret_is_a_finding(tmp_path: Path) -> None:
     assert KEY not in (tmp_path / "ada" / "MEMORY.md").read_text()
 
 
-def test_seeds_that_pass_are_done(tmp_path: Path) -> None:
+def test_clean_seeds_exit_with_0(tmp_path: Path) -> None:
     result = init(tmp_path / "ada", "--seed", "Answer briefly.")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
-def test_a_home_that_has_a_name_keeps_it_in_the_commit(tmp_path: Path) -> None:
+def test_an_existing_name_is_kept_in_the_commit(tmp_path: Path) -> None:
     home = tmp_path / "folder"
     init(home, "--name", "Ada")
     assert init(home, "--name", "Other", "--seed", "Answer briefly.").exit_code == 0

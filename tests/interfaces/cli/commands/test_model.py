@@ -1,4 +1,4 @@
-"""``memory model`` and ``memory model build`` print what is in use and exit as they say."""
+"""Test the output and the exit codes of ``memory model`` and ``memory model build``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def configure(home: Home, table: str) -> None:
     path.write_text(path.read_text(encoding="utf-8") + f"\n[embedding]\n{table}\n", encoding="utf-8")
 
 
-def test_model_alone_shows_what_there_is_and_build_makes_it_ready() -> None:
+def test_model_shows_the_missing_model_and_build_makes_it_ready() -> None:
     before = run("--json")
     shown = json.loads(before.stdout)
     assert (before.exit_code, shown["origin"], shown["ready"]) == (1, "package", False)
@@ -44,7 +44,7 @@ def test_model_alone_shows_what_there_is_and_build_makes_it_ready() -> None:
     assert "ready     True" in run().stdout
 
 
-def test_verify_names_a_file_that_was_changed(cache: Path) -> None:
+def test_verify_names_a_changed_file(cache: Path) -> None:
     assert run("build").exit_code == 0
     (path,) = cache.rglob("tokenizer.json")
     path.write_bytes(path.read_bytes() + b" ")
@@ -53,21 +53,21 @@ def test_verify_names_a_file_that_was_changed(cache: Path) -> None:
     assert "tokenizer.json has" in json.loads(shown.stdout)["problems"][0]
 
 
-def test_the_homes_settings_count(home: Home) -> None:
+def test_the_settings_of_the_home_apply(home: Home) -> None:
     configure(home, "enabled = false")
     shown = run("--home", str(home.root), "--json")
     assert shown.exit_code == 0, "the user wants none: no finding"
     assert json.loads(shown.stdout)["origin"] == "none"
 
 
-def test_an_unknown_key_is_one_line_and_exit_code_7(home: Home) -> None:
+def test_an_unknown_key_prints_one_line_and_exits_with_7(home: Home) -> None:
     configure(home, 'modell = "x"')
     shown = run("--home", str(home.root))
     assert shown.exit_code == 7
     assert "unknown key 'modell'" in shown.stderr
 
 
-def test_a_build_that_cannot_be_is_one_line_and_exit_code_8(home: Home) -> None:
+def test_an_impossible_build_prints_one_line_and_exits_with_8(home: Home) -> None:
     configure(home, 'folder = "/nowhere/at/all"')
     built = run("build", "--home", str(home.root))
     assert built.exit_code == 8
@@ -75,5 +75,5 @@ def test_a_build_that_cannot_be_is_one_line_and_exit_code_8(home: Home) -> None:
     assert "lacks model.onnx" in built.stderr
 
 
-def test_options_before_the_subcommand_are_refused_not_ignored() -> None:
+def test_options_before_the_subcommand_are_refused() -> None:
     assert run("--json", "build").exit_code == 2

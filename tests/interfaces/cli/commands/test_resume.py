@@ -1,4 +1,4 @@
-"""`memory resume`, and a prompt that continues a session."""
+"""Test ``memory resume``, and a prompt that continues a session."""
 
 from __future__ import annotations
 
@@ -75,19 +75,19 @@ def test_json_has_every_line_with_its_turn_and_the_text(home: Home) -> None:
     assert "let the lock expire" in found["text"]
 
 
-def test_the_room_can_be_named_and_too_little_says_so(home: Home) -> None:
+def test_the_token_limit_can_be_set_and_a_small_one_is_reported(home: Home) -> None:
     assert data(home, "resume", "work", "--tokens", "20")["text"] == ""
     assert "work does not fit in 20 tokens" in run(home, "resume", "work", "--tokens", "20").stdout
     assert run(home, "resume", "work", "--tokens", "-1").exit_code == 2
 
 
-def test_a_session_that_is_not_there_is_wrong_usage(home: Home) -> None:
+def test_an_unknown_session_is_wrong_usage(home: Home) -> None:
     for arguments in (("resume", "nowhere"), ("prompt", "--resume", "nowhere")):
         result = run(home, *arguments)
         assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
 
 
-def test_a_prompt_that_continues_a_session_holds_it_instead_of_the_hint(home: Home) -> None:
+def test_a_prompt_that_continues_a_session_has_its_summary_instead_of_the_hint(home: Home) -> None:
     assert sections(home)["Open session"] == "kept"
     continued = sections(home, "--resume", "work")
     assert continued["Resumed session"] == "kept"
@@ -105,10 +105,10 @@ def test_continuing_a_session_does_not_change_the_prefix_and_stays_in_the_budget
         assert int(str(receipt["tokens"])) <= int(str(receipt["budget"]))
 
 
-def test_a_continued_session_is_for_those_who_may_read_sessions(home: Home) -> None:
+def test_a_continued_session_is_only_for_audiences_that_may_read_sessions(home: Home) -> None:
     assert sections(home, "--resume", "work", "--audience", "group")["Resumed session"] == "dropped"
     assert "six hours" not in str(data(home, "prompt", "--resume", "work", "--audience", "group")["text"])
 
 
-def test_a_day_of_the_past_continues_nothing(home: Home) -> None:
+def test_a_past_prompt_continues_no_session(home: Home) -> None:
     assert run(home, "prompt", "--resume", "work", "--at", "HEAD").exit_code == 2

@@ -1,4 +1,4 @@
-"""The commands of recall as a user runs them: output, JSON keys, exit codes."""
+"""Test the output, JSON keys and exit codes of the commands for search and index."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def data(result: Result) -> dict[str, Any]:
     return found
 
 
-def test_sync_reports_what_it_did(run: Run) -> None:
+def test_sync_reports_its_counts(run: Run) -> None:
     found = data(run("sync", "--json"))
     assert (found["added"], found["changed"], found["removed"], found["embedded"]) == (1, 0, 0, 0)
     assert found["seconds"] >= 0
@@ -46,7 +46,7 @@ def test_sync_reports_what_it_did(run: Run) -> None:
     assert data(run("sync", "--json"))["added"] == 0
 
 
-def test_search_finds_a_file_that_was_never_synced(run: Run) -> None:
+def test_search_indexes_new_files_first(run: Run) -> None:
     found = data(run("search", "where does it nest?", "--json"))
     assert found["hits"][0]["source"] == "Knowledge/falcon.md#L3"
     assert {"source", "score", "text", "layer", "ts"} <= set(found["hits"][0])
@@ -62,7 +62,7 @@ def test_search_prints_lines_for_a_person(run: Run) -> None:
     assert run("search", "zyzzyva", "--mode", "lexical").stdout == "nothing found\n"
 
 
-def test_search_takes_layers_a_number_and_an_audience(run: Run) -> None:
+def test_search_accepts_layers_a_number_and_an_audience(run: Run) -> None:
     assert data(run("search", "tower", "--in", "daily,sessions", "--json"))["hits"] == []
     assert data(run("search", "tower", "-k", "0", "--json"))["hits"] == []
     assert len(data(run("search", "tower", "--audience", "group", "--json"))["hits"]) == 1
@@ -71,7 +71,7 @@ def test_search_takes_layers_a_number_and_an_audience(run: Run) -> None:
 @pytest.mark.parametrize(
     "arguments", [("x", "--in", "mail"), ("x", "-k", "-1"), ("x", "-k", "1001"), ("x", "--mode", "fuzzy"), ()]
 )
-def test_wrong_usage_of_search_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_of_search_exits_with_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert run("search", *arguments).exit_code == 2
 
 
@@ -81,7 +81,7 @@ def test_the_modes_of_the_command_are_those_of_recall() -> None:
     assert MAX_HITS == recall_search.MAX_HITS
 
 
-def test_search_names_what_says_the_same_or_shows_it(run: Run, home: Home) -> None:
+def test_search_collapses_or_shows_duplicates(run: Run, home: Home) -> None:
     said = (home.root / "Knowledge/falcon.md").read_text("utf-8")
     (home.root / "Knowledge/twin.md").write_text(said, "utf-8")
     hits = data(run("search", "tower", "--json"))["hits"]
@@ -134,7 +134,7 @@ def test_eval_refuses_other_depths(run: Run, tmp_path: Path, depths: str) -> Non
     assert run("eval", questions, "-k", depths).exit_code == 2
 
 
-def test_a_bad_line_of_questions_is_exit_code_7(run: Run, tmp_path: Path) -> None:
+def test_a_malformed_line_of_questions_exits_with_7(run: Run, tmp_path: Path) -> None:
     questions = tmp_path / "questions.jsonl"
     questions.write_text("nonsense\n", "utf-8")
     result = run("eval", questions)
@@ -142,7 +142,7 @@ def test_a_bad_line_of_questions_is_exit_code_7(run: Run, tmp_path: Path) -> Non
     assert "questions.jsonl:1: is no JSON" in result.stderr
 
 
-def test_a_busy_index_is_exit_code_5(run: Run, home: Home) -> None:
+def test_a_busy_index_exits_with_5(run: Run, home: Home) -> None:
     from recall.index.sync import sync_lock
 
     manifest = home.root / "agent.toml"
@@ -153,7 +153,7 @@ def test_a_busy_index_is_exit_code_5(run: Run, home: Home) -> None:
     assert "sync.lock" in result.stderr
 
 
-def test_an_unusable_index_is_exit_code_6(run: Run, home: Home) -> None:
+def test_an_unusable_index_exits_with_6(run: Run, home: Home) -> None:
     home.index.parent.mkdir(exist_ok=True)
     home.index.mkdir()
     (home.index / "in-the-way").touch()
@@ -162,6 +162,6 @@ def test_an_unusable_index_is_exit_code_6(run: Run, home: Home) -> None:
     assert "Traceback" not in result.output
 
 
-def test_a_folder_without_a_home_is_exit_code_3(tmp_path: Path) -> None:
+def test_a_folder_without_a_home_exits_with_3(tmp_path: Path) -> None:
     for command in (["sync"], ["search", "x"], ["reindex"], ["index", "verify"]):
         assert CliRunner().invoke(cli, [*command, "--home", str(tmp_path)]).exit_code == 3

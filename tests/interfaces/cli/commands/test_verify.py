@@ -1,4 +1,4 @@
-"""``memory verify``."""
+"""Test ``memory verify``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def closed(home: Home, repo: Path, now: datetime) -> Home:
     return home
 
 
-def test_what_fell_is_shown_first_written_with_apply_and_told_by_the_exit_code(closed: Home, repo: Path) -> None:
+def test_stale_evidence_is_shown_then_written_with_apply_and_exits_with_1(closed: Home, repo: Path) -> None:
     first = run(closed, "--json")
     assert first.exit_code == 0, first.output
     assert [row["now"] for row in json.loads(first.stdout)["entries"]] == ["verified"]

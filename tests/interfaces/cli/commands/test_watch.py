@@ -1,4 +1,4 @@
-"""``memory watch`` as a process of its own, beside real editors, git and searches."""
+"""Test ``memory watch`` as its own process, beside editors, git and searches."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from interfaces.cli import cli
 
 #: Nobody waits so long; a busy machine may.
 PATIENCE_S = 60.0
-#: Longer than two rounds of a watcher that is told of a change.
+#: Longer than two rounds of a watcher that notices a change.
 SILENCE_S = 1.5
 
 
-def handed_on(lines: Iterable[str], to: Callable[[str], None]) -> None:
+def forward(lines: Iterable[str], to: Callable[[str], None]) -> None:
     for line in lines:
         to(line)
 
@@ -46,18 +46,18 @@ class Watch:
         assert self.process.stderr is not None
         out, err = self.process.stdout, self.process.stderr
         self.readers = [
-            threading.Thread(target=handed_on, args=(out, lambda line: self.syncs.put(json.loads(line)))),
-            threading.Thread(target=handed_on, args=(err, self.problems.put)),
+            threading.Thread(target=forward, args=(out, lambda line: self.syncs.put(json.loads(line)))),
+            threading.Thread(target=forward, args=(err, self.problems.put)),
         ]
         for reader in self.readers:
             reader.start()
 
     def next(self) -> dict[str, Any]:
-        """The next sync."""
+        """Return the next sync."""
         return self.syncs.get(timeout=PATIENCE_S)
 
     def until(self, enough: Callable[[dict[str, int]], bool]) -> dict[str, int]:
-        """What the next syncs did together, until it is *enough*."""
+        """Return the sum of the next syncs, as soon as it is *enough*."""
         total = dict.fromkeys(("added", "changed", "removed"), 0)
         while not enough(total):
             done = self.next()
@@ -65,7 +65,7 @@ class Watch:
         return total
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """The exit code after signal *number*."""
+        """Send signal *number* and return the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(PATIENCE_S)
@@ -79,7 +79,7 @@ class Watch:
 
 @pytest.fixture
 def start(home: Home) -> Iterator[Callable[..., Watch]]:
-    """``start("--poll")`` starts a watch and waits until it is in step."""
+    """Return a function that starts a watch with options and waits for its first sync."""
     running: list[Watch] = []
 
     def begin(*options: str) -> Watch:
@@ -100,7 +100,7 @@ def note(home: Home, name: str, text: str) -> Path:
 
 
 def found(home: Home, query: str) -> list[str]:
-    """Sources in the index as it is: the search itself would notice changed files."""
+    """Return the files that the index finds now. The command would index changed files first."""
     from recall.search.hybrid import search
     from recall.settings import RecallSettings
 
@@ -109,7 +109,7 @@ def found(home: Home, query: str) -> list[str]:
 
 
 @pytest.mark.parametrize("options", [(), ("--poll",)])
-def test_files_that_appear_change_and_go_are_followed(
+def test_added_changed_and_removed_files_are_synced(
     home: Home, start: Callable[..., Watch], options: tuple[str, ...]
 ) -> None:
     watch = start(*options)
@@ -124,7 +124,7 @@ def test_files_that_appear_change_and_go_are_followed(
     assert found(home, "falcon") == []
 
 
-def test_an_editor_that_writes_beside_and_renames_is_followed(home: Home, start: Callable[..., Watch]) -> None:
+def test_an_editor_that_saves_by_renaming_is_noticed(home: Home, start: Callable[..., Watch]) -> None:
     path = note(home, "a.md", "the first version\n")
     watch = start()
     for number, temporary in enumerate((".a.md.swp", "a.md~", "4913.tmp"), 2):
@@ -135,8 +135,8 @@ def test_an_editor_that_writes_beside_and_renames_is_followed(home: Home, start:
         assert found(home, f"version{number}") == ["Knowledge/a.md"]
 
 
-def test_folders_removed_and_made_again_are_followed(home: Home, start: Callable[..., Watch]) -> None:
-    """The new folder often has the old one's number: it must be watched all the same."""
+def test_a_recreated_folder_is_watched(home: Home, start: Callable[..., Watch]) -> None:
+    """Watch a new folder that has the inode number of the old one."""
     path = note(home, "a.md", "falcon\n")
     watch = start()
     for turn in range(3):
@@ -151,7 +151,7 @@ def test_folders_removed_and_made_again_are_followed(home: Home, start: Callable
         assert found(home, f"later{turn}") == ["Knowledge/a.md"]
 
 
-def test_a_checkout_of_a_hundred_files_is_few_syncs(home: Home, start: Callable[..., Watch]) -> None:
+def test_a_checkout_of_a_hundred_files_needs_few_syncs(home: Home, start: Callable[..., Watch]) -> None:
     def git(*arguments: str) -> None:
         who = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
         subprocess.run(["git", "-C", str(home.root), *who, *arguments], check=True, capture_output=True)
@@ -171,7 +171,7 @@ def test_a_checkout_of_a_hundred_files_is_few_syncs(home: Home, start: Callable[
     assert found(home, "hundred") == []
 
 
-def test_its_own_output_and_hidden_files_wake_nobody(home: Home, start: Callable[..., Watch]) -> None:
+def test_its_own_output_and_hidden_files_start_no_sync(home: Home, start: Callable[..., Watch]) -> None:
     note(home, "a.md", "falcon\n")
     watch = start()
     for hidden in (".memory/x.md", ".git/x.md", "Knowledge/.obsidian/x.md", "Knowledge/.b.md"):
@@ -185,7 +185,7 @@ def test_its_own_output_and_hidden_files_wake_nobody(home: Home, start: Callable
     assert found(home, "walrus") == []
 
 
-def test_searches_go_on_while_it_watches(home: Home, start: Callable[..., Watch]) -> None:
+def test_searches_work_during_a_watch(home: Home, start: Callable[..., Watch]) -> None:
     watch = start()
     for number in range(10):
         note(home, f"{number}.md", f"falcon number{number}\n")
@@ -201,14 +201,14 @@ def test_searches_go_on_while_it_watches(home: Home, start: Callable[..., Watch]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_0(home: Home, start: Callable[..., Watch], number: int) -> None:
+def test_a_signal_ends_the_watch_with_0(home: Home, start: Callable[..., Watch], number: int) -> None:
     watch = start()
     assert watch.end(number) == 0
     lines = list(watch.problems.queue)
     assert lines == [f"memory: watching 2 files in {home.root}\n"]
 
 
-def test_a_sync_that_fails_is_told_and_tried_again(home: Home, start: Callable[..., Watch]) -> None:
+def test_a_failed_sync_is_reported_and_retried(home: Home, start: Callable[..., Watch]) -> None:
     watch = start()
     assert "watching" in watch.problems.get(timeout=PATIENCE_S)
     manifest = home.root / "agent.toml"
@@ -221,7 +221,7 @@ def test_a_sync_that_fails_is_told_and_tried_again(home: Home, start: Callable[.
     assert watch.end() == 0
 
 
-def test_a_home_that_is_away_for_a_while_is_not_made_anew(home: Home, start: Callable[..., Watch]) -> None:
+def test_a_home_that_is_absent_for_a_while_is_not_recreated(home: Home, start: Callable[..., Watch]) -> None:
     watch = start()
     assert "watching" in watch.problems.get(timeout=PATIENCE_S)
     away = home.root.with_name("away")
@@ -256,7 +256,7 @@ def test_once_ends_with_the_error_of_its_last_sync(home: Home) -> None:
     assert "passage_tokens" in result.stderr
 
 
-def test_a_reader_that_goes_away_ends_it(home: Home) -> None:
+def test_a_closed_output_ends_the_watch(home: Home) -> None:
     read, write = os.pipe()
     os.close(read)
     command = [sys.executable, "-c", "from interfaces.cli import main; main()", "watch", "--words-only"]
