@@ -42,10 +42,10 @@ _NOW = "2026-11-21T09:00:00+00:00"
 class ClosingPath:
     """Figures of one closing.
 
-    *functions* and *modules* count the project's own code that ran; comprehensions and lambdas count as part of their
-    function. *screenings* counts, by entry id, how often the guard read that entry. *guard_calls* counts all texts
-    that the guard read, and *repeated* those that it read again. *depth* counts the project's frames on the stack
-    when the new ``MEMORY.md`` reaches ``agent_home.storage``, and *frames* all frames below the program's entry.
+    *functions* and *modules* count the project's own code that ran. Comprehensions and lambdas count as part of their
+    function. *screenings* counts, by entry id, how often the guard read that entry. *guard_calls* counts all texts that
+    the guard read, and *repeated* those that it read again. *depth* counts the project's frames on the stack when the
+    new ``MEMORY.md`` reaches ``agent_home.storage``, and *frames* all frames of the command.
     """
 
     functions: int
@@ -80,7 +80,7 @@ class _Watcher:
             self.depth, self.frames = self._depth_of(frame)
 
     def module_of(self, code: CodeType) -> str:
-        """Return the project's module that defines the function *code*; empty for any other code."""
+        """Return the project's module that defines the function *code*, or an empty text for other code."""
         if code.co_name.startswith("<") or not code.co_flags & inspect.CO_OPTIMIZED:
             return ""
         if code.co_filename not in self._modules:

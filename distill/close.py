@@ -1,9 +1,9 @@
-"""Closing a session: what was said since its last closing becomes a section of the daily log and entries of memory.
+"""Close a session: turn its new messages into a section of the daily log and entries of memory.
 
-Everything is one transaction and one commit. The daily section says to the byte which part of the transcript it
-covers, and that is the watermark: closing twice adds nothing, closing after more was said adds only that, and of two
-that close at once one finds the watermark moved under the lock and starts again. Git is asked before the lock is
-taken. The index is not this module's business.
+Everything is one transaction and one commit. The daily section names, to the byte, the part of the transcript that it
+covers. That is the watermark: closing twice adds nothing, and closing later adds only what is new. When two processes
+close one session, the second finds under the lock that the watermark moved, and starts again. Git is asked before the
+lock is taken. This module does not update the index.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """An entry that a closing wrote, as it stands in ``MEMORY.md``. *merged*: an older one that gained a source."""
+    """An entry that a closing wrote, as it stands in ``MEMORY.md``. A *merged* one is older and gained a source."""
 
     id: str
     section: str
@@ -82,7 +82,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """An item that claims work, and what git said. A contradicted one is in the daily log only."""
+    """An item that reports work, and git's evidence for it. A contradicted one is in the daily log only."""
 
     text: str
     sources: tuple[str, ...]
@@ -91,16 +91,15 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """What closing a session did. *commit* is ``None`` and the rest empty when nothing was new.
+    """Result of closing a session. *commit* is ``None`` and the rest is empty when nothing was new.
 
-    *daily* is the file of the new section, or of the last one when nothing was new; *dropped* counts what a person had
-    rejected or has before them already; *left_in_log* counts the items that
-    earned an entry when their section of ``MEMORY.md`` had taken as many as one closing may add; *taken_back* says that
-    nothing is new because a closing that git no longer has is not repeated unasked; *restored* are archived entries
-    that came back because the agent named them, or because they were said again; *superseded* says which older entry
-    gave way to which new one; *learned* are the entries of
-    EVOLUTION.md that were added or counted up, and *projects* the project files that gained something; *reworded*
-    counts the lines of the summary that a language model reworded, and *degraded* says what it could not do.
+    *daily* is the file of the new section, or of the last one when nothing was new. *dropped* counts items that a
+    person had rejected or has to review already. *left_in_log* counts items that earned an entry when their section of
+    ``MEMORY.md`` had reached its limit for one closing. *taken_back* means that nothing is new because git reverted the
+    closing, which is not repeated unasked. *restored* are archived entries that came back because the agent named them
+    or a session said them again. *superseded* links older entries to the new ones that replace them. *learned* are the
+    entries of EVOLUTION.md that were added or counted up, and *projects* the changed project files. *reworded* counts
+    the lines of the summary that a language model reworded, and *degraded* says why it could not do more.
     """
 
     session: str
@@ -127,7 +126,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A session that could not be closed, and why."""
+    """A session that could not be closed, with the reason."""
 
     session: str
     error: str
@@ -135,7 +134,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedAll:
-    """What :func:`close_all` did, oldest session first."""
+    """Result of :func:`close_all`, oldest session first."""
 
     closed: tuple[Closed, ...] = ()
     failed: tuple[Failure, ...] = ()
@@ -143,7 +142,7 @@ class ClosedAll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Draft:
-    """A summary of the turns after a watermark, with what git said; not yet written."""
+    """A summary of the turns after a watermark, with git's evidence, before it is written."""
 
     start: int
     since: str
@@ -167,14 +166,14 @@ def close(
     models: Models = NO_MODELS,
     again: bool = False,
 ) -> Closed:
-    """Turn what was said in *session* since its last closing into memory; *models* help with its summary.
+    """Turn the messages of *session* since its last closing into memory. *models* help with its summary.
 
-    A closing that was taken back in git stays taken back; *again* closes what it covered once more.
+    A closing that was reverted in git stays reverted. With *again*, the part that it covered is closed once more.
 
     Raises:
-        NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
+        NoSuchSession, EmptySession: there is no such session, or nothing in it.
         Contended: others kept closing the session meanwhile.
-        HomeError: see :func:`agent_home.store.gateway.transaction`; nothing was written.
+        HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     _finish_pending(home)
@@ -206,13 +205,12 @@ def close_all(
     models: Models = NO_MODELS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> ClosedAll:
-    """Close every session that has something new, the one that began first first.
+    """Close every session with new turns, oldest first. A session that fails does not stop the others.
 
-    One that fails does not stop the others. *progress* is called before each with its name, its number from 1, and
-    how many there are.
+    *progress* is called before each with its name, its number from 1, and the number of sessions.
 
     Raises:
-        HomeError: what an earlier write left uncommitted cannot be committed now either.
+        HomeError: an earlier write is still uncommitted and cannot be committed now either.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     _finish_pending(home)
@@ -229,19 +227,19 @@ def close_all(
 
 
 def unclosed(home: Home) -> list[str]:
-    """The sessions with turns after their watermark, by the time of the first such turn, then by name."""
+    """Return the sessions with turns after their watermark, by the time of the first such turn, then by name."""
     return [session for session, _ in closings.open_sessions(home)]
 
 
 def _finish_pending(home: Home) -> None:
-    """Commit what an earlier write left written but uncommitted: its watermark would say that nothing is left to do."""
+    """Commit what an earlier write left uncommitted: its watermark would say that nothing is left to do."""
     if recovery.is_pending(home):
         with hold(home.lock):
             recovery.recover(home)
 
 
 def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:
-    """The furthest closing in the daily log, and the byte up to which *session* counts as closed."""
+    """Return the furthest closing in the daily log, and the byte up to which *session* counts as closed."""
     last = daily_log.watermark(home, session, since)
     end = last.end if last else 0
     return last, end if again else max(end, closings.recorded_end(home, session))
@@ -258,7 +256,7 @@ def _draft(
     *,
     again: bool,
 ) -> _Draft | None:
-    """The summary of those *turns* that stand after byte *start*; ``None`` when none does."""
+    """Summarise those of *turns* that stand after byte *start*. Return ``None`` when there are none."""
     fresh = [turn for turn in turns if turn.start >= start]
     if not fresh:
         return None
@@ -289,7 +287,7 @@ def _draft(
 
 
 def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) -> Closed | None:
-    """Write *draft* in one transaction; ``None`` when the watermark moved since it was made."""
+    """Write *draft* in one transaction. Return ``None`` when the watermark moved since it was made."""
     closing = draft.closing
     message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
@@ -346,7 +344,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
 
 
 def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, EarlierMention]:
-    """Where other sessions of the last weeks had the topics of the items that need it."""
+    """Return, for the items that need it, where other sessions of the last weeks mention their topics."""
     logs = read_recent_logs(home, draft.closing.date, settings.recurrence_days)
     items, session = draft.summary.items, draft.closing.session
     facts = [item for item in items if item.kind == "fact"]
@@ -366,7 +364,10 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
 
 
 def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], ProjectUpdate]:
-    """What the session taught, in EVOLUTION.md, and what it did for projects: ids of entries, and paths and drafts."""
+    """Write the session's lessons to EVOLUTION.md and its results to projects.
+
+    Return ids of lessons, and the update.
+    """
     items, date = draft.summary.items, draft.closing.date
     origins = item_origins(items, draft.evidence, draft.origins, draft.heard)
     record_rule_references(edits, draft.fresh)
@@ -380,7 +381,7 @@ def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tu
 
 
 def _memory(edits: Transaction) -> dict[str, Document]:
-    """``MEMORY.md`` and the archive, as this transaction sees them."""
+    """Return ``MEMORY.md`` and the archive as this transaction sees them, by path."""
     archived = (path for path in entry_files(edits.home) if path.startswith("Archive/"))
     return {path: edits.read(path) for path in (MEMORY, *archived)}
 
@@ -418,7 +419,7 @@ def _stored(
 def _checked(
     items: Sequence[Item], turns: Sequence[Turn], now: datetime, settings: DistillSettings
 ) -> dict[Item, Evidence]:
-    """What git says about each item that reports work, in the order of *items*."""
+    """Return git's evidence for each item that reports work, in the order of *items*."""
     place_of_work = workplace([turn.message for turn in turns], now, settings.window_slack_s)
     deadline = time.monotonic() + settings.session_timeout_s
     found: dict[Item, Evidence] = {}
@@ -435,6 +436,6 @@ def _checked(
 
 
 def _clean(home: Home, title: str) -> str:
-    """*title* as the guard lets it stand in a heading and in a commit message, which nothing screens later."""
+    """Return *title* as the guard lets it stand in a heading, and in a commit message, which nothing screens later."""
     verdict = ScreeningService(home).verdict(daily_log.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"

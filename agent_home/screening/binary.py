@@ -1,4 +1,4 @@
-"""What can be read in a file that is no text: a secret in it is a secret all the same."""
+"""Extract the readable text of a file that is no text, so that the guard can find secrets in it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PRINTABLE = re.compile(rb"[\t\x20-\x7e]{8,}")
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether *data* is no text to git and to people; text in UTF-16 counts as such."""
+    """Return whether git takes *data* for binary. Text in UTF-16 counts as binary."""
     return b"\0" in data[:_LOOKED_AT_BYTES]
 
 
 def readable(data: bytes) -> str:
-    """Its rows of at least eight printable ASCII characters, a line for each; of UTF-16 as well.
+    """Return the runs of at least eight printable ASCII characters in *data*, each on a line. UTF-16 is read as well.
 
     >>> readable("gr\\u00fc\\u00df Gott, all of you".encode("utf-16"))
     'Gott, all of you'

@@ -51,7 +51,7 @@ def _version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _recorded(path: Path, mtime_ns: int, size: int) -> Mapping[str, None]:  # noqa: ARG001 (they name the version)
-    """Return the keys in the record, oldest first; none where it cannot be read."""
+    """Return the keys in the record, oldest first. A record that cannot be read has none."""
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError):

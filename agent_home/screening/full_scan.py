@@ -1,8 +1,8 @@
-"""What the guard would say of everything that is there already: every file of a home, and all of git's history.
+"""Scan everything that a home already holds: its files, and git's history.
 
-Nothing is changed, and no finding holds the text that it is of. A passage is screened once however many versions of a
-file repeat it, which is what makes a history of thousands of commits a matter of seconds. In files every place is
-named; in history the oldest commit and path in which a finding stands.
+Nothing is changed, and no finding holds the text that it is about. A passage is screened once, however many versions of
+a file repeat it, so that a history of thousands of commits takes seconds. In files every place is named. In history a
+finding has the oldest commit and path that hold it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _CAPACITY = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedFinding:
-    """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``; line 0 is the file's name.
+    """A finding at a place: ``PATH:LINE``, or ``COMMIT:PATH:LINE``. Line 0 is the file's name.
 
-    *digest* is salted and tells equal texts.
+    *digest* is salted. Equal texts have equal digests.
     """
 
     layer: str
@@ -52,7 +52,7 @@ class ScannedFinding:
 
 
 class FullScan:
-    """One scan. *texts* and *size* count what was read, in texts and in bytes."""
+    """State of one scan. *texts* and *size* count the texts and the bytes that were read."""
 
     def __init__(self, settings: GuardSettings) -> None:
         self.texts = 0
@@ -60,7 +60,7 @@ class FullScan:
         self._verdicts = Verdicts(settings, capacity=_CAPACITY)
 
     def findings(self, path: str, data: bytes) -> Iterator[tuple[int, ScannedFinding]]:
-        """``(line, finding)`` of a file's content; the finding has no place yet."""
+        """Yield ``(line, finding)`` for the content of a file. The findings have no place yet."""
         self.texts += 1
         self.size += len(data)
         destination = destination_of(path)
@@ -74,7 +74,7 @@ class FullScan:
                     yield 1, found
 
     def named(self, path: str) -> tuple[str, list[ScannedFinding]]:
-        """*path* as it may be printed, a note in place of each name in it that is a secret; and those secrets."""
+        """Return *path* with a note in place of each name in it that is a secret, and the findings on those names."""
         parts: list[str] = []
         found: list[ScannedFinding] = []
         for part in path.split("/"):
@@ -85,7 +85,7 @@ class FullScan:
         return "/".join(parts), found
 
     def _judged(self, passage: str, source: str, destination: str) -> list[tuple[int, ScannedFinding]]:
-        """Return ``(line within the passage, finding)`` for all but notes."""
+        """Return ``(line within the passage, finding)`` for all findings but notes."""
         return [
             (
                 passage.count("\n", 0, item.start),
@@ -97,7 +97,7 @@ class FullScan:
 
 
 def scan_home(home: Home, scan: FullScan, *, progress: Progress | None = None) -> Iterator[ScannedFinding]:
-    """Every finding in the home's files, by path and line."""
+    """Yield every finding in the home's files, by path and line."""
     files = list(home_files(home))
     for done, relative in enumerate(files, 1):
         if progress:
@@ -106,9 +106,9 @@ def scan_home(home: Home, scan: FullScan, *, progress: Progress | None = None) -
 
 
 def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding]:
-    """Every finding in the files named, and in all files below the folders named; hidden folders are passed over.
+    """Yield every finding in the files *paths*, and in all files below those of *paths* that are folders.
 
-    A file of a home is judged as what it is there: a transcript is no memory.
+    Hidden folders are skipped. A file that lies in a home is judged by its place there: a transcript is not memory.
     """
     for path in paths:
         below = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
@@ -117,7 +117,7 @@ def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding
 
 
 def scan_history(home: Home, scan: FullScan, *, progress: Progress | None = None) -> Iterator[ScannedFinding]:
-    """Every finding in git's objects, each where it stands first; what no ref reaches comes last.
+    """Yield every finding in git's objects once, at its oldest place. Objects that no ref reaches come last.
 
     Raises:
         HistoryError: the history cannot be read.
@@ -137,7 +137,7 @@ def scan_history(home: Home, scan: FullScan, *, progress: Progress | None = None
 
 
 def scan_of(home: Home) -> FullScan:
-    """A survey with the home's own guard settings.
+    """Return a scan with the home's own guard settings.
 
     Raises:
         GuardError, SettingsInvalid: see :func:`agent_home.screening.verdicts.guard_settings`.
@@ -146,7 +146,7 @@ def scan_of(home: Home) -> FullScan:
 
 
 def _texts(item: GitObject, origin: BlobOrigin | None) -> Iterator[tuple[str, str, bytes]]:
-    """``(place, path, content)`` of what an object says."""
+    """Yield ``(place, path, content)`` for the text of a git object: a file's content, or a commit's message."""
     if item.kind == "blob":
         where = f"{origin.commit[:12]}:{origin.path}" if origin else f"unreachable {item.id[:12]}"
         yield where, origin.path if origin else "", item.data
@@ -155,7 +155,7 @@ def _texts(item: GitObject, origin: BlobOrigin | None) -> Iterator[tuple[str, st
 
 
 def _of_file(scan: FullScan, where: str, path: str, data: bytes) -> Iterator[ScannedFinding]:
-    """Every finding in the name and the content of the file *path*, which is at the place *where*."""
+    """Yield every finding in the name and the content of the file *path* at the place *where*."""
     shown, in_name = scan.named(path)
     if in_name:
         where = where.removesuffix(path) + shown if where.endswith(path) else shown
@@ -172,7 +172,7 @@ def _placed(where: str, found: Iterable[tuple[int, ScannedFinding]]) -> Iterator
 
 
 def _passages(path: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """``(line, passage, source)``: what is judged alone, with the line on which it begins and who said it."""
+    """Yield ``(first line, passage, source)`` for each part of *text* that is judged alone."""
     if path.endswith(".jsonl"):
         for number, line in enumerate(text.split("\n"), 1):
             yield from ((number, said, source) for said, source in _said(line))
@@ -188,12 +188,15 @@ def _passages(path: str, text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _cut(text: str) -> list[str]:
-    """List items, headings and paragraphs, near enough; a regular expression would take half of all the time."""
+    """Cut *text* roughly into list items, headings and paragraphs.
+
+    A regular expression takes half of the scan's time.
+    """
     return text.replace("\n- ", "\n\0- ").replace("\n#", "\n\0#").replace("\n\n", "\n\n\0").split("\0")
 
 
 def _short(passages: Iterable[str]) -> Iterator[str]:
-    """*passages*, cut between lines where they are longer than the guard reads at once."""
+    """Yield *passages*, cut between lines where they are longer than the guard reads at once."""
     for passage in passages:
         if len(passage) <= _MAX_CHARS:
             yield passage
@@ -211,7 +214,7 @@ def _short(passages: Iterable[str]) -> Iterator[str]:
 
 @lru_cache(maxsize=50_000)
 def _said(line: str) -> tuple[tuple[str, str], ...]:
-    """The texts in a JSON line, each once, and who said them."""
+    """Return the texts in a JSON line, once each, with their source."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
@@ -230,7 +233,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _name_in_home(file: Path) -> str:
-    """The file's path in the home around it; its own name where there is none."""
+    """Return the file's path in the home around it, or its own name outside of any home."""
     whole = file.absolute()
     home = next((folder for folder in whole.parents if (folder / MANIFEST).is_file()), whole.parent)
     return whole.relative_to(home).as_posix()

@@ -82,7 +82,7 @@ def _borders(blocks: Iterable[Block]) -> Iterator[tuple[int, int, Block]]:
 
 
 def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """Return *text* with each ``(start, end, note)`` replaced by its note. Line breaks stay; overlaps go once."""
+    """Return *text* with each ``(start, end, note)`` replaced by its note. Line breaks stay, and overlaps go once."""
     pieces, done = [], 0
     for start, end, note in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
         if end <= done:

@@ -26,11 +26,11 @@ _WRAPPER_TAIL = 200  # characters before a block in which its wrapper's tag must
 
 
 def strip_injected(text: str) -> tuple[str, bool]:
-    """*text* without injected blocks, and whether there were any.
+    """Return *text* without injected blocks, and whether there were any.
 
-    A block that is never closed reaches to the end when it opens as ours do: alone on its line, or with a layer. Any
-    other tag that is never closed is only named, and loses its ``<``. Blocks may nest; what surrounds them stays as it
-    is, to the character. A ``<system-reminder>`` that held nothing else goes with them.
+    A block without an end tag reaches to the end of the text when its start tag looks like ours: alone on its line, or
+    with a layer. Any other tag without an end is only mentioned, and loses its ``<``. Blocks may nest. The text around
+    them stays as it is, to the character. A ``<system-reminder>`` that held nothing else goes with them.
 
     >>> strip_injected('Hello <agent-home-recall n="2">old words</agent-home-recall>again')
     ('Hello again', True)
@@ -51,7 +51,7 @@ def strip_injected(text: str) -> tuple[str, bool]:
 
 
 def _blocks_and_names(text: str) -> tuple[list[tuple[int, int]], list[int]]:
-    """Where the outermost blocks begin and end, and where the tags begin that are only named, outside of blocks."""
+    """Return the spans of the outermost blocks, and the offsets of tags outside of blocks that are only mentioned."""
     tags = list(_TAG.finditer(text))
     ends = _ends(tags)
     blocks: list[tuple[int, int]] = []
@@ -69,7 +69,10 @@ def _blocks_and_names(text: str) -> tuple[list[tuple[int, int]], list[int]]:
 
 
 def _ends(tags: Sequence[re.Match[str]]) -> dict[int, int]:
-    """Where the block of each tag ends that is closed. An end tag closes every block opened inside its own."""
+    """Return the end offset of each closed block, by the number of its start tag.
+
+    An end tag closes every block that was opened inside its own.
+    """
     ends: dict[int, int] = {}
     open_tags: list[tuple[str, int]] = []
     count: Counter[str] = Counter()
@@ -99,7 +102,7 @@ def _opens_as_ours(text: str, tag: re.Match[str]) -> bool:
 
 
 def _widened(text: str, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The spans, each run of them that fills a wrapper made one with the wrapper."""
+    """Yield *spans*. A run of them that fills a wrapper becomes one span with the wrapper."""
     at = 0
     while at < len(spans):
         last = at

@@ -38,7 +38,7 @@ _PRIVATE = re.compile(r"<\s{0,4}private\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedFinding:
-    """A finding with its place. *line* counts from 1; *entry* is the id of the entry around it, or empty."""
+    """A finding with its place. *line* counts from 1. *entry* is the id of the entry around it, or empty."""
 
     path: str
     line: int
@@ -50,17 +50,17 @@ class LocatedFinding:
 
     @property
     def held_back(self) -> bool:
-        """Whether the guard would not store the text in any form."""
+        """True if the guard would not store the text in any form."""
         return self.action >= Action.QUARANTINE
 
     @property
     def fails(self) -> bool:
-        """Whether the text may be neither committed nor shown to a model as it is."""
+        """True if the text may be neither committed nor shown to a model as it is."""
         return self.held_back or self.layer == "secret"
 
     @property
     def removes_words(self) -> bool:
-        """Whether words are gone from the text, not only invisible characters."""
+        """True if words are gone from the text, not only invisible characters."""
         return self.fails or self.layer == "pii" or self.rule == "private"
 
     @property
@@ -85,7 +85,7 @@ class JudgedRun:
 
     @property
     def is_heading(self) -> bool:
-        """Whether the run is one heading, which is judged by its title alone."""
+        """True if the run is one heading, which is judged by its title alone."""
         return _is_heading(self.blocks)
 
 
@@ -163,7 +163,7 @@ class PersonalTextJudge:
 
 
 def required(verdict: Verdict) -> list[Finding]:
-    """Return the findings that require a change of the text; the others are notes."""
+    """Return the findings that require a change of the text. All others are notes."""
     return [finding for finding in verdict.findings if finding.action >= Action.REDACT]
 
 
@@ -214,7 +214,7 @@ def _unusable(error: Exception) -> str:
 
 
 def _approvals(home: Home) -> str:
-    """Return the ledger of approvals; nothing is approved where it cannot be read."""
+    """Return the ledger of approvals, or an empty text where it cannot be read."""
     try:
         return storage.read_text(home.root / APPROVED)
     except (DocumentInvalid, OSError):

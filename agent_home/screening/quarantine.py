@@ -1,8 +1,8 @@
-"""Texts that the guard held back, waiting for a person. Nothing that it stops is lost.
+"""Quarantine: texts that the guard held back and that wait for a person. Nothing that the guard stops is lost.
 
-One JSON file for each text, named by its content, so that holding the same text back twice keeps one. Secrets are
-redacted before a text comes here. The folder is machine state and never in git. Whoever changes it holds the home's
-lock; what a person decided about a text is kept by ``agent_home.screening.review_ledger``.
+Each text is one JSON file, named by its content, so that holding the same text back twice keeps one file. Secrets are
+redacted before a text comes here. The folder is machine state and never in git. A caller that changes it holds the
+home's lock. ``agent_home.screening.review_ledger`` keeps the decisions of people.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ __all__ = ["Quarantined", "discard", "hold_back", "holds", "id_of", "unreadable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A text held back. *findings* never hold the text of a secret; *text* is redacted.
+    """A text that was held back. *text* is redacted, and *findings* never hold the text of a secret.
 
-    *source* is who said it (user, agent, tool, web), *actor* who tried to write it, *path* and *section* (the title of
-    a heading of level 2, or empty) where it was meant to stand.
+    *source* is the author (user, agent, tool, web) and *actor* the writer. *path* and *section* are the text's
+    destination. *section* is the title of a heading of level 2, or empty.
     """
 
     id: str
@@ -45,7 +45,7 @@ class Quarantined:
 
 
 def id_of(path: str, text: str) -> str:
-    """The name under which *text*, meant for *path*, waits."""
+    """Return the quarantine id of *text* for the destination *path*."""
     key = f"{path}\0{text}".encode("utf-8", "surrogatepass")
     return f"q-{hashlib.blake2b(key, digest_size=5).hexdigest()}"
 
@@ -54,7 +54,7 @@ def hold_back(
     home: Home, text: str, *, path: str, reason: str, source: str, session: str, ts: str,
     findings: Sequence[dict[str, Any]], section: str = "", actor: str = "",
 ) -> Quarantined:  # fmt: skip
-    """Keep *text* for a person to look at; idempotent for the same text and destination."""
+    """Write *text* to quarantine, and return it. The same text for the same destination is kept once."""
     item = Quarantined(
         id=id_of(path, text), path=path, reason=reason, source=source, session=session, ts=ts, text=text,
         findings=tuple(findings), section=section, actor=actor,
@@ -68,14 +68,14 @@ def hold_back(
 
 
 def waiting(home: Home) -> Iterator[Quarantined]:
-    """The texts that wait, in the order of their ids, without what :func:`unreadable` names."""
+    """Yield the texts that wait, ordered by id. Files that :func:`unreadable` names are skipped."""
     for path in sorted(home.quarantine.glob("q-*.json")):
         with suppress(DocumentInvalid):
             yield _read(path)
 
 
 def unreadable(home: Home) -> Iterator[DocumentInvalid]:
-    """What is wrong with the files there that :func:`hold_back` did not write so; one must not hide the others."""
+    """Yield an error for each file in quarantine that is not valid, so that one does not hide the others."""
     for path in sorted(home.quarantine.glob("q-*.json")):
         try:
             _read(path)
@@ -84,12 +84,12 @@ def unreadable(home: Home) -> Iterator[DocumentInvalid]:
 
 
 def holds(home: Home, item_id: str) -> bool:
-    """Whether a text of that id waits."""
+    """Return whether a text with that id waits."""
     return (home.quarantine / f"{item_id}.json").is_file()
 
 
 def discard(home: Home, item_id: str) -> None:
-    """Take the text off the disk; one that is not there is no error."""
+    """Remove the text from the disk. An absent one is no error."""
     storage.remove(home.quarantine / f"{item_id}.json")
 
 

@@ -1,12 +1,12 @@
-"""What people decided about texts that waited for them: two ledgers of JSON lines, in git, that merge by union.
+"""People's decisions about texts that waited for them: two ledgers of JSON lines, in git, that merge by union.
 
-``ledger/approved.jsonl`` names the texts that may be stored although the guard would hold them back, and
-``ledger/rejected.jsonl`` those that must not come up again. A row holds digests and no content: a digest confirms a
-guess and tells nothing else. Rows are written by ``distill.review.queue`` through the gateway, in the commit that they
-belong to; whoever screens text asks here.
+``ledger/approved.jsonl`` names the texts that may be stored although the guard would hold them back.
+``ledger/rejected.jsonl`` names those that must not come up again. A row holds digests and no content: a digest confirms
+a guess and tells nothing else. ``distill.review.queue`` writes the rows through the gateway, in the commit that they
+belong to, and the screening service reads them.
 
 An approval covers a text block by block, wherever it stands, so that an approved entry may be archived and restored.
-Of an entry it covers what the entry says; its fields are screened as ever.
+It covers an entry's statement. An entry's fields are screened as ever.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _INSTEAD = "Instead of: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """One row: *id* is the quarantined text's or the proposal's, *by* the person, *commit* a proposal's commit."""
+    """One row. *id* is the quarantined text's or the proposal's, *by* the person, *commit* a proposal's commit."""
 
     ts: str
     kind: Literal["quarantine", "proposal"]
@@ -57,7 +57,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """Both ledgers, read."""
+    """The rows of both ledgers."""
 
     approved: tuple[Decision, ...] = ()
     rejected: tuple[Decision, ...] = ()
@@ -65,25 +65,28 @@ class Decisions:
     _refused: frozenset[str] = frozenset()
 
     def approves(self, text: str) -> bool:
-        """Whether a person approved every block of *text*; of an entry, what it says without its fields."""
+        """Return whether a person approved every block of *text*. An entry counts without its fields."""
         if not self._allowed:
             return False
         found = approval_digests(text)
         return bool(found) and self._allowed.issuperset(found)
 
     def approves_block(self, block: Block) -> bool:
-        """The same of one block of a document."""
+        """Return whether a person approved this block of a document."""
         return bool(self._allowed) and block.kind != "blank" and _block_digest(block) in self._allowed
 
     def rejects(self, text: str) -> bool:
-        """Whether a person rejected *text*; of an entry, what it states under whatever id."""
+        """Return whether a person rejected *text*. An entry counts by its statement, under any id."""
         return bool(self._refused) and rejection_digest(text) in self._refused
 
     def rejects_entry(self, entry: Entry) -> bool:
         return statement_digest(entry) in self._refused
 
     def approval_of(self, waiting_id: str, commit: str = "") -> Decision | None:
-        """The approval of the text that waits under that id; of a proposal, of that *commit* of it."""
+        """Return the approval of the text with that id, or ``None``.
+
+        A proposal's names the *commit* that was approved.
+        """
         return next((row for row in self.approved if row.id == waiting_id and row.commit == commit), None)
 
 
@@ -91,7 +94,7 @@ NO_DECISIONS = Decisions()
 
 
 def decisions(home: Home) -> Decisions:
-    """What the ledgers on disk say. Lines that are no decision are passed over; ``memory check`` names them.
+    """Return the decisions in the ledgers on disk. Invalid lines are skipped, and ``memory check`` names them.
 
     Raises:
         DocumentInvalid: a ledger is not UTF-8.
@@ -101,7 +104,7 @@ def decisions(home: Home) -> Decisions:
 
 @lru_cache(maxsize=8)
 def decisions_in(approved: str, rejected: str) -> Decisions:
-    """What two ledgers with these texts say."""
+    """Return the decisions in two ledgers with these texts."""
     allowing, refusing = tuple(_rows(approved)), tuple(_rows(rejected))
     return Decisions(
         allowing,
@@ -112,12 +115,12 @@ def decisions_in(approved: str, rejected: str) -> Decisions:
 
 
 def approval_digests(text: str) -> tuple[str, ...]:
-    """One digest for each block of *text* that says something."""
+    """Return one digest for each block of *text* that is not blank."""
     return tuple(_block_digest(block) for block in parse(text).blocks if block.kind != "blank")
 
 
 def rejection_digest(text: str) -> str:
-    """The digest of *text* as a whole; of a single entry, of what it states."""
+    """Return the digest of *text* as a whole. A single entry counts by its statement."""
     said = [block for block in parse(text).blocks if block.kind != "blank"]
     if len(said) == 1 and said[0].entry is not None:
         return statement_digest(said[0].entry)
@@ -125,12 +128,15 @@ def rejection_digest(text: str) -> str:
 
 
 def fields_alone(entry: Entry) -> str:
-    """What of an entry no approval covers, as an entry that says nothing else: it must pass the guard by itself."""
+    """Return *entry* with its fields and no statement, as a text: no approval covers it, so it must pass the guard."""
     return entry.changed(title="approved", body="", detail="").render()
 
 
 def statement_digest(entry: Entry) -> str:
-    """The digest of what an entry states in its section, however it is spaced; not of what it replaces."""
+    """Return the digest of an entry's statement in its section.
+
+    Spacing does not count, nor do the lines about what the entry replaces.
+    """
     detail = "\n".join(line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD))
     said = unicodedata.normalize("NFKC", entry.changed(detail=detail).text).casefold()
     return _digest("statement", entry.prefix, " ".join(said.split()))

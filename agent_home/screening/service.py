@@ -46,7 +46,7 @@ class ScreeningService:
 
     @cached_property
     def signature(self) -> str:
-        """Digest of the rules in force; the guard is not loaded for it."""
+        """Digest of the rules in force. Reading it does not load the guard."""
         return guard_signature(self.home)
 
     @property
@@ -60,7 +60,7 @@ class ScreeningService:
 
     @property
     def problem(self) -> str:
-        """Reason why texts were shown or indexed by the bundled rules alone; empty while the home's own rules work."""
+        """Reason why texts are judged by the bundled rules alone. Empty while the home's own rules work."""
         problem = self._reader.problem if "_reader" in self.__dict__ else ""
         return f"{problem}; texts are judged by the bundled rules" if problem else ""
 

@@ -47,7 +47,7 @@ def shown(judge: PersonalTextJudge, signature: str, path: str, text: str, known:
 
 
 def _with_placeholders(judged: JudgedRun) -> str:
-    """Return the run without the words that the guard takes out; a block that fails is a placeholder."""
+    """Return the run without the words that the guard takes out, and with placeholders for blocks that fail."""
     run = judged.blocks
     raw = "".join(block.raw for block in run)
     if not judged.findings:

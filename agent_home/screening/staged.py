@@ -1,8 +1,7 @@
-"""What a person is about to commit in a home, and what the guard makes of it.
+"""Screen what a person is about to commit in a home.
 
-Git is asked directly and in the environment of whoever asks: inside a hook that environment says which staging area
-is meant (``git commit FILE`` has one of its own). Nothing is changed. Reading is in few calls and without GitPython,
-because a person waits for it at every commit.
+Git is asked in the environment of the caller: inside a hook that environment names the staging area (``git commit
+FILE`` has one of its own). Nothing is changed. Few calls read everything, because a person waits at every commit.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ _NAMELESS = "(a file's name)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedFile:
-    """A file whose staged text differs from the last commit's; *before* is empty for a new one.
+    """A file whose staged text differs from the last commit's. *before* is empty for a new file.
 
-    Of a file that is no text, what can be read in it; a link's text is where it leads.
+    For a binary file both texts are its readable parts. For a link they are its targets.
     """
 
     path: str
@@ -41,9 +40,9 @@ class StagedFile:
 
 
 def staged_findings(home: Home) -> list[LocatedFinding]:
-    """What the guard sees in what the staging area adds, file by file, in order of the line: names of new files too.
+    """Return the findings in what the staging area adds, by file and line, names of new files included.
 
-    In names, and in files that are no text, only secrets count.
+    In names and in binary files only secrets count.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -53,7 +52,7 @@ def staged_findings(home: Home) -> list[LocatedFinding]:
 
 
 def staged_files(root: Path) -> list[StagedFile]:
-    """What the next commit would add or change, in order of the path.
+    """Return the files that the next commit would add or change, ordered by path.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -95,7 +94,7 @@ def _findings(screening: ScreeningService, file: StagedFile) -> Iterator[Located
 
 
 def _bodies(git: GitClient, names: Sequence[str]) -> Iterator[bytes]:
-    """The content of each object; empty for the null name."""
+    """Yield the content of each object. The null name has none."""
     found = git.objects(name for name in names if name.strip("0"))
     for name in names:
         if not name.strip("0"):

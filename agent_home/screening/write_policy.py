@@ -53,7 +53,7 @@ class WriteScreening:
     def document(self, path: str, before: str, after: str, moved: Mapping[str, int] = MappingProxyType({})) -> str:
         """Return *after* with its additions to *before* screened. Known blocks are left alone.
 
-        *moved* counts, by text, blocks that come from elsewhere in the home; they are known too.
+        *moved* counts, by text, blocks that come from elsewhere in the home. These are known too.
 
         Blocks that stand together are screened together, so that nothing hides by spanning them. An entry whose field
         ``Origin`` names somebody less trusted than the transaction's source is judged as theirs.
@@ -249,10 +249,7 @@ def reason_of(verdict: Verdict) -> str:
 
 
 def with_forgotten(verdict: Verdict, text: str) -> Verdict:
-    """Return *verdict* on a text out of which something forgotten was taken; *text* is the whole of it.
-
-    It is redacted, unless the verdict is stricter.
-    """
+    """Return *verdict* on the whole *text*, out of which something forgotten was taken: at least redacted."""
     finding = Finding(
         layer="pii", rule="forgotten", kind="forgotten", start=0, end=len(text), action=Action.REDACT, digest=""
     )

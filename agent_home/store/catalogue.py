@@ -1,6 +1,6 @@
-"""The two generated context files: what lies in ``Knowledge/`` and in ``Projects/``, a line for each.
+"""The two generated context files: a line for each document in ``Knowledge/`` and in ``Projects/``.
 
-They are functions of those folders, so they are rewritten whole; what a person wants to keep belongs elsewhere.
+They are functions of those folders and are rewritten whole. Text that a person wants to keep belongs elsewhere.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TITLE_CHARS = 100
 
 
 def refresh(edits: Transaction) -> None:
-    """Bring both files up to the folders, as part of a transaction; a file that is right stays untouched."""
+    """Rewrite both files for the folders as they are, as part of a transaction. A correct file stays untouched."""
     for file in _FILES:
         if (edits.home.root / file).exists():
             edits.write(file, render(edits.home, file))
 
 
 def render(home: Home, file: str) -> str:
-    """The text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are.
+    """Return the text of ``KNOWLEDGE.md`` or ``PROJECTS.md`` for the folders as they are.
 
     A document is named only when everybody who may see this file may see the document as well.
     """
@@ -54,7 +54,7 @@ def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:
 
 
 def _title(path: Path) -> str:
-    """The first heading of the file, or its first line."""
+    """Return the first heading of the file, or its first line."""
     try:
         blocks = parse(storage.read_text(path)).blocks
     except DocumentInvalid:

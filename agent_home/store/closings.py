@@ -1,8 +1,8 @@
-"""How far each session is closed: what the daily log says, and what this machine remembers of it.
+"""Watermarks of sessions: the byte up to which each is closed, by the daily log and by this machine's record.
 
-The daily log is in git, and ``git revert`` takes a closing's watermark back together with its entries. What a person
-took back must stay away, so each closing is also written down in ``.memory/closings.jsonl``, which git does not know;
-the larger watermark counts. Losing that file loses this protection and nothing else.
+The daily log is in git, and ``git revert`` takes a closing's watermark back together with its entries. Entries that a
+person took back must stay away, so each closing is also recorded in ``.memory/closings.jsonl``, outside git. The larger
+watermark counts. Losing that file loses this protection and nothing else.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ __all__ = ["ClosedEnds", "closed_ends", "first_day", "open_sessions", "record", 
 class ClosedEnds:
     """The byte up to which each session is closed.
 
-    *named* is by session; *unnamed* are closings whose session's name the guard took for something private, by where
-    they start and the anchor of their section.
+    *named* is by session. *unnamed* holds the closings of sessions whose names the guard redacted, by their first byte
+    and the anchor of their section.
     """
 
     named: Mapping[str, int] = field(default_factory=dict)
     unnamed: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
     def of(self, session: str) -> int:
-        """The end of *session*'s furthest closing; 0 for a session that was never closed."""
+        """Return the end of *session*'s furthest closing, or 0 for a session that was never closed."""
         ends = [self.unnamed.get((start, anchor_of(session, start)), 0) for start in {at for at, _ in self.unnamed}]
         return max(self.named.get(session, 0), *ends, 0)
 
 
 def closed_ends(home: Home, since: str = "") -> ClosedEnds:
-    """How far every session is closed, by daily files dated *since* or later and by this machine's own record.
+    """Read the watermarks of all sessions from daily files dated *since* or later and from this machine's record.
 
     Raises:
         DocumentInvalid: a daily file of these days is not UTF-8.
@@ -64,10 +64,11 @@ def closed_ends(home: Home, since: str = "") -> ClosedEnds:
 
 
 def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
-    """The sessions with turns that no closing covers, and these turns; by the time of the first of them, then by name.
+    """Return the sessions with turns that no closing covers, and these turns, by time of the first one, then by name.
 
-    What this machine closed itself it knows from its own record; daily logs are read only for the others, from the
-    first day that one of them can be filed under. So this costs what is new, and a look at each transcript's size.
+    This machine's record answers for the sessions that it closed. Daily logs are read only for the others, from the
+    first day under which one of them can be filed. So the cost is that of new turns, and one look at each transcript's
+    size.
     """
     recorded: dict[str, int] = {}
     for session, end in _recorded(home):
@@ -87,9 +88,9 @@ def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
 
 
 def first_day(turns: Sequence[Turn]) -> str:
-    """A date before which no closing of these turns can be filed, so that older days need not be read; else empty.
+    """Return a date before which no closing of these turns can be filed, or an empty text. Older days need not be read.
 
-    A closing is filed under a message's date, in some zone; a message without a time is filed under any day.
+    A closing is filed under a message's date, in some zone. A message without a time is filed under any day.
     """
     times = [turn.message.ts for turn in turns]
     with suppress(ValueError):
@@ -100,12 +101,12 @@ def first_day(turns: Sequence[Turn]) -> str:
 
 
 def recorded_end(home: Home, session: str) -> int:
-    """The byte up to which this machine itself closed *session*, whatever git says now; 0 when it did not."""
+    """Return the byte up to which this machine closed *session*, whatever git says now, or 0."""
     return max((end for name, end in _recorded(home, json.dumps(session).encode()) if name == session), default=0)
 
 
 def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> None:
-    """Write down that *closing* was committed. Call with the lock held, after the commit."""
+    """Record that *closing* was committed. Call with the lock held, after the commit."""
     row = {
         "session": closing.session, "start": closing.start, "end": closing.end, "commit": commit,
         "ts": now.isoformat(),
@@ -114,7 +115,7 @@ def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> N
 
 
 def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
-    """Session and end of every line of the record that can be read, and that holds *naming*."""
+    """Yield session and end of every readable line of the record that contains *naming*."""
     path = home.machine / "closings.jsonl"
     if not path.is_file():
         return
@@ -132,5 +133,5 @@ def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
 
 @lru_cache(maxsize=32)
 def _of_day(text: str, date: str) -> tuple[Closing, ...]:
-    """Kept, because a warm process reads the same days again and again."""
+    """Return the closings of one daily file. They are kept, because a warm process reads the same days repeatedly."""
     return tuple(parse_closings(text, date))

@@ -2,8 +2,8 @@
 
 lock -> re-read under the lock -> edit the parsed document -> screen the new text -> validate the document -> temp
 file, fsync, rename, fsync the folder -> audit line -> git commit. Several edits share one transaction and one
-commit. A transaction happens whole or not at all, also when its process is killed: what is about to be renamed is
-first written down in a redo record, and whoever takes the lock next finishes it.
+commit. A transaction happens whole or not at all, also when its process is killed: ``agent_home.store.recovery`` writes
+down what is about to be renamed, and the next writer completes it.
 
 Transcripts, ledgers and other JSON lines are appended through :func:`append_rows`, which screens and locks alike
 and does not commit.
@@ -52,11 +52,11 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a transaction did. *commit* is ``None`` when no file differs.
+    """Result of a transaction. *commit* is ``None`` when no file differs.
 
-    *entries* are the entries of the files that it wrote, as they are stored now, by id; an entry whose new text was
-    held back is not among them. *dropped* counts the texts that the guard holds back and that a person had rejected
-    already; *proposed* are the ids of the proposals that wait now.
+    *entries* are the entries of the files that were written, by id, as they are stored now. An entry whose new text was
+    held back is not among them. *dropped* counts texts that the guard holds back and that a person had rejected
+    already. *proposed* are the ids of the new proposals.
     """
 
     commit: str | None = None
@@ -71,7 +71,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """What :func:`append_rows` did: where the first new row begins, and what the guard made of the rows."""
+    """Result of :func:`append_rows`: where the first new row begins, and what the guard changed."""
 
     start: int
     rows: int
@@ -82,10 +82,10 @@ class Appended:
 
 @dataclass(slots=True)
 class Transaction:
-    """Edits that will be written together. Made by :func:`transaction`; valid inside its block only.
+    """Edits that will be written together. Made by :func:`transaction`, and valid inside its block only.
 
-    *together*: what a person changed in these files by hand is no commit of its own. A file in which such a change
-    fails the guard is written and not committed, neither with ours nor apart.
+    *together* means that uncommitted edits of a person to the same files get no commit of their own. A file in which
+    such an edit fails the guard is written and not committed at all.
     """
 
     home: Home
@@ -103,10 +103,10 @@ class Transaction:
     _ids: set[str] | None = None
 
     def text(self, path: str) -> str:
-        """The file's text with this transaction's edits; empty when there is no such file.
+        """Return the file's text with this transaction's edits. An absent file has an empty text.
 
         Raises:
-            ValueError: *path* is spelled in another way than the one that names it, or is no memory.
+            ValueError: *path* is not the canonical spelling, or is no memory.
             DocumentInvalid: the file is not UTF-8, or leads out of the home.
         """
         if path not in self.before:
@@ -114,20 +114,20 @@ class Transaction:
         return self.after.get(path, self.before[path])
 
     def read(self, path: str) -> Document:
-        """The file as a document, with this transaction's edits."""
+        """Return the file as a document, with this transaction's edits."""
         return parse(self.text(path))
 
     def write(self, path: str, content: Document | str) -> None:
-        """Give *path* this content at the end of the block. An empty text removes the file."""
+        """Set the file's content at the end of the block. An empty text removes the file."""
         if path.startswith("sessions/"):
             raise ValueError(f"{path} is a transcript; a transcript is only appended to")
         self.text(path)
         self.after[path] = _SURROGATE.sub("\ufffd", content if isinstance(content, str) else content.render())
 
     def append(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add *rows* as JSON lines at the end of the ledger *path*, in the same commit as everything else.
+        """Append *rows* as JSON lines to the ledger *path*, in the same commit as everything else.
 
-        A half-written last line gives way: nobody was ever told that it had been stored.
+        A half-written last line is removed: nobody was told that it had been stored.
         """
         text = self.text(path)
         whole, _, last = text.rpartition("\n")
@@ -137,11 +137,11 @@ class Transaction:
         self.write(path, text + "".join(lines))
 
     def propose(self, draft: Draft) -> None:
-        """Let *draft* wait for a person on a branch of its own, made when the transaction is committed."""
+        """Make *draft* wait for a person, on a branch of its own that is made with the commit."""
         self.drafts.append(draft)
 
     def new_id(self, prefix: str, seed: str) -> str:
-        """An entry id that no entry, live, archived or proposed, has; the same for the same seed."""
+        """Return an entry id that no entry has, be it live, archived or proposed. The same seed gives the same id."""
         if self._ids is None:
             self._ids = proposals.taken_ids(self.home)
         found = new_id(prefix, seed, self._ids)
@@ -149,9 +149,9 @@ class Transaction:
         return found
 
     def trailer(self, name: str, value: str) -> None:
-        """Add *value* to the commit's trailer *name*: ``Evidence``, ``Guard``, or one that the gateway does not make.
+        """Add *value* to the commit's trailer *name*: ``Evidence``, ``Guard``, or one of the caller's own.
 
-        Session, Entries and Actor are known without being told.
+        The gateway writes Session, Entries and Actor itself.
         """
         values = self.trailers.setdefault(name, [])
         if value not in values:
@@ -169,10 +169,10 @@ def transaction(
     now: datetime | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Iterator[Transaction]:
-    """Edit files of *home* under its lock; they are written and committed when the block ends without an error.
+    """Edit files of *home* under its lock. They are written and committed when the block ends without an error.
 
-    *actor* is who writes (``close``, ``import``, a person's name), *source* who said what is written (user, agent,
-    tool or web), *message* the commit's subject. After the block ``outcome`` tells what happened.
+    *actor* is the writer (``close``, ``import``, a person's name), *source* the author of the text (user, agent, tool
+    or web), *message* the commit's subject. After the block, ``outcome`` holds the result.
 
     Raises:
         Locked: the lock was not free within *timeout_s*.
@@ -203,12 +203,12 @@ def append_rows(
     now: datetime | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Appended:
-    """Append JSON lines to the file *place*, the texts under the keys *screened* passed through the guard first.
+    """Append JSON lines to the file *place*, with the texts under the keys *screened* screened first.
 
-    *place*, where it is a function, and *rows* are called under the lock, in this order: two writers then agree on
-    where the rows go, and what *rows* leaves out because it is there already stays left out.
-    A row's own ``source`` key, where it has one, tells the guard who said it. A text that is quarantined is replaced
-    by a note that names the quarantined item, so that the row keeps its place and id.
+    *place*, if it is a function, and *rows* are called under the lock, in this order. Two writers then agree on the
+    file, and *rows* can leave out rows that are there already. A row's own ``source`` key, if it has one, tells the
+    guard its author. A note that names the quarantined item replaces a quarantined text, so that the row keeps its
+    place and id.
 
     Raises:
         Locked, GuardRefused: see :func:`transaction`.
@@ -235,7 +235,7 @@ def append_rows(
 
 
 def _finish(edits: Transaction) -> Outcome:
-    """Screen, validate, write, audit and commit what differs."""
+    """Screen, validate, write, audit and commit the files that differ."""
     home = edits.home
     decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
     screening = ScreeningService(home).write(
@@ -284,7 +284,7 @@ def _outcome(
 
 
 def _screened_drafts(edits: Transaction, screening: WriteScreening) -> list[dict[str, Any]]:
-    """The proposals as they may be made, without those whose text is held back."""
+    """Return the proposals as they may be made, without those whose text is held back."""
     rows = []
     for draft in edits.drafts:
         text = screening.proposal(draft.path, draft.text, draft.section)
@@ -296,7 +296,7 @@ def _screened_drafts(edits: Transaction, screening: WriteScreening) -> list[dict
 
 
 def _validate(path: str, before: str, after: str, rules: Collection[str]) -> None:
-    """Refuse an edit that breaks one of *rules*. What was broken before does not stop an unrelated edit."""
+    """Refuse an edit that breaks one of *rules*. A problem that was there before does not stop an unrelated edit."""
     if not path.endswith(".md"):
         return
     old = Counter((problem.rule, problem.message) for problem in text_problems(path, before))
@@ -308,12 +308,12 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
 
 
 def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[str]:
-    """Commit what a person changed in these files apart from ours, so that each diff says one thing.
+    """Commit a person's uncommitted edits to these files separately, so that each commit has one purpose.
 
-    Returns the files that must not be committed: what the person changed there fails the guard.
+    Returns the files that must not be committed, because the person's edit fails the guard.
 
     Raises:
-        GuardRefused: it does, and this transaction commits such changes apart.
+        GuardRefused: an edit fails, and this transaction commits such edits separately.
     """
     home = edits.home
     by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
@@ -358,7 +358,7 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> d
 
 
 def _memory_path(home: Home, path: str) -> Path:
-    """Where *path* lies, spelled in the one way that names it: two spellings would be two texts of one file."""
+    """Return the path of the memory file *path*. Only the canonical spelling is accepted, so a file has one text."""
     parts = PurePosixPath(path).parts
     if PurePosixPath(path).as_posix() != path or ".." in parts or "\0" in path or path in {"", "."}:
         raise ValueError(f"{path!r} is not how a file of the home is named; write it as Knowledge/note.md")

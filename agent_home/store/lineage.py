@@ -1,4 +1,4 @@
-"""From an entry to where it comes from: its commits, the sessions they name, and the turns that it cites."""
+"""Trace an entry to its origin: its commits, the sessions that they name, and the turns that it cites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ __all__ = ["CitedTurn", "Lineage", "lineage"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedTurn:
-    """A turn that an entry names as its source. One that is not on this machine is not *found*, and its rest empty."""
+    """A turn that an entry names as its source.
+
+    A turn that is not on this machine is not *found* and otherwise empty.
+    """
 
     source: str
     found: bool
@@ -33,7 +36,7 @@ class CitedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """Where an entry stands and how it came there. *entry* is its text now, or its last one when it was removed."""
+    """An entry's place and history. *entry* is its text now, or its last one when it was removed."""
 
     id: str
     state: Literal["live", "archived", "proposed", "removed"]
@@ -44,7 +47,7 @@ class Lineage:
 
 
 def lineage(home: Home, spelled: str) -> Lineage:
-    """The lineage of the entry with that id, be it live, archived, proposed or removed; events oldest first.
+    """Return the lineage of the entry with that id, be it live, archived, proposed or removed. Events are oldest first.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
@@ -81,7 +84,7 @@ def _proposed(home: Home, entry_id: str) -> Lineage | None:
 
 
 def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
-    """The entry as it was before the last commit that names it."""
+    """Return the entry as it was before the last commit that names it, or ``None``."""
     if not events:
         return None
     last = events[-1]
@@ -91,7 +94,7 @@ def _removed(home: Home, entry_id: str, events: list[Event]) -> Lineage | None:
 
 
 def _turns(home: Home, entry: Entry) -> Iterator[CitedTurn]:
-    """The turns of the entry's ``Sources``, in their order."""
+    """Yield the turns that the entry's ``Sources`` name, in their order."""
     read: dict[str, dict[str, transcript.Message]] = {}
     for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
         session = source.rpartition("#")[0]

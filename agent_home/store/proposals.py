@@ -77,7 +77,7 @@ class Proposal:
 
     @property
     def source(self) -> str:
-        """Who said it: user, agent, tool or web; web when the trailer says none of these."""
+        """Author of the text: user, agent, tool or web. A trailer with none of these counts as web."""
         said = self.trailers.get("Source", "agent")
         return said if said in _SOURCES else "web"
 
@@ -87,7 +87,7 @@ def branch_of(proposal_id: str) -> str:
 
 
 def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None = None) -> None:
-    """Commit the drafts that *rows* spell, each on its branch on top of HEAD; one that has its branch is left alone.
+    """Commit the drafts in *rows*, each on its own branch on top of HEAD. A draft that has its branch is skipped.
 
     Call with the lock held.
     """
@@ -102,7 +102,7 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
 
 
 def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
-    """Put *text* in the place of what *proposal* proposes, with these further trailers. Call with the lock held."""
+    """Replace the proposed text by *text*, and add *trailers*. Call with the lock held."""
     (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
     kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries", "States"}}
     draft = Draft(
@@ -113,30 +113,30 @@ def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, st
 
 
 def withdraw(home: Home, proposal_id: str) -> None:
-    """Take the proposal's branch away; one that is not there is no error. Call with the lock held."""
+    """Remove the proposal's branch. An absent one is no error. Call with the lock held."""
     history.drop_branch(home.root, branch_of(proposal_id))
 
 
 def pending_ids(home: Home) -> set[str]:
-    """The ids of all proposals, decided about or not."""
+    """Return the ids of all proposals, decided or not."""
     output = history.query(home.root, "for-each-ref", "--format=%(refname:lstrip=3)", f"refs/heads/{FOLDER}")
     return set(output.split())
 
 
 def taken_ids(home: Home) -> set[str]:
-    """The ids of all entries: live, archived and proposed."""
+    """Return the ids of all entries: live, archived and proposed."""
     documents = (parse(storage.read_text(home.root / file)) for file in entry_files(home))
     return {entry.id for document in documents for entry in document.entries()} | pending_ids(home)
 
 
 def find(home: Home, proposal_id: str) -> Proposal | None:
-    """The proposal of exactly that id; ``None`` when there is none."""
+    """Return the proposal with exactly that id, or ``None``."""
     found = _read(home, f"refs/heads/{branch_of(proposal_id)}")
     return next((proposal for proposal in found if proposal.id == proposal_id), None)
 
 
 def waiting(home: Home) -> list[Proposal]:
-    """The proposals, by the time they were made. A branch of another kind under that name is passed over."""
+    """Return the proposals, oldest first. A branch of another kind under that name is skipped."""
     return _read(home, f"refs/heads/{FOLDER}")
 
 
@@ -152,7 +152,7 @@ def pending_statements(home: Home) -> set[str]:
 
 
 def _listed(home: Home, refs: str) -> list[tuple[list[str], dict[str, str]]]:
-    """Branch, commit, parent, time and message of every proposal, with its trailers."""
+    """Return branch, commit, parent, time and message of every proposal, with its trailers."""
     output = history.query(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
     rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
     read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
@@ -188,7 +188,7 @@ def _apart(draft: Draft, parent: str, base: Document) -> BranchCommit:
 
 
 def _proposed(proposal_id: str, text: str, base: str) -> str:
-    """What the branch adds: the entry of that id, else the lines that *base* does not have."""
+    """Return the text that the branch adds: the entry with that id, or else the lines that *base* does not have."""
     added = _added(text, base)
     if not ENTRY_ID.fullmatch(proposal_id):
         return added
@@ -197,7 +197,7 @@ def _proposed(proposal_id: str, text: str, base: str) -> str:
 
 
 def _added(text: str, base: str) -> str:
-    """The lines of *text* between those with which it begins and ends like *base*. Quicker than to parse both."""
+    """Return the lines of *text* between those that it shares with *base* at both ends. Parsing both takes longer."""
     lines, old = text.splitlines(keepends=True), base.splitlines(keepends=True)
     shorter = min(len(lines), len(old))
     start = next((at for at in range(shorter) if lines[at] != old[at]), shorter)
@@ -206,14 +206,14 @@ def _added(text: str, base: str) -> str:
 
 
 def _trailers(message: str) -> dict[str, str]:
-    """The trailers of a commit message: the lines of its last paragraph, unless that is its first."""
+    """Return the trailers of a commit message: the lines of its last paragraph, unless that is its first."""
     paragraphs = message.strip().split("\n\n")
     lines = paragraphs[-1].splitlines() if len(paragraphs) > 1 else []
     return {match["name"]: match["value"] for line in lines if (match := _TRAILER.fullmatch(line))}
 
 
 def _is_memory(path: str) -> bool:
-    """Whether a branch, which anybody can make, names a Markdown file of the home."""
+    """Return whether *path* names a Markdown file of the home. Anybody can make a branch."""
     parts = path.split("/")
     return path.endswith(".md") and parts[0] != "sessions" and not any(p in {"", "~"} or p[0] == "." for p in parts)
 

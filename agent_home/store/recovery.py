@@ -145,7 +145,7 @@ def _digest(text: str) -> str:
 
 
 def _digest_of(path: Path) -> str:
-    """Return the digest of a file's bytes; of an absent file, that of no bytes."""
+    """Return the digest of a file's bytes. An absent file counts as empty."""
     return hashlib.sha256(path.read_bytes() if path.exists() else b"").hexdigest()
 
 

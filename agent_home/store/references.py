@@ -1,9 +1,8 @@
-"""Who referred to which entry, and when: ``ledger/references-2026-11.jsonl``, one JSON line for each reference.
+"""References to entries: ``ledger/references-2026-11.jsonl``, one JSON line for each.
 
-A reference is somebody naming an entry: a citation by a person or the agent, an id that the agent quoted in a
-conversation, or a session that said the same again. That an entry was shown in a prompt is none. The ledger is
-appended to in the commit of what else happened, is merged by union, and so survives a clone. What an unused entry
-comes to is ``distill.entries.decay``'s business.
+A reference is a person or the agent citing an entry, an id that the agent quoted in a conversation, or a session that
+said the same again. Showing an entry in a prompt is no reference. The ledger is appended to in the commit of the event
+that it records, is merged by union, and so survives a clone. ``distill.entries.decay`` decides about unused entries.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ class Reference:
 
 
 def note(edits: Transaction, references: Iterable[Reference]) -> tuple[Reference, ...]:
-    """Append *references* to the ledger of their months, as part of a transaction.
+    """Append *references* to the ledgers of their months, as part of a transaction.
 
-    Returns those that were not there yet, in order: noting one twice adds nothing. A session whose name the guard
-    would not pass is left out of its line.
+    Returns the new ones, in order: noting a reference twice adds nothing. A session whose name the guard would not pass
+    is left out of its line.
     """
     noted: list[Reference] = []
     months: dict[str, list[Reference]] = {}
@@ -66,13 +65,13 @@ def note(edits: Transaction, references: Iterable[Reference]) -> tuple[Reference
 
 
 def read(home: Home) -> Iterator[Reference]:
-    """Every reference, oldest month first. Lines that are none are passed over, a half-written last one too."""
+    """Yield every reference, oldest month first. Invalid lines are skipped, a half-written last one too."""
     for path in sorted((home.root / "ledger").glob("references-*.jsonl")):
         yield from _parsed(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def last_references(home: Home) -> dict[str, datetime]:
-    """When each entry was last referred to, by id; an entry that never was is absent."""
+    """Return the time of each entry's last reference, by id. Entries without one are absent."""
     last: dict[str, datetime] = {}
     for reference in read(home):
         moment = parse_time(reference.ts)
@@ -82,14 +81,16 @@ def last_references(home: Home) -> dict[str, datetime]:
 
 
 def quoted_ids(text: str) -> list[str]:
-    """The ids that *text* names, in order and once each; what this system had put into the text does not count."""
+    """Return the ids that *text* names, once each, in order. Text that this system had injected does not count."""
     if not ENTRY_ID.search(text):
         return []
     return list(dict.fromkeys(ENTRY_ID.findall(_INJECTED.sub(" ", strip_injected(text)[0]))))
 
 
 def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list[tuple[str, Entry]]]:
-    """Where every entry stands, by id: ``(file, entry)``, live before archived; as *edits* has it, where given.
+    """Return ``(file, entry)`` for every place of every entry, by id, live before archived.
+
+    With *edits*, the files are read as the transaction has them.
 
     Raises:
         DocumentInvalid: a file is not UTF-8.
@@ -103,10 +104,10 @@ def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list
 
 
 def meant(spelled: Sequence[str], known: Collection[str]) -> list[str]:
-    """The *known* ids that are meant, in order and once each.
+    """Return the *known* ids that are meant by *spelled*, once each, in order.
 
     Raises:
-        NoSuchEntry: one is not known; those that are spelled much like it are named.
+        NoSuchEntry: an id is not known. The error names similar ones.
     """
     wanted = list(dict.fromkeys(normalise_id(one) for one in spelled))
     for one in wanted:
@@ -123,7 +124,7 @@ def _parsed(text: str) -> Iterator[Reference]:
 
 
 def _reference(line: str) -> Reference | None:
-    """The reference that a line spells; ``None`` when it spells none."""
+    """Return the reference in a line, or ``None`` when the line is invalid."""
     try:
         row = json.loads(line)
         found = Reference(ts=row["ts"], id=row["id"], by=row["by"], session=row.get("session") or "")
@@ -134,7 +135,7 @@ def _reference(line: str) -> Reference | None:
 
 
 def _passable(home: Home, reference: Reference) -> Reference:
-    """*reference*, without its session where the guard would touch it."""
+    """Return *reference*, without its session where the guard would change the name."""
     if not reference.session or ScreeningService(home).allows(_ledger(reference.ts), reference.session, "agent"):
         return reference
     return replace(reference, session="")

@@ -1,10 +1,10 @@
 """Conversations, message by message, as append-only JSON lines: ``sessions/2026/11/<session>.jsonl``.
 
-A transcript is never rewritten. A message is written once; writing one whose id is there already adds nothing. What
-a killed writer left half-written at the end is no message, and the next append cuts it off.
+A transcript is never rewritten. Writing a message whose id is there already adds nothing. A half-written last line of
+a killed writer is no message, and the next append cuts it off.
 
 The names of sessions and messages stand in file names, addresses, prompts and commits, where nothing screens them
-later: one that the guard would not pass as it is, or that is no short single line, is replaced before it is stored.
+later. A name that the guard would change, or that is no short single line, is replaced before it is stored.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message. *ts* is ISO 8601 or empty; *role* is user, assistant, tool or system; *cwd* the git repository
-    that the session worked in, or empty; *origin* who wrote the words: user, agent, tool or web.
+    """One message. *ts* is ISO 8601 or empty. *role* is user, assistant, tool or system.
+
+    *cwd* is the git repository that the session worked in, or empty.
     """
 
     session: str
@@ -71,7 +72,7 @@ class Message:
 
     @property
     def origin(self) -> str:
-        """Who answers for the words, as the guard counts it."""
+        """Author of the words to the guard: user, tool or agent."""
         return {"user": "user", "tool": "tool"}.get(self.role, "agent")
 
 
@@ -95,9 +96,9 @@ class SessionFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appended:
-    """What :func:`append` did. *session* is the name that it is stored under, see :func:`session_name`.
+    """Result of :func:`append`. *session* is the stored name, see :func:`session_name`.
 
-    *dropped* counts the texts that the guard holds back and that a person had rejected already.
+    *dropped* counts texts that the guard holds back and that a person had rejected already.
     """
 
     session: str
@@ -115,11 +116,11 @@ def append(
     """Append those *messages* whose ids the transcript does not have yet, in the order given.
 
     The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
-    messages are stored under safe names (:func:`session_name`); a *ts* that is no time and a *cwd* that the guard
-    would not pass become empty.
+    messages are stored under safe names (:func:`session_name`). A *ts* that is no time and a *cwd* that the guard would
+    change become empty.
 
     Raises:
-        Locked, GuardRefused: see :func:`agent_home.store.gateway.append_rows`; nothing was written.
+        Locked, GuardRefused: see :func:`agent_home.store.gateway.append_rows`. Nothing was written.
         DocumentInvalid: *session* is blank.
     """
     if not session.strip():
@@ -151,14 +152,14 @@ def append(
 
 
 def read(path: Path, start: int = 0) -> list[Turn]:
-    """The messages from byte *start* on, in order. Lines that are no message are passed over."""
+    """Return the messages from byte *start* on, in order. Invalid lines are skipped."""
     return [Turn(message=m, start=a, end=b) for m, a, b in read_lines(path, start) if m is not None]
 
 
 def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int, int]]:
-    """Every whole line from byte *start* on: its message or ``None``, and its byte range.
+    """Yield every whole line from byte *start* on: its message or ``None``, and its byte range.
 
-    *start* must be where a line begins. The last line is left out while it has no newline.
+    *start* must be the start of a line. The last line is left out while it has no newline.
     """
     with path.open("rb") as file:
         file.seek(start)
@@ -171,7 +172,7 @@ def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int
 
 
 def session_name(home: Home, session: str) -> str:
-    """The name under which *session* is stored: itself, or a stable ``s-`` and twelve hexadecimal digits.
+    """Return the stored name of *session*: itself, or a stable ``s-`` and twelve hexadecimal digits.
 
     Raises:
         GuardRefused: the guard cannot run.
@@ -180,7 +181,7 @@ def session_name(home: Home, session: str) -> str:
 
 
 def session_path(home: Home, session: str) -> Path | None:
-    """Where the session's transcript lies, given its own name or the stored one; ``None`` when there is none.
+    """Return the path of the session's transcript, or ``None``. Both its own and its stored name are accepted.
 
     Raises:
         GuardRefused: the guard cannot run, so that the stored name is not known.
@@ -198,13 +199,13 @@ def _path_of(home: Home, name: str) -> Path | None:
 
 
 def sessions(home: Home) -> list[SessionFile]:
-    """Every session, ordered by month and then by name."""
+    """Return every session, ordered by month and then by name."""
     paths = sorted(home.sessions.glob("*/*/*.jsonl"))
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
 
 
 def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
-    """Those of *messages* whose ids neither the transcript nor an earlier one of them has."""
+    """Return those of *messages* whose ids neither the transcript nor an earlier one of them has."""
     known = {turn.message.id for turn in read(path)} if path else set()
     fresh = []
     for message in messages:
@@ -215,7 +216,7 @@ def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
 
 
 def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
-    """*messages* with nothing in their names, times and folders that may not be stored."""
+    """Return *messages* with safe names, times and folders."""
     sessions = {name: session_name(home, name) for name in dict.fromkeys(message.session for message in messages)}
     folders = {name: _folder(home, name) for name in dict.fromkeys(message.cwd for message in messages)}
     return [
@@ -228,7 +229,7 @@ def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
 
 
 def _name(home: Home, name: str, prefix: str) -> str:
-    """*name*, or what stands for it: the same each time, and left alone when it is named again."""
+    """Return *name*, or its stand-in: the same each time, and left alone when it is named again."""
     if len(name) <= MAX_ID_CHARS and _passes(home, name):
         return name
     number, stand_in = 0, ""
@@ -246,7 +247,7 @@ def _folder(home: Home, cwd: str) -> str:
 
 
 def _passes(home: Home, text: str) -> bool:
-    """Whether *text* is one line that the guard lets into a transcript as it is."""
+    """Return whether *text* is one line that the guard lets into a transcript as it is."""
     if not text:
         return True
     if _NOT_ONE_LINE.search(text):
@@ -288,7 +289,7 @@ def _new_path(home: Home, session: str, messages: Sequence[Message], now: dateti
 
 
 def _file_name(session: str) -> str:
-    """A file name for any session id; only ids over the length limit cannot be read back from it."""
+    """Return a file name for any session id. Only ids over the length limit cannot be read back from it."""
     name = quote(session, safe=_SAFE, errors="surrogatepass")
     if name.startswith("."):
         name = "%2E" + name[1:]
@@ -299,7 +300,7 @@ def _file_name(session: str) -> str:
 
 
 def _session_of(path: Path) -> str:
-    """The session id: from the file's name, or from its first message where the name had to be cut."""
+    """Return the session id: from the file's name, or from its first message where the name had to be cut."""
     stem = path.name.removesuffix(".jsonl")
     if "~" in stem:
         first = next((m for m, _, _ in read_lines(path) if m is not None), None)

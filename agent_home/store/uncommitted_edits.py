@@ -1,9 +1,9 @@
 """Edits that people made by hand in files of the home and did not commit.
 
-The gateway commits them before its own, so that each diff says one thing. One that fails the guard it neither commits
-nor hides: committed, a secret would be in history for good. The write that would have to carry it is refused, and says
-where to look; writes to other files go on, and ``memory doctor`` names what waits. Forgetting alone writes such a
-file all the same, and leaves it uncommitted: one secret must not keep another one on the disk.
+The gateway commits them separately, before its own commit, so that each commit has one purpose. An edit that fails the
+guard is neither committed nor hidden: a committed secret would stay in history. A write to that file is refused, and
+the error names the place. Writes to other files go on, and ``memory doctor`` names the edits that wait. Only
+``memory forget`` writes such a file anyway, and leaves it uncommitted: one secret must not keep another on the disk.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ __all__ = ["failing_edits", "failing_paths", "refuse_failing"]
 
 
 def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> None:
-    """Stop a write to files that hold an edit by hand which fails the guard; the texts are by path.
+    """Refuse a write to files with an edit by hand that fails the guard. The texts are by path.
 
     Raises:
-        GuardRefused: one does; the first one is named.
+        GuardRefused: an edit fails. The error names the first one.
     """
     screening = ScreeningService(home)
     for path, text in sorted(present.items()):
@@ -41,7 +41,7 @@ def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[st
 
 
 def failing_paths(home: Home, committed: Mapping[str, str], present: Mapping[str, str]) -> list[str]:
-    """The files that hold an edit by hand which fails the guard, in order; the texts are by path."""
+    """Return the files with an edit by hand that fails the guard, ordered by path. The texts are by path."""
     screening = ScreeningService(home)
     return [
         path
@@ -51,7 +51,7 @@ def failing_paths(home: Home, committed: Mapping[str, str], present: Mapping[str
 
 
 def failing_edits(home: Home) -> list[LocatedFinding]:
-    """What in the edits made by hand and not committed yet fails the guard, in order of the file and line.
+    """Return the findings that make uncommitted edits by hand fail, ordered by file and line.
 
     Raises:
         HistoryError: git is absent or refused.
