@@ -1,1 +1,1 @@
-"""Find credentials: published formats, assignments to telling names, and passwords in prose."""
+"""Find credentials: published formats, assignments to names such as *password*, and passwords in prose."""

@@ -30,11 +30,15 @@ class KeywordIndex:
                 self._always.append(number)
         # The end of the text always matches. A set that runs out of memory reports nothing, not even the end.
         self._end = self._set.Add(rb"\z")
-        self._set.Compile()
+        try:
+            self._set.Compile()
+        except re2.error:
+            # Too many keywords for the set's memory, some hundred thousand characters: every rule runs.
+            self._set = None
 
     def matching_rules(self, variant: TextVariant) -> list[int]:
         """Return the numbers of the rules with a keyword in *variant*, in ascending order."""
-        hits = self._set.Match(utf8(variant.lowered)) or ()
+        hits = (self._set.Match(utf8(variant.lowered)) if self._set else None) or ()
         if self._end not in hits:
             return sorted((*self._always, *self._owners))
         return sorted((*self._always, *(self._owners[hit] for hit in hits if hit != self._end)))

@@ -142,11 +142,11 @@ def test_ordinary_sentences_with_sensitive_words_pass(text: str) -> None:
     assert (verdict.action, verdict.text) == (Action.ALLOW, text)
 
 
-def test_a_model_is_asked_only_about_untrusted_text_for_memory() -> None:
-    asked: list[str] = []
+def test_a_model_is_model_inputs_only_about_untrusted_text_for_memory() -> None:
+    model_inputs: list[str] = []
 
     def model(text: str) -> float:
-        asked.append(text)
+        model_inputs.append(text)
         return 0.9
 
     settings = GuardSettings(model=model)
@@ -155,7 +155,7 @@ def test_a_model_is_asked_only_about_untrusted_text_for_memory() -> None:
     assert screen("a plain statement", "user", "memory", settings=settings).action is Action.ALLOW
     assert screen("a plain statement", "tool", "output", settings=settings).action is Action.ALLOW
     assert screen("a plain statement", "web", "memory", settings=replace(settings, model_threshold=0.95)).findings == ()
-    assert asked == ["a plain statement"] * 2
+    assert model_inputs == ["a plain statement"] * 2
 
 
 def test_a_model_that_fails_stops_the_write() -> None:
