@@ -28,10 +28,10 @@ class IndexUnusable(RecallError):
 class IndexStale(RecallError):
     """The index holds the vectors of another embedding model."""
 
-    def __init__(self, found: str, wanted: str) -> None:
-        super().__init__(f"the index was built with {found}, the settings ask for {wanted}; run `memory reindex`")
-        self.found, self.wanted = found, wanted
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(f"the index was built with {found}, the settings ask for {expected}; run `memory reindex`")
+        self.found, self.expected = found, expected
 
 
 class ModelError(RecallError):
-    """The embedding model is absent, damaged, or not the one that was meant."""
+    """The embedding model is absent, damaged or another one than the settings name."""

@@ -25,22 +25,22 @@ from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
 
-#: Least cosine of two statements in other words; chosen on observations and pairs made by hand (``bench.promotion``).
+#: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
 SAME_COSINE = 0.85
-#: The same of the words that both have among all words of both: statements about one person or project are near each
-#: other whatever they say.
+#: Least share of common words among all words of both. Statements about one person or project have near vectors
+#: whatever they say.
 SAME_WORDS = 0.5
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
-#: The same where the newer one names what it replaces.
+#: The same share if the newer statement names what it replaces.
 _NAMED_FRAME = 0.5
-#: Words that only one of both has, in relation to those they share, that may be a matter of style.
+#: Largest share of words that only one of both has, in relation to common ones, that may be a matter of style.
 _STYLE = 0.17
-#: Statements of fewer words say much with those that are left out here ("Yeah, I agree").
+#: Shorter statements say much with words that are left out here ("Yeah, I agree").
 _LEAST_SAID = 3
-#: Points somewhere, or begins an infinitive.
+#: Direction words with a second use: "to" also begins an infinitive.
 _INFINITIVE = frozenset({"to"})
-#: Fewer words in another order may be another statement.
+#: Statements of fewer words in another order may differ.
 _LEAST_BAG = 4
 
 _LEAD = re.compile(
@@ -59,9 +59,9 @@ _CHANGED = (
     r"(?:switch|chang|mov|migrat|shift|went|go|rais|lower|cut|increas|decreas|reduc|drop|postpon|delay|push|extend|"
     r"shorten|renam|bump|slipp?|convert)\w*"
 )
-#: Where the clause behind *to* or *with* ends.
+#: End of the clause behind *to* or *with*.
 _STOP = r"(?=[,;.。]|\s+(?:for|in|as|because)\b|$)"
-#: A clause that says what no longer holds (*gone*), and where it can be told what holds instead (*new*).
+#: Clauses that name a value that no longer holds (*gone*), some of them also the value that replaces it (*new*).
 _GONE: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -79,7 +79,7 @@ _GONE: tuple[re.Pattern[str], ...] = tuple(
         r"[,;]\s*(?:不是|不再用|不再是)(?P<gone>[^,;。]+)[。.]?$",
     )
 )
-#: Words that say that something holds from now on.
+#: Words for a change that holds from now on.
 _CUE = re.compile(
     r"\b(?:now|from now on|no longer|any ?more|instead|any longer|switch\w*|chang(?:e|ed|ing) (?:to|the|our)|moved? to|"
     r"postponed|pushed (?:back )?to|raised to|lowered to|reduced to|increased to|renamed|revised|updated?|after all|"
@@ -90,7 +90,7 @@ _CUE = re.compile(
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|stop(?:ped)? us\w+|don't .{1,60} any)|不再|停用|弃用", re.IGNORECASE
 )
-#: Something that happened, at a time that the sentence counts from its own day.
+#: Words of a time that is counted from the day of the sentence. They tell of an event.
 _DEICTIC = re.compile(
     r"\b(?:today|yesterday|tonight|this (?:week|morning|month|time|sprint)|last (?:week|month|night|sprint)|just|"
     r"again)\b"
@@ -102,14 +102,14 @@ _COPULA = re.compile(
     r"means?|owns?|needs?|starts?|ends?|at)\b|是|为|在|有|等于|定在|设为",
     re.IGNORECASE,
 )
-#: Something that happened; what was decided to do, or agreed that it is so, holds.
+#: Past events. A decision to do something, or an agreement that it is so, holds and is no past event.
 _PAST = re.compile(
     r"^(?:we|i|the team|they|she|he|\w+)\s+(?:\w+ly\s+)?"
     r"(?!need|embed|exceed|(?:decid|agre|resolv|conclud|settl)ed\s+(?:to|that|on)\b)(?:\w{2,}ed|won|lost|sold|bought|ran|"
     r"went|met|saw|made|had|did|got|found|took|wrote|fixed)\b|[了过]\s*[\d两二三四五六七八九十]",
     re.IGNORECASE,
 )
-#: What a value can stand behind: a place where another value would contradict it.
+#: Words before a value. Another value in the same place would contradict it.
 _BEHIND = re.compile(
     r"(?:\b(?:in|by|to|until|till|on|at|from|with|as|use|using|is|are|be|was|stays?|after|before|every|into|via)|"
     r"到|在|于|是|为|用|至|按|前|从|每)\s*(?:now |currently |the |a |an |v)*$",

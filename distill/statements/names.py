@@ -22,7 +22,7 @@ _EXTENSIONS = (
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"
     "gradle|patch|xlsx|docx|pptx|pdf|png|svg"
 )
-#: In running text a name begins with ASCII, or else it would begin with the words before it: Chinese has no spaces.
+#: In running text a name begins with ASCII. Chinese has no spaces, so it would begin with the words before it.
 _PATH = re.compile(
     r"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{1,2}/)?"
     r"(?:(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]|[A-Za-z0-9_.@+\[\]-]+/[\w.@+\[\]/-]{0,200}?[\w\]-])"
@@ -57,13 +57,13 @@ _COMMIT_WORD = re.compile(
     r"提交|推送|合并|回滚",
     re.IGNORECASE,
 )
-#: What else has hexadecimal names.
+#: Things besides commits that have hexadecimal names.
 _OTHER_ID = re.compile(
     r"\b(?:image|container|build|job|run|ticket|task|issue|card|layer|digest|checksum|session|request|trace|id|uuid|token|"
     r"key|pod|device|order|user|node|md5|blob|tree|镜像|容器|任务|工单|会话|请求|订单号?|编号)\W{0,3}$",
     re.IGNORECASE,
 )
-#: So far before a hash stands the word that says what it is.
+#: Longest distance of a hash from the word before it that says its kind.
 _NEAR_CHARS = 40
 _NAMES_COMMIT = re.compile(
     r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",

@@ -26,11 +26,11 @@ __all__ = [
 #: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
 _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
 
-#: Where a text can be cut in two such that ``Entry.text`` joins it again.
+#: Places where a text can be cut in two such that ``Entry.text`` joins it again.
 _JOINT = re.compile(r"(?<=\S) (?=\S)|(?<=[\uff0c\uff1b\uff1a\u3002\u3001])(?=\S)")
-#: Where a text may be shortened: not inside an amount.
+#: Places where a text may be shortened, none inside an amount.
 _BREAK = re.compile(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
-#: What words, numbers and paths consist of.
+#: Characters of words, numbers and paths.
 _RUN = f"{string.ascii_letters}{string.digits}_.,:/-"
 _CLAUSE_ENDS = (",", ";", ":", ".", "\uff0c", "\uff1b", "\uff1a", "\u3002")
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
@@ -41,13 +41,13 @@ _BULLET = re.compile(
 )
 _CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
-#: A code span, which stays, or words between stars, which lose them.
+#: A code span, which stays, or words between stars, whose stars are removed.
 _EMPHASIS = re.compile(
     r"(?P<code>`+[^`\n]*`+)|(?<![A-Za-z0-9_*])(?P<mark>\*{1,3})(?=\S)(?P<words>(?:`[^`\n]*`|[^*`])+?)(?<=\S)(?P=mark)"
     r"(?![A-Za-z0-9_*])"
 )
 _CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
-#: A full stop ends a sentence when space follows; a Chinese one always does, with the closing quotes behind it.
+#: Ends of sentences. A full stop needs a space behind it. A Chinese one always ends, with the closing quotes behind it.
 _END = re.compile(r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]\uff09》]*\s*")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
@@ -114,7 +114,7 @@ def shorten(text: str, limit: int) -> str:
     """
     if len(text) <= limit:
         return text
-    head = text[:limit]  # a boundary right behind the last character that fits counts
+    head = text[:limit]  # a boundary right behind the last character counts
     cut = max((at for match in _BREAK.finditer(text, 0, limit + 1) if (at := match.start()) < limit), default=0)
     if cut < limit // 2:
         cut = len(text[: limit - 1].rstrip(_RUN))

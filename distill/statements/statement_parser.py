@@ -47,7 +47,7 @@ _TOKEN = re.compile(
     r"|(?P<latin>[A-Za-z][\w]*(?:['’][a-z]+)?(?:[-_./:@#+]\w+)*)"
     r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff])",
 )
-#: A number behind one of these is the number of a thing, not how much of it there is.
+#: Words before a number that is a label, not an amount.
 _LABELLED = re.compile(
     r"(?:\b(?:builds?|steps?|phases?|weeks?|sprints?|rooms?|chapters?|tickets?|issues?|stages?|rounds?|teams?|versions?|"
     r"pages?|tables?|figures?|items?|options?|tiers?|levels?|milestones?|batch(?:es)?|lines?|PRs?)|#|第)\s*$",
@@ -59,7 +59,7 @@ _NEGATIVE_HAN = re.compile(
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
 _VERB_NEXT = re.compile(r"^(?:\s*[\u4e00-\u9fff]|'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
-#: The same for a word that may be a name or the first of two nouns ("Stock builds").
+#: First word of a text that may be a name or the first of two nouns ("Stock builds").
 _MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
 
 

@@ -33,23 +33,23 @@ def find_topics(messages: Sequence[str], count: int, *, without: Collection[str]
     such as the names of the speakers and their short forms.
     """
     spread: Counter[str] = Counter()
-    shown: dict[str, Counter[str]] = defaultdict(Counter)
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for text in messages:
-        seen = set()
+        distinct = set()
         for term in content_terms(text):
-            shown[term.casefold()][term] += 1
-            seen.add(term.casefold())
-        spread.update(seen)
+            spellings[term.casefold()][term] += 1
+            distinct.add(term.casefold())
+        spread.update(distinct)
     needed = 2 if len(messages) > 4 else 1
     ranked = sorted(
         (t for t, number in spread.items() if number >= needed and not any(n.startswith(t) for n in without)),
-        key=lambda term: (-_weight(term, shown[term], spread[term]), -len(term), term),
+        key=lambda term: (-_weight(term, spellings[term], spread[term]), -len(term), term),
     )
     chosen: list[str] = []
     for term in ranked:
         if len(chosen) < count and not any(_overlap(term, other) for other in chosen):
             chosen.append(term)
-    return tuple(max(shown[term], key=lambda form: (shown[term][form], form)) for term in chosen)
+    return tuple(max(spellings[term], key=lambda form: (spellings[term][form], form)) for term in chosen)
 
 
 def content_terms(text: str) -> list[str]:

@@ -27,7 +27,7 @@ OUTPUT = "last_hidden_state"
 # Seven bits: two products of an unsigned and a signed byte then always fit the 16-bit sum of CPUs without VNNI, so
 # that integer products are exact, and equal, on every machine.
 WEIGHT_LEVELS = 63
-MASKED = -10000.0  # added to the score of a padding token: its share of the softmax is then zero
+MASKED = -10000.0  # added to the score of a padding token, whose share of the softmax becomes zero
 
 Weights = Mapping[str, NDArray[np.float32]]
 
@@ -44,10 +44,10 @@ class BertShape:
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> BertShape:
         """Read ``config.json``. Raises ``ValueError`` where it describes another architecture."""
-        wanted = {"model_type": "bert", "hidden_act": "gelu"}
-        for key, value in wanted.items():
+        expected = {"model_type": "bert", "hidden_act": "gelu"}
+        for key, value in expected.items():
             if config.get(key) != value:
-                raise ValueError(f"config.json has {key} = {config.get(key)!r}, wanted {value!r}")
+                raise ValueError(f"config.json has {key} = {config.get(key)!r}, expected {value!r}")
         return cls(
             layers=int(config["num_hidden_layers"]),
             heads=int(config["num_attention_heads"]),

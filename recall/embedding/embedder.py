@@ -138,7 +138,7 @@ class _ThreadedEmbedder:
         self.dimension = len(encode("dimension"))
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        # Longest first: the threads then end together. Equal texts are encoded once.
+        # Longest first, so that the threads end together. Equal texts are encoded once.
         distinct = sorted(set(texts), key=lambda text: (-len(text), text))
         pool = ThreadPoolExecutor(max_workers=self._threads, thread_name_prefix="embed")
         try:
@@ -158,7 +158,7 @@ class _ThreadedEmbedder:
     def _run(self, encode: Callable[[str], Vector], text: str) -> Vector:
         try:
             vector = encode(text)
-        except Exception as error:  # what the libraries raise has no common root but this
+        except Exception as error:  # the libraries share no narrower exception
             message = f"{self.name} failed on a text of {len(text)} characters: {_one_line(error)}"
             raise ModelError(f"{message}; run `memory model --verify`") from error
         return _unit(vector)
@@ -214,7 +214,7 @@ def _with_fastembed(location: ModelLocation, threads: int) -> Embedder:
     from fastembed import TextEmbedding
     from loguru import logger
 
-    logger.disable("fastembed")  # it reports what it then raises
+    logger.disable("fastembed")  # it logs what it then raises
     place: dict[str, Any] = {"cache_dir": str(location.folder), "local_files_only": True}
     if location.origin == "folder":
         place = {"specific_model_path": str(location.folder)}

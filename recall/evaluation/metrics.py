@@ -27,9 +27,9 @@ __all__ = ["CaseRanks", "EvalCase", "Grain", "Report", "Scores", "evaluate", "me
 Grain = Literal["message", "session", "file"]
 #: Depth at which mrr and ndcg are cut.
 DEPTH = 10
-#: Nobody waits for an evaluation: a late leg would measure the machine, not the ranking.
+#: Deadline of each retriever. A late one would measure the machine, not the ranking.
 _PATIENCE_MS = 60_000.0
-#: Hits fetched for each one wanted at the grain of sessions or files, where many hits fall together.
+#: Hits fetched for each result at the grain of sessions or files, where many hits fall together.
 _OVERFETCH = 30
 
 
@@ -113,40 +113,40 @@ def evaluate(
         ValueError: a *k* below 1 or over :data:`recall.search.hybrid.MAX_HITS`, or an unknown mode or layer.
     """
     if not ks or min(ks) < 1 or max(ks) > MAX_HITS:
-        raise ValueError(f"k is {list(ks)}, wanted numbers from 1 to {MAX_HITS}")
-    asked = [question for question in questions if question.expect]
+        raise ValueError(f"k is {list(ks)}, expected numbers from 1 to {MAX_HITS}")
+    cases = [question for question in questions if question.expect]
     deepest = max(*ks, DEPTH)
-    wanted = deepest if grain == "message" else min(deepest * _OVERFETCH, MAX_HITS)
+    count = deepest if grain == "message" else min(deepest * _OVERFETCH, MAX_HITS)
     groups: dict[str, list[int]] = defaultdict(list)
-    for number, question in enumerate(asked):
+    for number, question in enumerate(cases):
         groups[question.category].append(number)
     modes_scores: dict[str, Scores] = {}
     categories: dict[str, dict[str, Scores]] = {category: {} for category in sorted(groups)}
     degraded: dict[str, None] = {}
-    gold = [_at_grain(question.expect, grain) for question in asked]
-    ranks: list[dict[str, dict[str, int | None]]] = [{} for _ in asked]
+    gold = [_at_grain(question.expect, grain) for question in cases]
+    ranks: list[dict[str, dict[str, int | None]]] = [{} for _ in cases]
     for mode in modes:
         answers = []
-        for done, question in enumerate(asked, 1):
+        for done, question in enumerate(cases, 1):
             result = search(
-                home, question.query, settings=settings, embedder=embedder, k=wanted, layers=layers, mode=mode,
+                home, question.query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode,
                 deadline_ms=_PATIENCE_MS,
             )  # fmt: skip
             answers.append(_TimedSources(_at_grain([hit.source for hit in result.hits], grain), result.ms))
             degraded |= dict.fromkeys(result.degraded)
             if progress is not None:
-                progress(mode, done, len(asked))
+                progress(mode, done, len(cases))
         for outcome, answer, expected in zip(ranks, answers, gold, strict=True):
             outcome[mode] = _ranks(answer.found, expected)
         rows = [measure(answer.found, expected, ks) for answer, expected in zip(answers, gold, strict=True)]
         times = [answer.ms for answer in answers]
         names = tuple(measure((), ("",), ks))
-        modes_scores[mode] = _averaged(names, rows, times, range(len(asked)))
+        modes_scores[mode] = _averaged(names, rows, times, range(len(cases)))
         for category, numbers in groups.items():
             categories[category][mode] = _averaged(names, rows, times, numbers)
     questions_asked = tuple(
         CaseRanks(query=question.query, category=question.category, ranks=outcome)
-        for question, outcome in zip(asked, ranks, strict=True)
+        for question, outcome in zip(cases, ranks, strict=True)
     )
     return Report(
         modes=modes_scores, categories=categories, degraded=tuple(degraded), questions=questions_asked, grain=grain
@@ -159,15 +159,15 @@ def measure(found: Sequence[str], gold: Sequence[str], ks: Sequence[int]) -> dic
     >>> measure(["a", "x", "b"], ["a", "b"], [1, 3])["frac@1"]
     0.5
     """
-    wanted = set(gold)
+    expected = set(gold)
     scores: dict[str, float] = {}
     for k in ks:
-        hits = len(wanted.intersection(found[:k]))
-        scores[f"frac@{k}"] = hits / len(wanted)
+        hits = len(expected.intersection(found[:k]))
+        scores[f"frac@{k}"] = hits / len(expected)
         scores[f"any@{k}"] = float(hits > 0)
-        scores[f"all@{k}"] = float(hits == len(wanted))
-    ranks = [rank for rank, source in enumerate(found[:DEPTH], 1) if source in wanted]
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(wanted), DEPTH) + 1))
+        scores[f"all@{k}"] = float(hits == len(expected))
+    ranks = [rank for rank, source in enumerate(found[:DEPTH], 1) if source in expected]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(len(expected), DEPTH) + 1))
     scores[f"mrr@{DEPTH}"] = 1 / ranks[0] if ranks else 0.0
     scores[f"ndcg@{DEPTH}"] = sum(1 / math.log2(rank + 1) for rank in ranks) / ideal
     return scores
@@ -207,7 +207,7 @@ def _decoded(lines: Iterable[str], path: Path) -> Iterable[str]:
 
 
 def _case(line: str, path: Path, number: int) -> EvalCase:
-    shape = 'wanted {"query": "...", "expect": ["SOURCE", ...], "category": "..."}'
+    shape = 'expected {"query": "...", "expect": ["SOURCE", ...], "category": "..."}'
     try:
         row = json.loads(line)
     except ValueError as error:

@@ -18,9 +18,9 @@ from ..text.identity import Wording
 
 __all__ = ["PassageContent", "group_duplicates", "passage_content", "representative"]
 
-#: Statements that a new one is compared with word by word; equal ones are found among all.
+#: Statements that a new one is compared with word by word. Equal ones are found among all.
 _COMPARED = 100
-#: Best first: what a person can read and mend before what was said once, what lives before what is put away.
+#: Layers, best first: files that a person can correct before conversations, living ones before the archive.
 _PREFERRED = ("memory", "knowledge", "projects", "daily", "sessions", "outputs", "archive")
 _BULLET = re.compile(r"^[ \t]*[-*+][ \t]+", re.MULTILINE)
 _FIELD_LINE = re.compile(rf"^[ \t]+(?:{'|'.join(FIELDS)}):.*$", re.MULTILINE)
@@ -83,15 +83,15 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
     if count < 1:
         return groups
     for hit in hits:
-        said = passage_content(hit)
-        place = next((at for at in _candidates(said, known, equal) if known[at].repeats(said)), None)
+        content = passage_content(hit)
+        place = next((at for at in _candidates(content, known, equal) if known[at].repeats(content)), None)
         if place is not None:
             groups[place].append(hit)
             continue
         if len(groups) == count:
             break
-        equal.setdefault(said.wording.words, []).append(len(groups))
-        known.append(said)
+        equal.setdefault(content.wording.words, []).append(len(groups))
+        known.append(content)
         groups.append([hit])
     return groups
 
@@ -104,7 +104,7 @@ def representative(group: Sequence[Hits]) -> Hits:
 
 
 def _candidates(
-    said: PassageContent, known: Sequence[PassageContent], equal: dict[tuple[str, ...], list[int]]
+    content: PassageContent, known: Sequence[PassageContent], equal: dict[tuple[str, ...], list[int]]
 ) -> Iterator[int]:
-    yield from equal.get(said.wording.words, ())
+    yield from equal.get(content.wording.words, ())
     yield from range(min(len(known), _COMPARED))

@@ -37,7 +37,7 @@ from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
 from ..settings import RecallSettings
 from ..text.dates import periods
-from ..text.terms import QUESTION_CHARS, Query, parse_query
+from ..text.terms import QUERY_CHARS, Query, parse_query
 from .duplicates import group_duplicates, representative
 from .reranking import QueryFeatures, Ranking, RankingWeights, rank
 from .retrievers import (
@@ -60,9 +60,9 @@ MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
 Duplicates = Literal["show", "collapse"]
 DUPLICATES: tuple[Duplicates, ...] = ("show", "collapse")
 MAX_HITS = 1000
-#: Passages that one leg opens at most, however many hits are wanted: a turn may have several parts.
+#: Most candidates of one retriever, however many hits are requested. A turn may have several parts.
 _MAX_CANDIDATES = 3000
-#: Passages read at once when hits are gathered: enough for the ten that most questions want.
+#: Passages read at once while hits are collected: enough for the ten hits of most searches.
 _PAGE = 64
 
 
@@ -132,37 +132,37 @@ def search(
         return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
     words, vectors = LexicalResult(), VectorResult()
     hits: list[Hit] = []
-    wanted = min(k, MAX_HITS)
-    limit = min(max(CANDIDATES, 3 * wanted), _MAX_CANDIDATES)
+    count = min(k, MAX_HITS)
+    limit = min(max(CANDIDATES, 3 * count), _MAX_CANDIDATES)
     own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     try:
         scope = _scope(conn, home, layers, audience)
-        asked = parse_query(query, limit=QUERY_TERMS)
+        parsed = parse_query(query, limit=QUERY_TERMS)
         late = None
         if mode != "lexical":
             late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
         if mode != "vector":
-            words = retrieve_by_words(conn, asked, scope, limit, words_ms)
+            words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
         if late is not None:
             vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
         windows = load_windows(conn, candidates(words, vectors, limit))
         ranking = rank(
             windows,
-            _asked(query, asked, words, mode, now),
+            _query_features(query, parsed, words, mode, now),
             words.groups,
             vectors.nearest,
             weights or RankingWeights.of(settings),
         )
-        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), wanted, audience, exclude)
-        hits = list(islice(found, wanted)) if duplicates == "show" else _collapsed(found, wanted)
+        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude)
+        hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(f"the index is damaged ({error}); run `memory reindex`")
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}); nothing was searched")
     finally:
         conn.close()
-    degraded += [leg.problem for leg in (words, vectors) if leg.problem]
+    degraded += [found.problem for found in (words, vectors) if found.problem]
     times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
     return SearchResult(hits=tuple(hits), degraded=tuple(degraded), ms=elapsed_ms(start), retriever_ms=times)
 
@@ -176,7 +176,7 @@ def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[
     return list(found)
 
 
-def _asked(query: str, asked: Query, words: LexicalResult, mode: Mode, now: datetime | None) -> QueryFeatures:
+def _query_features(query: str, parsed: Query, words: LexicalResult, mode: Mode, now: datetime | None) -> QueryFeatures:
     """Return the query as the ranking reads it.
 
     Vectors alone must show what they can do, so that mode passes nothing on, whatever the script.
@@ -186,22 +186,22 @@ def _asked(query: str, asked: Query, words: LexicalResult, mode: Mode, now: date
     return QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
-        first_person=asked.first_person,
-        cjk=asked.cjk,
-        periods=periods(query[:QUESTION_CHARS], now.date() if now else None),
+        first_person=parsed.first_person,
+        cjk=parsed.cjk,
+        periods=periods(query[:QUERY_CHARS], now.date() if now else None),
     )
 
 
 def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str) -> None:
     if k < 0:
-        raise ValueError(f"k is {k}, wanted 0 to {MAX_HITS}")
+        raise ValueError(f"k is {k}, expected 0 to {MAX_HITS}")
     if mode not in MODES:
-        raise ValueError(f"mode is {mode!r}, wanted one of {', '.join(MODES)}")
+        raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
     if duplicates not in DUPLICATES:
-        raise ValueError(f"duplicates is {duplicates!r}, wanted one of {', '.join(DUPLICATES)}")
+        raise ValueError(f"duplicates is {duplicates!r}, expected one of {', '.join(DUPLICATES)}")
     unknown = [layer for layer in layers or () if layer not in LAYERS]
     if unknown:
-        raise ValueError(f"unknown layer {unknown[0]!r}, wanted some of {', '.join(LAYERS)}")
+        raise ValueError(f"unknown layer {unknown[0]!r}, expected some of {', '.join(LAYERS)}")
 
 
 def _open(path: Path, degraded: list[str]) -> apsw.Connection | None:
@@ -225,7 +225,7 @@ def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audi
         folder, _, _ = path.rpartition("/")
         if not folder or path in home.manifest.audiences:
             allowed = home.may_read(path, audience)
-        else:  # one question for each folder: no rule names this file itself
+        else:  # one check for each folder, because no rule names this file itself
             if folder not in folders:
                 folders[folder] = home.may_read(path, audience)
             allowed = folders[folder]
@@ -235,7 +235,7 @@ def _scope(conn: apsw.Connection, home: Home, layers: Sequence[str] | None, audi
 
 
 _SELECT_PLACES = """
-SELECT p.id, p.source, f.path FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value
+SELECT p.id, p.source, f.path FROM json_each(?) ranked JOIN passages p ON p.id = ranked.value
 JOIN files f ON f.id = p.file
 """
 _SELECT_TEXT = """
@@ -249,19 +249,19 @@ def _hits(
     home: Home,
     windows: ContextWindows,
     ranking: Ranking,
-    wanted: int,
+    count: int,
     audience: str,
     exclude: Collection[str],
 ) -> Iterator[Hit]:
-    """Yield the hits, best first, one for each address: its best part. The caller reads about *wanted* of them."""
-    seen: set[str] = set()
+    """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them."""
+    yielded: set[str] = set()
     hidden: dict[str, bool] = {}
-    for place, ident, source, path in _in_order(conn, windows, ranking, wanted):
+    for place, ident, source, path in _in_order(conn, windows, ranking, count):
         if path not in hidden:
             hidden[path] = path in exclude or not home.may_read(path, audience)
-        if source in seen or hidden[path] or source in exclude or session_of(source) in exclude:
+        if source in yielded or hidden[path] or source in exclude or session_of(source) in exclude:
             continue
-        seen.add(source)
+        yielded.add(source)
         ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
         yield Hit(
             source=source, score=float(ranking.total[place]), text=text, layer=layer, ts=ts, path=path,
@@ -270,9 +270,9 @@ def _hits(
         )  # fmt: skip
 
 
-def _collapsed(found: Iterator[Hit], wanted: int) -> list[Hit]:
+def _collapsed(found: Iterator[Hit], count: int) -> list[Hit]:
     """Return one hit for each statement, in the place of the best hit that makes it."""
-    return [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, wanted)]
+    return [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, count)]
 
 
 def _standing_for(group: Sequence[Hit]) -> Hit:
@@ -281,16 +281,16 @@ def _standing_for(group: Sequence[Hit]) -> Hit:
 
 
 def _in_order(
-    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, wanted: int
+    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, count: int
 ) -> Iterator[tuple[int, int, str, str]]:
     """Yield the place on the windows, row, address and path of each hit, best first, equals by address."""
     places = np.flatnonzero(ranking.found)
     places = places[np.argsort(-ranking.total[places], kind="stable")]
     at = 0
     while at < len(places):
-        end = min(at + max(_PAGE, 2 * wanted), len(places))
+        end = min(at + max(_PAGE, 2 * count), len(places))
         while end < len(places) and ranking.total[places[end]] == ranking.total[places[end - 1]]:
-            end += 1  # equals must be seen together to be put in order
+            end += 1  # equal scores must be on one page to be put in order
         page = places[at:end]
         rows = schema.rows(conn, _SELECT_PLACES, (json.dumps(windows.ids[page].tolist()),))
         known = {ident: (source, path) for ident, source, path in rows}

@@ -25,9 +25,9 @@ __all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "Rank
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-#: Leading passages whose length says what kind of home this is.
+#: Leading passages whose mean length sets the weight of the vectors.
 _LEADING = 100
-#: Decimals that are kept: what is equal but for the order of its additions stays equal.
+#: Decimals of a score. Sums that differ only in the order of their additions stay equal.
 DECIMALS = 9
 _SETTINGS = RecallSettings()
 
@@ -75,11 +75,11 @@ class RankingWeights:
     vector_words: float = 30.0
     #: Share of the vectors' weights that is left for a question in Chinese, Japanese or Korean.
     cjk_vector_weight: float = _SETTINGS.cjk_vector_weight
-    #: Being said on a day that the question names. 0 loses up to 28 thousandths of frac@5 on LoCoMo and REALTALK.
+    #: Being counts on a day that the question names. 0 loses up to 28 thousandths of frac@5 on LoCoMo and REALTALK.
     date_weight: float = 0.55
     #: Days after a named day at which the date counts less by e. 3 and 14 differ by no more than noise.
     date_days: float = 7.0
-    #: Being said by the user, when the question is in the first person and does not ask for the agent's words. 0
+    #: Being counts by the user, when the question is in the first person and does not ask for the agent's words. 0
     #: loses 146 thousandths of BEAM's frac@5.
     user_weight: float = 0.5
     #: Length of a turn: "Wow, great!" answers nothing. 0 loses up to 21 thousandths of frac@5, 0.4 loses 52 of BEAM's.
@@ -143,7 +143,7 @@ class Ranking:
 
 def rank(
     windows: ContextWindows,
-    asked: QueryFeatures,
+    query: QueryFeatures,
     groups: Mapping[int, float],
     nearest: Nearest | None,
     weights: RankingWeights,
@@ -153,18 +153,18 @@ def rank(
     *groups* has BM25 by file. Without *nearest* the vectors have no weight.
     """
     sessions = windows.layers == "sessions"
-    lexical, speaker = _words(windows, sessions, asked, weights)
+    lexical, speaker = _words(windows, sessions, query, weights)
     parts: dict[str, Floats] = {}
-    if asked.terms:
+    if query.terms:
         parts = {"lexical": lexical, "speaker": speaker}
         parts["length"] = sessions * windows.lengths / (windows.lengths + weights.length_words)
     if groups:
         best = max(groups.values())
         parts["group"] = _looked_up(windows.files, {file: score / best for file, score in groups.items()}, 0.0)
-    if asked.first_person:
+    if query.first_person:
         parts["user"] = (sessions & windows.users).astype(np.float64)
-    if asked.periods:
-        parts["date"] = nearness(windows.days, asked.periods, weights.date_days)
+    if query.periods:
+        parts["date"] = nearness(windows.days, query.periods, weights.date_days)
     found = (lexical > 0) | (speaker > 0)
     part_weights = {
         "lexical": 1.0,
@@ -180,7 +180,7 @@ def rank(
     if nearest is not None:
         vectors = _vectors(windows, sessions, nearest)
         found |= vectors.pop("returned") > 0
-        total += _vector_sum(windows, total, vectors, asked, weights)
+        total += _vector_sum(windows, total, vectors, query, weights)
         parts |= vectors
     archived = windows.layers == "archive"
     if archived.any():
@@ -190,27 +190,27 @@ def rank(
 
 
 def _words(
-    windows: ContextWindows, sessions: Flags, asked: QueryFeatures, weights: RankingWeights
+    windows: ContextWindows, sessions: Flags, query: QueryFeatures, weights: RankingWeights
 ) -> tuple[Floats, Floats]:
     """Return the share of the query that each passage covers with its neighbours, and the share that is its speaker."""
     lexical, speaker = np.zeros(len(windows)), np.zeros(len(windows))
-    norm = 1 - weights.length_norm + weights.length_norm * windows.lengths / max(asked.mean_words, 1.0)
+    norm = 1 - weights.length_norm + weights.length_norm * windows.lengths / max(query.mean_words, 1.0)
     steps = list(_steps(windows, sessions, weights))
     whole = 0.0
-    for term in asked.terms:
-        said = _count(windows.words, windows.owners, len(windows), term)
+    for term in query.terms:
+        counts = _count(windows.words, windows.owners, len(windows), term)
         headed = _count(windows.heads, windows.head_owners, len(windows), term) > 0
         name = bool((headed & sessions).any())
         if name or term.passages:
             whole += term.rarity
         if name:
             speaker += term.rarity * (headed & sessions)
-        times = said / norm + weights.heading_weight * (headed & ~sessions)
+        times = counts / norm + weights.heading_weight * (headed & ~sessions)
         own = times / (times + weights.saturation)
         best = own.copy()
         for here, there, weight in steps:
             best[here] = np.maximum(best[here], weight * own[there])
-        # That a turn says a name tells whom it speaks to; who it is about, the speaker's own name tells better.
+        # A name in the text is mostly the person spoken to. The speaker's own name shows better whom a turn is about.
         lexical += term.rarity * (best * ~sessions if name else best)
     return (lexical / whole, speaker / whole) if whole else (lexical, speaker)
 
@@ -262,7 +262,7 @@ def _vectors(windows: ContextWindows, sessions: Flags, nearest: Nearest) -> dict
 
 
 def _vector_sum(
-    windows: ContextWindows, words: Floats, vectors: Mapping[str, Floats], asked: QueryFeatures, weights: RankingWeights
+    windows: ContextWindows, words: Floats, vectors: Mapping[str, Floats], query: QueryFeatures, weights: RankingWeights
 ) -> Floats:
     """Return the vectors' part of the sum.
 
@@ -270,12 +270,12 @@ def _vector_sum(
     """
     if not len(windows):
         return np.zeros(0)
-    shown = 1 - asked.cjk * (1 - weights.cjk_vector_weight)
+    cjk_factor = 1 - query.cjk * (1 - weights.cjk_vector_weight)
     both = weights.vector_weight * vectors["vector"] + weights.session_weight * vectors["session"]
-    lead = np.argsort(-(words + shown * both / 2), kind="stable")[:_LEADING]
+    lead = np.argsort(-(words + cjk_factor * both / 2), kind="stable")[:_LEADING]
     words_said = np.maximum(windows.lengths[lead], 1.0)
     long = float(np.mean(words_said / (words_said + weights.vector_words)))
-    return np.asarray(shown * long * both)
+    return np.asarray(cjk_factor * long * both)
 
 
 def _looked_up(keys: npt.NDArray[np.int64], values: Mapping[int, float], other: float) -> Floats:

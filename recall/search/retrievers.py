@@ -40,23 +40,23 @@ __all__ = [
 
 #: Passages of each retriever whose surroundings are ranked: 700 to 2 500 passages in all, whatever the index's size.
 CANDIDATES = 100
-#: Nearest vectors that are asked for; all others count like the last of these.
+#: Nearest vectors that are read. All others count like the last of these.
 NEAREST = 300
-#: Terms of a query that are looked up; a pasted page has no more to say in its rest.
+#: Terms of a query that are looked up. The rest of a pasted page adds nothing.
 QUERY_TERMS = 64
 #: Vectors that are compared exactly after a first look at all of them: at least 98 % of the ten nearest
 #: are among them, up to a million passages (``python -m bench.scale``).
 _COMPARED = 400
 #: Vectors in the index for which one more is compared: among many, the codes of more are nearer by chance.
 _ONE_MORE_COMPARED = 500
-#: Passages in which the words that decide where to look may stand together: the rarest words are taken first. A
+#: Most postings read to choose candidates by words. The rarest words of a query are taken first. A
 #: word in every tenth of a million passages would be read a hundred thousand times to say next to nothing.
 _POSTINGS = 20_000
-#: Files whose words are scored as a whole; the others get no such bonus.
+#: Files that are scored as a whole. The others get no such bonus.
 _GROUPS = 500
-#: A model reads a few hundred tokens; the rest of a pasted page is not worth cutting into tokens.
+#: Characters of a query that are embedded. A model reads a few hundred tokens and ignores the rest.
 _EMBEDDED_CHARS = 8_000
-#: Words of the index that one prefix stands for; a single character can begin thousands.
+#: Words of the index that one prefix stands for. Thousands may begin with a single character.
 _MOST_BEGUN = 200
 
 
@@ -90,30 +90,30 @@ class VectorResult:
 
 
 def retrieve_by_words(
-    conn: apsw.Connection, asked: Query, scope: Scope, limit: int, deadline_ms: float
+    conn: apsw.Connection, query: Query, scope: Scope, limit: int, deadline_ms: float
 ) -> LexicalResult:
     """Return passages and whole files that have words of the query."""
     start = time.perf_counter()
-    leg = LexicalResult()
-    if not asked.match:
-        return leg
+    result = LexicalResult()
+    if not query.match:
+        return result
     if deadline_ms <= 0:
         return LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
     conn.set_progress_handler(lambda: elapsed_ms(start) > deadline_ms, 1000)
     try:
-        terms, leg.mean_words = _weighted_terms(conn, asked)
-        leg.terms = tuple(found.term for found in terms)
-        match = _rarest_terms(terms, _POSTINGS) or asked.match
+        terms, result.mean_words = _weighted_terms(conn, query)
+        result.terms = tuple(found.term for found in terms)
+        match = _rarest_terms(terms, _POSTINGS) or query.match
         passages = _best_passages(conn, match, scope, limit)
         groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
-        leg.groups = dict(conn.execute(groups, (match, _GROUPS)))
-        leg.passages = passages
+        result.groups = dict(conn.execute(groups, (match, _GROUPS)))
+        result.passages = passages
     except apsw.InterruptError:
-        leg = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
+        result = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
     finally:
         conn.set_progress_handler(None)
-    leg.ms = elapsed_ms(start)
-    return leg
+    result.ms = elapsed_ms(start)
+    return result
 
 
 def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
@@ -139,7 +139,7 @@ def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) 
     where, values = _passage_filter(scope)
     if not where:
         return dict(conn.execute(_SELECT_PASSAGES, (match, limit)))
-    # Mostly what may be found is most of the index: looking at the best alone spares a join with every match.
+    # Mostly the scope is most of the index. Filtering the best alone then saves a join with every match.
     best = dict(conn.execute(_SELECT_PASSAGES, (match, 2 * limit)))
     some = f"SELECT p.id FROM passages p WHERE p.id IN (SELECT value FROM json_each(?)) {where}"  # noqa: S608 - constants
     allowed = {row[0] for row in conn.execute(some, (json.dumps(list(best)), *values))}
@@ -163,12 +163,12 @@ def _passage_filter(scope: Scope) -> tuple[str, tuple[object, ...]]:
     return where, tuple(values)
 
 
-def _weighted_terms(conn: apsw.Connection, asked: Query) -> tuple[list[_WeightedTerm], float]:
+def _weighted_terms(conn: apsw.Connection, query: Query) -> tuple[list[_WeightedTerm], float]:
     """Return the terms with the hashes of their spellings and their rarity, and the mean length of a passage."""
     ((passages, words),) = schema.rows(conn, "SELECT coalesce(sum(passages), 0), coalesce(sum(words), 0) FROM files")
     stemmer = Fts5Stemmer(conn)
     terms = []
-    for spellings in asked.spellings:
+    for spellings in query.spellings:
         entries = {
             entry.codes: entry for spelling in spellings for entry in _vocabulary_entries(conn, stemmer, spelling)
         }
@@ -229,22 +229,22 @@ class PendingVectors:
     def __init__(self, look: Callable[[], VectorResult]) -> None:
         self._look = look
         self._done = threading.Event()
-        self._leg = VectorResult()
+        self._result = VectorResult()
         threading.Thread(target=self._run, daemon=True, name="recall-vectors").start()
 
     def result(self, wait_ms: float, limit_ms: float) -> VectorResult:
         """Return the vectors found within *wait_ms* from now. A message about a late result names *limit_ms*."""
         if self._done.wait(max(wait_ms, 0.0) / 1000):
-            return self._leg
+            return self._result
         return VectorResult(problem=_deadline_problem("vector", limit_ms), ms=limit_ms)
 
     def _run(self) -> None:
         start = time.perf_counter()
         try:
-            self._leg = self._look()
+            self._result = self._look()
         except Exception as error:  # noqa: BLE001 - a thread has no caller; the result says what happened
-            self._leg = VectorResult(problem=f"the vector retriever failed: {error}; its hits are missing")
-        self._leg.ms = elapsed_ms(start)
+            self._result = VectorResult(problem=f"the vector retriever failed: {error}; its hits are missing")
+        self._result.ms = elapsed_ms(start)
         self._done.set()
 
 

@@ -24,16 +24,16 @@ from .reranking import DECIMALS, Ranking
 
 __all__ = ["apply_supersession", "order_superseded", "superseding_ids"]
 
-#: How far below: more than a score's rounding where it is shown.
+#: Distance to the next higher score: more than the rounding of a printed score.
 STEP = 0.001
 _ENTRIES = ("memory", "archive")
 
 _SELECT_LINKS = """
-SELECT p.text FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value WHERE instr(p.text, 'Supersede')
+SELECT p.text FROM json_each(?) found JOIN passages p ON p.id = found.value WHERE instr(p.text, 'Supersede')
 """
 _SELECT_NAMED = """
-SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) wanted
-JOIN passages p ON p.id = wanted.value WHERE entry IN (SELECT value FROM json_each(?))
+SELECT p.id, substr(p.source, instr(p.source, '#') + 1) AS entry FROM json_each(?) found
+JOIN passages p ON p.id = found.value WHERE entry IN (SELECT value FROM json_each(?))
 """
 
 
@@ -61,7 +61,7 @@ def apply_supersession(conn: apsw.Connection, windows: ContextWindows, ranking: 
 
 
 def superseding_ids(texts: Iterable[str]) -> dict[str, set[str]]:
-    """Return for each superseded id the ids that supersede it, as the entries in *texts* say. Circles are left out."""
+    """Return for each superseded id the ids that supersede it, as *texts* of entries say. Circles are left out."""
     newer: dict[str, set[str]] = {}
     for text in texts:
         entry = parse_entry(text if text.endswith("\n") else text + "\n")
@@ -106,12 +106,12 @@ def _lowest(name: str, newer: Mapping[str, set[str]], ceiling: Mapping[str, floa
 
 def _reaches(newer: Mapping[str, set[str]], start: str, goal: str) -> bool:
     """Return whether *start* is superseded by *goal*, directly or through others."""
-    seen, left = {start}, [start]
-    while left:
-        name = left.pop()
+    reached, pending = {start}, [start]
+    while pending:
+        name = pending.pop()
         if name == goal:
             return True
-        fresh = newer.get(name, set()) - seen
-        seen |= fresh
-        left += fresh
+        unvisited = newer.get(name, set()) - reached
+        reached |= unvisited
+        pending += unvisited
     return False

@@ -19,7 +19,7 @@ from ..index.passage_store import LAYER_CODES
 
 __all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
 
-#: Passages of the longest turn whose text is given: more than any prompt has room for.
+#: Most passages of a turn that is returned whole: more than any prompt has room for.
 _MOST_PARTS = 24
 
 
@@ -50,16 +50,16 @@ class SurroundingTurns:
 
 # The plus sign keeps SQLite from looking through a whole file for a turn that it can find by its address.
 _SELECT = """
-WITH said AS (
+WITH found AS (
     SELECT file, source, min(ordinal) AS first, max(ordinal) AS last FROM passages
     WHERE source IN (SELECT value FROM json_each(?)) AND +layer = ? GROUP BY file, source
-), wanted AS (
-    SELECT file, source FROM said UNION
-    SELECT p.file, p.source FROM said JOIN passages p ON p.file = said.file AND p.ordinal = said.first - 1 UNION
-    SELECT p.file, p.source FROM said JOIN passages p ON p.file = said.file AND p.ordinal = said.last + 1
+), surrounding AS (
+    SELECT file, source FROM found UNION
+    SELECT p.file, p.source FROM found JOIN passages p ON p.file = found.file AND p.ordinal = found.first - 1 UNION
+    SELECT p.file, p.source FROM found JOIN passages p ON p.file = found.file AND p.ordinal = found.last + 1
 )
 SELECT f.path, p.source, p.ordinal, p.text, p.session, p.name, p.role, p.ts
-FROM wanted w JOIN passages p ON p.source = w.source AND +p.file = w.file JOIN files f ON f.id = p.file
+FROM surrounding w JOIN passages p ON p.source = w.source AND +p.file = w.file JOIN files f ON f.id = p.file
 ORDER BY p.file, p.ordinal
 """
 

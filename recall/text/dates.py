@@ -21,9 +21,9 @@ import numpy.typing as npt
 __all__ = ["Period", "day_number", "nearness", "periods"]
 
 Days = npt.NDArray[np.int64]
-#: Someone who tells before the day speaks of a plan: a day before counts as so many days after.
+#: A day before a period counts as so many days after it, because it only tells of a plan.
 _BEFORE = 2.0
-#: Periods that one question can name; a pasted log names hundreds.
+#: Most periods read from a query. A pasted log names hundreds.
 _MOST = 16
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -38,7 +38,7 @@ _COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5
 _CJK_COUNTS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
 _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365, "天": 1, "日": 1, "周": 7, "星期": 7, "个月": 30, "年": 365}
 
-#: Ways to write a date, most telling first. "may" and "march" are months only beside a number or after a preposition.
+#: Ways to write a date, the most specific first. "may" and "march" are months only beside a number or a preposition.
 _NAMED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -78,7 +78,7 @@ def periods(text: str, now: date | None = None) -> tuple[Period, ...]:
             period = _named(match)
             if period is not None:
                 found[period] = None
-        rest = pattern.sub(" ; ", rest)  # what is read is not read again, shorter
+        rest = pattern.sub(" ; ", rest)  # so that a shorter pattern does not read the same place again
     if now is not None:
         found |= dict.fromkeys(_relative(rest, now))
     return tuple(found)[:_MOST]
@@ -130,7 +130,7 @@ def _named(match: re.Match[str]) -> Period | None:
     month = _MONTHS.index(name[:3].lower()) + 1 if name else int(parts["number"])
     year, day = parts.get("year"), parts.get("day")
     try:
-        first = date(int(year or 2000), month, int(day or 1))  # 2000 is a leap year: 29 February has a place
+        first = date(int(year or 2000), month, int(day or 1))  # 2000 is a leap year and has a 29 February
     except ValueError:
         return None
     last = first if day else first.replace(day=monthrange(first.year, month)[1])
@@ -143,7 +143,7 @@ def _relative(text: str, now: date) -> Iterator[Period]:
         for match in pattern.finditer(lower):
             try:
                 first, last = read(match, now)
-            except (OverflowError, ValueError):  # before the year 1
+            except (OverflowError, ValueError):  # a day before the year 1
                 continue
             yield Period(first, last)
 
@@ -157,8 +157,8 @@ def _days_back(count: int) -> _Read:
 
 def _ago(match: re.Match[str], now: date) -> tuple[date, date]:
     """Return the period "N units ago". The coarser the unit, the wider the period."""
-    said = match["count"]
-    count = int(said) if said.isdigit() else (_COUNTS | _CJK_COUNTS)[said]
+    number = match["count"]
+    count = int(number) if number.isdigit() else (_COUNTS | _CJK_COUNTS)[number]
     unit = _UNITS[match["unit"]]
     middle, slack = now - timedelta(count * unit), timedelta(unit // 2)
     return middle - slack, middle + slack

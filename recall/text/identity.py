@@ -74,5 +74,5 @@ class Wording:
 
 def _distinctive(words: Sequence[str]) -> list[str]:
     """Return the numbers and negations among *words*: one of them makes another statement of the same sentence."""
-    negations = word_table("negations") | {"t"}  # what words_of leaves of a contraction
+    negations = word_table("negations") | {"t"}  # words_of splits "don't" into "don" and "t"
     return sorted(word for word in words if word in negations or not _PLAIN.fullmatch(word) or _NEGATING.search(word))

@@ -21,12 +21,12 @@ from .irregular_forms import forms_of
 from .normalise import normalise
 from .word_tables import phrase_pattern, stop_words
 
-__all__ = ["QUESTION_CHARS", "TOKENIZER", "VERSION", "Query", "index_text", "parse_query", "words_of"]
+__all__ = ["QUERY_CHARS", "TOKENIZER", "VERSION", "Query", "index_text", "parse_query", "words_of"]
 
 VERSION = "1"
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-#: Characters of a question that are looked at; a pasted log file has no more to say in its second half.
-QUESTION_CHARS = 20_000
+#: Characters of a query that are read. The rest of a pasted log file adds nothing.
+QUERY_CHARS = 20_000
 
 _CJK = (
     "\u3005\u3007\u3040-\u309f\u30a0-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -41,13 +41,13 @@ _WORD = re.compile(r"[^\W_]+")
 _ANY_WORD = re.compile(r"\w+")
 _QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|「([^」]{2,200})」')
 _HASH = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
-#: Lengths to which git and people shorten a commit's hash.
+#: Usual lengths of a shortened commit hash.
 _SHORT_HASHES = (7, 8, 10, 12)
 
 _LETTER = re.compile(r"[^\W\d_]")
-#: Who asks about "my" plan asks about what the user said, not about the answer.
+#: A query about "my" plan is about the user's words, not about the answer.
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
-#: ... unless it is the answer that is asked for.
+#: A query about the agent's own words.
 _SECOND_PERSON = re.compile(
     r"\b(?:did|have|had) you\b|(?<!would )(?<!could )(?<!can )\byou(?:'ve| have| had)? "
     r"(?:said|told|gave|explain|mention|recommend|suggest|advise|propose)"
@@ -80,7 +80,7 @@ def index_text(text: str) -> str:
     """
     plain = normalise(text)
     paired = plain if plain.isascii() else _RUN.sub(lambda run: f" {' '.join(_pairs(run[0], tail=True))} ", plain)
-    if not _HUMP.search(paired):  # most texts have no such name, and looking for a hump is quick
+    if not _HUMP.search(paired):  # most texts have no such name, and this search is quick
         return paired
     parts = [part for name in _CAMEL.findall(paired) for part in _CAMEL_PART.findall(name)]
     return f"{paired} {' '.join(parts)}"
@@ -104,7 +104,7 @@ def parse_query(text: str, *, limit: int = 64) -> Query:
     >>> parse_query('who fixed "the index" in KD-7F3A?').match
     '"the index" OR "fixed" OR "index" OR "KD 7F3A" OR "KD" OR "7F3A"'
     """
-    plain = normalise(text[:QUESTION_CHARS])
+    plain = normalise(text[:QUERY_CHARS])
     found = [*_phrases(plain), *_terms(plain, stop=True)] or list(_terms(plain, stop=False))
     counts: dict[str, int] = {}
     spelling: dict[str, str] = {}
@@ -144,20 +144,20 @@ def _phrases(text: str) -> Iterator[str]:
     """Yield the phrases in quotation marks. A single word is no phrase."""
     for match in _QUOTED.finditer(text):
         quoted = next(group for group in match.groups() if group)
-        words = [word for piece in _pieces(quoted) for word in _piece_words(piece)]
+        words = [word for segment in _runs_and_compounds(quoted) for word in _words_of_segment(segment)]
         if len(words) > 1:
             yield _phrase(words)
 
 
 def _terms(text: str, *, stop: bool) -> Iterator[str]:
-    for piece in _pieces(text):
-        if _RUN.match(piece):
-            yield from _run_terms(piece, stop=stop)
+    for segment in _runs_and_compounds(text):
+        if _RUN.match(segment):
+            yield from _run_terms(segment, stop=stop)
         else:
-            yield from _compound_terms(piece, stop=stop)
+            yield from _compound_terms(segment, stop=stop)
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _runs_and_compounds(text: str) -> Iterator[str]:
     """Yield runs of CJK characters and Latin words with their joined parts (``a/b.py``, ``KD-7F3A``), in order."""
     at = 0
     for run in _RUN.finditer(text):
@@ -167,8 +167,8 @@ def _pieces(text: str) -> Iterator[str]:
     yield from _COMPOUND.findall(text, at)
 
 
-def _piece_words(piece: str) -> list[str]:
-    return _pairs(piece, tail=False) if _RUN.match(piece) else _WORD.findall(piece)
+def _words_of_segment(segment: str) -> list[str]:
+    return _pairs(segment, tail=False) if _RUN.match(segment) else _WORD.findall(segment)
 
 
 def _run_terms(run: str, *, stop: bool) -> Iterator[str]:
@@ -184,8 +184,8 @@ def _run_terms(run: str, *, stop: bool) -> Iterator[str]:
             yield f'"{run[i : i + 2]}"'
 
 
-def _compound_terms(piece: str, *, stop: bool) -> Iterator[str]:
-    words = _WORD.findall(piece)
+def _compound_terms(segment: str, *, stop: bool) -> Iterator[str]:
+    words = _WORD.findall(segment)
     if len(words) > 1:
         yield _phrase(words)
         words = [word for word in words if len(word) > 2 or (len(word) > 1 and word.isalpha())]

@@ -63,8 +63,8 @@ def exact(weights: dict[str, NDArray[np.float32]], cache: Path, tmp_path_factory
     return _opened(EmbeddingSettings(folder=str(folder)), cache)
 
 
-def _opened(wanted: EmbeddingSettings, cache: Path) -> Embedder:
-    opened = open_embedder(wanted, build_missing=False, cache=cache)
+def _opened(settings: EmbeddingSettings, cache: Path) -> Embedder:
+    opened = open_embedder(settings, build_missing=False, cache=cache)
     assert not isinstance(opened, NoEmbedder), opened.reason
     return opened
 
@@ -243,8 +243,8 @@ def test_nothing_is_downloaded_unless_the_user_builds(tmp_path: Path, monkeypatc
         raise AssertionError("a download was started")
 
     monkeypatch.setattr(subprocess, "run", no_process)
-    wanted = EmbeddingSettings(model="BAAI/bge-small-en-v1.5", download=True)
-    answer = open_embedder(wanted, build_missing=True, cache=tmp_path)
+    settings = EmbeddingSettings(model="BAAI/bge-small-en-v1.5", download=True)
+    answer = open_embedder(settings, build_missing=True, cache=tmp_path)
     assert isinstance(answer, NoEmbedder)
     assert "memory model build" in answer.reason
 

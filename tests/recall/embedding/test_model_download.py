@@ -97,14 +97,14 @@ def hub(built: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def test_an_allowed_download_is_fetched_once_and_used_offline(
     hub: Hub, built: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    wanted = EmbeddingSettings(download=True, download_timeout_s=60)
-    assert (locate(wanted, cache=tmp_path).origin, hub.requests) == ("download", 0)
-    found = build(wanted, cache=tmp_path)
+    settings = EmbeddingSettings(download=True, download_timeout_s=60)
+    assert (locate(settings, cache=tmp_path).origin, hub.requests) == ("download", 0)
+    found = build(settings, cache=tmp_path)
     assert (found.origin, found.ready, found.dimension) == ("download", True, 384)
     asked = hub.requests
     assert asked > 0
 
-    assert build(wanted, cache=tmp_path) == locate(EmbeddingSettings(), cache=tmp_path) == found
+    assert build(settings, cache=tmp_path) == locate(EmbeddingSettings(), cache=tmp_path) == found
     assert verify(found) == []
     ours = open_embedder(EmbeddingSettings(), build_missing=False, cache=built)
     fetched = open_embedder(EmbeddingSettings(), build_missing=False, cache=tmp_path)
@@ -117,15 +117,15 @@ def test_an_allowed_download_is_fetched_once_and_used_offline(
 
 
 def test_a_damaged_download_is_noticed_and_fetched_again(hub: Hub, tmp_path: Path) -> None:
-    wanted = EmbeddingSettings(download=True, download_timeout_s=60)
-    found = build(wanted, cache=tmp_path)
+    settings = EmbeddingSettings(download=True, download_timeout_s=60)
+    found = build(settings, cache=tmp_path)
     for path in tmp_path.rglob("tokenizer.json"):
         path.write_bytes(b"")
-    assert not locate(wanted, cache=tmp_path).ready
+    assert not locate(settings, cache=tmp_path).ready
     asked = hub.requests
-    answer = open_embedder(wanted, build_missing=True, cache=tmp_path)
+    answer = open_embedder(settings, build_missing=True, cache=tmp_path)
     assert isinstance(answer, NoEmbedder)
     assert "damaged" in answer.reason
     assert hub.requests == asked, "only `memory model build` downloads"
-    assert build(wanted, cache=tmp_path) == found
-    assert not isinstance(open_embedder(wanted, build_missing=False, cache=tmp_path), NoEmbedder)
+    assert build(settings, cache=tmp_path) == found
+    assert not isinstance(open_embedder(settings, build_missing=False, cache=tmp_path), NoEmbedder)

@@ -141,7 +141,7 @@ def test_a_search_names_the_others_and_shows_them_when_asked(
         ask("x", duplicates="hide")
 
 
-def test_collapsing_still_gives_as_many_hits_as_are_wanted(
+def test_collapsing_still_returns_as_many_hits_as_requested(
     say: Callable[..., Path], update: Callable[[], SyncReport], ask: Callable[..., SearchResult]
 ) -> None:
     for number in range(8):

@@ -84,7 +84,7 @@ class TestFinding:
     ) -> None:
         assert sources(query, mode=mode)[0] == source
 
-    def test_layers_narrow_every_leg(self, ask: Ask) -> None:
+    def test_layers_narrow_both_retrievers(self, ask: Ask) -> None:
         for mode in MODES:
             for layer in ("knowledge", "daily", "outputs"):
                 hits = ask("the vault", mode=mode, layers=[layer]).hits
@@ -294,7 +294,7 @@ class TestRanking:
         assert first(0.0) == "a-other#m1"
         assert first(0.3) == "b-right#m1"
 
-    def test_both_legs_together_find_what_one_alone_misses(
+    def test_both_retrievers_together_find_what_one_alone_misses(
         self, write: Write, update: Update, ask: Ask, embedder: HashingEmbedder
     ) -> None:
         write("Knowledge/a.md", "# Falcons\n\nfalcon nest\n")
