@@ -1,6 +1,6 @@
 """From conversations to memory: summaries, claims checked against git, and entries with their sources."""
 
-from .close import Checked, Closed, ClosedAll, Failure, NewEntry, Proposal, close, close_all, unclosed
+from .close import CheckedClaim, Closed, ClosedAll, ClosingFailure, NewEntry, ProposedEntry, close, close_all, unclosed
 from .entries.citation import Cited, Restored, cite, restore
 from .entries.decay import ArchiveReport, archive
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
@@ -14,10 +14,11 @@ from .summary.extraction import Item, Summary, summarise
 
 __all__ = [
     "ArchiveReport",
-    "Checked",
+    "CheckedClaim",
     "Cited",
     "Closed",
     "ClosedAll",
+    "ClosingFailure",
     "Contended",
     "DistillError",
     "DistillSettings",
@@ -26,13 +27,12 @@ __all__ = [
     "EndpointFailed",
     "EndpointSettings",
     "Evidence",
-    "Failure",
     "Item",
     "Models",
     "NewEntry",
     "NightlyRun",
     "NoSuchSession",
-    "Proposal",
+    "ProposedEntry",
     "RecheckedEntry",
     "Restored",
     "Summary",

@@ -24,8 +24,8 @@ from agent_home.lock import hold
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, recovery, transcript
-from agent_home.store.gateway import Outcome, Transaction, transaction
-from agent_home.store.proposals import Draft
+from agent_home.store.gateway import Transaction, WriteOutcome, transaction
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
@@ -47,7 +47,17 @@ from .summary.composition import NO_MODELS, Models, compose
 from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
 
-__all__ = ["Checked", "Closed", "ClosedAll", "Failure", "NewEntry", "Proposal", "close", "close_all", "unclosed"]
+__all__ = [
+    "CheckedClaim",
+    "Closed",
+    "ClosedAll",
+    "ClosingFailure",
+    "NewEntry",
+    "ProposedEntry",
+    "close",
+    "close_all",
+    "unclosed",
+]
 
 #: Kinds whose words can be a report of work; plans and wishes claim nothing.
 _REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "correction", "fact"})
@@ -69,7 +79,7 @@ class NewEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class ProposedEntry:
     """An entry that waits for a person, on a branch of the home. See ``distill.review.queue``."""
 
     id: str
@@ -81,7 +91,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedClaim:
     """An item that reports work, and git's evidence for it. A contradicted one is in the daily log only."""
 
     text: str
@@ -108,8 +118,8 @@ class Closed:
     title: str = ""
     entries: tuple[NewEntry, ...] = ()
     merged: tuple[NewEntry, ...] = ()
-    claims: tuple[Checked, ...] = ()
-    proposed: tuple[Proposal, ...] = ()
+    claims: tuple[CheckedClaim, ...] = ()
+    proposed: tuple[ProposedEntry, ...] = ()
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     dropped: int = 0
@@ -125,7 +135,7 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class ClosingFailure:
     """A session that could not be closed, with the reason."""
 
     session: str
@@ -137,11 +147,11 @@ class ClosedAll:
     """Result of :func:`close_all`, oldest session first."""
 
     closed: tuple[Closed, ...] = ()
-    failed: tuple[Failure, ...] = ()
+    failed: tuple[ClosingFailure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Draft:
+class _ClosingDraft:
     """A summary of the turns after a watermark, with git's evidence, before it is written."""
 
     start: int
@@ -185,7 +195,7 @@ def close(
         turns = transcript.read(path)
         if not turns:
             raise EmptySession(session, home.relative(path))
-        last, start = _closed_to(home, session, closings.first_day(turns), again=again)
+        last, start = _watermark(home, session, closings.first_day(turns), again=again)
         draft = _draft(home, session, turns, start, now, settings, models, again=again)
         if draft is None:
             taken_back = start > (last.end if last else 0)
@@ -222,7 +232,7 @@ def close_all(
         try:
             closed.append(close(home, session, now=now, settings=settings, models=models))
         except (DistillError, HomeError, OSError) as error:
-            failed.append(Failure(session=session, error=str(error)))
+            failed.append(ClosingFailure(session=session, error=str(error)))
     return ClosedAll(closed=tuple(closed), failed=tuple(failed))
 
 
@@ -238,7 +248,7 @@ def _finish_pending(home: Home) -> None:
             recovery.recover(home)
 
 
-def _closed_to(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:
+def _watermark(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:
     """Return the furthest closing in the daily log, and the byte up to which *session* counts as closed."""
     last = daily_log.watermark(home, session, since)
     end = last.end if last else 0
@@ -255,7 +265,7 @@ def _draft(
     models: Models,
     *,
     again: bool,
-) -> _Draft | None:
+) -> _ClosingDraft | None:
     """Summarise those of *turns* that stand after byte *start*. Return ``None`` when there are none."""
     fresh = [turn for turn in turns if turn.start >= start]
     if not fresh:
@@ -264,13 +274,13 @@ def _draft(
     said = [turn.message for turn in fresh]
     composed = compose(home, said, earlier, settings=settings, models=models, now=now)
     summary = composed.summary
-    evidence = _checked(summary.items, turns, now, settings)
+    evidence = _evidence(summary.items, turns, now, settings)
     ended = local_time(fresh[-1].message.ts, now)
     closing = daily_log.Closing(
         session=session,
         date=f"{ended:%Y-%m-%d}",
         time=f"{ended:%H:%M}",
-        title=_clean(home, summary.title),
+        title=_screened_title(home, summary.title),
         first=len(earlier) + 1,
         last=len(turns),
         start=start,
@@ -279,27 +289,27 @@ def _draft(
     origins = {turn.message.source: turn.message.origin for turn in turns}
     strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
     heard = "\n".join(map(identity_key, strangers))
-    return _Draft(
+    return _ClosingDraft(
         start=start, since=closings.first_day(turns), closing=closing, summary=summary, evidence=evidence,
         origins=origins, heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded,
         problem=composed.problem,
     )  # fmt: skip
 
 
-def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) -> Closed | None:
+def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSettings) -> Closed | None:
     """Write *draft* in one transaction. Return ``None`` when the watermark moved since it was made."""
     closing = draft.closing
     message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
-        if _closed_to(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
+        if _watermark(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
             return None
-        seen = _seen(home, draft, settings)
+        seen = _earlier_mentions(home, draft, settings)
         _add_to_daily_log(edits, draft, settings)
         found = find_candidates(
             draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
             mentions=seen, recurring=settings.recurring,
         )  # fmt: skip
-        documents = _memory(edits)
+        documents = _memory_documents(edits)
         placed = place_candidates(
             found, documents, new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
@@ -310,7 +320,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
                 edits.write(path, document)
         restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
-        learned, updated = _lasting(edits, draft, settings)
+        learned, updated = _record_lessons_and_projects(edits, draft, settings)
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:
@@ -325,9 +335,9 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
         daily=closing.path,
         anchor=closing.anchor,
         title=closing.title,
-        entries=_stored(outcome, placed.added),
-        merged=_stored(outcome, placed.merged, merged=True),
-        claims=tuple(Checked(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
+        entries=_as_stored(outcome, placed.added),
+        merged=_as_stored(outcome, placed.merged, merged=True),
+        claims=tuple(CheckedClaim(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
         redacted=outcome.redacted,
         proposed=tuple(_proposal(one) for one in drafts if one.id in outcome.proposed),
         quarantined=outcome.quarantined,
@@ -343,7 +353,7 @@ def _write(home: Home, draft: _Draft, now: datetime, settings: DistillSettings) 
     )
 
 
-def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, EarlierMention]:
+def _earlier_mentions(home: Home, draft: _ClosingDraft, settings: DistillSettings) -> dict[Item, EarlierMention]:
     """Return, for the items that need it, where other sessions of the last weeks mention their topics."""
     logs = read_recent_logs(home, draft.closing.date, settings.recurrence_days)
     items, session = draft.summary.items, draft.closing.session
@@ -355,7 +365,7 @@ def _seen(home: Home, draft: _Draft, settings: DistillSettings) -> dict[Item, Ea
     }
 
 
-def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettings) -> None:
+def _add_to_daily_log(edits: Transaction, draft: _ClosingDraft, settings: DistillSettings) -> None:
     closing = draft.closing
     origins = item_origins(draft.summary.items, draft.evidence, draft.origins, draft.heard)
     section = daily_log.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
@@ -363,7 +373,9 @@ def _add_to_daily_log(edits: Transaction, draft: _Draft, settings: DistillSettin
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
 
 
-def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tuple[tuple[str, ...], ProjectUpdate]:
+def _record_lessons_and_projects(
+    edits: Transaction, draft: _ClosingDraft, settings: DistillSettings
+) -> tuple[tuple[str, ...], ProjectUpdate]:
     """Write the session's lessons to EVOLUTION.md and its results to projects.
 
     Return ids of lessons, and the update.
@@ -380,23 +392,23 @@ def _lasting(edits: Transaction, draft: _Draft, settings: DistillSettings) -> tu
     return tuple(entry.id for entry in taught), updated
 
 
-def _memory(edits: Transaction) -> dict[str, Document]:
+def _memory_documents(edits: Transaction) -> dict[str, Document]:
     """Return ``MEMORY.md`` and the archive as this transaction sees them, by path."""
     archived = (path for path in entry_files(edits.home) if path.startswith("Archive/"))
     return {path: edits.read(path) for path in (MEMORY, *archived)}
 
 
-def _proposal(draft: Draft) -> Proposal:
+def _proposal(draft: ProposalDraft) -> ProposedEntry:
     entry = parse_entry(draft.text)
     said = draft.trailers
-    return Proposal(
+    return ProposedEntry(
         id=draft.id, section=draft.section, text=entry.changed(detail="").text if entry else draft.text,
         evidence=said["Evidence"], origin=said["Source"], risk=said["Risk"],
     )  # fmt: skip
 
 
-def _stored(
-    outcome: Outcome, written: Sequence[tuple[PromotionCandidate, Entry]], *, merged: bool = False
+def _as_stored(
+    outcome: WriteOutcome, written: Sequence[tuple[PromotionCandidate, Entry]], *, merged: bool = False
 ) -> tuple[NewEntry, ...]:
     """Return the entries of *written* as the transaction stored them, without those that were held back."""
     stored = ((candidate, outcome.entries.get(entry.id)) for candidate, entry in written)
@@ -416,7 +428,7 @@ def _stored(
     )
 
 
-def _checked(
+def _evidence(
     items: Sequence[Item], turns: Sequence[Turn], now: datetime, settings: DistillSettings
 ) -> dict[Item, Evidence]:
     """Return git's evidence for each item that reports work, in the order of *items*."""
@@ -435,7 +447,7 @@ def _checked(
     return found
 
 
-def _clean(home: Home, title: str) -> str:
+def _screened_title(home: Home, title: str) -> str:
     """Return *title* as the guard lets it stand in a heading, and in a commit message, which nothing screens later."""
     verdict = ScreeningService(home).verdict(daily_log.daily_path("2026-01-01"), title, "agent")
     return verdict.text if verdict.stored else "Session"

@@ -44,7 +44,7 @@ from agent_home.salt import ensure_salt, read_salt
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
 from agent_home.store import catalogue
-from agent_home.store.gateway import Outcome, Transaction, transaction
+from agent_home.store.gateway import Transaction, WriteOutcome, transaction
 from agent_home.store.recovery import recover
 from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
@@ -167,7 +167,7 @@ def forget(
     target = redaction_target(home, text, exact=exact)
     before = places(home, target, progress=progress)
     say("changing the files")
-    done = _out_of_memory(home, target, len(before), actor, now) if before else Outcome()
+    done = _out_of_memory(home, target, len(before), actor, now) if before else WriteOutcome()
     commit = done.commit
     with hold(home.lock):
         recover(home)
@@ -221,7 +221,7 @@ def _says_enough(part: str) -> bool:
     return len(folded) >= _PART_CHARS and len(folded.split()) >= _PART_WORDS
 
 
-def _out_of_memory(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Outcome:
+def _out_of_memory(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> WriteOutcome:
     """Change the files that git knows, and set the tombstones, in one commit."""
     known = tracked_files(home)
     with transaction(home, actor=actor, message=f"Forget {target.name}", source="user", now=now) as edits:
@@ -287,7 +287,7 @@ def _refuse_kept(home: Home, target: RedactionTarget) -> None:
             raise DocumentInvalid(place.path, place.line, "not-forgotten", place.note or "says it still; change it")
 
 
-def _left_uncommitted(home: Home, done: Outcome) -> Iterator[str]:
+def _left_uncommitted(home: Home, done: WriteOutcome) -> Iterator[str]:
     for remark in failing_edits(home) if done.paths else ():
         if remark.path in done.paths:
             yield (

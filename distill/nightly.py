@@ -26,7 +26,7 @@ from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
-from .close import Failure, close_all, unclosed
+from .close import ClosingFailure, close_all, unclosed
 from .entries.consolidation import Consolidation, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path
 from .errors import DistillError
@@ -91,7 +91,7 @@ def distill_home(
             try:
                 step(run, night)
             except (HomeError, DistillError, RecallError, OSError) as error:
-                night.failed.append(Failure(session=f"step {name}", error=str(error)))
+                night.failed.append(ClosingFailure(session=f"step {name}", error=str(error)))
             progress(name, 1, 1)
         if apply:
             night.superseded = _newly_superseded(home, before, night)
@@ -186,7 +186,7 @@ def _finish(run: _StepContext, night: NightlyRun) -> None:
             if not night.idle:
                 edits.write(path, render_report(edits.text(path), night, run.now))
     except (HomeError, OSError) as error:
-        night.failed.append(Failure(session=f"step {STEPS[-1]}", error=str(error)))
+        night.failed.append(ClosingFailure(session=f"step {STEPS[-1]}", error=str(error)))
         return
     night.commits += [edits.outcome.commit] if edits.outcome.commit else []
     night.report = path if (run.home.root / path).exists() else ""

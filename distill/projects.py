@@ -23,7 +23,7 @@ from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
-from agent_home.store.proposals import Draft
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Turn
 from guard import Action
 from recall.text.identity import identity_key
@@ -84,7 +84,7 @@ class ProjectUpdate:
     """What a closing did for projects: the files that gained something, and what waits for a person."""
 
     paths: tuple[str, ...] = ()
-    drafts: tuple[Draft, ...] = ()
+    drafts: tuple[ProposalDraft, ...] = ()
 
 
 def update_projects(
@@ -270,7 +270,7 @@ def _drafts(
     *,
     date: str,
     title_chars: int,
-) -> Iterator[Draft]:
+) -> Iterator[ProposalDraft]:
     """One proposal for each decision that the project's file does not say yet and nobody rejected."""
     refused = rejected_or_pending(edits.home) if decisions else lambda _: False
     number = 0
@@ -287,7 +287,7 @@ def _drafts(
         entry = entry.changed(id=edits.new_id(prefix, f"{item.sources[-1]}\0{item.text}"))
         said = evidence.get(item)
         state = f"{said.state} {said.commit}".strip() if said else "unchecked"
-        yield Draft(
+        yield ProposalDraft(
             id=entry.id, path=path, section=_DECISIONS, text=entry.render(), message=f"Propose {entry.id} for {path}",
             trailers={
                 "Session": edits.session, "Evidence": state, "Actor": "close", "Source": fields["Origin"],

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .close import Closed, Failure
+    from .close import Closed, ClosingFailure
     from .entries.consolidation import Link
     from .entries.decay import ArchiveCandidate
     from .evidence.verification import RecheckedEntry
@@ -54,7 +54,7 @@ class NightlyRun:
     archived_days: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     proposed: tuple[ReportedProposal, ...] = ()
-    failed: list[Failure] = field(default_factory=list)
+    failed: list[ClosingFailure] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     report: str = ""
 

@@ -40,10 +40,10 @@ from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_i
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening
 from . import proposals, recovery
-from .proposals import Draft
+from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
 
-__all__ = ["Appended", "Outcome", "Transaction", "append_rows", "transaction"]
+__all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "transaction"]
 
 #: Folders that are not memory; nobody writes them through the gateway.
 _FORBIDDEN = frozenset({".git", ".memory"})
@@ -51,7 +51,7 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class WriteOutcome:
     """Result of a transaction. *commit* is ``None`` when no file differs.
 
     *entries* are the entries of the files that were written, by id, as they are stored now. An entry whose new text was
@@ -70,7 +70,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
+class AppendedRows:
     """Result of :func:`append_rows`: where the first new row begins, and what the guard changed."""
 
     start: int
@@ -94,11 +94,11 @@ class Transaction:
     session: str
     source: str
     now: datetime
-    outcome: Outcome = field(default_factory=Outcome)
+    outcome: WriteOutcome = field(default_factory=WriteOutcome)
     before: dict[str, str] = field(default_factory=dict)
     after: dict[str, str] = field(default_factory=dict)
     trailers: dict[str, list[str]] = field(default_factory=dict)
-    drafts: list[Draft] = field(default_factory=list)
+    drafts: list[ProposalDraft] = field(default_factory=list)
     together: bool = False
     _ids: set[str] | None = None
 
@@ -136,7 +136,7 @@ class Transaction:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         self.write(path, text + "".join(lines))
 
-    def propose(self, draft: Draft) -> None:
+    def propose(self, draft: ProposalDraft) -> None:
         """Make *draft* wait for a person, on a branch of its own that is made with the commit."""
         self.drafts.append(draft)
 
@@ -202,7 +202,7 @@ def append_rows(
     actor: str,
     now: datetime | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
-) -> Appended:
+) -> AppendedRows:
     """Append JSON lines to the file *place*, with the texts under the keys *screened* screened first.
 
     *place*, if it is a function, and *rows* are called under the lock, in this order. Two writers then agree on the
@@ -229,12 +229,12 @@ def append_rows(
             audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}
             audit |= {"redacted": screening.redacted, "quarantined": [item.id for item in quarantined]}
             recovery.audit(home, audit)
-    return Appended(
+    return AppendedRows(
         start=start, rows=len(lines), redacted=screening.redacted, quarantined=quarantined, dropped=screening.dropped
     )
 
 
-def _finish(edits: Transaction) -> Outcome:
+def _finish(edits: Transaction) -> WriteOutcome:
     """Screen, validate, write, audit and commit the files that differ."""
     home = edits.home
     decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
@@ -269,10 +269,10 @@ def _finish(edits: Transaction) -> Outcome:
 
 def _outcome(
     edits: Transaction, screening: WriteScreening, after: Mapping[str, str], drafts: Sequence[Mapping[str, Any]]
-) -> Outcome:
+) -> WriteOutcome:
     stored = (after.get(path, edits.before[path]) for path in edits.after if path.endswith(".md"))
     entries = {entry.id: entry for text in stored for entry in parse(text).entries()}
-    return Outcome(
+    return WriteOutcome(
         paths=tuple(sorted(after)),
         entries={name: entry for name, entry in entries.items() if name not in screening.withheld},
         redacted=screening.redacted,
@@ -332,7 +332,7 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
     return []
 
 
-def _record(edits: Transaction, after: Mapping[str, str], outcome: Outcome) -> dict[str, Any]:
+def _record(edits: Transaction, after: Mapping[str, str], outcome: WriteOutcome) -> dict[str, Any]:
     trailers = {"Session": edits.session}
     trailers["Entries"] = ", ".join(entries_touched(edits.before, after))
     trailers["Evidence"] = ", ".join(edits.trailers.get("Evidence", []))

@@ -27,8 +27,8 @@ from ..screening.review_ledger import statement_digest
 
 __all__ = [
     "FOLDER",
-    "Draft",
     "Proposal",
+    "ProposalDraft",
     "branch_of",
     "find",
     "make",
@@ -47,7 +47,7 @@ _FORMAT = "%(refname:lstrip=2)%1f%(objectname)%1f%(parent)%1f%(committerdate:iso
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ProposalDraft:
     """A proposal in the making: *text* for *section* of *path*. The id is an entry's own where the text is an entry.
 
     *trailers* say who proposes it and on what grounds: Session, Evidence, Actor, Source, Risk.
@@ -92,7 +92,7 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
     Call with the lock held.
     """
     there = pending_ids(home)
-    drafts = [draft for draft in (Draft(**row) for row in rows) if draft.id not in there]
+    drafts = [draft for draft in (ProposalDraft(**row) for row in rows) if draft.id not in there]
     if drafts:
         parent = history.head(home.root)
         bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
@@ -105,7 +105,7 @@ def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, st
     """Replace the proposed text by *text*, and add *trailers*. Call with the lock held."""
     (base,) = history.texts_at(home.root, [(proposal.parent, proposal.path)])
     kept = {name: value for name, value in proposal.trailers.items() if name not in {"Place", "Entries", "States"}}
-    draft = Draft(
+    draft = ProposalDraft(
         id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
         trailers={**kept, **trailers},
     )  # fmt: skip
@@ -177,7 +177,7 @@ def _read(home: Home, refs: str) -> list[Proposal]:
     return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))
 
 
-def _apart(draft: Draft, parent: str, base: Document) -> BranchCommit:
+def _apart(draft: ProposalDraft, parent: str, base: Document) -> BranchCommit:
     entry = as_entry(draft.text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
     trailers["States"] = statement_digest(entry) if entry else ""

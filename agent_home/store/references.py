@@ -26,7 +26,7 @@ from ..screening.injected_context import strip_injected
 from ..screening.service import ScreeningService
 from .gateway import Transaction
 
-__all__ = ["KINDS", "Reference", "entry_places", "last_references", "meant", "note", "quoted_ids", "read"]
+__all__ = ["KINDS", "Reference", "entry_places", "last_references", "note", "quoted_ids", "read", "resolve_ids"]
 
 #: What stands between the tags of an injected block once the guard has taken the tags away.
 _INJECTED = re.compile(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
@@ -103,7 +103,7 @@ def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list
     return places
 
 
-def meant(spelled: Sequence[str], known: Collection[str]) -> list[str]:
+def resolve_ids(spelled: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the *known* ids that are meant by *spelled*, once each, in order.
 
     Raises:

@@ -26,7 +26,7 @@ from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService
 
 __all__ = [
-    "Appended",
+    "AppendedMessages",
     "Message",
     "SessionFile",
     "Turn",
@@ -95,7 +95,7 @@ class SessionFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
+class AppendedMessages:
     """Result of :func:`append`. *session* is the stored name, see :func:`session_name`.
 
     *dropped* counts texts that the guard holds back and that a person had rejected already.
@@ -112,7 +112,7 @@ class Appended:
 
 def append(
     home: Home, session: str, messages: Sequence[Message], *, actor: str, now: datetime | None = None
-) -> Appended:
+) -> AppendedMessages:
     """Append those *messages* whose ids the transcript does not have yet, in the order given.
 
     The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
@@ -140,7 +140,7 @@ def append(
         actor=actor,
         now=now,
     )
-    return Appended(
+    return AppendedMessages(
         session=session,
         path=_path_of(home, session) or fallback,
         added=written.rows,

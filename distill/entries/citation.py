@@ -14,7 +14,7 @@ from agent_home.clock import parse_time
 from agent_home.documents.entry import Entry, section_of
 from agent_home.home import MEMORY, Home
 from agent_home.store.gateway import Transaction, transaction
-from agent_home.store.references import Reference, entry_places, meant, note, quoted_ids
+from agent_home.store.references import Reference, entry_places, note, quoted_ids, resolve_ids
 from agent_home.store.transcript import Turn
 
 from ..learning import evolution
@@ -55,7 +55,7 @@ def cite(home: Home, ids: Sequence[str], *, now: datetime, session: str = "") ->
     """
     with transaction(home, actor="cite", message="Cite", session=session, now=now) as edits:
         places = entry_places(home, edits)
-        cited = meant(ids, places)
+        cited = resolve_ids(ids, places)
         edits.message = f"Cite {_enumerate_ids(cited)}"
         restored = _note_and_restore(edits, [_citation(entry_id, now, session) for entry_id in cited], places)
     return Cited(ids=tuple(cited), restored=restored, commit=edits.outcome.commit)
@@ -72,7 +72,7 @@ def restore(home: Home, entry_id: str, *, now: datetime) -> Restored:
     """
     with transaction(home, actor="restore", message="Restore", now=now) as edits:
         places = entry_places(home, edits)
-        (known_id,) = meant([entry_id], places)
+        (known_id,) = resolve_ids([entry_id], places)
         edits.message = f"Restore {known_id}"
         path, entry = places[known_id][0]
         if _is_archived(path):

@@ -33,7 +33,7 @@ from agent_home.screening.review_ledger import Decisions, decisions, statement_d
 from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
 from agent_home.store.gateway import Transaction, transaction
-from agent_home.store.proposals import Draft
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.references import Reference, last_references, note, quoted_ids
 from agent_home.store.transcript import Turn
 
@@ -80,7 +80,7 @@ class Suggestion:
     lesson: str
     text: str
     reason: str
-    draft: Draft
+    draft: ProposalDraft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class _Layers:
     def entries(self, section: str) -> list[Entry]:
         return [entry for entry in self.steering.section_entries(section) if not entry.resolved]
 
-    def is_open(self, draft: Draft) -> bool:
+    def is_open(self, draft: ProposalDraft) -> bool:
         """Return whether *draft* was not rejected and is not pending yet."""
         entry = as_entry(draft.text)
         is_pending = draft.id in self.pending or (entry is not None and statement_digest(entry) in self.stated)
@@ -245,9 +245,9 @@ def _suggestion(layer: Layer, lesson: Correction, text: str, section: str, reaso
     return Suggestion(layer=layer, lesson=lesson.entry.id, text=text, reason=reason, draft=draft)
 
 
-def _draft(proposal_id: str, path: str, section: str, text: str, origin: str, *, risk: str) -> Draft:
+def _draft(proposal_id: str, path: str, section: str, text: str, origin: str, *, risk: str) -> ProposalDraft:
     trailers = {"Session": "", "Evidence": "unchecked", "Actor": "evolution", "Source": origin, "Risk": risk}
-    return Draft(
+    return ProposalDraft(
         id=proposal_id, path=path, section=section, text=text, message=f"Propose {proposal_id} for {path}",
         trailers=trailers,
     )  # fmt: skip
@@ -272,7 +272,7 @@ def _retirements(
         text = f"- {rule.id}: {rule.changed(detail='').text}\n  Retired: {why}.\n"
         origin = rule.fields.get("Origin", "user")
         draft = _draft(f"retire-{rule.id}", *RETIRED, text, origin, risk=risk_of(origin, "unchecked"))
-        draft = Draft(
+        draft = ProposalDraft(
             id=draft.id, path=draft.path, section=draft.section, text=text, message=f"Propose to retire {rule.id}",
             trailers={**draft.trailers, "Retires": rule.id},
         )  # fmt: skip
@@ -309,7 +309,7 @@ def _days_between(day: str, now: datetime) -> int | None:
     return None
 
 
-def _passes(home: Home, draft: Draft) -> bool:
+def _passes(home: Home, draft: ProposalDraft) -> bool:
     """Return whether the guard allows the text of *draft* unchanged. Other text is not for all sessions."""
     return ScreeningService(home).allows(draft.path, draft.text, draft.trailers["Source"])
 

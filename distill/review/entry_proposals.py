@@ -33,7 +33,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
 from agent_home.store.gateway import transaction
-from agent_home.store.proposals import Draft, Proposal
+from agent_home.store.proposals import Proposal, ProposalDraft
 from agent_home.store.recovery import recover
 from guard import Action
 
@@ -56,7 +56,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> Draft:
+def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> ProposalDraft:
     """Return the proposal of *entry*. Its trailers have the evidence, source and risk for the person who decides."""
     verdict = ScreeningService(home).verdict(MEMORY, entry.render(), candidate.origin)
     state = candidate.evidence.state if candidate.evidence != UNCHECKED else "unchecked"
@@ -68,7 +68,7 @@ def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, sess
         "Risk": risk_of(candidate.origin, state, [asdict(finding) for finding in verdict.findings]),
     }
     section = candidate.section.title
-    return Draft(
+    return ProposalDraft(
         id=entry.id, path=MEMORY, section=section, text=entry.render(),
         message=f"Propose {entry.id} for {section}", trailers=trailers,
     )  # fmt: skip

@@ -12,12 +12,12 @@ import pytest
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
-from agent_home.store.gateway import Outcome, transaction
+from agent_home.store.gateway import WriteOutcome, transaction
 
 #: Runs git in the home and gives what it printed.
 Git = Callable[..., str]
 #: Adds an entry with this title to Key Decisions, through the gateway.
-AddEntry = Callable[..., Outcome]
+AddEntry = Callable[..., WriteOutcome]
 
 
 @pytest.fixture
@@ -31,7 +31,9 @@ def git(home: Home) -> Git:
 
 @pytest.fixture
 def add_entry(home: Home, now: datetime) -> AddEntry:
-    def add(title: str, *, body: str = "", source: str = "agent", session: str = "", actor: str = "test") -> Outcome:
+    def add(
+        title: str, *, body: str = "", source: str = "agent", session: str = "", actor: str = "test"
+    ) -> WriteOutcome:
         with transaction(home, actor=actor, message=f"Add {title}", session=session, source=source, now=now) as edits:
             entry = Entry(id=edits.new_id("KD", title), date="2026-11-21", title=title, body=body)
             edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))

@@ -16,7 +16,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from distill import Closed, Failure
+    from distill import Closed, ClosingFailure
 
 __all__ = ["close"]
 
@@ -53,7 +53,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     if every and again:
         raise click.UsageError("--again applies to one SESSION; name it instead of --all")
     home = invocation.home
-    failed: Sequence[Failure] = ()
+    failed: Sequence[ClosingFailure] = ()
     if every:
         done = close_all(
             home, now=invocation.moment, models=home_models(home, invocation), progress=_progress(invocation)
@@ -127,7 +127,7 @@ def _entry(entry: Any) -> dict[str, Any]:
     }
 
 
-def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, Any]:
+def _all_data(closed: Sequence[Closed], failed: Sequence[ClosingFailure]) -> dict[str, Any]:
     """Return the keys of one session for all of them together, and each session's own under ``sessions``."""
     rows = [_data(outcome) for outcome in closed]
     last: dict[str, Any] = rows[-1] if rows else {"session": None, "daily": None}
@@ -147,7 +147,7 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[Failure]) -> dict[str, 
     }
 
 
-def _lines(closed: Sequence[Closed], failed: Sequence[Failure], *, every: bool) -> Iterator[str]:
+def _lines(closed: Sequence[Closed], failed: Sequence[ClosingFailure], *, every: bool) -> Iterator[str]:
     if every and not closed:
         yield f"nothing closed: {len(failed)} failed" if failed else "no new turns: every session is closed"
     for outcome in closed:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from agent_home.home import Home
 from agent_home.store import catalogue
-from agent_home.store.gateway import Outcome, transaction
+from agent_home.store.gateway import WriteOutcome, transaction
 
 
 def write(home: Home, path: str, text: str) -> None:
@@ -15,7 +15,7 @@ def write(home: Home, path: str, text: str) -> None:
     target.write_text(text)
 
 
-def refresh(home: Home, now: datetime) -> Outcome:
+def refresh(home: Home, now: datetime) -> WriteOutcome:
     with transaction(home, actor="test", message="Refresh", now=now) as edits:
         catalogue.refresh(edits)
     return edits.outcome

@@ -12,7 +12,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.lineage import lineage
-from agent_home.store.proposals import Draft
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
 
 ENTRY = Entry(id="KD-7F3A", date="2026-11-20", title="Ship on Monday", fields={"Sources": "s-1#m2, s-9#m1"})
@@ -61,8 +61,10 @@ def test_a_proposed_entry_has_the_event_of_its_proposal(home: Home, now: datetim
     trailers = {"Session": "s-1", "Actor": "close", "Evidence": "unchecked"}
     with transaction(home, actor="close", message="m", now=now) as edits:
         edits.propose(
-            Draft(id=entry.id, path="MEMORY.md", section="Key Decisions", text=entry.render(), message="Propose it",
-                  trailers=trailers)
+            ProposalDraft(
+                id=entry.id, path="MEMORY.md", section="Key Decisions", text=entry.render(), message="Propose it",
+                trailers=trailers,
+            )
         )  # fmt: skip
     found = lineage(home, entry.id)
     assert (found.state, [event.action for event in found.events]) == ("proposed", ["proposed"])

@@ -11,19 +11,19 @@ from agent_home.git import history
 from agent_home.home import Home
 from agent_home.store import proposals
 from agent_home.store.gateway import transaction
-from agent_home.store.proposals import Draft
+from agent_home.store.proposals import ProposalDraft
 
 from ..conftest import AddEntry, Git
 
 ENTRY = "- **[KD-7F3A] 2026-11-20 Use apsw** - it loads extensions.\n  Sources: s#m1\n"
 
 
-def draft(text: str = ENTRY, name: str = "KD-7F3A", **changes: str) -> Draft:
+def draft(text: str = ENTRY, name: str = "KD-7F3A", **changes: str) -> ProposalDraft:
     given = {"path": "MEMORY.md", "section": "Key Decisions", "message": "Propose", **changes}
-    return Draft(id=name, text=text, trailers={"Actor": "close", "Session": "s"}, **given)
+    return ProposalDraft(id=name, text=text, trailers={"Actor": "close", "Session": "s"}, **given)
 
 
-def propose(home: Home, now: datetime, *drafts: Draft) -> None:
+def propose(home: Home, now: datetime, *drafts: ProposalDraft) -> None:
     with transaction(home, actor="close", message="m", now=now) as edits:
         for one in drafts:
             edits.propose(one)

@@ -15,8 +15,17 @@ from agent_home.documents.check import problems
 from agent_home.documents.entry import Entry
 from agent_home.errors import NoSuchEntry
 from agent_home.home import Home
-from agent_home.store.gateway import Outcome, transaction
-from agent_home.store.references import Kind, Reference, entry_places, last_references, meant, note, quoted_ids, read
+from agent_home.store.gateway import WriteOutcome, transaction
+from agent_home.store.references import (
+    Kind,
+    Reference,
+    entry_places,
+    last_references,
+    note,
+    quoted_ids,
+    read,
+    resolve_ids,
+)
 
 from ..conftest import Git
 
@@ -27,7 +36,7 @@ def reference(entry_id: str = "KD-7F3A", day: int = 20, by: Kind = "cite", sessi
     return Reference(ts=f"2026-11-{day:02d}T09:00:00+00:00", id=entry_id, by=by, session=session)
 
 
-def noted(home: Home, *references: Reference) -> Outcome:
+def noted(home: Home, *references: Reference) -> WriteOutcome:
     with transaction(home, actor="test", message="Note references") as edits:
         note(edits, references)
     return edits.outcome
@@ -140,12 +149,12 @@ def test_an_id_is_found_beside_any_text(text: str) -> None:
 
 def test_an_unknown_id_names_those_near_it() -> None:
     known = {"KD-7F3A", "KD-7F3B", "RC-0000"}
-    assert meant(["[kd-7f3a]", "KD-7F3A"], known) == ["KD-7F3A"]
+    assert resolve_ids(["[kd-7f3a]", "KD-7F3A"], known) == ["KD-7F3A"]
     with pytest.raises(NoSuchEntry, match="did you mean KD-7F3") as caught:
-        meant(["KD-7F3C"], known)
+        resolve_ids(["KD-7F3C"], known)
     assert set(caught.value.near) == {"KD-7F3A", "KD-7F3B"}
     with pytest.raises(NoSuchEntry, match="memory search"):
-        meant(["SP-XXXX"], known)
+        resolve_ids(["SP-XXXX"], known)
 
 
 def test_entries_are_found_where_they_stand_live_before_archived(home: Home) -> None:

@@ -20,7 +20,7 @@ from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.screening.quarantine import waiting
 from agent_home.store.transcript import (
-    Appended,
+    AppendedMessages,
     Message,
     append,
     read,
@@ -44,7 +44,7 @@ def message(number: int, content: str = "", **changes: str) -> Message:
     return Message(**{**values, **changes})
 
 
-def add(home: Home, *messages: Message, session: str = "s") -> Appended:
+def add(home: Home, *messages: Message, session: str = "s") -> AppendedMessages:
     return append(home, session, messages, actor="test", now=datetime.fromisoformat("2026-12-01T00:00:00+00:00"))
 
 

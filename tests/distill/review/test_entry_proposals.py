@@ -16,7 +16,7 @@ from agent_home.git.history import head, query
 from agent_home.home import Home
 from agent_home.store import proposals, transcript
 from agent_home.store.gateway import transaction
-from agent_home.store.proposals import Draft
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
 from distill import Closed, DistillSettings, close
 from distill.errors import NoSuchProposal, NotAllowed
@@ -213,7 +213,7 @@ def test_text_without_an_entry_can_be_proposed_for_any_file(home: Home, now: dat
     with transaction(home, actor="evolution", message="m", now=now) as edits:
         edits.write("Knowledge/rules.md", "# Rules\n\n## Work\n\nOld.\n\n## Rest\n")
         edits.propose(
-            Draft(id="p-1", path="Knowledge/rules.md", section="Work", text=text, message="Propose a rule",
+            ProposalDraft(id="p-1", path="Knowledge/rules.md", section="Work", text=text, message="Propose a rule",
                   trailers={"Actor": "evolution", "Source": "agent", "Risk": "medium"})
         )  # fmt: skip
     assert edits.outcome.proposed == ("p-1",)
@@ -228,7 +228,9 @@ def test_a_proposal_alone_makes_no_commit_on_main(home: Home, now: datetime) -> 
     git(home, "add", "SOUL.md")
     before = head(home.root)
     with transaction(home, actor="evolution", message="m", now=now) as edits:
-        edits.propose(Draft(id="p-1", path="STEERING.md", section="", text="- A rule.\n", message="Propose a rule"))
+        edits.propose(
+            ProposalDraft(id="p-1", path="STEERING.md", section="", text="- A rule.\n", message="Propose a rule")
+        )
     assert (edits.outcome.commit, head(home.root)) == (None, before)
     assert [proposal.text for proposal in proposals.waiting(home)] == ["- A rule.\n"]
 
