@@ -16,7 +16,7 @@ from assembler.layers import RecallHits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FakePassage:
     """A passage in the form of a recall hit."""
 
     source: str
@@ -31,10 +31,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class Finder:
+class FakeSearcher:
     """Searcher that returns *hits* of the requested layers, or raises *error* if there is one."""
 
-    hits: Mapping[str, Sequence[Found]] = field(default_factory=dict)
+    hits: Mapping[str, Sequence[FakePassage]] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     error: Exception | None = None
     calls: list[dict[str, Any]] = field(default_factory=list)
@@ -54,13 +54,13 @@ class Finder:
 
 
 @pytest.fixture(scope="session")
-def found() -> type[Found]:
-    return Found
+def found() -> type[FakePassage]:
+    return FakePassage
 
 
 @pytest.fixture(scope="session")
-def finder() -> type[Finder]:
-    return Finder
+def finder() -> type[FakeSearcher]:
+    return FakeSearcher
 
 
 @pytest.fixture
