@@ -1,8 +1,8 @@
-"""Where in a home something stands that is to be forgotten, and taking it out of the files that git does not know.
+"""Find a redaction target in a home, and erase it from the files that the gateway does not write.
 
-Every file is looked at, whatever it is called: memory, transcripts, outputs, and what lies in ``.memory``. The index is
-``recall``'s, what git knows goes through the gateway, and its history is ``agent_home.forgetting.purge``'s. Rewriting a
-transcript is the one exception to its being append-only; lines keep their lengths, so that every offset stays right.
+Every file is searched, whatever its name: memory, transcripts, outputs and ``.memory``. ``recall`` erases from the
+index, the gateway from memory, and ``agent_home.forgetting.purge`` from git's history. Erasing is the only operation
+that rewrites a transcript. Lines keep their length, so every offset stays right.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ __all__ = [
 ]
 
 Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
-#: Files in ``.memory`` that say nothing in words, or are another package's.
+#: Files in ``.memory`` that hold no text, or belong to another package.
 _NOT_TEXT = ("index.db", "salt", "write.lock", "sync.lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """A place that says it, and never what it says.
+    """A place that contains the redaction target. The target's text is never part of it.
 
-    *path* is a file of the home, or what in git holds it; *line* counts from 1, 0 is the file's name or the whole
-    file; *commit* is the first one that brought it, in history. *note* says why the place cannot be cleaned.
+    *path* is a file of the home, or names an object of git. *line* counts from 1, and 0 is the file's name or the whole
+    file. *commit* is the oldest commit that holds it, in history. *note* says why the place cannot be cleaned.
     """
 
     kind: Kind
@@ -53,7 +53,7 @@ class Occurrence:
 
 
 def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
-    """The places in files, in order of their paths and lines."""
+    """Yield the occurrences in files, in order of their paths and lines."""
     for relative in home_files(home):
         kind = _kind(relative)
         if target.occurs_in(relative):
@@ -72,7 +72,7 @@ def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
 
 
 def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
-    """The places in git: one for each blob, message and name, and for each file beside the objects."""
+    """Return the occurrences in git: blobs, messages, file names, and files beside the objects."""
     known = blob_origins(home.root)
     found: dict[tuple[str, str], Occurrence] = {}
     for item in objects(home.root):
@@ -98,7 +98,7 @@ def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
 
 
 def home_files(home: Home) -> Iterator[str]:
-    """Every file of the home that may say something, relative to it; git's own are not among them, nor are links."""
+    """Yield every file of the home that may hold text, as a relative path. Git's own files and links are left out."""
     for folder, names in sorted(_walk(home.root)):
         for name in sorted(names):
             relative = home.relative(Path(folder) / name)
@@ -108,9 +108,10 @@ def home_files(home: Home) -> Iterator[str]:
 
 
 def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
-    """Take it out of every file that the gateway does not write; the old and the new path of those changed, in order.
+    """Erase the target from every file that the gateway does not write.
 
-    Each file is replaced in one step. Call with the home's lock held, and no transaction of a dead writer left.
+    Return the old and the new path of each changed file, in order. Each file is replaced in one step. Call with the
+    home's lock held, and after :func:`agent_home.store.gateway.recover`.
     """
     known = tracked_files(home)
     changed = []
@@ -137,9 +138,9 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
 
 
 def is_gateway_file(relative: str, known: frozenset[str]) -> bool:
-    """Whether the gateway writes that file: Markdown, ledgers and settings, but no transcript or output.
+    """Return whether the gateway writes that file: Markdown, ledgers and settings, but no transcript or output.
 
-    What is no Markdown counts only where git knows it (*known*): the gateway would commit it.
+    Ledgers and settings count only when they are among the tracked files *known*.
     """
     hidden = any(part.startswith(".") for part in relative.split("/"))
     if hidden or relative.partition("/")[0] in {"sessions", "outputs"}:
@@ -148,12 +149,12 @@ def is_gateway_file(relative: str, known: frozenset[str]) -> bool:
 
 
 def tracked_files(home: Home) -> frozenset[str]:
-    """The files that git knows."""
+    """Return the paths of the files that git tracks."""
     return frozenset(home_client(home.root).text("ls-files", "-z").split("\0")[:-1])
 
 
 def redacted_path(relative: str, target: RedactionTarget) -> str:
-    """The path that a file has afterwards: its own, unless its name says what is to be forgotten."""
+    """Return the path of a file after the erasure. It differs when the file's name contains the target."""
     if not target.occurs_in(relative):
         return relative
     mark = quote(target.mark, safe="-_. ") if is_transcript(relative) else target.mark
@@ -175,7 +176,7 @@ def _kind(relative: str) -> Kind:
 
 
 def _names(tree: GitObject, target: RedactionTarget) -> Iterator[str]:
-    """The names in a tree that say it, said otherwise."""
+    """Yield the names in a tree that contain the target, redacted."""
     for entry in tree_entries(tree.data, len(tree.id) // 2):
         name = entry.name.decode("utf-8", "surrogateescape")
         if target.occurs_in(name):

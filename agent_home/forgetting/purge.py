@@ -1,9 +1,9 @@
-"""Taking a text out of a home's git history: every ref, every object, and what git keeps beside them.
+"""Purge a redaction target from a home's git history: every ref, every object, and git's files beside them.
 
-Commits are made anew from the oldest that says it onwards, with their authors and dates; branches, tags, notes and
-stashes then point at the new ones, in one step that happens whole or not at all. Reflogs and unreachable objects are
-dropped and what remains is packed anew. Whatever moment this is killed at, doing it again finishes it: nothing is
-recorded but the repository itself, and which old commit became which new one (``.memory/rewritten.json``).
+Commits are rewritten from the oldest that contains the target, with their authors and dates. Branches, tags, notes and
+stashes then move to the new commits in one transaction. Reflogs and unreachable objects are dropped, and the rest is
+repacked. A purge that was killed is finished by running it again: the only record besides the repository is the map
+from old to new commits (``.memory/rewritten.json``).
 
 Call with the home's lock held. Remotes and clones are out of reach: :func:`remote_addresses` lists the known ones.
 """
@@ -38,7 +38,7 @@ __all__ = [
 _STASH = "refs/agent-home/stash/"
 _HASH = re.compile(rb"\b[0-9a-f]{7,64}\b")
 _SIGNATURES = (b"gpgsig", b"mergetag")  # also gpgsig-sha256
-#: Files that name a commit for convenience; after a purge there is no such commit.
+#: Files that name a commit for convenience. After a purge that commit is gone.
 _POINTERS = frozenset({"ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE"})
 #: Keeps refs from being logged while they move: a reflog would hold the old commits.
 _NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
@@ -46,7 +46,7 @@ _NO_REFLOG = ("-c", "core.logAllRefUpdates=false")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeReport:
-    """What a purge did: new objects by kind, and the commits that have another id now, old to new."""
+    """Counts of rewritten objects by kind, and the map of rewritten commits, old to new."""
 
     blobs: int = 0
     trees: int = 0
@@ -61,14 +61,14 @@ class _Ref:
 
 
 @dataclass(slots=True)
-class _Rewriting:
-    """New objects by the ids of the old ones, as far as they differ."""
+class _Rewriter:
+    """The rewriting of one repository: new objects by the ids of the old ones, where they differ."""
 
     target: RedactionTarget
     pack: PackWriter
     hash_bytes: int
     blobs: dict[str, str] = field(default_factory=dict)
-    trees: dict[str, bytes] = field(default_factory=dict)  # all of them, as they were
+    trees: dict[str, bytes] = field(default_factory=dict)  # every tree, unchanged
     new_trees: dict[str, str] = field(default_factory=dict)
     commits: dict[str, bytes] = field(default_factory=dict)
     tags: dict[str, bytes] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class _Rewriting:
     names: dict[bytes, bytes] = field(default_factory=dict)
 
     def read(self, root: Path) -> None:
-        """Take every object in; blobs are made anew at once, the others remembered."""
+        """Read every object. Blobs are rewritten at once, the others are kept."""
         places = blob_origins(root)
         for found in objects(root):
             if found.kind == "blob":
@@ -96,21 +96,21 @@ class _Rewriting:
             self.blobs[found.id] = self.pack.add("blob", done.encode("utf-8", "surrogateescape"))
 
     def tree(self, tree: str) -> str:
-        """The id of *tree* without what is to be forgotten: its own where it says nothing of it."""
+        """Return the id of *tree* without the target. It is the same id when nothing changes."""
         if tree not in self.trees or tree in self.new_trees:
             return self.new_trees.get(tree, tree)
         lines = []
         for entry in tree_entries(self.trees[tree], self.hash_bytes):
             new = self.tree(entry.id) if entry.mode == b"40000" else self.blobs.get(entry.id, entry.id)
             if entry.name not in self.names:
-                self.names[entry.name] = self._words(entry.name)
+                self.names[entry.name] = self._redacted_words(entry.name)
             lines.append((self.names[entry.name], entry.mode, new))
         data = _tree_bytes(lines)
         self.new_trees[tree] = tree if data == self.trees[tree] else self.pack.add("tree", data)
         return self.new_trees[tree]
 
     def commit(self, commit: str, *, notes: bool = False) -> None:
-        """Make *commit* anew if anything that it names or says changed. Its parents come first."""
+        """Rewrite *commit* if its text or anything it names changed. Rewrite its parents before."""
         data = self.commits[commit]
         tree = data[5 : 5 + 2 * self.hash_bytes].decode()
         changed = self._header(data, self.notes_tree(tree) if notes else self.tree(tree))
@@ -118,7 +118,7 @@ class _Rewriting:
             self.renamed[commit] = self.pack.add("commit", changed)
 
     def tag(self, tag: str) -> str:
-        """The id of an annotated tag that names what its object became."""
+        """Return the id of an annotated tag that names the new version of its object."""
         if tag not in self.tags or tag in self.renamed:
             return self.renamed.get(tag, tag)
         data = self.tags[tag]
@@ -127,14 +127,14 @@ class _Rewriting:
         head, gap, message = data.partition(b"\n\n")
         head = head.replace(named.encode(), target.encode(), 1)
         lines = [self._person(line) for line in head.split(b"\n")]
-        changed = b"\n".join(lines) + gap + self._said(message)
+        changed = b"\n".join(lines) + gap + self._redacted_message(message)
         if changed != data:
             changed = changed.partition(b"-----BEGIN PGP SIGNATURE-----")[0]
             self.renamed[tag] = self.pack.add("tag", changed)
         return self.renamed.get(tag, tag)
 
     def named(self, object_id: str) -> str:
-        """What a ref that points at *object_id* has to point at now."""
+        """Return the new target of a ref that points at *object_id*."""
         if object_id in self.tags:
             return self.tag(object_id)
         for table in (self.renamed, self.blobs):
@@ -143,7 +143,7 @@ class _Rewriting:
         return self.tree(object_id)
 
     def notes_tree(self, tree: str) -> str:
-        """A tree of notes, whose names are the commits that they are about, written without folders between."""
+        """Return the id of a tree of notes, in which each file's name is a commit. Folders in between are removed."""
         leaves = list(self._leaves(tree, b""))
         if any(len(name) != 2 * self.hash_bytes for name, _, _ in leaves):
             return self.tree(tree)
@@ -166,7 +166,7 @@ class _Rewriting:
         for line in head.split(b"\n"):
             name, _, value = line.partition(b" ")
             skipping = name.startswith(_SIGNATURES) or (skipping and not name)
-            if skipping:  # a signature is of what was there before
+            if skipping:  # a signature covers the old text
                 continue
             kept.append(line)
             if name == b"tree":
@@ -174,27 +174,27 @@ class _Rewriting:
             elif name == b"parent":
                 line = b"parent " + self.renamed.get(value.decode(), value.decode()).encode()  # noqa: PLW2901
             changed.append(self._person(line))
-        said = self._said(message)
-        return data if changed == kept and said == message else b"\n".join(changed) + gap + said
+        text = self._redacted_message(message)
+        return data if changed == kept and text == message else b"\n".join(changed) + gap + text
 
     def _person(self, line: bytes) -> bytes:
-        """The line of a header that names somebody, with the time after the name left as it is."""
+        """Redact the name in a line of a header, and keep the time behind it."""
         if not line.startswith((b"author ", b"committer ", b"tagger ")):
             return line
         role, _, rest = line.partition(b" ")
         who, bracket, when = rest.rpartition(b">")
         name, opening, address = who.partition(b"<")
-        return role + b" " + self._words(name) + opening + self._words(address) + bracket + when
+        return role + b" " + self._redacted_words(name) + opening + self._redacted_words(address) + bracket + when
 
-    def _said(self, message: bytes) -> bytes:
-        """A message without the text, and with the new ids of the commits that it names."""
-        return _HASH.sub(lambda match: self._new_name(match[0]), self._words(message))
+    def _redacted_message(self, message: bytes) -> bytes:
+        """Redact a message, and replace the hashes of commits that it names by the new ones."""
+        return _HASH.sub(lambda match: self._new_name(match[0]), self._redacted_words(message))
 
     def _new_name(self, name: bytes) -> bytes:
         meant = [commit for commit in self.prefixes.get(name[:7], ()) if commit.startswith(name.decode())]
         return self.renamed.get(meant[0], meant[0])[: len(name)].encode() if len(meant) == 1 else name
 
-    def _words(self, data: bytes) -> bytes:
+    def _redacted_words(self, data: bytes) -> bytes:
         if not self.target.may_occur_in(data):
             return data
         text = data.decode("utf-8", "surrogateescape")
@@ -202,12 +202,13 @@ class _Rewriting:
 
 
 def purge(home: Home, target: RedactionTarget) -> PurgeReport:
-    """Take *target* out of the history, and everything unreachable with it.
+    """Rewrite the history without *target*, and drop everything unreachable.
 
-    Which commit became which stays written down until :func:`drop_commit_map`, for who names commits in files.
+    The map from old to new commits is kept until :func:`drop_commit_map`, so that files that name commits can be
+    changed.
 
     Raises:
-        HistoryError: see :func:`refuse_shared`; or git failed, and doing it again goes on from there.
+        HistoryError: see :func:`refuse_shared`. When git failed, run the purge again to finish it.
     """
     refuse_shared(home)
     root = home.root
@@ -226,16 +227,16 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
 
 
 def refuse_shared(home: Home) -> None:
-    """Stop where history cannot be made anew without harm to something else.
+    """Stop when rewriting the history would harm something else.
 
     Raises:
-        HistoryError: there are uncommitted changes, an unfinished merge, other work trees, objects shared with another
-            repository, or a history that is there in part only.
+        HistoryError: there are uncommitted changes, an unfinished merge, other work trees or objects shared with
+            another repository, or the clone is shallow.
     """
     root, folder, git = home.root, _git_folder(home.root), home_client(home.root)
     refuse_unfinished(root)
     if git.query("status", "--porcelain", "--untracked-files=no").strip():
-        raise HistoryError(f"there are uncommitted changes in {root}; commit them or take them back, then purge again")
+        raise HistoryError(f"there are uncommitted changes in {root}; commit or discard them, then purge again")
     if len(re.findall(rb"(?m)^worktree ", git.query("worktree", "list", "--porcelain"))) > 1:
         raise HistoryError(f"{root} has other work trees (`git worktree list`); remove them, then purge again")
     if (folder / "objects" / "info" / "alternates").exists():
@@ -251,35 +252,35 @@ def refuse_shared(home: Home) -> None:
 
 
 def commit_map(home: Home) -> dict[str, str]:
-    """The commits that have another id since a purge that is not settled, old to new."""
+    """Return the map from old to new commits of a purge whose map was not dropped yet."""
     path = home.machine / "rewritten.json"
     found: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
     return found
 
 
 def with_new_hashes(data: bytes, renamed: Mapping[str, str]) -> bytes:
-    """*data* with the new ids of the commits that it names by their old ones."""
+    """Return *data* with the hashes of old commits replaced by the new ones."""
     return _HASH.sub(lambda match: renamed.get(match[0].decode(), match[0].decode()).encode(), data)
 
 
 def drop_commit_map(home: Home) -> None:
-    """Forget which commit became which: whoever names one has the new id by now."""
+    """Remove the map from old to new commits, once every file names the new ones."""
     storage.remove(home.machine / "rewritten.json")
 
 
 def remote_addresses(home: Home) -> dict[str, str]:
-    """The remotes that the repository knows, name to address. What they hold they keep, and can bring back."""
+    """Return the addresses of the configured remotes by name. They keep the old history, and a fetch restores it."""
     listing = home_client(home.root).text("remote", "-v").splitlines()
     return {line.split("\t")[0]: line.split("\t")[1].rpartition(" ")[0] for line in listing if "\t" in line}
 
 
 def _rewrite(home: Home, target: RedactionTarget) -> PurgeReport:
-    """Write the new objects and move every ref at once."""
+    """Write the new objects, and move every ref in one transaction."""
     root = home.root
     refs = [*_refs(root), *_stashes(root)]
     hash_bytes = 32 if home_client(root).query("rev-parse", "--show-object-format").strip() == b"sha256" else 20
     with PackWriter("sha256" if hash_bytes == 32 else "sha1") as pack:
-        state = _Rewriting(target, pack, hash_bytes)
+        state = _Rewriter(target, pack, hash_bytes)
         state.read(root)
         for notes in (False, True):
             tips = [ref.id for ref in refs if ref.name.startswith("refs/notes/") == notes]
@@ -296,7 +297,7 @@ def _rewrite(home: Home, target: RedactionTarget) -> PurgeReport:
 
 
 def _refs(root: Path) -> list[_Ref]:
-    """Every ref that points at an object itself, and HEAD where it does."""
+    """Return every ref that points at an object directly, and HEAD if it is detached."""
     listing = home_client(root).text(
         "for-each-ref", "--format=%(objectname) %(objecttype) %(refname)%(if)%(symref)%(then) symbolic%(end)"
     )
@@ -309,7 +310,7 @@ def _refs(root: Path) -> list[_Ref]:
 
 
 def _stashes(root: Path) -> list[_Ref]:
-    """The stashes below the newest, which only the reflog holds, each as the ref that will hold it meanwhile."""
+    """Return the stashes, which only a reflog holds, each as the temporary ref that will hold it."""
     log = _git_folder(root) / "logs" / "refs" / "stash"
     if not log.is_file() or any(ref.name.startswith(_STASH) for ref in _refs(root)):
         return []
@@ -318,7 +319,7 @@ def _stashes(root: Path) -> list[_Ref]:
 
 
 def _in_order(root: Path, tips: list[str]) -> list[str]:
-    """The commits that *tips* reach, parents before their children."""
+    """Return the commits that *tips* reach, parents before their children."""
     if not tips:
         return []
     listed = "".join(f"{tip}\n" for tip in tips).encode()
@@ -326,7 +327,7 @@ def _in_order(root: Path, tips: list[str]) -> list[str]:
 
 
 def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
-    """Point all refs at the new objects in one transaction. What was known of remotes goes: it is the old history."""
+    """Point all refs at the new objects in one transaction. Drop remote-tracking refs of the old history."""
     lines = []
     for ref, new in moves:
         if ref.kind == "new":
@@ -340,29 +341,29 @@ def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
 
 
 def _restore_stashes(root: Path) -> None:
-    """Make the list of stashes from the refs that held them meanwhile, oldest first."""
-    held = [ref for ref in _refs(root) if ref.name.startswith(_STASH)]
-    if not held:
+    """Restore the list of stashes from their temporary refs, oldest first."""
+    holders = [ref for ref in _refs(root) if ref.name.startswith(_STASH)]
+    if not holders:
         return
     git = home_client(root)
     if (_git_folder(root) / "refs" / "stash").exists() or any(ref.name == "refs/stash" for ref in _refs(root)):
         git.change(*_NO_REFLOG, "update-ref", "-d", "refs/stash")
-    for ref in sorted(held, key=lambda item: item.name):
+    for ref in sorted(holders, key=lambda item: item.name):
         subject = git.text("log", "-1", "--format=%s", ref.id).strip()
         git.change("stash", "store", "-m", subject or "stash", ref.id)
-    for ref in held:
+    for ref in holders:
         git.change(*_NO_REFLOG, "update-ref", "-d", ref.name)
 
 
 def _write_map(home: Home, renamed: Mapping[str, str]) -> None:
-    """Write down what became of each commit, beside what an earlier purge that was ended left."""
+    """Write the map from old to new commits, merged with the map of an interrupted purge."""
     staged = home.machine / "staging" / "rewritten.tmp"
     storage.stage(staged, json.dumps({**commit_map(home), **renamed}).encode())
     storage.replace(staged, home.machine / "rewritten.json")
 
 
 def _rename_commits(home: Home) -> None:
-    """Give the records in ``.memory`` the new ids of the commits that they name."""
+    """Replace the hashes of rewritten commits in the records of ``.memory``."""
     renamed = commit_map(home)
     for path in sorted(home.machine.glob("*.jsonl")) if renamed else ():
         old = path.read_bytes()
@@ -374,7 +375,7 @@ def _rename_commits(home: Home) -> None:
 
 
 def _drop_leftovers(root: Path, target: RedactionTarget) -> None:
-    """Take away the reflogs, except that of the stashes, and what else git keeps and can do without."""
+    """Remove the reflogs, except that of the stashes, and other files that git can do without."""
     folder = _git_folder(root)
     stashes = folder / "logs" / "refs" / "stash"
     for path in git_files(root):
@@ -406,13 +407,13 @@ def _git_folder(root: Path) -> Path:
 
 
 def _objects_of(repository: Path) -> Path:
-    """Where a repository keeps its objects, be it bare or not."""
+    """Return the folder of a repository's objects, be the repository bare or not."""
     inside = repository / ".git" / "objects"
     return inside if inside.is_dir() else repository / "objects"
 
 
 def _tree_bytes(lines: list[tuple[bytes, bytes, str]]) -> bytes:
-    """A tree of ``(name, mode, id)``, in git's order. Names that became the same are told apart by a number."""
+    """Return a tree of ``(name, mode, id)`` in git's order. A number tells apart names that became the same."""
     named: dict[bytes, tuple[bytes, str]] = {}
     for name, mode, oid in lines:
         unique, number = name, 1

@@ -1,8 +1,8 @@
-"""What is to be forgotten, and any file's text without it.
+"""Redact a text or an entry in the text of any file.
 
-One rule for each kind of file, the same for a file of today and for its versions in git. A passage gives way to a mark;
-the entry that is meant goes whole, and so does one of which only marks are left. A line of JSON stays one, and a line
-of a transcript keeps its length in bytes: closings say to the byte how far they reach.
+Each kind of file has one rule, which also holds for its versions in git. A mark replaces a passage. The target entry is
+removed whole, and so is an entry that holds nothing but marks. A line of JSON stays a line of JSON. A line of a
+transcript keeps its length in bytes, because watermarks of closings are byte offsets.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .text_matcher import Phrase
 
 __all__ = ["RedactionTarget", "find_entries", "is_transcript", "matching_lines", "redacted"]
 
-#: What a transcript's row says in words; the other keys are this program's.
-_SAID = ("session", "id", "name", "content", "cwd")
-#: Where one passage of Markdown ends and the next begins, near enough: a list item, a heading, a blank line.
-_PIECE = re.compile(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
+#: The keys of a transcript's row that hold text of the conversation.
+_TEXT_KEYS = ("session", "id", "name", "content", "cwd")
+#: Approximate borders between passages of Markdown: a list item, a heading, a blank line.
+_PASSAGE_BORDER = re.compile(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
 _ENTRY_HEAD = re.compile(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
 _MARK = re.compile(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
 _INDENTED = re.compile(r"[ \t]+\S")
@@ -31,9 +31,9 @@ _INDENTED = re.compile(r"[ \t]+\S")
 
 @dataclass(frozen=True)
 class RedactionTarget:
-    """What to forget: every one of *phrases*, and the entry *entry_id* where it is not empty.
+    """The *phrases* to forget, and the entry *entry_id* if it is not empty.
 
-    *name* is what the forgetting itself is called, ``f-`` and eight hexadecimal digits.
+    *name* identifies this forgetting in marks and tombstones: ``f-`` and eight hexadecimal digits.
     """
 
     phrases: tuple[Phrase, ...]
@@ -42,7 +42,7 @@ class RedactionTarget:
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
-        """What may stand in a passage's place, longest first, as far as it does not say what is to be forgotten."""
+        """Return the marks that may replace a passage, longest first. A mark that contains a phrase is left out."""
         forms = (f"[forgotten {self.name}]", f"[removed {self.name}]", f"[{self.name}]", "[…]", "")
         return tuple(form for form in forms if not any(phrase.occurs_in(form) for phrase in self.phrases))
 
@@ -51,17 +51,17 @@ class RedactionTarget:
         return self.marks[0]
 
     def occurs_in(self, text: str) -> bool:
-        """Whether any of the phrases stands in *text*, in any reading."""
+        """Return whether *text* contains any of the phrases, in any reading."""
         return any(phrase.occurs_in(text) for phrase in self.phrases)
 
     def may_occur_in(self, data: bytes) -> bool:
-        """False only when neither a phrase nor the entry can stand in these bytes."""
+        """Return whether these bytes may contain a phrase or the entry. ``False`` is certain."""
         if self.entry_id and f"[{self.entry_id}]".encode() in data:
             return True
         return any(phrase.may_occur_in(data) for phrase in self.phrases)
 
     def redact(self, text: str, mark: str | None = None) -> str:
-        """*text* with a mark for each passage; also for one that is only made by leaving another out."""
+        """Return *text* with a mark for each passage, including a passage that removing another one forms."""
         mark = self.mark if mark is None else mark
         for phrase in self.phrases:
             text = phrase.redact(text, mark)
@@ -69,25 +69,25 @@ class RedactionTarget:
 
 
 def redacted(path: str, text: str, target: RedactionTarget) -> str:
-    """The text of the file *path* without what is to be forgotten; *text* itself where it is not there."""
+    """Return the text of the file *path* without the target."""
     names_entry = bool(target.entry_id) and f"[{target.entry_id}]" in text
     if not names_entry and not target.occurs_in(text):
         return text
     kind = PurePosixPath(path).suffix
     if kind == ".jsonl":
-        return "".join(_line_without(line, target, same_length=is_transcript(path)) for line in _lines(text))
+        return "".join(_redacted_line(line, target, same_length=is_transcript(path)) for line in _lines(text))
     if kind == ".json":
-        return _json_without(text, target)
-    return _markdown_without(text, target) if kind == ".md" else target.redact(text)
+        return _redacted_json(text, target)
+    return _redacted_markdown(text, target) if kind == ".md" else target.redact(text)
 
 
 def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
-    """The numbers, from 1, of the lines of *text* that :func:`redacted` would change, in order."""
+    """Return the numbers, from 1, of the lines of *text* that :func:`redacted` would change, in order."""
     if redacted(path, text, target) == text:
         return []
     if PurePosixPath(path).suffix == ".jsonl":
         rows = enumerate(_lines(text), 1)
-        return [number for number, line in rows if _line_without(line, target, same_length=False) != line]
+        return [number for number, line in rows if _redacted_line(line, target, same_length=False) != line]
     starts = {start for phrase in target.phrases for start, _ in phrase.spans(text)}
     if target.entry_id:
         starts |= {match.start() for match in _ENTRY_HEAD.finditer(text) if match["id"] == target.entry_id}
@@ -95,67 +95,67 @@ def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
 
 
 def find_entries(text: str, entry_id: str) -> Iterator[Entry]:
-    """What the entry *entry_id* says in a Markdown text, each time that it stands there."""
-    for piece in _PIECE.split(text):
-        head = _ENTRY_HEAD.match(piece)
-        entry = parse_entry(piece) if head is not None and head["id"] == entry_id else None
+    """Yield each copy of the entry *entry_id* in a Markdown text."""
+    for passage in _PASSAGE_BORDER.split(text):
+        head = _ENTRY_HEAD.match(passage)
+        entry = parse_entry(passage) if head is not None and head["id"] == entry_id else None
         if entry is not None:
             yield entry
 
 
 def is_transcript(path: str) -> bool:
-    """Whether *path*, relative to the home, is a conversation, whose offsets others know."""
+    """Return whether *path*, relative to the home, is a transcript, whose byte offsets are recorded elsewhere."""
     return path.startswith("sessions/") and path.endswith(".jsonl")
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as JSON lines have them: only a line feed ends one."""
+    """Return lines as JSON Lines defines them: only a line feed ends one."""
     return re.findall(r"[^\n]*\n|[^\n]+\Z", text)
 
 
-def _markdown_without(text: str, target: RedactionTarget) -> str:
-    pieces = list(_pieces_without(_PIECE.split(text), target))
-    done = "".join(pieces)
+def _redacted_markdown(text: str, target: RedactionTarget) -> str:
+    passages = list(_redacted_passages(_PASSAGE_BORDER.split(text), target))
+    done = "".join(passages)
     return target.redact(done) if target.occurs_in(done) else done
 
 
-def _pieces_without(pieces: Sequence[str], target: RedactionTarget) -> Iterator[str]:
-    inside = False  # of the entry that goes
-    for piece in pieces:
-        head = _ENTRY_HEAD.match(piece)
+def _redacted_passages(passages: Sequence[str], target: RedactionTarget) -> Iterator[str]:
+    inside = False  # the target entry
+    for passage in passages:
+        head = _ENTRY_HEAD.match(passage)
         if head is not None and head["id"] == target.entry_id:
             inside = True
             continue
-        if inside and _INDENTED.match(piece.lstrip("\n")):
-            continue  # a further paragraph of the entry
+        if inside and _INDENTED.match(passage.lstrip("\n")):
+            continue  # another paragraph of that entry
         inside = False
-        yield _piece_without(piece, target)
+        yield _redacted_passage(passage, target)
 
 
 @lru_cache(maxsize=50_000)  # versions of a file share nearly all of their passages
-def _piece_without(piece: str, target: RedactionTarget) -> str:
-    if not target.occurs_in(piece):
-        return piece
-    done = target.redact(piece)
+def _redacted_passage(passage: str, target: RedactionTarget) -> str:
+    if not target.occurs_in(passage):
+        return passage
+    done = target.redact(passage)
     entry = parse_entry(done)
     return "" if entry is not None and not re.search(r"\w", _MARK.sub("", entry.text)) else done
 
 
-def _json_without(text: str, target: RedactionTarget) -> str:
-    """A JSON document with its strings changed; laid out as it was, as near as that can be told."""
+def _redacted_json(text: str, target: RedactionTarget) -> str:
+    """Return a JSON document with its strings redacted, in the same layout as far as it can be inferred."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return target.redact(text)
-    changed = _value_without(value, target, target.mark)
+    changed = _redacted_value(value, target, target.mark)
     if changed == value:
         return text
     indent = re.search(r"\n( +)\S", text)
     return json.dumps(changed, ensure_ascii=text.isascii(), indent=len(indent[1]) if indent else None)
 
 
-def _line_without(line: str, target: RedactionTarget, *, same_length: bool) -> str:
-    """A JSON line with its strings changed. *same_length*: in as many bytes, with blanks at the end if need be."""
+def _redacted_line(line: str, target: RedactionTarget, *, same_length: bool) -> str:
+    """Return a JSON line with its strings redacted. *same_length* keeps its bytes, with blanks at the end."""
     if not target.occurs_in(line):
         return line
     row = _row(line)
@@ -171,7 +171,7 @@ def _line_without(line: str, target: RedactionTarget, *, same_length: bool) -> s
             if length <= size:
                 body, end = done.removesuffix("\n"), "\n" if line.endswith("\n") else ""
                 return f"{body}{' ' * (size - length)}{end}"
-    return " " * (size - 1) + line[-1:]  # written in a way that cannot be kept: a blank line is no message
+    return " " * (size - 1) + line[-1:]  # no rendering fits: a blank line is no message
 
 
 def _rendered(
@@ -179,8 +179,8 @@ def _rendered(
 ) -> str:
     if row is None:
         return target.redact(line, mark)
-    said = {*_SAID} if row.keys() >= {"session", "id", "content"} else row.keys()
-    changed = {key: _value_without(value, target, mark) if key in said else value for key, value in row.items()}
+    said = {*_TEXT_KEYS} if row.keys() >= {"session", "id", "content"} else row.keys()
+    changed = {key: _redacted_value(value, target, mark) if key in said else value for key, value in row.items()}
     if changed == row:
         return line
     text = json.dumps(changed, ensure_ascii=False, separators=separators)
@@ -195,11 +195,11 @@ def _row(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _value_without(value: Any, target: RedactionTarget, mark: str) -> Any:
+def _redacted_value(value: Any, target: RedactionTarget, mark: str) -> Any:
     if isinstance(value, str):
         return target.redact(value, mark)
     if isinstance(value, list):
-        return [_value_without(item, target, mark) for item in value]
+        return [_redacted_value(item, target, mark) for item in value]
     if isinstance(value, dict):
-        return {key: _value_without(item, target, mark) for key, item in value.items()}
+        return {key: _redacted_value(item, target, mark) for key, item in value.items()}
     return value

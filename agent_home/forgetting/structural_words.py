@@ -1,7 +1,7 @@
-"""The words that a home itself is made of: names of its folders and files, titles of its sections, names of fields.
+"""List the names that a home's structure consists of: folders, files, sections and fields.
 
-A text that stands in one of them cannot be taken out of the home without taking the home apart. Names that people give
-are no part of it: those of sessions, of projects, and of what lies in ``Knowledge/`` and ``outputs/``.
+A text inside such a name cannot be removed without breaking the home. Names that people choose are not structural:
+those of sessions and projects, and of files in ``Knowledge/`` and ``outputs/``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .text_matcher import Phrase
 __all__ = ["structural_name"]
 
 _FOLDERS = ("Archive", "DailyActivity", "Knowledge", "Projects", "ledger", "outputs", "sessions")
-#: How many parts of a path are the home's own, where it is not the whole path.
+#: Number of structural parts of a path in these folders. Elsewhere the whole path is structural.
 _OWN_PARTS = {"Knowledge": 1, "Projects": 1, "outputs": 1, "sessions": 3}
-#: The line of a daily log by which a closing knows how far it came, see ``agent_home.documents.daily_log``.
+#: Words of the line in a daily log that records how far a closing came, see ``agent_home.documents.daily_log``.
 _WATERMARK = ("Session", "messages", "bytes")
 
 
 def structural_name(home: Home, phrase: Phrase) -> str:
-    """The first of the home's own names in which *phrase* stands; empty when it stands in none."""
+    """Return the first structural name that contains *phrase*, or an empty string."""
     return next((name for name in _names(home) if phrase.occurs_in(name)), "")
 
 

@@ -1,8 +1,8 @@
-"""A text to be found again however it is spelled: what is looked for when something has to be forgotten.
+"""Find and replace a text in a string, however the text is spelled.
 
-Case, Unicode's compatible forms, zero-width characters and the amount of white space do not count, nor does being
-written with the escapes of JSON or of an address, up to three times over. A text cut short with an ellipsis is found by
-what is left of it. Finding and replacing in one string is all that happens here; where strings lie is others' business.
+Matching ignores case, Unicode's compatible forms, zero-width characters and the amount of white space. It resolves the
+escapes of JSON and of addresses, up to three levels deep. A text that was cut short with an ellipsis is found by its
+beginning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 __all__ = ["Phrase", "fold", "readings"]
 
-#: A cut text is told by at least this many characters before the ellipsis.
+#: Fewest characters before the ellipsis by which a cut text is recognised.
 _CUT_CHARS = 8
 _MOST_ESCAPES = 3
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
@@ -28,29 +28,29 @@ _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 @dataclass(frozen=True)
 class Phrase:
-    """What is looked for. *exact*: only as spelled, and only where no letter, digit or hyphen stands beside it."""
+    """The text to find. *exact* finds it only as spelled, and not beside a letter, digit or hyphen."""
 
     text: str
     exact: bool = False
 
     @cached_property
     def folded(self) -> str:
-        """The text without what does not count."""
+        """Return the text as it is compared."""
         return fold(self.text)
 
     def occurs_in(self, text: str) -> bool:
-        """Whether *text* says it, in any reading. A blank phrase stands nowhere."""
+        """Return whether *text* contains the phrase, in any reading. A blank phrase occurs nowhere."""
         return any(self._hits(reading if self.exact else fold(reading)) for reading in readings(text))
 
     def may_occur_in(self, data: bytes) -> bool:
-        """False only when these bytes cannot say it; a quick look before a slow one."""
+        """Return whether these bytes may contain the phrase. ``False`` is certain, and cheaper than a search."""
         if self.exact or not data.isascii() or b"\\" in data or b"%" in data:
             return True
         words = [word for word in self.folded[:_CUT_CHARS].split() if word.isascii()] or [""]
         return max(words, key=len).encode() in data.lower()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where it stands: half-open ranges of *text*, in order and apart from each other."""
+        """Return the ranges of *text* that hold the phrase: half-open, in order and disjoint."""
         found: list[tuple[int, int]] = []
         for chars, starts, ends in _mapped_readings(text):
             if not self.exact:
@@ -59,7 +59,7 @@ class Phrase:
         return _united(found)
 
     def redact(self, text: str, mark: str) -> str:
-        """*text* with *mark* wherever it stood."""
+        """Return *text* with *mark* in place of each occurrence."""
         pieces, at = [], 0
         for start, end in self.spans(text):
             pieces += [text[at:start], mark]
@@ -67,7 +67,7 @@ class Phrase:
         return "".join([*pieces, text[at:]])
 
     def _hits(self, text: str) -> list[tuple[int, int]]:
-        """Ranges in a text that was folded already (or is compared exactly)."""
+        """Return the matching ranges in a text that is already folded, or compared exactly."""
         if self.exact:
             pattern = rf"(?<![\w-]){re.escape(self.text)}(?![\w-])"
             return [match.span() for match in re.finditer(pattern, text)] if self.text else []
@@ -79,7 +79,7 @@ class Phrase:
         return hits + list(self._cut_hits(text))
 
     def _cut_hits(self, text: str) -> Iterator[tuple[int, int]]:
-        """What is left of it before an ellipsis, which folding has made three full stops."""
+        """Yield the ranges of a cut phrase before an ellipsis. Folding turns an ellipsis into three full stops."""
         target = self.folded
         if len(target) <= _CUT_CHARS or target[:_CUT_CHARS] not in text:
             return
@@ -93,7 +93,7 @@ class Phrase:
 
 
 def fold(text: str) -> str:
-    """*text* as it is compared: compatible forms decomposed, case folded, white space single, nothing invisible.
+    """Return *text* as it is compared: decomposed, case folded, with single blanks and no invisible characters.
 
     >>> fold("The  \\uff30\\uff21\\uff33\\uff33word\\n is")
     'the password is'
@@ -105,7 +105,7 @@ def fold(text: str) -> str:
 
 
 def readings(text: str) -> Iterator[str]:
-    """*text*, and then with its escapes resolved as long as there are any, at most three times."""
+    """Yield *text*, and then *text* with its escapes resolved, at most three times."""
     yield text
     for _ in range(_MOST_ESCAPES):
         if "\\" not in text and "%" not in text:
@@ -118,7 +118,7 @@ def readings(text: str) -> Iterator[str]:
 
 
 def _mapped_readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:
-    """Every reading, with the range of *text* that each of its characters comes from."""
+    """Yield every reading, with the range of *text* that each of its characters comes from."""
     starts: Sequence[int] = range(len(text))
     ends: Sequence[int] = range(1, len(text) + 1)
     yield text, starts, ends
@@ -150,12 +150,14 @@ def _unescaped(escape: str) -> str:
 
 
 def _folded_map(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
-    """:func:`fold` of *text*, with the range that each character of it comes from."""
+    """Fold *text*, and return the range that each folded character comes from."""
     folded, begins, stops = list[str](), list[int](), list[int]()
     at, size = 0, len(text)
     while at < size:
         stop = at + 1
-        while stop < size and unicodedata.combining(text[stop]):  # marks are put in order together with their letter
+        while stop < size and unicodedata.combining(
+            text[stop]
+        ):  # combining marks are ordered together with their letter
             stop += 1
         for char in _folded_piece(text[at:stop]):
             if char == " " and (not folded or folded[-1] == " "):
@@ -175,7 +177,7 @@ def _folded_piece(piece: str) -> str:
 
 
 def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The ranges in order, those that overlap joined."""
+    """Return the ranges in order, with overlapping ones joined."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:

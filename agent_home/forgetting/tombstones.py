@@ -1,12 +1,11 @@
-"""What was forgotten, so that it does not come back: tombstones that say that something is gone, and not what.
+"""Record what was forgotten as tombstones, so that it does not come back. A tombstone does not hold the text.
 
-``ledger/forgotten.jsonl`` is in git and merges by union. A row has digests of the folded text and of its first letters,
-salted with what only this machine knows, and the text's length; whoever writes asks :func:`scrubbed` first, so that
-importing the same line again, closing the same session again or writing the same entry again stores a mark in its
-place.
+``ledger/forgotten.jsonl`` is in git and merges by union. A row holds the text's length and salted digests of the folded
+text and of its first letters. Every write calls :func:`scrubbed` first. Importing the same line, closing the same
+session or writing the same entry again therefore stores a mark.
 
-A text is recognised where it begins a word, or after a character that is not ASCII. The salt is not in git: on another
-clone a tombstone tells that something was forgotten, and cannot recognise it.
+A text is recognised at the beginning of a word, or after a character that is not ASCII. The salt stays on this machine.
+A tombstone on another clone says that something was forgotten, but cannot recognise it.
 """
 
 from __future__ import annotations
@@ -28,18 +27,19 @@ from .text_matcher import Phrase, fold, readings
 __all__ = ["LEDGER", "Tombstone", "scrubbed", "scrubber", "tombstone", "tombstone_name", "tombstones"]
 
 LEDGER = "ledger/forgotten.jsonl"
-#: A word of a folded text, or a character that is none; what is forgotten is recognised where one begins.
+#: A word of a folded text, or another character. A forgotten text is recognised where one begins.
 _WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
-#: Letters of the first word that are compared before anything longer is.
+#: Letters of the first word that are compared before the whole text.
 _HEAD_CHARS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """One row. *name* stands in the marks, *id* is the entry's or empty, *places* counts where it stood, *actor* asked.
+    """One row of the ledger.
 
-    *head* is the digest of the first letters and *chars* the length of the folded text; empty and 0 where it is an
-    identifier, which is not looked for again.
+    *name* is part of the marks, *id* is the entry's id or empty, *places* counts the erased occurrences, and *actor* is
+    the person who asked. *head* is the digest of the first letters, and *chars* the length of the folded text. Both are
+    blank for an identifier, which later writes are not searched for.
     """
 
     ts: str
@@ -53,7 +53,7 @@ class Tombstone:
 
 
 def tombstones(home: Home) -> tuple[Tombstone, ...]:
-    """Every tombstone, oldest first; lines that are none are passed over."""
+    """Return every tombstone, oldest first. Invalid lines are skipped."""
     try:
         return _read(read_text(home.root / LEDGER))
     except DocumentInvalid:
@@ -61,29 +61,29 @@ def tombstones(home: Home) -> tuple[Tombstone, ...]:
 
 
 def tombstone(phrase: Phrase, salt: str, *, ts: str, name: str, entry_id: str, places: int, actor: str) -> Tombstone:
-    """The row for *phrase*."""
-    said = phrase.text if phrase.exact else phrase.folded
-    first = _WORD.match(said)
+    """Return the tombstone of *phrase*."""
+    text = phrase.text if phrase.exact else phrase.folded
+    first = _WORD.match(text)
     return Tombstone(
-        ts=ts, name=name, id=entry_id, digest=_digest(said, salt), places=places, actor=actor,
-        head="" if phrase.exact or first is None else _head(first[0], salt), chars=0 if phrase.exact else len(said),
+        ts=ts, name=name, id=entry_id, digest=_digest(text, salt), places=places, actor=actor,
+        head="" if phrase.exact or first is None else _head(first[0], salt), chars=0 if phrase.exact else len(text),
     )  # fmt: skip
 
 
 def tombstone_name(phrase: Phrase, salt: str) -> str:
-    """What the forgetting of *phrase* is called, in marks and tombstones."""
+    """Return the name of the forgetting of *phrase* in marks and tombstones."""
     return f"f-{_digest(phrase.text if phrase.exact else phrase.folded, salt)[:8]}"
 
 
 def scrubber(home: Home) -> Callable[[str], str]:
     """Return a function that puts a mark in the place of forgotten texts, and returns other texts as they are."""
-    graves = tombstones(home)
-    salt = read_salt(home) if graves else ""
+    rows = tombstones(home)
+    salt = read_salt(home) if rows else ""
 
     def scrubbed(text: str) -> str:
         if not salt:
             return text
-        for words, name in dict.fromkeys(_recognised(text, _by_head(graves), salt)):
+        for words, name in dict.fromkeys(_recognised(text, _by_head(rows), salt)):
             text = RedactionTarget((Phrase(words),), name=name).redact(text)
         return text
 
@@ -95,18 +95,18 @@ def scrubbed(home: Home, text: str) -> str:
     return scrubber(home)(text)
 
 
-def _recognised(text: str, graves: dict[str, tuple[Tombstone, ...]], salt: str) -> Iterator[tuple[str, str]]:
-    """What stands in *text* that was forgotten, and its name."""
+def _recognised(text: str, rows: dict[str, tuple[Tombstone, ...]], salt: str) -> Iterator[tuple[str, str]]:
+    """Yield each forgotten text in *text*, with the name of its forgetting."""
     for reading in readings(text):
         folded = fold(reading)
         for word in _WORD.finditer(folded):
-            for grave in graves.get(_head(word[0], salt), ()):
-                window = folded[word.start() : word.start() + grave.chars]
-                if len(window) == grave.chars and _digest(window, salt) == grave.digest:
-                    yield window, grave.name
+            for row in rows.get(_head(word[0], salt), ()):
+                window = folded[word.start() : word.start() + row.chars]
+                if len(window) == row.chars and _digest(window, salt) == row.digest:
+                    yield window, row.name
 
 
-@lru_cache(maxsize=65_536)  # texts are made of the same words again and again
+@lru_cache(maxsize=65_536)  # texts repeat the same words
 def _head(word: str, salt: str) -> str:
     return _digest(word[:_HEAD_CHARS], salt)[:8]
 
@@ -116,11 +116,11 @@ def _digest(text: str, salt: str) -> str:
 
 
 @lru_cache(maxsize=8)
-def _by_head(graves: tuple[Tombstone, ...]) -> dict[str, tuple[Tombstone, ...]]:
+def _by_head(rows: tuple[Tombstone, ...]) -> dict[str, tuple[Tombstone, ...]]:
     heads: dict[str, tuple[Tombstone, ...]] = {}
-    for grave in dict.fromkeys(graves):
-        if grave.head:
-            heads[grave.head] = (*heads.get(grave.head, ()), grave)
+    for row in dict.fromkeys(rows):
+        if row.head:
+            heads[row.head] = (*heads.get(row.head, ()), row)
     return heads
 
 

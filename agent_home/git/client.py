@@ -61,7 +61,7 @@ _SETTINGS = (
     "core.quotePath=false", "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 _DIFF_FLAGS = ("--no-ext-diff", "--no-textconv", "--submodule=short")
-#: Options added to a command, for what no setting switches off.
+#: Options added to a command, for what a setting cannot switch off.
 _FLAGS: Mapping[str, tuple[str, ...]] = {
     "diff": (*_DIFF_FLAGS, "--no-color", "--ignore-submodules=dirty"),
     "diff-index": _DIFF_FLAGS,
@@ -185,7 +185,7 @@ class GitClient:
         return Path(self.text("rev-parse", "--absolute-git-dir").removesuffix("\n"))
 
     def objects(self, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:
-        """Yield the objects *names* in their order, ``None`` for a missing one; or every object, in no order.
+        """Yield the objects *names* in their order, with ``None`` for a missing one. Without names, yield every object.
 
         One process reads them all, packed or loose. A name is anything that ``git rev-parse`` understands.
 
@@ -252,7 +252,7 @@ class GitClient:
         return bytes(data[:most])
 
     def _as_configured(self, *arguments: str) -> str:
-        """Return what a command says under the repository's own configuration; empty when it fails."""
+        """Return the output of a command under the repository's own configuration, empty when the command fails."""
         _refuse_changing([argument for argument in arguments if argument != "--local"])
         try:
             with self._started(arguments, b"", None, settings=()) as output:
@@ -269,7 +269,10 @@ class GitClient:
         timeout_s: float | None,
         settings: Sequence[str] = _SETTINGS,
     ) -> Iterator[_Output]:
-        """Start git and yield its output. Left before the output's end, git is ended; else it must have succeeded."""
+        """Start git and yield its output.
+
+        A caller that leaves before the end of the output ends git. At the end, git must have succeeded.
+        """
         command = _command(arguments)
         options = [word for setting in settings for word in ("-c", setting)]
         limit = self.timeout_s if timeout_s is None else timeout_s

@@ -1,4 +1,4 @@
-"""What differs between two states of a home, told by entries instead of lines."""
+"""Compare two states of a home by entries instead of lines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ EntryAction = Literal["added", "changed", "removed", "archived", "restored", "mo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryChange:
-    """An entry that is not what or where it was. *before* and *after* are its texts, empty where it is not there.
+    """An entry whose text or place differs.
 
-    *path* and *section* are where it is now, or was last; *old_path* and *old_section* where it was before, the same
-    unless it moved.
+    *before* and *after* are its texts, empty where the entry does not exist. *path* and *section* are its latest place.
+    *old_path* and *old_section* are its earlier place, which is the same unless the entry moved.
     """
 
     id: str
@@ -38,7 +38,7 @@ class EntryChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """A file of which something besides entries differs."""
+    """A file in which text outside of entries differs."""
 
     path: str
     action: Literal["added", "changed", "removed"]
@@ -46,7 +46,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryDiff:
-    """The changes from commit *old* to commit *new*; *new* ``None`` is the files as they are on disk."""
+    """The changes from commit *old* to commit *new*. ``None`` as *new* stands for the files on disk."""
 
     old: str | None
     new: str | None
@@ -55,29 +55,32 @@ class EntryDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class _EntryLocation:
+class _LocatedEntry:
     path: str
     section: str
     raw: str
 
 
 def compare(home: Home, old: str | None, new: str | None) -> EntryDiff:
-    """What changed from revision *old* (``None``: nothing at all) to revision *new* (``None``: the files on disk).
+    """Compare revision *old* with revision *new*.
 
-    Entries are ordered by id, files by path. Files that git ignores do not count.
+    ``None`` as *old* stands for an empty home, ``None`` as *new* for the files on disk. Entries are ordered by id and
+    files by path. Files that git ignores are left out.
 
     Raises:
-        HistoryError: there is no such revision.
+        HistoryError: a revision does not exist.
         DocumentInvalid: a file on disk is not UTF-8.
     """
     old_commit = history.resolve(home.root, old) if old is not None else None
     new_commit = history.resolve(home.root, new) if new is not None else None
-    paths = _differing(home, old_commit, new_commit)
+    paths = _differing_paths(home, old_commit, new_commit)
     before = _texts(home, old_commit, paths) if old_commit else dict.fromkeys(paths, "")
     after = _texts(home, new_commit, paths)
-    then, now = _entries(before), _entries(after)
-    entries = [_changed(entry_id, then.get(entry_id), now.get(entry_id)) for entry_id in sorted(then.keys() | now)]
-    files = [_file(path, before[path], after[path]) for path in paths if _rest(path, before) != _rest(path, after)]
+    old_entries, new_entries = _entries(before), _entries(after)
+    ids = sorted(old_entries.keys() | new_entries)
+    entries = [_entry_change(entry_id, old_entries.get(entry_id), new_entries.get(entry_id)) for entry_id in ids]
+    changed = [path for path in paths if _outside_entries(path, before) != _outside_entries(path, after)]
+    files = [_file_change(path, before[path], after[path]) for path in changed]
     return EntryDiff(
         old=old_commit, new=new_commit, entries=tuple(change for change in entries if change is not None),
         files=tuple(files),
@@ -85,7 +88,7 @@ def compare(home: Home, old: str | None, new: str | None) -> EntryDiff:
 
 
 def entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """Ids of the entries that an edit adds, changes, moves or removes, in order of the id; the texts are by path."""
+    """Return the ids of the entries that an edit adds, changes, moves or removes, in order. The texts are by path."""
     touched = set[str]()
     for path, text in after.items():
         if holds_entries(path):
@@ -95,8 +98,8 @@ def entries_touched(before: Mapping[str, str], after: Mapping[str, str]) -> list
     return sorted(touched)
 
 
-def _differing(home: Home, old: str | None, new: str | None) -> list[str]:
-    """The paths of files that differ, in order."""
+def _differing_paths(home: Home, old: str | None, new: str | None) -> list[str]:
+    """Return the paths of the files that differ, in order."""
     if old is None:
         listed = history.query(home.root, "ls-tree", "-r", "-z", "--name-only", new or "HEAD")
     else:
@@ -108,7 +111,7 @@ def _differing(home: Home, old: str | None, new: str | None) -> list[str]:
 
 
 def _texts(home: Home, commit: str | None, paths: Sequence[str]) -> dict[str, str]:
-    """The texts by path; empty for a file that is not there, or is no text of the home."""
+    """Return the texts by path. The text is empty where a file is missing or does not belong to the home."""
     if commit is not None:
         return dict(zip(paths, history.texts_at(home.root, [(commit, path) for path in paths]), strict=True))
     return {path: _on_disk(home, path) for path in paths}
@@ -122,25 +125,25 @@ def _on_disk(home: Home, path: str) -> str:
     return storage.read_text(file) if file.is_file() else ""
 
 
-def _entries(texts: Mapping[str, str]) -> dict[str, _EntryLocation]:
-    """Every entry by its id; of one that stands live and in the archive, the live one."""
-    found: dict[str, _EntryLocation] = {}
+def _entries(texts: Mapping[str, str]) -> dict[str, _LocatedEntry]:
+    """Return every entry by its id. A live entry wins over its archived copy."""
+    found: dict[str, _LocatedEntry] = {}
     for path in sorted(texts, key=lambda name: (name.startswith("Archive/"), name)):
         for place, entry_id in _entries_of(path, texts[path]) if holds_entries(path) else ():
             found.setdefault(entry_id, place)
     return found
 
 
-def _entries_of(path: str, text: str) -> Iterator[tuple[_EntryLocation, str]]:
+def _entries_of(path: str, text: str) -> Iterator[tuple[_LocatedEntry, str]]:
     section = ""
     for block in parse(text).blocks:
         if block.kind == "heading" and block.level <= 2:
             section = block.title if block.level == 2 else ""
         if block.entry is not None:
-            yield _EntryLocation(path, section, block.raw), block.entry.id
+            yield _LocatedEntry(path, section, block.raw), block.entry.id
 
 
-def _changed(entry_id: str, then: _EntryLocation | None, now: _EntryLocation | None) -> EntryChange | None:
+def _entry_change(entry_id: str, then: _LocatedEntry | None, now: _LocatedEntry | None) -> EntryChange | None:
     place, origin = now or then, then or now
     if place is None or origin is None or then == now:
         return None
@@ -150,7 +153,7 @@ def _changed(entry_id: str, then: _EntryLocation | None, now: _EntryLocation | N
     )  # fmt: skip
 
 
-def _action(then: _EntryLocation | None, now: _EntryLocation | None) -> EntryAction:
+def _action(then: _LocatedEntry | None, now: _LocatedEntry | None) -> EntryAction:
     if then is None or now is None:
         return "removed" if now is None else "added"
     if then.path == now.path:
@@ -160,12 +163,12 @@ def _action(then: _EntryLocation | None, now: _EntryLocation | None) -> EntryAct
     return "restored" if then.path.startswith("Archive/") else "moved"
 
 
-def _file(path: str, before: str, after: str) -> FileChange:
+def _file_change(path: str, before: str, after: str) -> FileChange:
     return FileChange(path=path, action="added" if not before else "changed" if after else "removed")
 
 
-def _rest(path: str, texts: Mapping[str, str]) -> list[str] | str:
-    """What a text says besides its entries."""
+def _outside_entries(path: str, texts: Mapping[str, str]) -> list[str] | str:
+    """Return the text outside of entries."""
     text = texts[path]
     if not holds_entries(path):
         return text

@@ -1,7 +1,7 @@
-"""The home's git repository: committing what the gateway wrote, and reading what was written when.
+"""Commit the gateway's writes to the home's repository, and read the history of entries and files.
 
-Everything here that changes the repository is called with the home's lock held. Commits name their paths (``--only``),
-so that what a person has staged stays staged and uncommitted.
+Call every function that changes the repository with the home's lock held. Commits name their paths (``--only``), so a
+person's staged edits stay staged and uncommitted.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ __all__ = [
 ]
 
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor", "Source")
-#: Who commits where git knows nobody.
+#: The committer where git has no configured user.
 NAME, EMAIL = "agent-home", "agent-home@localhost"
-#: How long another git command (a person's, say) may keep git's own lock before a write gives up.
+#: Seconds to wait for git's own lock, which a person's command may hold.
 GIT_LOCK_WAIT_S = 10.0
-#: Age at which a git lock made after a writer of ours died is taken for its orphan: git needs milliseconds.
+#: Seconds after which a git lock of a dead writer counts as an orphan. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
-#: A writer of ours that died made its last git lock at most this long after it began to commit.
+#: A dead writer made its last git lock at most this many seconds after it began to commit.
 LAST_GIT_LOCK_S = 60.0
 _RECORD, _FIELD = "\x1e", "\x1f"
 _LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)'")
-#: What git keeps in its folder while a person is in the middle of something; a commit then would become part of it.
+#: Files in git's folder while an operation is unfinished. A commit would become part of that operation.
 _UNFINISHED = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -75,7 +75,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchCommit:
-    """A commit beside the checked-out branch: *parent* with *path* replaced by *text*, as the tip of *branch*."""
+    """A commit on another branch than the checked-out one: *parent* with *text* at *path*, as the tip of *branch*."""
 
     branch: str
     parent: str
@@ -86,7 +86,7 @@ class BranchCommit:
 
 
 def init(root: Path) -> None:
-    """Make *root* a repository with the branch ``main``, unless it is the top of one already.
+    """Make *root* a repository with the branch ``main``, unless it already is the top of one.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -98,26 +98,26 @@ def init(root: Path) -> None:
 
 
 def refuse_unfinished(root: Path) -> None:
-    """Stop before a write whose commit git would refuse, or make part of what a person is in the middle of.
+    """Stop before a write while a person's git operation is unfinished.
 
     Raises:
         HistoryError: a merge, cherry-pick or rebase is unfinished.
     """
     folder = home_client(root).git_folder()
-    for name, what in _UNFINISHED.items():
+    for name, operation in _UNFINISHED.items():
         if (folder / name).exists():
             raise HistoryError(
-                f"a {what} is unfinished in {root}; finish it, or end it with `git {what} --abort`, and try again"
+                f"a {operation} is unfinished in {root}; finish it or run `git {operation} --abort`, then try again"
             )
 
 
 def head(root: Path) -> str:
-    """The hash of HEAD, or an empty string before the first commit."""
+    """Return the hash of HEAD, or an empty string before the first commit."""
     return home_client(root).text("rev-parse", "--verify", "--quiet", "HEAD", empty_on=(1,)).strip()
 
 
 def dirty(root: Path, paths: Sequence[str]) -> list[str]:
-    """Which of *paths* differ from HEAD in the work tree or the staging area, untracked ones included."""
+    """Return those of *paths* that differ from HEAD in the work tree or the staging area, untracked ones included."""
     output = home_client(root).text(
         "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths
     )
@@ -129,18 +129,18 @@ def commit_files(
 ) -> str:
     """Commit exactly *paths* as they are on disk (a missing one as removed) and return the commit's hash.
 
-    Returns the present HEAD when nothing differs. Hooks do not run: the gateway has screened already. *died_at*
-    (seconds since the epoch) says that a writer of ours began to commit then and died: git's locks from that time
-    are its orphans.
+    Return the present HEAD when nothing differs. Hooks do not run, because the gateway has already screened the text.
+    *died_at* is when a writer that died began to commit, in seconds since the epoch. Locks of git from that time are
+    orphans and are removed.
 
     Raises:
         HistoryError: git is absent or refused; the files stay as they are.
     """
-    if not paths:  # git would take everything that is staged
+    if not paths:  # without paths, git would commit everything that is staged
         return head(root)
     git = home_client(root)
     known = [path for path in paths if (root / path).exists() or git.query("ls-files", "--", path)]
-    if known:  # what is neither on disk nor in the staging area may be staged as removed already
+    if known:  # a path that is in neither place may already be staged as removed
         _with_git_lock(git, died_at, "add", "--all", "--force", "--", *known)
     changed = git.text("diff", "--cached", "--name-only", "--no-renames", "-z", "--", *paths).split("\0")[:-1]
     if not changed:
@@ -151,10 +151,10 @@ def commit_files(
 
 
 def resolve(root: Path, revision: str) -> str:
-    """The hash of the commit that *revision* names.
+    """Return the hash of the commit that *revision* names.
 
     Raises:
-        HistoryError: there is no such revision.
+        HistoryError: the revision does not exist.
     """
     name = f"{revision}^{{commit}}"
     try:
@@ -164,36 +164,37 @@ def resolve(root: Path, revision: str) -> str:
 
 
 def text_at(root: Path, revision: str, path: str) -> str:
-    """The text of *path* at *revision*; empty when it was not there.
+    """Return the text of *path* at *revision*, empty when the file did not exist.
 
     Raises:
-        HistoryError: there is no such revision.
+        HistoryError: the revision does not exist.
     """
     return texts_at(root, [(resolve(root, revision), path)])[0]
 
 
 def texts_at(root: Path, names: Sequence[tuple[str, str]]) -> list[str]:
-    """The texts of ``(revision, path)`` pairs, in their order; empty for one that is not there. One git command."""
+    """Return the texts of ``(revision, path)`` pairs in order, empty for a missing file. Runs one git command."""
     found = home_client(root).objects(f"{revision}:{path}" for revision, path in names)
     return [item.data.decode("utf-8", "replace") if item and item.kind == "blob" else "" for item in found]
 
 
 def query(root: Path, *arguments: str) -> str:
-    """What a git command prints that only reads.
+    """Return the output of a git command that only reads.
 
     Raises:
         HistoryError: git refused.
+        ValueError: the command could change the repository.
     """
     return home_client(root).text(*arguments)
 
 
 def configured(root: Path, key: str) -> str:
-    """What git's configuration says for *key* in *root*; empty when it says nothing."""
+    """Return the configured value of *key* in *root*, or an empty string."""
     return home_client(root).setting(key)
 
 
 def configure(root: Path, key: str, value: str) -> None:
-    """Write *key* into the configuration of this one repository.
+    """Write *key* into the configuration of this repository alone.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -202,14 +203,14 @@ def configure(root: Path, key: str, value: str) -> None:
 
 
 def configured_name(root: Path) -> str:
-    """The person's name that git knows in *root*; empty when it knows none."""
+    """Return the person's name in git's configuration, or an empty string."""
     return home_client(root).setting("user.name")
 
 
 def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: float | None = None) -> None:
-    """Make a branch for each draft, without touching the work tree, the staging area or HEAD. One git command.
+    """Write one branch for each commit of *drafts*, without touching the work tree, the staging area or HEAD.
 
-    A branch that is there already is moved. *died_at* is as for :func:`commit_files`.
+    An existing branch is moved. One git command writes them all. *died_at* is as for :func:`commit_files`.
 
     Raises:
         HistoryError: git is absent or refused.
@@ -227,10 +228,10 @@ def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: f
 
 
 def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> None:
-    """Take a branch away; one that is not there is no error.
+    """Delete a branch if it exists.
 
     Raises:
-        HistoryError: somebody works on it, or git is absent.
+        HistoryError: the branch is checked out, or git is absent.
     """
     git = home_client(root)
     if git.query("for-each-ref", f"refs/heads/{branch}"):
@@ -238,16 +239,16 @@ def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> Non
 
 
 def entry_history(root: Path, entry_id: str) -> list[Event]:
-    """Every commit that added, changed, moved or removed the entry, oldest first; empty when there is none.
+    """Return every commit that added, changed, moved or removed the entry, oldest first.
 
-    A commit that touched only the lines below the entry's first is known by its trailer ``Entries``, which every
-    commit of the gateway has.
+    A patch shows a change of the entry's first line only. A change of the lines below it is found by the trailer
+    ``Entries``, which every commit of the gateway has.
     """
     git = home_client(root)
     if not ENTRY_ID.fullmatch(entry_id) or not head(root):
         return []
-    found = _events(git, entry_id, "--extended-regexp", f"--grep=^Entries: .*{entry_id}", unseen="changed")
-    found |= _events(git, entry_id, rf"-G\[{entry_id}\]", unseen="")
+    found = _events(git, entry_id, "--extended-regexp", f"--grep=^Entries: .*{entry_id}", default_action="changed")
+    found |= _events(git, entry_id, rf"-G\[{entry_id}\]", default_action="")
     if len(found) < 2:
         return list(found.values())
     order = {commit: at for at, commit in enumerate(git.text("rev-list", "--reverse", "HEAD").split())}
@@ -255,7 +256,7 @@ def entry_history(root: Path, entry_id: str) -> list[Event]:
 
 
 def patches(root: Path, *paths: str) -> Iterator[str]:
-    """What each commit that touched one of *paths* changed anywhere, oldest first, as a patch without context."""
+    """Yield the full patch, without context lines, of each commit that touched one of *paths*, oldest first."""
     if not head(root):
         return
     output = home_client(root).text(
@@ -265,8 +266,8 @@ def patches(root: Path, *paths: str) -> Iterator[str]:
     yield from output.split(_RECORD)[1:]
 
 
-def _events(git: GitClient, entry_id: str, *selection: str, unseen: str) -> dict[str, Event]:
-    """The events of the commits that *selection* finds; *unseen* is what happened where the patch does not tell."""
+def _events(git: GitClient, entry_id: str, *selection: str, default_action: str) -> dict[str, Event]:
+    """Return the events of the selected commits by hash. *default_action* is for a patch that does not show one."""
     names = "".join(f"%x1f%(trailers:key={name},valueonly,separator=%x2C)" for name in ("Session", "Evidence", "Actor"))
     output = git.text(
         "log", f"--format=%x1e%H%x1f%cI%x1f%s{names}%x1f", "-p", "--unified=0", "--no-renames", "--src-prefix=a/",
@@ -276,14 +277,19 @@ def _events(git: GitClient, entry_id: str, *selection: str, unseen: str) -> dict
     for record in output.split(_RECORD)[1:]:
         commit, ts, subject, session, evidence, actor, patch = (*record.split(_FIELD, 6), "", "", "", "", "")[:7]
         action, file = _action(patch, entry_id)
-        if action or unseen:
-            events[commit] = Event(ts=ts, action=action or unseen, commit=commit, session=session, evidence=evidence,
-                                   actor=actor, subject=subject, file=file)  # fmt: skip
+        if action or default_action:
+            events[commit] = Event(
+                ts=ts, action=action or default_action, commit=commit, session=session, evidence=evidence, actor=actor,
+                subject=subject, file=file,
+            )  # fmt: skip
     return events
 
 
 def _action(patch: str, entry_id: str) -> tuple[str, str]:
-    """What a patch did with the first line of the entry, and in which file (the last one it touches, if nothing)."""
+    """Return what a patch did with the entry's first line, and in which file.
+
+    The action is empty when the patch does not touch that line. The file is then the last one in the patch.
+    """
     line = re.compile(rf"[-*+][ \t]+\*\*\[{entry_id}\]")
     file, added, removed = "", "", ""
     for text in patch.split("\n"):
@@ -303,14 +309,14 @@ def _action(patch: str, entry_id: str) -> tuple[str, str]:
 
 
 def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
-    """Subject and trailers. A value is one line, so that nobody's name for a session can forge another trailer."""
+    """Return subject and trailers. A value is one line, so a session's name cannot forge another trailer."""
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
     text = (message.strip() or "Change memory") + ("\n\n" + "\n".join(lines) if lines else "")
     return _UNPRINTABLE.sub(" ", text).encode()
 
 
 def _identity(git: GitClient) -> list[str]:
-    """Options that name the committer where git's own configuration does not."""
+    """Return options that name the committer where git's own configuration does not."""
     try:
         if git.query("var", "GIT_COMMITTER_IDENT") and git.setting("user.email"):
             return []
@@ -320,7 +326,7 @@ def _identity(git: GitClient) -> list[str]:
 
 
 def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin: bytes = b"") -> None:
-    """Run git, waiting while another command holds one of git's own locks; an orphan's lock is removed."""
+    """Run git, and wait while another command holds one of git's own locks. Remove the lock of a dead writer."""
     deadline = time.monotonic() + GIT_LOCK_WAIT_S
     while True:
         try:
@@ -333,7 +339,7 @@ def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin
                 _remove_orphan(Path(match["path"]), died_at)
             if time.monotonic() > deadline:
                 raise HistoryError(
-                    f"{match['path']} is held by another git command; end that command, or remove the file if none runs"
+                    f"another git command holds {match['path']}; end that command, or remove the file if none runs"
                 ) from error
             time.sleep(0.05)
         else:

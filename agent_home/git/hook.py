@@ -1,7 +1,7 @@
-"""The commit hook that screens what a person commits by hand in a home.
+"""Install the commit hook that screens a person's commits in a home.
 
-The gateway's own commits are screened before they are written and run no hooks. A hook that somebody else put there is
-never touched, and neither is a folder of hooks that other repositories use too: the answer says what to add then.
+The gateway screens its own commits before it writes them, and they run no hooks. A foreign hook is never touched, and
+neither is a folder of hooks that several repositories share. The state then holds the line to add by hand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .client import home_client
 
 __all__ = ["LINE", "HookState", "hook_state", "install_hook"]
 
-#: What a person adds to a hook of their own.
+#: The line that a person adds to their own hook.
 LINE = 'memory guard staged --home "$(git rev-parse --show-toplevel)" || exit 1'
 _MARK = "# agent-home: screens what is about to be committed"
 _SCRIPT = """#!/bin/sh
@@ -40,10 +40,10 @@ exit 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookState:
-    """How the hook is: *state* and the *path* where it is or would be; *advice* says what to do, empty when nothing.
+    """State of the hook, the *path* where it is or would be, and *advice* on what to do, if anything.
 
-    ``outdated`` is ours, but of another installation; ``foreign`` is somebody else's, and ``calls-us`` one that runs
-    ours; ``shared`` is a folder of hooks that serves other repositories too.
+    ``outdated`` is our hook from another installation. ``foreign`` is another program's hook, and ``calls-us`` is a
+    foreign hook that runs ours. ``shared`` is a folder of hooks that serves other repositories too.
     """
 
     state: Literal["installed", "outdated", "absent", "foreign", "calls-us", "shared", "no-git"]
@@ -52,12 +52,12 @@ class HookState:
 
     @property
     def works(self) -> bool:
-        """Whether a commit by hand is screened."""
+        """Return whether a commit by hand is screened."""
         return self.state in {"installed", "outdated", "calls-us"}
 
 
 def hook_state(home: Home) -> HookState:
-    """How things stand; changes nothing."""
+    """Return the state of the hook without changing anything."""
     path, shared = _place(home)
     if path is None:
         return HookState(state="no-git", path="", advice=f"git finds no repository in {home.root}; run `memory init`")
@@ -79,10 +79,10 @@ def hook_state(home: Home) -> HookState:
 
 
 def install_hook(home: Home) -> HookState:
-    """Write the hook where git looks for it, unless somebody else's is there or the folder is not this home's alone.
+    """Write the hook where git looks for it, unless a foreign hook is there or the folder is shared.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the hook cannot be written.
     """
     state = hook_state(home)
     if state.state not in {"absent", "outdated"}:
@@ -90,14 +90,14 @@ def install_hook(home: Home) -> HookState:
     path = Path(state.path)
     staged = path.with_name(f".{path.name}.tmp")
     storage.stage(staged, _script().encode())
-    path.unlink(missing_ok=True)  # its mode must not be taken over: it may not be executable
+    path.unlink(missing_ok=True)  # the new hook must not inherit the mode, which may not be executable
     staged.chmod(0o755)
     storage.replace(staged, path)
     return hook_state(home)
 
 
 def _place(home: Home) -> tuple[Path | None, bool]:
-    """Where git looks for the hook, and whether other repositories have theirs there too."""
+    """Return the path where git looks for the hook, and whether other repositories share its folder."""
     git = home_client(home.root)
     try:
         folder = git.hooks_folder()
@@ -108,6 +108,6 @@ def _place(home: Home) -> tuple[Path | None, bool]:
 
 
 def _script() -> str:
-    """The hook of this installation: it calls the program that stands beside this interpreter, else the one on PATH."""
+    """Return the hook of this installation. It calls the program beside this interpreter, else the one on PATH."""
     program = Path(sys.executable).with_name("memory")
     return _SCRIPT.format(mark=_MARK, program=shlex.quote(str(program)))

@@ -1,7 +1,7 @@
 """Install git's merge driver in a home, so that git merges memory with ``agent_home.documents.document_merge``.
 
-Which files it merges stands in ``.gitattributes``, which is committed and so comes with a clone; what it runs stands in
-the configuration of each clone, which does not: `memory init` writes it there. Without it git merges by lines.
+``.gitattributes`` lists the files that it merges, is committed and so comes with a clone. The command itself is in the
+configuration of each clone, where `memory init` writes it. Without the driver git merges by lines.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ ATTRIBUTES = ".gitattributes"
 _NAME = "agent-home"
 _MARK = f"merge={_NAME}"
 _KEY = f"merge.{_NAME}.driver"
-#: A clone that archived all its daily logs has renamed no folder: a day that the other one wrote stays where it is,
-#: where git's own guess ends the merge with a conflict of places.
+#: Off, because archiving all daily logs of a clone looks to git like a renamed folder. Git would then move a day that
+#: another clone wrote, and end the merge with a conflict.
 _FOLDERS = "merge.directoryRenames"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverState:
-    """How the driver is; *advice* says what to do, empty when nothing.
+    """State of the driver, and *advice* on what to do, if anything.
 
-    ``outdated`` is another installation's or somebody's own; ``unnamed`` says that ``.gitattributes`` sends no file to
-    it.
+    ``outdated`` is a driver of another installation, or a person's own. ``unnamed`` means that ``.gitattributes``
+    sends no file to the driver.
     """
 
     state: Literal["installed", "outdated", "absent", "unnamed"]
@@ -41,7 +41,7 @@ class DriverState:
 
 
 def driver_state(home: Home) -> DriverState:
-    """How things stand; changes nothing.
+    """Return the state of the driver without changing anything.
 
     Raises:
         HistoryError: *home* is in no repository, or git is absent.
@@ -59,7 +59,7 @@ def driver_state(home: Home) -> DriverState:
 
 
 def install_driver(home: Home) -> None:
-    """Write into this clone's configuration what git runs to merge memory. Doing it again changes nothing.
+    """Write the driver's command into this clone's configuration. Writing it again changes nothing.
 
     Raises:
         HistoryError: git refused.
@@ -72,7 +72,7 @@ def install_driver(home: Home) -> None:
 
 
 def with_driver(attributes: str) -> str:
-    """The text of ``.gitattributes`` with the template's lines for the driver, where it names no file for it yet."""
+    """Return the text of ``.gitattributes`` with the template's lines for the driver, unless it has such lines."""
     if _MARK in attributes:
         return attributes
     template = resources.files("agent_home.template").joinpath("gitattributes").read_text(encoding="utf-8")
@@ -84,7 +84,7 @@ def with_driver(attributes: str) -> str:
 
 
 def _command() -> str:
-    """What git runs: the program beside this interpreter, else the one on PATH."""
+    """Return the command that git runs: the program beside this interpreter, else the one on PATH."""
     program = shlex.quote(str(Path(sys.executable).with_name("memory")))
     arguments = "merge-driver %O %A %B %P"
     return f"if [ -x {program} ]; then {program} {arguments}; else memory {arguments}; fi"

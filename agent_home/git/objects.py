@@ -1,7 +1,6 @@
-"""What a home's git repository holds: every object, reachable or not, and what lies beside the objects.
+"""Read a home's git repository: every object, reachable or not, and the files beside the objects.
 
-Git itself reads the objects, packed or loose, in one process that streams them. Making them anew is the business of
-``agent_home.forgetting.purge``.
+One git process streams the objects, packed or loose. ``agent_home.forgetting.purge`` rewrites them.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PEOPLE = (b"author ", b"committer ", b"tagger ")
 
 @dataclass(frozen=True, slots=True)
 class BlobOrigin:
-    """Where a blob was first seen: the oldest commit that brought it, and the path it had there."""
+    """The oldest commit that holds a blob, and the blob's path in that commit."""
 
     commit: str
     path: str
@@ -38,7 +37,7 @@ class BlobOrigin:
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A line of a tree. *mode* is as git writes it: ``40000`` is a folder, ``160000`` another repository's commit."""
+    """A line of a tree. *mode* is as git writes it: ``40000`` is a folder, ``160000`` a submodule's commit."""
 
     mode: bytes
     name: bytes
@@ -46,17 +45,17 @@ class TreeEntry:
 
 
 def object_kinds(root: Path) -> dict[str, str]:
-    """The kind of every object by its id."""
+    """Return the kind of every object by its id."""
     listing = home_client(root).text("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     rows = (line.split() for line in listing.splitlines())
     return {row[0]: row[1] for row in rows}
 
 
 def objects(root: Path, ids: Iterable[str] | None = None) -> Iterator[GitObject]:
-    """The objects *ids* in their order, or every object of the repository in no order.
+    """Yield the objects *ids* in their order, or every object of the repository in no order.
 
     Raises:
-        HistoryError: *root* is no repository, or git cannot read it.
+        HistoryError: *root* is no repository, an object is missing, or git cannot read it.
     """
     for item in home_client(root).objects(ids):
         if item is None:
@@ -65,7 +64,7 @@ def objects(root: Path, ids: Iterable[str] | None = None) -> Iterator[GitObject]
 
 
 def blob_origins(root: Path) -> dict[str, BlobOrigin]:
-    """The first place of every blob that a ref or a reflog reaches, by its id."""
+    """Return the origin of every blob that a ref or a reflog reaches, by the blob's id."""
     found: dict[str, BlobOrigin] = {}
     arguments = ["log", "--all", "--reflog", "--reverse", "--topo-order", "--raw", "-z", "--root", "-m",
                  "--no-abbrev", "--no-renames", "--format=%x1e%H"]  # fmt: skip
@@ -81,7 +80,7 @@ def blob_origins(root: Path) -> dict[str, BlobOrigin]:
 
 
 def tree_entries(data: bytes, hash_bytes: int) -> Iterator[TreeEntry]:
-    """The lines of a tree object, in its order. *hash_bytes* is 20 in a SHA-1 repository, 32 in a SHA-256 one."""
+    """Yield the lines of a tree object in order. *hash_bytes* is 20 in a SHA-1 repository, 32 in a SHA-256 one."""
     at = 0
     while at < len(data):
         space, end = data.index(b" ", at), data.index(b"\0", at)
@@ -91,7 +90,7 @@ def tree_entries(data: bytes, hash_bytes: int) -> Iterator[TreeEntry]:
 
 
 def message_and_names(item: GitObject) -> str:
-    """What a commit or tag says in words: whom it names, and its message."""
+    """Return the readable text of a commit or tag: the people it names, and its message."""
     head, _, message = item.data.partition(b"\n\n")
     people = [line.rpartition(b">")[0] for line in head.split(b"\n") if line.startswith(_PEOPLE)]
     names = [person.partition(b" ")[2] for person in people]
@@ -99,7 +98,7 @@ def message_and_names(item: GitObject) -> str:
 
 
 def git_files(root: Path) -> Iterator[Path]:
-    """The files in git's own folder that are no objects: reflogs, the last message, what a merge left behind."""
+    """Yield the files in git's folder that are no objects, such as reflogs and unfinished messages."""
     folder = Path(open_repository(root).git_dir)
     for path in sorted(folder.rglob("*")):
         if path.relative_to(folder).parts[0] not in {"objects", "hooks"} and path.is_file():

@@ -1,7 +1,7 @@
-"""New git objects, gathered in one pack that git itself takes in and checks.
+"""Write new git objects as one pack, which git itself checks and imports.
 
-Writing thousands of objects one command at a time would take minutes; a pack is a plain format of thirty lines, and git
-verifies every byte of it before any of its objects exists.
+One command for each of thousands of objects would take minutes. The pack format is small, and git verifies every byte
+of a pack before any of its objects exists.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CODES = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 
 
 class PackWriter:
-    """A pack in the making. *algorithm* is what the repository names its objects by, sha1 or sha256."""
+    """A pack that is being written. *algorithm* is the repository's hash, sha1 or sha256."""
 
     def __init__(self, algorithm: str) -> None:
         self._algorithm = algorithm
@@ -36,7 +36,7 @@ class PackWriter:
         self._file.close()
 
     def add(self, kind: str, data: bytes) -> str:
-        """Take an object in, once; its id."""
+        """Add an object, unless the pack already has it, and return its id."""
         oid = hashlib.new(self._algorithm, f"{kind} {len(data)}\0".encode() + data, usedforsecurity=False).hexdigest()
         if oid not in self._ids:
             self._ids.add(oid)
@@ -44,10 +44,10 @@ class PackWriter:
         return oid
 
     def store(self, root: Path) -> None:
-        """Hand the objects to the repository of *root*.
+        """Import the objects into the repository of *root*.
 
         Raises:
-            HistoryError: git did not take them; none of them exists then.
+            HistoryError: git refused the pack, and none of its objects exists.
         """
         self._file.seek(8)
         self._file.write(len(self._ids).to_bytes(4, "big"))
@@ -57,12 +57,12 @@ class PackWriter:
             digest.update(chunk)
         self._file.write(digest.digest())
         self._file.flush()
-        os.lseek(self._file.fileno(), 0, os.SEEK_SET)  # git reads the file itself, past any buffer of ours
+        os.lseek(self._file.fileno(), 0, os.SEEK_SET)  # git reads from the descriptor, past our buffer
         home_client(root).change("index-pack", "--stdin", stdin=self._file)
 
 
 def _head(code: int, size: int) -> bytes:
-    """Type and size of an object: four bits of the size with the type, then seven a byte, lowest first."""
+    """Return the header of an object: its type with four bits of its size, then seven bits a byte, lowest first."""
     byte, size = (code << 4) | (size & 15), size >> 4
     out = bytearray()
     while size:
