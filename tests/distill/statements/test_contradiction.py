@@ -30,7 +30,7 @@ from recall.text.stems import stem
         ("审计包括账本", "审计不包括账本"),
     ],
 )
-def test_another_number_name_date_negation_order_or_pole_is_never_the_same(older: str, newer: str) -> None:
+def test_a_different_number_name_date_negation_order_or_opposite_is_never_the_same(older: str, newer: str) -> None:
     assert relation(older, newer, cosine=1.0).kind != "same"
     assert relation(newer, older, cosine=1.0).kind != "same"
 
@@ -45,11 +45,11 @@ def test_another_number_name_date_negation_order_or_pole_is_never_the_same(older
         ("我们决定把轮询频率从每6小时改为每12小时", "我们决定轮询频率为每24小时"),
     ],
 )
-def test_what_was_decided_and_what_took_another_ones_place_can_be_replaced_in_turn(older: str, newer: str) -> None:
+def test_a_decision_that_replaced_another_can_itself_be_replaced(older: str, newer: str) -> None:
     assert relation(older, newer).kind == "replaced"
 
 
-def test_what_repeats_the_value_that_a_change_led_to_replaces_nothing() -> None:
+def test_repeating_the_new_value_of_a_change_replaces_nothing() -> None:
     assert relation("Poll every 12 hours instead of every 6 hours", "Poll every 12 hours").kind == "different"
     assert relation("We bought 3 servers for the lab", "We bought 5 servers for the lab").kind == "different"
 
@@ -87,7 +87,7 @@ def test_a_changed_value_replaces_and_the_rule_is_named(older: str, newer: str, 
     assert relation(older, newer) == type(relation(older, newer))(kind="replaced", reason=reason)
 
 
-def test_without_words_that_say_so_one_session_offers_a_choice_and_a_conclusion_is_of_its_day() -> None:
+def test_without_words_of_change_two_values_of_one_session_are_a_choice() -> None:
     older, newer = "Deploy the ledger on Monday", "Deploy the ledger on Friday"
     assert relation(older, newer).kind == "replaced"
     assert relation(older, newer, apart=False).kind == "different"
@@ -134,7 +134,7 @@ def test_any_two_texts_have_a_relation_and_sameness_has_no_direction(one: str, o
 
 
 @given(st.text(max_size=60))
-def test_tokens_lie_where_they_say(text: str) -> None:
+def test_tokens_have_their_places_in_the_text(text: str) -> None:
     said = parse_statement(text)
     assert all(0 <= token.start < token.end <= len(said.text) for token in said.tokens)
     assert all(a.start <= b.start for a, b in zip(said.tokens, said.tokens[1:], strict=False))

@@ -28,7 +28,7 @@ TURN = (
         "Robin moved the launch.",
     ],
 )
-def test_what_stands_in_the_turn_or_names_its_speaker_passes(text: str) -> None:
+def test_words_of_the_turn_and_names_of_its_speaker_pass(text: str) -> None:
     assert ungrounded(text, [TURN], ["Robin"]) == ()
 
 
@@ -52,7 +52,7 @@ def test_what_stands_in_the_turn_or_names_its_speaker_passes(text: str) -> None:
         ("张伟推迟了发布。", "张伟推迟"),
     ],
 )
-def test_what_nobody_said_is_named(text: str, lacking: str) -> None:
+def test_words_that_nobody_said_are_named(text: str, lacking: str) -> None:
     assert lacking in ungrounded(text, [TURN])
 
 
@@ -62,7 +62,7 @@ def test_chinese_names_and_counts_must_stand_in_the_turn() -> None:
     assert ungrounded("决定把上海的发布推迟三周", [turn]) == ("海", "三")
 
 
-def test_a_lost_or_invented_denial_is_seen_in_both_languages() -> None:
+def test_a_lost_or_invented_denial_is_noticed_in_both_languages() -> None:
     assert keeps_denial("The team did not choose apsw.", "we didn't go with apsw")
     assert not keeps_denial("The team chose apsw.", "we didn't go with apsw")
     assert not keeps_denial("不采用 apsw", "我们采用 apsw")

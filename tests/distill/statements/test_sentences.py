@@ -31,7 +31,7 @@ def test_a_fence_that_never_closes_hides_the_rest() -> None:
         ("__init__ stays", "__init__ stays"),
     ],
 )
-def test_marks_of_lists_and_emphasis_go_and_words_stay(raw: str, text: str) -> None:
+def test_marks_of_lists_and_emphasis_are_removed(raw: str, text: str) -> None:
     assert next(prose_lines(raw)).text == text
 
 
@@ -63,7 +63,7 @@ def test_a_long_text_is_cut_at_a_sentence_and_a_long_sentence_at_a_word_with_an_
 
 
 @given(st.text(max_size=300))
-def test_sentences_are_pieces_of_the_line_in_order(text: str) -> None:
+def test_sentences_are_parts_of_the_line_in_order(text: str) -> None:
     at = 0
     for sentence in split_sentences(text):
         found = text.find(sentence, at)
@@ -79,5 +79,5 @@ def test_shortening_keeps_within_the_limit_and_says_so(text: str, limit: int) ->
 
 
 @given(st.text(max_size=200))
-def test_folding_keeps_every_position(text: str) -> None:
+def test_narrowing_keeps_every_position(text: str) -> None:
     assert len(narrowed(text)) == len(text)

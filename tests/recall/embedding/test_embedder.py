@@ -123,11 +123,11 @@ def _reference(weights: dict[str, NDArray[np.float32]], text: str) -> Floats:
 
 
 @pytest.mark.parametrize("text", SENTENCES[:3] + SENTENCES[6:])
-def test_the_graph_computes_what_bert_is(exact: Embedder, weights: dict[str, NDArray[np.float32]], text: str) -> None:
+def test_the_graph_computes_bert(exact: Embedder, weights: dict[str, NDArray[np.float32]], text: str) -> None:
     assert np.abs(exact.embed_query(text) - _reference(weights, text)).max() < 1e-4
 
 
-def test_quantisation_turns_no_vector_far(exact: Embedder, embedder: Embedder) -> None:
+def test_quantisation_moves_vectors_little(exact: Embedder, embedder: Embedder) -> None:
     cosines = (exact.embed(SENTENCES) * embedder.embed(SENTENCES)).sum(axis=1)
     assert cosines.min() > 0.96, "a single word keeps least"
     assert cosines.mean() > 0.985
@@ -174,7 +174,7 @@ def test_a_vector_depends_on_its_text_alone(embedder: Embedder, texts: list[str]
     assert all(np.array_equal(one, other) for one, other in zip(alone, together, strict=True)), "bit for bit"
 
 
-def test_the_number_of_threads_changes_no_bit(cache: Path, embedder: Embedder) -> None:
+def test_the_number_of_threads_changes_no_vector(cache: Path, embedder: Embedder) -> None:
     alone = _opened(EmbeddingSettings(threads=1), cache)
     assert np.array_equal(alone.embed(SENTENCES), embedder.embed(SENTENCES))
 
@@ -193,7 +193,9 @@ def test_near_meanings_are_near(embedder: Embedder, exact: Embedder) -> None:
         assert food @ train < 0.3
 
 
-def test_fingerprints_tell_apart_what_cannot_be_compared(embedder: Embedder, exact: Embedder, cache: Path) -> None:
+def test_models_that_cannot_be_compared_have_different_fingerprints(
+    embedder: Embedder, exact: Embedder, cache: Path
+) -> None:
     assert embedder.name == exact.name
     assert embedder.fingerprint != exact.fingerprint
     assert _opened(EmbeddingSettings(threads=1), cache).fingerprint == embedder.fingerprint

@@ -79,14 +79,14 @@ def test_the_manifest_states_the_sha256_of_the_onnx_file(cache: Path) -> None:
     assert verify(found) == []
 
 
-def test_a_named_folder_wins_over_the_cache(cache: Path, tmp_path: Path) -> None:
+def test_a_named_folder_takes_precedence_over_the_cache(cache: Path, tmp_path: Path) -> None:
     mine = Path(shutil.copytree(_folder(cache), tmp_path / "mine"))
     (mine / "model.onnx").rename(mine / "model_quantized.onnx")
     found = locate(EmbeddingSettings(folder=str(mine)), cache=cache)
     assert (found.origin, found.ready, found.onnx) == ("folder", True, mine / "model_quantized.onnx")
 
 
-def test_a_named_folder_without_a_model_is_said_not_passed_over(cache: Path, tmp_path: Path) -> None:
+def test_a_named_folder_without_a_model_is_reported(cache: Path, tmp_path: Path) -> None:
     found = locate(EmbeddingSettings(folder=str(tmp_path / "absent")), cache=cache)
     assert (found.origin, found.ready) == ("folder", False)
     assert "lacks model.onnx and tokenizer.json" in found.detail
@@ -94,7 +94,7 @@ def test_a_named_folder_without_a_model_is_said_not_passed_over(cache: Path, tmp
         build(EmbeddingSettings(folder=str(tmp_path / "absent")), cache=cache)
 
 
-def test_a_relative_folder_is_refused_because_it_would_depend_on_the_working_folder() -> None:
+def test_a_relative_folder_is_refused() -> None:
     with pytest.raises(ValueError, match="absolute path"):
         EmbeddingSettings(folder="models/mine")
 
@@ -144,7 +144,7 @@ def test_weights_that_are_not_the_published_ones_are_refused(tmp_path: Path, mon
 
 @pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "manifest.json"])
 @pytest.mark.parametrize("harm", ["cut", "removed", "emptied"])
-def test_a_damaged_file_is_noticed_at_a_glance_and_written_anew(cache: Path, name: str, harm: str) -> None:
+def test_a_damaged_file_is_noticed_and_rebuilt(cache: Path, name: str, harm: str) -> None:
     whole = locate(DEFAULT, cache=cache)
     path = _folder(cache) / name
     if harm == "removed":
@@ -165,7 +165,7 @@ def test_a_flipped_byte_is_noticed_although_the_size_is_right(cache: Path) -> No
     assert verify(locate(DEFAULT, cache=cache)) == []
 
 
-def test_verify_finds_a_flipped_byte_under_the_old_time_and_build_mends_it(cache: Path) -> None:
+def test_verify_finds_a_flipped_byte_with_the_old_time_and_build_repairs_it(cache: Path) -> None:
     path = _folder(cache) / "model.onnx"
     status = path.stat()
     _flip(path)
@@ -189,7 +189,7 @@ def test_a_touched_but_equal_file_is_trusted(cache: Path) -> None:
     assert locate(DEFAULT, cache=cache).ready
 
 
-def test_a_file_of_another_recipe_is_written_anew(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_recipe_is_rebuilt(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_module, "RECIPE", RECIPE + 1)
     assert "another version" in locate(DEFAULT, cache=cache).detail
     assert build(DEFAULT, cache=cache).recipe.endswith(f":{RECIPE + 1}")

@@ -89,7 +89,7 @@ def test_a_measure_below_its_floor_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["vector.frac@5=0.5", "hybrid.frac@7=0.5"])
-def test_a_floor_of_what_was_not_measured_is_an_error(text: str) -> None:
+def test_a_floor_of_an_unmeasured_value_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match="was not measured"):
         shortfalls(AFTER, [Floor.parse(text)])
 
@@ -97,7 +97,7 @@ def test_a_floor_of_what_was_not_measured_is_an_error(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "hybrid", "hybrid.frac@5", "hybrid.frac@5=", "hybrid.frac@5=1.1", "hybrid.frac=1", "hybrid.frac@5=nan"]
 )
-def test_what_is_no_floor_is_refused(text: str) -> None:
+def test_a_malformed_floor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no floor"):
         Floor.parse(text)
 
@@ -118,7 +118,7 @@ def test_what_is_no_floor_is_refused(text: str) -> None:
         ('{"modes": {"hybrid": {}}, "questions": [{"query": "q", "ranks": {"hybrid": {"a": 0}}}]}', "bad-questions"),
     ],
 )
-def test_a_file_that_is_no_evaluation_is_refused(tmp_path: Path, text: str, rule: str) -> None:
+def test_a_file_without_an_evaluation_is_refused(tmp_path: Path, text: str, rule: str) -> None:
     path = tmp_path / "previous.json"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(DocumentInvalid) as caught:

@@ -45,7 +45,7 @@ def test_ndcg_of_more_gold_than_places_can_be_1() -> None:
     assert measure(gold, gold, (10,))["ndcg@10"] == pytest.approx(1.0)
 
 
-def test_what_stands_below_the_tenth_place_counts_for_nothing() -> None:
+def test_sources_below_the_tenth_place_do_not_count() -> None:
     found = [f"x{n}" for n in range(10)] + ["a"]
     scores = measure(found, ["a"], (10,))
     assert (scores["frac@10"], scores["mrr@10"], scores["ndcg@10"]) == (0, 0, 0)

@@ -49,7 +49,7 @@ class TestSayingTheSame:
             LONG + " today",
         ],
     )
-    def test_case_marks_white_space_and_a_word_of_a_long_sentence_do_not_count(self, other: str) -> None:
+    def test_case_punctuation_white_space_and_one_word_of_many_do_not_matter(self, other: str) -> None:
         assert same(TURN, replace(TURN, text=other))
 
     @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ class TestSayingTheSame:
             LONG.partition(" of ")[0],
         ],
     )
-    def test_a_negation_a_number_another_order_or_another_length_does(self, other: str) -> None:
+    def test_a_negation_a_number_the_order_and_the_length_matter(self, other: str) -> None:
         assert not same(TURN, replace(TURN, text=other))
 
-    def test_what_an_entry_or_a_line_of_the_log_has_around_it_does_not_count(self) -> None:
+    def test_markup_of_entries_and_log_lines_does_not_matter(self) -> None:
         log = replace(TURN, layer="daily", text=f"- {LONG} (fc-1#m4, fc-1#m6)\n  Evidence: unchecked")
         assert same(TURN, ENTRY)
         assert same(ENTRY, log)
 
-    def test_two_speakers_say_two_things(self) -> None:
+    def test_equal_turns_of_two_speakers_are_no_duplicates(self) -> None:
         assert not same(TURN, replace(TURN, name="Ben"))
         assert same(replace(TURN, name="Ben"), ENTRY)
 
@@ -86,13 +86,13 @@ class TestSayingTheSame:
 
 
 class TestChoosing:
-    def test_what_lives_stands_for_what_is_archived_and_an_entry_for_the_log_and_the_log_for_a_turn(self) -> None:
+    def test_the_representative_is_chosen_by_layer(self) -> None:
         layers = ["archive", "outputs", "sessions", "daily", "knowledge", "memory"]
         group = [replace(TURN, layer=layer, source=layer) for layer in layers]
         for last in range(len(layers), 0, -1):
             assert representative(group[:last]).layer == layers[last - 1]
 
-    def test_of_one_layer_the_newest_and_of_one_time_the_first_address(self) -> None:
+    def test_within_a_layer_the_newest_then_the_first_address_represents(self) -> None:
         group = [
             replace(TURN, source=s, ts=ts) for s, ts in (("a", "2026-01-01"), ("c", "2026-02-01"), ("b", "2026-02-01"))
         ]
@@ -114,7 +114,7 @@ class TestChoosing:
             assert len(members) == len(hits)
 
 
-def test_a_search_names_the_others_and_shows_them_when_asked(
+def test_a_search_names_duplicates_and_shows_them_on_request(
     say: Callable[..., Path],
     write: Callable[[str, str], Path],
     update: Callable[[], SyncReport],

@@ -90,7 +90,7 @@ class TestFinding:
                 hits = ask("the vault", mode=mode, layers=[layer]).hits
                 assert {hit.layer for hit in hits} == {layer}
 
-    def test_a_hit_says_where_when_and_who(self, ask: Ask) -> None:
+    def test_a_hit_has_its_place_time_and_speaker(self, ask: Ask) -> None:
         hit = ask("planted tomatoes").hits[0]
         assert (hit.source, hit.layer, hit.session, hit.name) == ("garden#m1", "sessions", "garden", "Ada")
         assert (hit.ts, hit.text) == ("2026-11-20T10:01:00", "I planted tomatoes yesterday")
@@ -124,9 +124,7 @@ class TestAudience:
         assert all(library.may_read(hit.path, audience) for hit in hits)
 
     @pytest.mark.parametrize("layer", LAYERS)
-    def test_each_layer_in_each_mode_shows_what_the_audience_may_read_and_nothing_else(
-        self, library: Home, ask: Ask, layer: str
-    ) -> None:
+    def test_each_layer_in_each_mode_shows_only_readable_files(self, library: Home, ask: Ask, layer: str) -> None:
         question = "vault tomatoes 缺口 backups sqlite apollo figures"
         for mode, duplicates in itertools.product(MODES, DUPLICATES):
             paths = {
@@ -140,9 +138,7 @@ class TestAudience:
             for audience, found in paths.items():
                 assert found == {s: path for s, path in everything.items() if library.may_read(path, audience)}
 
-    def test_a_hit_that_may_not_be_read_is_not_named_beside_one_that_says_the_same(
-        self, say: Say, write: Write, update: Update, ask: Ask
-    ) -> None:
+    def test_an_unreadable_duplicate_is_not_named(self, say: Say, write: Write, update: Update, ask: Ask) -> None:
         text = "the vault of the old mill is opened every morning at nine"
         say("private", text)
         write("Knowledge/mill.md", f"{text}\n")
@@ -203,7 +199,9 @@ class TestBounds:
 
 
 class TestDegradation:
-    def test_a_slow_model_does_not_cost_the_words(self, library: Home, ask: Ask, embedder: HashingEmbedder) -> None:
+    def test_a_slow_model_does_not_lose_the_lexical_hits(
+        self, library: Home, ask: Ask, embedder: HashingEmbedder
+    ) -> None:
         answered, finished = threading.Event(), threading.Event()
         quick = embedder.embed_query
 
@@ -220,7 +218,7 @@ class TestDegradation:
         assert "vector" not in result.hits[0].parts
         assert result.degraded == ("the vector retriever was not done within 50 ms; its hits are missing",)
 
-    def test_words_that_take_too_long_do_not_cost_the_vectors(
+    def test_a_slow_lexical_retriever_does_not_lose_the_vector_hits(
         self,
         say: Say,
         update: Update,
@@ -259,13 +257,13 @@ class TestDegradation:
         assert (result.hits, result.degraded) == ((), ("there is no index yet; run `memory sync`",))
         assert not home.index.exists()
 
-    def test_a_damaged_index_is_said_and_not_raised(self, library: Home, ask: Ask) -> None:
+    def test_a_damaged_index_is_reported_and_not_raised(self, library: Home, ask: Ask) -> None:
         library.index.write_bytes(b"no database " * 1000)
         result = ask("tomatoes")
         assert result.hits == ()
         assert "run `memory sync`" in result.degraded[0]
 
-    def test_each_leg_reports_its_time(self, library: Home, ask: Ask) -> None:
+    def test_each_retriever_reports_its_time(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes")
         assert set(result.retriever_ms) == {"lexical", "vector"}
         assert 0 < max(result.retriever_ms.values()) <= result.ms
@@ -278,7 +276,7 @@ class TestRanking:
         update()
         assert sources("where do falcons nest", mode="lexical")[:2] == ["s1#m1", "s1#m2"]
 
-    def test_a_turn_of_the_right_session_comes_before_its_like(
+    def test_a_turn_of_the_right_session_comes_before_an_equal_one(
         self, say: Say, update: Update, home: Home, settings: RecallSettings
     ) -> None:
         filler = ["rain", "wind", "snow", "sun", "fog"]

@@ -22,9 +22,7 @@ def indexed(home: Home) -> Home:
     return home
 
 
-def test_a_folder_that_may_only_be_read_is_searched_all_the_same(
-    indexed: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_read_only_folder_is_searched(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = schema.connect
 
     def read_only(path: object, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
@@ -38,9 +36,7 @@ def test_a_folder_that_may_only_be_read_is_searched_all_the_same(
     assert [hit.path for hit in search(indexed, "bridge", settings=SETTINGS, mode="lexical").hits] == ["Knowledge/a.md"]
 
 
-def test_a_strangers_lock_costs_the_newest_passages_and_is_named(
-    indexed: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_lock_hides_the_newest_passages_and_is_named(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 50)
     (indexed.root / "Knowledge" / "b.md").write_text("# Tunnels\n", encoding="utf-8")
     stranger = apsw.Connection(str(indexed.index))

@@ -42,7 +42,7 @@ def first(home: Home, update: Update) -> Callable[..., str]:
 First = Callable[..., str]
 
 
-def test_the_one_who_is_named_is_preferred_as_speaker(say: Say, first: First) -> None:
+def test_a_turn_of_the_named_speaker_is_preferred(say: Say, first: First) -> None:
     say("a", "I planted tomatoes.", *FILLER, names=("Ben", "Ben"))
     say("b", "I planted tomatoes.", *FILLER, names=("Ada", "Ben"))
     assert first("what has Ada planted?") == "b#m1"
@@ -65,7 +65,7 @@ def test_an_answer_is_found_by_the_words_of_its_question(say: Say, first: First)
     assert not place(asked_weight=0.0, context_weight=0.0)
 
 
-def test_words_of_turns_further_away_count_as_far_as_the_reach(say: Say, first: First) -> None:
+def test_words_of_neighbouring_turns_count_within_the_reach(say: Say, first: First) -> None:
     say("a", "falcon", "so", "yes", "the tower is old")
     say("b", "heron", "so", "yes", "the tower is old and high above the town")
     assert first("falcon tower old", length_weight=0.0) == "a#m4"
@@ -75,7 +75,7 @@ def test_words_of_turns_further_away_count_as_far_as_the_reach(say: Say, first: 
     )
 
 
-def test_a_turn_that_says_nothing_comes_after_one_that_says_something(say: Say, first: First) -> None:
+def test_a_short_turn_comes_after_a_long_one(say: Say, first: First) -> None:
     say("a", "Tomatoes!", *FILLER)
     say("b", "The tomatoes by the south wall want water in the evening, not at noon when the sun burns.", *FILLER)
     assert first("tomatoes", length_weight=2.0) == "b#m1"
@@ -122,7 +122,7 @@ def test_a_heading_counts_for_its_section(write: Write, first: First) -> None:
     assert first("falcons oil") == "Knowledge/b.md#L5"
 
 
-def test_what_is_archived_stands_below_what_lives_and_is_found_all_the_same(write: Write, first: First) -> None:
+def test_an_archived_passage_is_found_below_a_living_one(write: Write, first: First) -> None:
     entry = "- **[{}] 2026-01-02 Vault** - the vault is opened at nine.\n"
     write("Archive/MEMORY-2026-01.md", "## Lessons Learned\n\n" + entry.format("LL-0001"))
     write("MEMORY.md", "# Memory\n\n## Lessons Learned\n\n" + entry.format("LL-0002"))
@@ -138,7 +138,7 @@ def test_a_phrase_is_found_word_by_word_in_order(write: Write, first: First) -> 
     assert first("max_row_count") == "Knowledge/b.md#L1"
 
 
-def test_vectors_have_no_say_about_scripts_that_the_model_does_not_read(
+def test_vectors_have_no_weight_in_scripts_that_the_model_does_not_read(
     home: Home, write: Write, embedder: HashingEmbedder
 ) -> None:
     write("Knowledge/a.md", "出口税率下降了, 企业受益。\n")

@@ -35,7 +35,7 @@ def entry(name: str, **fields: str) -> str:
     ids=["newer", "older"],
 )
 @pytest.mark.parametrize("archived", [False, True])
-def test_a_superseded_entry_follows_what_supersedes_it(
+def test_a_superseded_entry_follows_its_successor(
     write: Write, update: Update, sources: Sources, old: str, new: str, archived: bool, mode: str
 ) -> None:
     """Ask in the words of the old decision. The new one has few of them."""
@@ -59,9 +59,7 @@ def test_unrelated_entries_keep_their_order(
     assert "supersession" not in ask("ledger export Postgres").hits[0].parts
 
 
-def test_a_superseded_entry_is_found_when_what_supersedes_it_is_not(
-    write: Write, update: Update, sources: Sources
-) -> None:
+def test_a_superseded_entry_is_found_without_its_successor(write: Write, update: Update, sources: Sources) -> None:
     filler = "".join(f"- **[LL-{number:04}] Filler {number}** - nothing about it.\n" for number in range(40))
     write("MEMORY.md", f"# Memory\n\n## Key Decisions\n\n{OLD}\n## Lessons Learned\n\n{filler}")
     new = "- **[KD-7F3A] 2026-11-20 Moved** - all of it.\n  Supersedes: KD-2M0Q\n"
@@ -72,7 +70,7 @@ def test_a_superseded_entry_is_found_when_what_supersedes_it_is_not(
     assert "EVOLUTION.md#KD-7F3A" not in found
 
 
-def test_either_entry_may_say_it_and_several_ids_may_be_named() -> None:
+def test_either_entry_may_name_the_other_and_several_ids_are_read() -> None:
     assert superseding_ids([entry("KD-0002", Supersedes="KD-0001, LL-0009")]) == {
         "KD-0001": {"KD-0002"},
         "LL-0009": {"KD-0002"},
@@ -81,7 +79,7 @@ def test_either_entry_may_say_it_and_several_ids_may_be_named() -> None:
     assert superseding_ids(["- no entry\n  Supersedes: KD-0001\n"]) == {}
 
 
-def test_a_circle_says_nothing_and_what_hangs_on_it_still_counts() -> None:
+def test_a_circle_is_ignored_and_links_outside_it_count() -> None:
     circle = [entry("KD-0001", Supersedes="KD-0002"), entry("KD-0002", Supersedes="KD-0001, KD-0003")]
     assert superseding_ids(circle) == {"KD-0003": {"KD-0002"}}
     assert superseding_ids([entry("KD-0001", Supersedes="KD-0001")]) == {}
@@ -101,7 +99,7 @@ names = st.sampled_from("ABCDEFG")
     scores=st.dictionaries(names, st.integers(0, 2000).map(lambda number: number / 1000), min_size=1),
     pairs=st.lists(st.tuples(names, names).filter(lambda pair: pair[0] < pair[1]), max_size=12),
 )
-def test_none_stands_above_what_supersedes_it_and_the_best_place_is_kept(
+def test_no_entry_stands_above_its_successor_and_the_best_place_is_kept(
     scores: dict[str, float], pairs: list[tuple[str, str]]
 ) -> None:
     newer: dict[str, set[str]] = {}

@@ -49,7 +49,7 @@ def test_a_turn_that_no_prompt_could_hold_has_no_text(home: Home, say: Say, upda
 
 
 @pytest.mark.parametrize("audience", ["trusted", "group", "job", "stranger"])
-def test_who_may_not_read_sessions_gets_none(home: Home, say: Say, update: Update, audience: str) -> None:
+def test_an_audience_without_sessions_gets_no_turns(home: Home, say: Say, update: Update, audience: str) -> None:
     say("a", "one", "two")
     update()
     assert turns_around(home, ["a#m1"], audience=audience).turns == {}

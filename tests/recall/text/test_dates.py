@@ -64,7 +64,7 @@ def test_a_period_without_a_year_is_of_every_year(text: str, first: str, last: s
     "text",
     ["may I march on?", "version 1.24.3", "the 31st of February 2023", "room 2023", "", "a day ago I", "max_12_3"],
 )
-def test_what_is_no_date_names_nothing(text: str) -> None:
+def test_text_without_a_date_names_no_period(text: str) -> None:
     assert periods(text) == ()
 
 
@@ -76,7 +76,7 @@ def test_relative_words_need_the_present() -> None:
     assert periods("yesterday, last week and 两天前") == ()
 
 
-def test_what_is_said_within_the_period_counts_whole_and_fades_after_it() -> None:
+def test_nearness_is_full_within_a_period_and_fades_after_it() -> None:
     named = (Period(date(2023, 5, 1), date(2023, 5, 31)),)
     days = np.array([day_number(f"2023-{day}T10:00:00") for day in ("05-01", "05-31", "06-07", "04-24", "07-30")])
     inside, last, week_after, week_before, long_after = nearness(days, named, 7.0)
@@ -92,7 +92,7 @@ def test_a_period_of_every_year_is_near_in_each() -> None:
     assert nearness(days, named, 7.0).round(3).tolist() == [1.0, 1.0, 0.0]
 
 
-def test_what_has_no_date_is_never_near() -> None:
+def test_a_passage_without_a_date_is_never_near() -> None:
     named = (Period(date(2023, 5, 1), date(2023, 5, 31)),)
     assert nearness(np.array([0, 0]), named, 7.0).tolist() == [0.0, 0.0]
     assert nearness(np.array([day_number(""), day_number("2023-13-45")]), named, 7.0).tolist() == [0.0, 0.0]

@@ -89,14 +89,14 @@ def test_operators_of_fts5_are_words() -> None:
     )  # fmt: skip
 
 
-def test_a_long_question_keeps_what_it_says_most_often() -> None:
+def test_a_long_query_keeps_its_most_frequent_terms() -> None:
     text = " ".join(f"word{n}" for n in range(500)) + " forecast forecast"
     terms = parse_query(text, limit=10).terms
     assert len(terms) == 10
     assert '"forecast"' in terms
 
 
-def test_a_hundred_kilobytes_give_a_bounded_question() -> None:
+def test_a_hundred_kilobytes_give_a_bounded_query() -> None:
     assert len(parse_query("数据库x " * 20_000).terms) <= 64
     assert len(parse_query("".join(chr(0x4E00 + n % 9000) for n in range(100_000))).terms) == 64
 
@@ -115,7 +115,7 @@ ODD = st.text(
 @example("AND", "x")
 @example("_", "_")
 @example("\u0301", "\u0301")
-def test_every_question_is_accepted_by_fts5(query: str, text: str) -> None:
+def test_every_query_is_accepted_by_fts5(query: str, text: str) -> None:
     found(text.encode("utf-8", "replace").decode(), query)
 
 
