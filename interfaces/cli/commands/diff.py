@@ -23,7 +23,7 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~", "archived": ">", "restor
     "diff",
     examples=(
         ("Show what is not committed yet", "memory diff"),
-        ("Show what changed since yesterday's last commits", "memory diff HEAD~5"),
+        ("Show what changed in the last five commits", "memory diff HEAD~5"),
         ("Compare two revisions", "memory diff HEAD~20..HEAD~10"),
     ),
 )
