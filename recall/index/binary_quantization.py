@@ -1,10 +1,11 @@
-"""Codes: one bit for each coordinate of a vector, so that a million vectors are looked at in some milliseconds.
+"""Binary vectors: one bit for each coordinate, so that a million of them are compared in some milliseconds.
 
-A bit says whether a coordinate lies above the centre of the home's vectors. The passages whose bits differ least from
-the question's are looked up and compared exactly (``recall.search.retrievers``). Codes lie in the index in chunks of 1
-024 passages by row number; a process that asks often keeps them and reads again only the chunks that changed.
+A bit says whether a coordinate lies above the centroid of the home's vectors. The passages whose bits differ least from
+the query's become candidates for the exact comparison (``recall.search.retrievers``). The index stores binary vectors
+in chunks of 1 024 passages by row number. A process that searches often caches them, and reads only changed chunks.
 
-Codes are a function of the stored vectors and of the recorded centre: ``memory index verify`` makes them anew.
+Binary vectors are a function of the stored vectors and of the recorded centroid. ``memory index verify`` computes them
+again.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ Kind = Literal["vector", "window"]
 BinaryVector = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-#: Passages of a chunk: what is written again when one of them changes.
+#: Passages in a chunk. A chunk is written again when one of them changes.
 CHUNK = 1024
-#: Codes that are looked at in one go: what a core's cache holds.
+#: Binary vectors compared at once: as many as fit into a core's cache.
 _BLOCK = 16_384
-#: Homes whose codes a process keeps.
+#: Homes whose binary vectors a process caches.
 _CACHED_HOMES = 4
 _FARTHEST = np.iinfo(np.uint16).max
 _KIND_BITS: dict[Kind, int] = {"vector": 1, "window": 2}
@@ -51,9 +52,9 @@ _KIND_BITS: dict[Kind, int] = {"vector": 1, "window": 2}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BinaryVectors:
-    """The codes of all passages, one place each, in order of row numbers; a place may be empty.
+    """Binary vectors of all passages, one slot each, in order of row numbers. A slot may be empty.
 
-    *has* says for each kind which places have such a vector, *bits* holds (words of 64 bits, places).
+    *has* holds for each slot the flags of the kinds of vector in it. *bits* holds arrays (words of 64 bits, slots).
     """
 
     ids: npt.NDArray[np.int64]
@@ -62,8 +63,8 @@ class BinaryVectors:
     has: npt.NDArray[np.uint8]
     bits: Mapping[Kind, BinaryVector]
 
-    def among(self, layers: Sequence[int] | None, files: Sequence[int] | None) -> Flags | None:
-        """The places that may be found; ``None`` means all."""
+    def eligible(self, layers: Sequence[int] | None, files: Sequence[int] | None) -> Flags | None:
+        """Return a mask of the slots that a search may find, or ``None`` for all."""
         if layers is None and files is None:
             return None
         allowed = np.ones(len(self.ids), np.bool_)
@@ -73,44 +74,46 @@ class BinaryVectors:
             allowed &= np.isin(self.files, np.array(files, np.uint32))
         return allowed
 
-    def nearest(self, kind: Kind, code: BinaryVector, number: int, among: Flags | None = None) -> npt.NDArray[np.int64]:
-        """The *number* places whose code differs least from *code*, in no order; of equals the first."""
-        wanted = (self.has & _KIND_BITS[kind]) > 0
-        if among is not None:
-            wanted &= among
-        if np.count_nonzero(wanted) <= number:
-            return np.flatnonzero(wanted)
+    def nearest(
+        self, kind: Kind, query: BinaryVector, number: int, eligible: Flags | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Return the *number* slots that differ least from *query*, in no order. Of equal ones the first are taken."""
+        compared = (self.has & _KIND_BITS[kind]) > 0
+        if eligible is not None:
+            compared &= eligible
+        if np.count_nonzero(compared) <= number:
+            return np.flatnonzero(compared)
         differing = np.empty(len(self.ids), np.uint16)
         for start in range(0, len(differing), _BLOCK):
             block = slice(start, start + _BLOCK)
             total = np.zeros(len(differing[block]), np.uint16)
-            for word, bits in zip(code, self.bits[kind], strict=True):
+            for word, bits in zip(query, self.bits[kind], strict=True):
                 total += np.bitwise_count(bits[block] ^ word)
             differing[block] = total
-        differing[~wanted] = _FARTHEST
-        most = np.partition(differing, number - 1)[number - 1]
-        nearer, equal = np.flatnonzero(differing < most), np.flatnonzero(differing == most)
+        differing[~compared] = _FARTHEST
+        largest = np.partition(differing, number - 1)[number - 1]
+        nearer, equal = np.flatnonzero(differing < largest), np.flatnonzero(differing == largest)
         return np.concatenate([nearer, equal[: number - len(nearer)]])
 
 
 @dataclass(frozen=True, slots=True)
 class _CacheEntry:
-    """Codes in memory, and where in them each chunk of which version lies."""
+    """Binary vectors in memory, with number and version of each of their chunks."""
 
     versions: tuple[tuple[int, int], ...]
-    codes: BinaryVectors
+    vectors: BinaryVectors
 
 
-def binarize(vectors: Floats, around: Floats) -> BinaryVector:
-    """The codes of *vectors* around a point: (vectors, words of 64 bits)."""
+def binarize(vectors: Floats, centroid: Floats) -> BinaryVector:
+    """Return the bits of *vectors* around *centroid*, as an array (vectors, words of 64 bits)."""
     words = -(-vectors.shape[1] // 64)
     bits = np.zeros((len(vectors), words * 64), np.bool_)
-    bits[:, : vectors.shape[1]] = vectors > around
+    bits[:, : vectors.shape[1]] = vectors > centroid
     return np.packbits(bits, axis=1).view(np.uint64)
 
 
 def recorded_centroid(recorded: Mapping[str, str]) -> Floats:
-    """The point around which the codes of this index are taken; see :func:`recall.index.vectors.recenter`."""
+    """Return the centroid around which the bits of this index are taken. See :func:`recall.index.vectors.recenter`."""
     text = recorded.get("middle", "")
     return np.frombuffer(bytes.fromhex(text), np.float32) if text else np.zeros(int(recorded["dimension"]), np.float32)
 
@@ -118,9 +121,9 @@ def recorded_centroid(recorded: Mapping[str, str]) -> Floats:
 def store_binary_vectors(
     conn: apsw.Connection, kind: Kind, places: Sequence[tuple[int, int, int]], vectors: Floats
 ) -> None:
-    """Write the codes of the passages ``(id, file, layer)``, row by row. Inside a transaction."""
+    """Write the binary vectors of the passages ``(id, file, layer)``, row by row. Inside a transaction."""
     recorded = schema.read_meta(conn)
-    codes = binarize(vectors, recorded_centroid(recorded))
+    bits = binarize(vectors, recorded_centroid(recorded))
     by_chunk: dict[int, list[int]] = defaultdict(list)
     for row, (ident, _, _) in enumerate(places):
         by_chunk[ident // CHUNK].append(row)
@@ -130,12 +133,12 @@ def store_binary_vectors(
         slots["file"][which] = [places[row][1] for row in rows]
         slots["layer"][which] = [places[row][2] for row in rows]
         slots["has"][which] |= _KIND_BITS[kind]
-        slots[kind][which] = codes[rows]
+        slots[kind][which] = bits[rows]
         _write_chunk(conn, chunk, slots)
 
 
 def remove_binary_vectors(conn: apsw.Connection, ids: Iterable[int], dimension: int) -> None:
-    """Empty the places of the passages *ids*. Inside a transaction."""
+    """Clear the slots of the passages *ids*. Inside a transaction."""
     by_chunk: dict[int, list[int]] = defaultdict(list)
     for ident in ids:
         by_chunk[ident // CHUNK].append(ident % CHUNK)
@@ -146,26 +149,26 @@ def remove_binary_vectors(conn: apsw.Connection, ids: Iterable[int], dimension: 
 
 
 def parse_chunk(blob: bytes, dimension: int) -> npt.NDArray[Any]:
-    """A stored chunk as an array of ``file``, ``layer``, ``has``, ``vector`` and ``window``."""
+    """Return a stored chunk as an array of ``file``, ``layer``, ``has``, ``vector`` and ``window``."""
     words = -(-dimension // 64)
     slot = [("file", "<u4"), ("layer", "u1"), ("has", "u1"), ("vector", "<u8", words), ("window", "<u8", words)]
     return np.frombuffer(blob, np.dtype(slot))
 
 
 def load_binary_vectors(conn: apsw.Connection, path: Path, dimension: int) -> BinaryVectors:
-    """The codes of the index at *path*, of which *conn* reads one state; only chunks that changed are read.
+    """Return the binary vectors of the index at *path*. Only chunks that changed since the last call are read.
 
-    What is returned is never changed again, and may be used by several threads.
+    *conn* reads one state of that index. The result is never changed again, so several threads may use it.
     """
     versions = tuple(schema.rows(conn, "SELECT chunk, version FROM codes ORDER BY chunk"))
     with _CACHE_LOCK:
-        known = _CACHE.pop(str(path), None)
-        if known is None or known.versions != versions:
-            known = _CacheEntry(versions, _assemble(conn, versions, known, dimension))
-        _CACHE[str(path)] = known
+        cached = _CACHE.pop(str(path), None)
+        if cached is None or cached.versions != versions:
+            cached = _CacheEntry(versions, _assemble(conn, versions, cached, dimension))
+        _CACHE[str(path)] = cached
         while len(_CACHE) > _CACHED_HOMES:
             _CACHE.popitem(last=False)
-    return known.codes
+    return cached.vectors
 
 
 _CACHE_LOCK = threading.Lock()
@@ -173,14 +176,14 @@ _CACHE: OrderedDict[str, _CacheEntry] = OrderedDict()
 
 
 def _assemble(
-    conn: apsw.Connection, versions: Sequence[tuple[int, int]], known: _CacheEntry | None, dimension: int
+    conn: apsw.Connection, versions: Sequence[tuple[int, int]], cached: _CacheEntry | None, dimension: int
 ) -> BinaryVectors:
-    """The chunks' codes side by side: those of *known* where the version is the same, the others read."""
-    places = {version: at for at, version in enumerate(known.versions)} if known else {}
+    """Concatenate the chunks. Those of *cached* are reused where the version is the same, and the others are read."""
+    positions = {version: at for at, version in enumerate(cached.versions)} if cached else {}
     parts = []
     for version in versions:
-        if known is not None and version in places:
-            parts.append(_slice(known.codes, slice(places[version] * CHUNK, (places[version] + 1) * CHUNK)))
+        if cached is not None and version in positions:
+            parts.append(_slice(cached.vectors, slice(positions[version] * CHUNK, (positions[version] + 1) * CHUNK)))
         else:
             blob = schema.value(conn, "SELECT slots FROM codes WHERE chunk = ?", (version[0],))
             parts.append(_unpacked(version[0], parse_chunk(blob, dimension)))
@@ -194,13 +197,13 @@ def _assemble(
     )
 
 
-def _slice(codes: BinaryVectors, which: slice) -> BinaryVectors:
+def _slice(vectors: BinaryVectors, which: slice) -> BinaryVectors:
     return BinaryVectors(
-        ids=codes.ids[which],
-        files=codes.files[which],
-        layers=codes.layers[which],
-        has=codes.has[which],
-        bits={kind: bits[:, which] for kind, bits in codes.bits.items()},
+        ids=vectors.ids[which],
+        files=vectors.files[which],
+        layers=vectors.layers[which],
+        has=vectors.has[which],
+        bits={kind: bits[:, which] for kind, bits in vectors.bits.items()},
     )
 
 
@@ -215,7 +218,7 @@ def _unpacked(chunk: int, slots: npt.NDArray[Any]) -> BinaryVectors:
 
 
 def _read_chunk(conn: apsw.Connection, chunk: int, dimension: int) -> npt.NDArray[Any]:
-    """A chunk's slots, to be changed; all empty when it is not there yet."""
+    """Return a writable copy of a chunk's slots, or empty slots when the index has no such chunk."""
     rows = schema.rows(conn, "SELECT slots FROM codes WHERE chunk = ?", (chunk,))
     if rows:
         return parse_chunk(rows[0][0], dimension).copy()
@@ -223,7 +226,7 @@ def _read_chunk(conn: apsw.Connection, chunk: int, dimension: int) -> npt.NDArra
 
 
 def _write_chunk(conn: apsw.Connection, chunk: int, slots: npt.NDArray[Any]) -> None:
-    """Store a chunk under a version that it never had, so that who keeps codes sees the change."""
+    """Store a chunk under a new random version, so that processes with a cache see the change."""
     if slots["has"].any():
         conn.execute(
             "INSERT OR REPLACE INTO codes(chunk, version, slots) VALUES(?, random(), ?)", (chunk, slots.tobytes())

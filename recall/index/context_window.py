@@ -1,8 +1,8 @@
-"""Sheets: 32 successive passages of a file side by side, as numbers, for ranking.
+"""Context windows: 32 successive passages of a file in one row, as numbers, for ranking.
 
-FTS5 finds passages by their words but cannot say how often a word stands in a passage's neighbours, nor who speaks or
-when. A sheet holds that for a passage and for those around it, so that one row read answers for all of them. Sheets
-are a function of the passages: `memory index verify` makes them anew and compares.
+FTS5 finds passages by their words. It cannot tell how often a word occurs in neighbouring passages, who speaks or when.
+A context window holds these features for 32 passages, so that one row serves all of them. Windows are a function of the
+passages. `memory index verify` computes them again and compares. In SQL they are the table ``sheets``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from . import schema
 
 __all__ = ["ContextWindows", "WindowPassage", "WindowRow", "build_windows", "load_windows", "store_windows"]
 
-#: Passages on a sheet.
+#: Passages in a window.
 _SIZE = 32
 _IS_USER, _ASKS = 1, 2
-#: One passage: its row number, words of its text and of its heading, day, and what is true of it.
+#: One passage: row number, number of words in text and heading, day, flags.
 _PASSAGE = np.dtype([("id", "<i8"), ("words", "<u4"), ("heads", "<u4"), ("day", "<u4"), ("flags", "<u4")])
 _CLOSING = "\"'”’)]}»」』 \t\r\n"
 
-#: Number of the sheet in its file, its leaves, the words of their texts, the words of their headings.
+#: Number of the window in its file, its passages, the word hashes of their texts and of their headings.
 WindowRow = tuple[int, bytes, bytes, bytes]
 Floats = npt.NDArray[np.float64]
 
 
 class WindowPassage(Protocol):
-    """What is needed of a passage."""
+    """Fields read from a passage."""
 
     @property
     def ordinal(self) -> int: ...
@@ -54,8 +54,8 @@ class WindowPassage(Protocol):
 class ContextWindows:
     """Passages in order of file and place. All arrays but the last four have one item for each passage.
 
-    *words* has the codes of all texts one after the other, *owners* the passage of each word; *heads* and
-    *head_owners* the same of headings.
+    *words* has the hashes of the words of all texts in order, *owners* the passage of each word. *heads* and
+    *head_owners* hold the same for headings.
     """
 
     ids: npt.NDArray[np.int64]
@@ -76,26 +76,26 @@ class ContextWindows:
 
 
 def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5Stemmer) -> Iterator[WindowRow]:
-    """The sheets of one file from its passages with their row numbers, in order of their ordinals."""
+    """Yield the windows of one file. *passages* are its passages with their row numbers, in order of their ordinals."""
     for number, group in groupby(passages, key=lambda row: row[1].ordinal // _SIZE):
-        leaves, words, heads = [], [], []
-        for ident, leaf in group:
-            said, head = stemmer.hashes(leaf.text), stemmer.hashes(leaf.heading)
-            flags = _IS_USER * (leaf.role == "user") | _ASKS * leaf.text.rstrip(_CLOSING).endswith(("?", "？"))
-            leaves.append((ident, len(said), len(head), day_number(leaf.ts), flags))
-            words.append(said)
-            heads.append(head)
-        yield number, np.array(leaves, _PASSAGE).tobytes(), _joined(words), _joined(heads)
+        records, words, heads = [], [], []
+        for ident, passage in group:
+            body, heading = stemmer.hashes(passage.text), stemmer.hashes(passage.heading)
+            flags = _IS_USER * (passage.role == "user") | _ASKS * passage.text.rstrip(_CLOSING).endswith(("?", "？"))
+            records.append((ident, len(body), len(heading), day_number(passage.ts), flags))
+            words.append(body)
+            heads.append(heading)
+        yield number, np.array(records, _PASSAGE).tobytes(), _joined(words), _joined(heads)
 
 
 def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -> None:
-    """Make the sheets of *file* exactly *rows*; those that are the same already are not written."""
+    """Make *rows* the windows of *file*. Unchanged windows are not written."""
     old = {
         row[0]: row for row in conn.execute("SELECT number, leaves, words, heads FROM sheets WHERE file = ?", (file,))
     }
     new = {row[0]: row for row in rows}
-    gone = [(file, number) for number in old if old[number] != new.get(number)]
-    conn.executemany("DELETE FROM sheets WHERE file = ? AND number = ?", gone)
+    stale = [(file, number) for number in old if old[number] != new.get(number)]
+    conn.executemany("DELETE FROM sheets WHERE file = ? AND number = ?", stale)
     conn.executemany(
         "INSERT INTO sheets(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
         ((file, *row) for number, row in new.items() if old.get(number) != row),
@@ -105,7 +105,7 @@ def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -
 _SELECT = """
 SELECT s.file, s.number, f.layer, s.leaves, s.words, s.heads
 FROM (SELECT DISTINCT p.file AS file, p.ordinal / ? AS number
-      FROM json_each(?) wanted JOIN passages p ON p.id = wanted.value) o
+      FROM json_each(?) requested JOIN passages p ON p.id = requested.value) o
 JOIN sheets s ON s.file = o.file AND s.number = o.number
 JOIN files f ON f.id = s.file
 ORDER BY s.file, s.number
@@ -113,7 +113,7 @@ ORDER BY s.file, s.number
 
 
 def load_windows(conn: apsw.Connection, passages: Sequence[int]) -> ContextWindows:
-    """The sheets on which *passages* stand."""
+    """Return the windows that hold *passages*."""
     rows = schema.rows(conn, _SELECT, (_SIZE, json.dumps(passages)))
     leaves = np.frombuffer(b"".join(row[3] for row in rows), _PASSAGE)
     sizes = np.array([len(row[3]) // _PASSAGE.itemsize for row in rows], np.int64)

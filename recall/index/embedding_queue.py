@@ -1,7 +1,7 @@
-"""Vectors that are still to be made: the slow half of a sync, which can stop anywhere and go on from there.
+"""The queue of passages without a vector: the slow half of a sync, which can stop anywhere and resume there.
 
-Texts are embedded outside any transaction. A passage without a vector is pending, whatever the reason; nothing else
-records what is left to do.
+Texts are embedded outside any transaction. A passage without a vector is pending, whatever the reason. Nothing else
+records the remaining work.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ __all__ = ["embed_pending", "make_windows", "model_mismatch", "require_model"]
 EMBEDDING_BATCH = 128
 
 
-def embed_pending(conn: apsw.Connection, work: SyncState, embedder: Embedder, limit: int | None) -> None:
-    """Embed what is pending. A text that fails stays pending; when a whole batch fails, no more are tried."""
+def embed_pending(conn: apsw.Connection, state: SyncState, embedder: Embedder, limit: int | None) -> None:
+    """Embed pending passages. A text that fails stays pending. After a batch that fails as a whole, stop."""
     require_model(conn, embedder)
     ids = passage_store.pending_ids(conn)[:limit]
     step = EMBEDDING_BATCH
@@ -35,19 +35,19 @@ def embed_pending(conn: apsw.Connection, work: SyncState, embedder: Embedder, li
         if good:
             with schema.transaction(conn):
                 store_vectors(conn, good, vectors, WINDOW_NEIGHBOURS)
-        work.embedded += len(good)
-        work.progress("vectors", min(at + step, len(ids)), len(ids))
+        state.embedded += len(good)
+        state.progress("vectors", min(at + step, len(ids)), len(ids))
         if problem:
-            work.degraded.append(f"{len(rows) - len(good)} passages could not be embedded: {problem}")
+            state.degraded.append(f"{len(rows) - len(good)} passages could not be embedded: {problem}")
         if rows and not good:
             return
 
 
 def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
-    """Record that the vectors are *embedder*'s model's, or see that they are.
+    """Record *embedder*'s model as the one of the index's vectors, or check that it is.
 
     Raises:
-        IndexStale: they are another model's.
+        IndexStale: another model made the vectors.
     """
     recorded = schema.read_meta(conn)
     if "model" not in recorded:
@@ -58,7 +58,7 @@ def require_model(conn: apsw.Connection, embedder: Embedder) -> None:
 
 
 def model_mismatch(recorded: Mapping[str, str], embedder: Embedder) -> IndexStale | None:
-    """The error to raise or to report when the *recorded* vectors cannot be compared with *embedder*'s."""
+    """Return the error to raise or report when the *recorded* vectors cannot be compared with *embedder*'s."""
     found = (recorded["fingerprint"], recorded["dimension"], recorded["metric"])
     wanted = (embedder.fingerprint, str(embedder.dimension), schema.METRIC)
     if found == wanted:
@@ -67,9 +67,9 @@ def model_mismatch(recorded: Mapping[str, str], embedder: Embedder) -> IndexStal
 
 
 def _embed_rows(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[list[tuple[int, int]], Vectors, str]:
-    """The ``(id, layer)`` that could be embedded, their vectors, and what was wrong with the others.
+    """Return ``(id, layer)`` of the rows that could be embedded, their vectors, and the problem with the others.
 
-    After a failure each text is tried alone, so that one bad text does not hold up its batch.
+    After a failure each text is tried alone, so that one bad text does not block its batch.
     """
     try:
         vectors = embedder.embed([text for _, _, text in rows])
@@ -85,7 +85,7 @@ def _embed_rows(embedder: Embedder, rows: list[tuple[int, int, str]]) -> tuple[l
 
 
 def make_windows(conn: apsw.Connection) -> None:
-    """Make the windows that are due, and the codes anew when there are many more vectors than when they were made."""
+    """Compute stale window vectors. Compute all binary vectors again when there are many more vectors than before."""
     if "model" not in schema.read_meta(conn):
         return
     made = 1

@@ -1,7 +1,7 @@
-"""Taking out of the index what was forgotten, and proving that it is not there.
+"""Erasure of forgotten text from the index, and the search that proves it.
 
-After the files were changed the index is built anew from them and copied over the old one page by page, the log beside
-it is emptied, and what was set aside as damaged is removed: no free page is left that could say it.
+After the files changed, the index is rebuilt from them and copied over the old one page by page. The write-ahead log is
+emptied, and damaged copies that were set aside are removed. So no free page is left with the text.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = ["erase", "occurrences"]
 _ROWS = "SELECT source, session, message, name, heading, text, meaning FROM passages"
 _FILES = "SELECT path, session, skipped FROM files"
 _CHUNK = 4 << 20
-#: Bytes that two chunks share, more than any text that somebody types to be forgotten.
+#: Bytes that two chunks share: more than the longest text that a person types in to be forgotten.
 _SHARED = 1 << 16
 
 
 def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]]:
-    """``(file, what in it)`` of everything in the index, and in what was set aside of it, that says it.
+    """Yield ``(file, place in it)`` for each occurrence of the target in the index and in copies of it set aside.
 
-    Rows are read as rows, and every file byte by byte: a freed page is no row.
+    Rows are read by SQL. Every file is read byte by byte as well, because a freed page is no row.
     """
     relative = home.relative(home.index)
     conn = schema.open_reader_or_none(home.index)
@@ -39,7 +39,7 @@ def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]
                     if any(target.occurs_in(str(value)) for value in row):
                         yield relative, str(row[0]) if not target.occurs_in(str(row[0])) else "a row"
         except schema.CORRUPTION_ERRORS:
-            yield relative, "cannot be read; `memory reindex` builds it anew"
+            yield relative, "cannot be read. Run `memory reindex` to rebuild it"
         finally:
             conn.close()
     for path in _files(home):
@@ -48,7 +48,7 @@ def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]
 
 
 def erase(home: Home, settings: RecallSettings) -> list[str]:
-    """Make the index what the files say now, and nothing besides; what could not be done, in lines.
+    """Rebuild the index from the files, and leave no trace of older texts. Return a line for each step that failed.
 
     Raises:
         Locked, IndexUnusable: as for :func:`recall.index.sync.reindex`.
@@ -68,12 +68,12 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
             finally:
                 conn.close()
             if busy:
-                notes.append("the index is being read, so its log is not emptied yet; run it again when that is done")
+                notes.append("another process reads the index, so its log is not empty. Run the command again later")
     return notes
 
 
 def _files(home: Home) -> list[Path]:
-    """The index and everything beside it that was made of it."""
+    """Return the index and every file beside it that was made from it."""
     return sorted(path for path in home.machine.glob(f"{home.index.name}*") if path.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Which files of a home are searchable now, and when they last changed: one look at the folder, no file is read."""
+"""The scan for searchable files of a home and their modification times. It reads folders and no files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["scan"]
 
 
 def scan(home: Home) -> dict[str, tuple[int, int]]:
-    """``path -> (modification time in ns, size)`` of every searchable file.
+    """Return ``path -> (modification time in ns, size)`` for every searchable file.
 
-    Links are not followed: they can lead out of the home, or round in a circle.
+    Links are not followed, because they can lead out of the home or in a circle.
     """
     found: dict[str, tuple[int, int]] = {}
     for name in sorted(ENTRY_FILES):

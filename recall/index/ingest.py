@@ -1,7 +1,7 @@
-"""Files to rows: the half of a sync that reads what changed and writes passages and postings.
+"""Ingest of changed files: the half of a sync that writes passages and postings.
 
-A file's rows and its hash are written in one transaction, a bounded number of passages at a time. Nothing is locked
-while files are read and cut.
+A file's rows and its hash are written in one transaction, with a bounded number of passages. Nothing is locked while
+files are read and split into passages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .passage import LAYERS, WINDOW_NEIGHBOURS, FilePassages, layer_of, read_pas
 
 __all__ = ["Progress", "SyncState", "index_words"]
 
-#: ``progress(what, done, total)``; *what* is ``files`` or ``vectors``.
+#: ``progress(phase, done, total)``. The phase is ``files`` or ``vectors``.
 Progress = Callable[[str, int, int], None]
 #: Passages written in one transaction: a tenth of a second under the write lock.
 _WRITE_BATCH = 2000
@@ -31,7 +31,7 @@ _WRITE_BATCH = 2000
 
 @dataclass(slots=True)
 class SyncState:
-    """What one sync has done so far."""
+    """Counters and notes of a running sync."""
 
     settings: RecallSettings
     progress: Progress
@@ -41,30 +41,30 @@ class SyncState:
     degraded: list[str] = field(default_factory=list)
 
 
-def index_words(conn: apsw.Connection, home: Home, work: SyncState) -> None:
-    """Bring files, passages and postings up to the folder, a bounded number of passages at a time."""
+def index_words(conn: apsw.Connection, home: Home, state: SyncState) -> None:
+    """Update files, passages and postings to the state of the folder, a bounded number of passages at a time."""
     known, found = passage_store.file_records(conn), scan(home)
     gone = [stamp.id for path, stamp in known.items() if path not in found]
     for at in range(0, len(gone), 100):
         with schema.transaction(conn):
             removed = sum(passage_store.remove_file(conn, file) for file in gone[at : at + 100])
-        work.changes += passage_store.Changes(removed=removed)
-    work.skipped += [stamp.skipped for path, stamp in known.items() if stamp.skipped and path in found]
+        state.changes += passage_store.Changes(removed=removed)
+    state.skipped += [stamp.skipped for path, stamp in known.items() if stamp.skipped and path in found]
     due = [path for path, status in found.items() if path not in known or status != _status(known[path])]
     due.sort(key=lambda path: (LAYERS.index(layer_of(path) or ""), path))
     done = 0
-    for batch in _batches(conn, home, due, known, work):
+    for batch in _batches(conn, home, due, known, state):
         with schema.transaction(conn):
-            for path, digest, pieces in batch:
-                work.changes += _write(conn, path, digest, pieces, found[path], known.get(path), work)
+            for path, digest, content in batch:
+                state.changes += _write(conn, path, digest, content, found[path], known.get(path), state)
         done += len(batch)
-        work.progress("files", done, len(due))
+        state.progress("files", done, len(due))
 
 
 def _batches(
-    conn: apsw.Connection, home: Home, paths: list[str], known: Mapping[str, passage_store.FileRecord], work: SyncState
+    conn: apsw.Connection, home: Home, paths: list[str], known: Mapping[str, passage_store.FileRecord], state: SyncState
 ) -> Iterator[list[tuple[str, bytes, FilePassages]]]:
-    """Files with their hash and their passages, gathered up to a transaction's worth. Nothing is locked meanwhile."""
+    """Yield files with their hash and passages in batches, each for one transaction. Nothing is locked meanwhile."""
     screen = Screen(home)
     batch: list[tuple[str, bytes, FilePassages]] = []
     weight = 0
@@ -72,24 +72,24 @@ def _batches(
         try:
             digest = hashlib.sha256((home.root / path).read_bytes()).digest()
             screen.known = _whole_texts(conn, known[path].id) if path in known else ()
-            pieces = read_passages(home.root, path, work.settings, screen)
+            content = read_passages(home.root, path, state.settings, screen)
         except OSError as error:
-            work.skipped.append(f"{path} cannot be read: {error.strerror}")
+            state.skipped.append(f"{path} cannot be read: {error.strerror}")
             continue
-        batch.append((path, digest, pieces))
-        weight += len(pieces.passages) + 1
+        batch.append((path, digest, content))
+        weight += len(content.passages) + 1
         if weight >= _WRITE_BATCH:
             yield batch
             batch, weight = [], 0
     if batch:
         yield batch
-    work.degraded += [screen.problem] if screen.problem else []
+    state.degraded += [screen.problem] if screen.problem else []
 
 
 def _whole_texts(conn: apsw.Connection, file: int) -> Collection[str]:
-    """The turns of a file that the index has in one passage: they were screened when they were indexed.
+    """Return the turns of a file that the index holds in one passage each. They were screened when they were indexed.
 
-    A transcript grows at its end; without this, every turn would be screened again for each one that is added.
+    A transcript grows at its end. Without this set, each added turn would cause a screening of all the others.
     """
     rows = schema.rows(conn, "SELECT source, text FROM passages WHERE file = ?", (file,))
     parts = Counter(source for source, _ in rows)
@@ -100,20 +100,20 @@ def _write(
     conn: apsw.Connection,
     path: str,
     digest: bytes,
-    pieces: FilePassages,
+    content: FilePassages,
     status: tuple[int, int],
     known: passage_store.FileRecord | None,
-    work: SyncState,
+    state: SyncState,
 ) -> passage_store.Changes:
     mtime_ns, size = status
     if known is not None and known.sha256 == digest:
         conn.execute("UPDATE files SET mtime_ns = ?, size = ? WHERE id = ?", (mtime_ns, size, known.id))
         return passage_store.Changes()
     if known is not None and known.skipped:
-        work.skipped.remove(known.skipped)
-    work.skipped += pieces.skipped
+        state.skipped.remove(known.skipped)
+    state.skipped += content.skipped
     return passage_store.store_file(
-        conn, path, layer_of(path) or "", pieces,
+        conn, path, layer_of(path) or "", content,
         sha256=digest, mtime_ns=mtime_ns, size=size, reach=WINDOW_NEIGHBOURS,
     )  # fmt: skip
 

@@ -1,15 +1,15 @@
-"""Files cut into passages: the pieces that recall finds, each with the address it came from.
+"""Passages: the sections of files that recall finds, each with its address.
 
-Owns which files of a home are searchable, in which layer, and where they are cut. A pure function of a file's path
-and bytes: the same file gives the same passages everywhere, which is what `memory index verify` relies on.
+Owns the choice of searchable files, their layers, and the borders of passages. Passages are a pure function of a file's
+path and bytes, so that `memory index verify` can compute them again.
 
-- A turn of a conversation is one passage. A long one is split at paragraph and sentence borders; its parts share the
+- A turn of a conversation is one passage. A long turn is split at paragraph and sentence borders. Its parts share the
   turn's address.
-- Markdown is cut by heading, then packed up to the token cap; the heading path goes with each passage.
+- Markdown is split at headings, then packed up to the token limit. Each passage carries its heading path.
 - An entry of ``MEMORY.md`` or of the archive is one passage, and so is a list item there that has no id. A daily log in
-  the archive is cut as it was before.
+  the archive is split like other Markdown.
 
-Nothing under a name that begins with a dot is ever a passage: not ``.memory/``, not ``.git/``.
+Files and folders whose name begins with a dot have no passages, so neither ``.memory/`` nor ``.git/`` has any.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ __all__ = [
     "split_text",
 ]
 
-#: In the order in which their vectors are made.
+#: In the order in which their vectors are computed.
 LAYERS = ("memory", "sessions", "daily", "projects", "knowledge", "archive", "outputs")
-#: Top folder of a home to the layer of what is in it.
+#: Top folder of a home to the layer of its files.
 FOLDERS = {
     "sessions": "sessions",
     "DailyActivity": "daily",
@@ -55,21 +55,21 @@ FOLDERS = {
     "Archive": "archive",
     "outputs": "outputs",
 }
-#: Files of entries beside them.
+#: Files of entries at the top of a home.
 ENTRY_FILES = {"MEMORY.md", "EVOLUTION.md"}
 _MARKDOWN = {".md", ".markdown"}
 _TEXT = {
     "", ".txt", ".text", ".rst", ".org", ".log", ".csv", ".tsv", ".json", ".jsonl", ".yaml", ".yml", ".toml", ".xml",
     ".html", ".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".h", ".cpp", ".sh", ".sql", ".diff", ".patch", ".out",
 }  # fmt: skip
-#: Where a text may be cut, best first: paragraphs, lines, sentences, words.
+#: Borders where a text may be split, best first: paragraphs, lines, sentences, words.
 _BORDERS = tuple(re.compile(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])", r"\s+"))
 _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
-#: Turns on each side whose vectors make up a turn's window: answers stand two turns from their question.
+#: Turns on each side whose vectors make up a turn's window. Answers stand up to two turns from their question.
 WINDOW_NEIGHBOURS = 2
-#: Changes whenever the same file would be cut otherwise under the same settings.
+#: Raised whenever the same file gives other passages under the same settings.
 _VERSION = 4
 #: Characters of a long message's beginning that stand before each later part when it is embedded.
 _LEAD_CHARS = 200
@@ -77,10 +77,10 @@ _LEAD_CHARS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """One piece. *source* is its address, *part* counts the pieces of one turn from 0, *ordinal* its place in the file.
+    """A passage. *source* is its address, *ordinal* its place in the file, *part* counts the parts of one turn from 0.
 
-    *heading* is the heading path, or the speaker's name where it is one; *meaning* what is embedded. *ts* is ISO 8601
-    or empty.
+    *heading* is the heading path, or the speaker's name in a transcript. *meaning* is the text that is embedded. *ts*
+    is ISO 8601 or empty.
     """
 
     source: str
@@ -104,13 +104,13 @@ class Passage:
 
     @property
     def content_digest(self) -> bytes:
-        """Equal when everything that is searched is equal; the address may differ."""
+        """Equal when all searched text is equal. The address may differ."""
         return _digest(self.text, self.heading, self.meaning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePassages:
-    """A file's passages in file order, its session if it is a transcript, and what had to be left out."""
+    """A file's passages in file order, its session if it is a transcript, and notes on text that was left out."""
 
     passages: tuple[Passage, ...]
     session: str = ""
@@ -118,7 +118,7 @@ class FilePassages:
 
 
 def layer_of(path: str) -> str | None:
-    """The layer of the file *path* (relative, ``/`` between parts), or ``None`` when it is not searchable.
+    """Return the layer of the file *path* (relative, ``/`` between parts), or ``None`` when it is not searchable.
 
     >>> layer_of("Knowledge/a/b.md"), layer_of("SOUL.md"), layer_of("Knowledge/.obsidian/x.md")
     ('knowledge', None, None)
@@ -133,7 +133,7 @@ def layer_of(path: str) -> str | None:
 
 
 def is_searchable(layer: str, name: str) -> bool:
-    """Whether a file called *name* in the folder of *layer* is cut into passages; its suffix tells."""
+    """Return whether a file called *name* in the folder of *layer* has passages. Its suffix decides."""
     suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - asked of ten thousand files, without an object for each
     if layer == "sessions":
         return suffix == ".jsonl"
@@ -141,9 +141,9 @@ def is_searchable(layer: str, name: str) -> bool:
 
 
 def read_passages(root: Path, path: str, settings: RecallSettings, screen: Screen | None = None) -> FilePassages:
-    """The passages of the file *path* of the home at *root*. A file that is no text gives none and says so.
+    """Return the passages of the file *path* of the home at *root*. A file that is no text gives a note instead.
 
-    *screen* keeps out what the guard would, a file with a secret for a name as well; without one, everything is cut.
+    *screen* leaves out text that the guard rejects, and files whose name is a secret. Without it nothing is left out.
 
     Raises:
         OSError: the file cannot be read.
@@ -165,40 +165,40 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
         return FilePassages(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
     if Path(path).suffix.lower() in _MARKDOWN:
-        pieces = _markdown_chunks(text, settings.passage_tokens)
+        chunks = _markdown_chunks(text, settings.passage_tokens)
     else:
-        pieces = _plain_chunks(text, settings.passage_tokens)
-    return FilePassages(passages=tuple(_chunk_passages(pieces, path, layer)), skipped=kept_out)
+        chunks = _plain_chunks(text, settings.passage_tokens)
+    return FilePassages(passages=tuple(_chunk_passages(chunks, path, layer)), skipped=kept_out)
 
 
 def _read(file: Path, path: str, max_bytes: int) -> tuple[str, str]:
-    """The file's text, and why it has none."""
+    """Return the file's text, and the reason if it has none."""
     if file.stat().st_size > max_bytes:
-        return "", f"{path} is larger than {max_bytes} bytes; not indexed"
+        return "", f"{path} is larger than {max_bytes} bytes and is not indexed"
     data = file.read_bytes()
     if b"\x00" in data:
-        return "", f"{path} holds NUL bytes and is no text; not indexed"
+        return "", f"{path} holds NUL bytes, so it is no text and is not indexed"
     try:
         return data.decode("utf-8"), ""
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return "", f"{path}:{line} is not UTF-8; save it as UTF-8 to have it indexed"
+        return "", f"{path}:{line} is not UTF-8. Save the file as UTF-8 to index it"
 
 
 def passage_signature(settings: RecallSettings) -> str:
-    """Names how files are cut; an index with another signature has to cut them all anew."""
+    """Return a name for the way passages are made. An index with another signature has to make them all again."""
     return f"{_VERSION}:{settings.passage_tokens}:{WINDOW_NEIGHBOURS}"
 
 
 def session_of(source: str) -> str:
-    """What stands before ``#`` in an address: the session or the file."""
+    """Return the part of an address before ``#``: the session or the file."""
     return source.partition("#")[0]
 
 
 def estimate_tokens(text: str) -> int:
-    """Rough tokens: four Latin characters, or one of any other script. Steady, so that cuts never move by themselves.
+    """Estimate tokens: four Latin characters, or one of any other script. Borders of passages depend on this rule.
 
-    >>> size("four words of English"), size("中文四字")
+    >>> estimate_tokens("four words of English"), estimate_tokens("中文四字")
     (6, 4)
     """
     if text.isascii():
@@ -208,10 +208,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def split_text(text: str, tokens: int) -> list[tuple[int, int]]:
-    """Spans of *text*, in order and without gaps, of at most *tokens* each, cut at the best borders there are.
+    """Return spans of *text*, in order and without gaps, of at most *tokens* each, split at the best borders.
 
     >>> text = "One two three. Four five six."
-    >>> [text[a:b] for a, b in split(text, 4)]
+    >>> [text[a:b] for a, b in split_text(text, 4)]
     ['One two three. ', 'Four five six.']
     """
     spans: list[tuple[int, int]] = []
@@ -224,7 +224,7 @@ def split_text(text: str, tokens: int) -> list[tuple[int, int]]:
 
 
 def _split_spans(text: str, start: int, end: int, tokens: int, level: int) -> Iterator[tuple[int, int]]:
-    """Pieces of at most *tokens* at the borders of *level* where that suffices, of a lower level where not."""
+    """Yield spans of at most *tokens*, split at the borders of *level*, and at lower levels where those are too few."""
     if estimate_tokens(text[start:end]) <= tokens:
         if start < end:
             yield start, end
@@ -243,24 +243,25 @@ def _split_spans(text: str, start: int, end: int, tokens: int, level: int) -> It
 
 def _read_transcript(file: Path, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
     turns: list[Passage] = []
-    bad = held = 0
+    bad = quarantined = 0
     for message, _, _ in transcript.read_lines(file):
         if message is None:
             bad += 1
         elif message.content.strip():
-            said = _storable(message)
+            clean = _storable(message)
             if screen:
-                said = replace(said, content=screen.message(path, said.content), name=screen.name(path, said.name))
-            held += not said.content.strip()
-            turns.extend(_turn_parts(said, path, len(turns), settings.passage_tokens))
-    skipped = [f"{path} has {bad} lines that are no messages; they are not indexed"] if bad else []
-    skipped += [f"{path} has {held} messages that the guard keeps out; they are not indexed"] if held else []
+                clean = replace(clean, content=screen.message(path, clean.content), name=screen.name(path, clean.name))
+            quarantined += not clean.content.strip()
+            turns.extend(_turn_parts(clean, path, len(turns), settings.passage_tokens))
+    skipped = [f"{path} has {bad} lines that are no messages. They are not indexed"] if bad else []
+    if quarantined:
+        skipped.append(f"{path} has {quarantined} messages that the guard keeps out. They are not indexed")
     session = turns[0].session if turns else ""
     return FilePassages(passages=tuple(turns), session=session, skipped=tuple(skipped))
 
 
 def _storable(message: transcript.Message) -> transcript.Message:
-    """*message* without halves of surrogate pairs: JSON can spell them, no database can hold them."""
+    """Return *message* without lone surrogates. JSON can spell them, and SQLite cannot store them."""
     names = ("session", "id", "ts", "role", "name", "content")
     texts = {name: getattr(message, name) for name in names}
     if all(text.isascii() for text in texts.values()):
@@ -271,7 +272,7 @@ def _storable(message: transcript.Message) -> transcript.Message:
 def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: int) -> Iterator[Passage]:
     spans = split_text(message.content, tokens)
     texts = [text for start, end in spans if (text := message.content[start:end].strip())]
-    said_by = f"{message.name}: " if message.name else ""
+    speaker = f"{message.name}: " if message.name else ""
     for part, text in enumerate(texts):
         lead = f"{_lead(message.content)}\n" if part else ""
         yield Passage(
@@ -287,23 +288,23 @@ def _turn_parts(message: transcript.Message, path: str, ordinal: int, tokens: in
             name=message.name,
             ts=message.ts,
             heading=_speaker(message),
-            meaning=f"{said_by}{lead}{text}",
+            meaning=f"{speaker}{lead}{text}",
         )
 
 
 def _lead(content: str) -> str:
-    """The beginning of a message: alone, the vector of a later part does not know what the message is about."""
+    """Return the beginning of a message, which gives the vectors of later parts their topic."""
     start = content.strip()[:_LEAD_CHARS]
     return start.rsplit(None, 1)[0] if len(start) == _LEAD_CHARS and any(map(str.isspace, start)) else start
 
 
 def _speaker(message: transcript.Message) -> str:
-    """The speaker's name, unless it only says the role over again: no question names somebody by that."""
+    """Return the speaker's name, or nothing if it only repeats the role. No query names a speaker by role."""
     return "" if message.name.casefold() in {message.role, *_NAMELESS} else message.name
 
 
 def _entries(text: str, path: str, layer: str) -> Iterator[Passage]:
-    """The entries of a memory file, and its list items without an id; prose between them is for people."""
+    """Yield the entries of a memory file, and its list items without an id. Prose between them is not indexed."""
     section = ""
     ordinal = 0
     for block in document.parse(text).blocks:
@@ -315,10 +316,10 @@ def _entries(text: str, path: str, layer: str) -> Iterator[Passage]:
         raw = block.raw.strip()
         lines = raw.count("\n")
         source = f"{path}#{entry.id}" if entry else f"{path}#{_lines(block.line, block.line + lines)}"
-        said = entry.text if entry else raw
+        body = entry.text if entry else raw
         yield Passage(
             source=source, path=path, layer=layer, ordinal=ordinal, text=raw, heading=section,
-            ts=entry.date if entry else "", meaning=f"{section}: {said}" if section else said,
+            ts=entry.date if entry else "", meaning=f"{section}: {body}" if section else body,
         )  # fmt: skip
         ordinal += 1
 
@@ -334,21 +335,21 @@ class _Chunk:
 
 
 def _markdown_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
-    """One section after another, each packed up to *tokens*. A heading with nothing under it is a piece itself."""
+    """Yield the chunks of each section, packed up to *tokens*. A heading with nothing under it is a chunk itself."""
     trail: list[tuple[int, str]] = []
-    held: list[document.Block] = []
+    section: list[document.Block] = []
     bare: document.Block | None = None
     for block in (*document.parse(text).blocks, document.Block(kind="heading", raw="", level=0)):
         if block.kind != "heading":
-            held.append(block)
+            section.append(block)
             continue
         headings = tuple(title for _, title in trail if title)
-        body = "".join(part.raw for part in held)
+        body = "".join(part.raw for part in section)
         if body.strip():
-            yield from _pack(body, held[0].line, headings, tokens)
+            yield from _pack(body, section[0].line, headings, tokens)
         elif bare is not None and block.level <= bare.level:
             yield _Chunk(bare.line, bare.line, bare.raw.strip(), headings)
-        held, bare = [], block
+        section, bare = [], block
         while trail and trail[-1][0] >= block.level:
             trail.pop()
         trail.append((block.level, block.title))
@@ -360,30 +361,30 @@ def _plain_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
 
 def _pack(text: str, line: int, headings: tuple[str, ...], tokens: int) -> Iterator[_Chunk]:
     for start, end in split_text(text, tokens):
-        piece = text[start:end]
-        said = piece.strip()
-        if not said:
+        span = text[start:end]
+        body = span.strip()
+        if not body:
             continue
-        lead = len(piece) - len(piece.lstrip())
+        lead = len(span) - len(span.lstrip())
         first = line + text.count("\n", 0, start + lead)
-        yield _Chunk(first, first + said.count("\n"), said, headings)
+        yield _Chunk(first, first + body.count("\n"), body, headings)
 
 
-def _chunk_passages(pieces: Iterator[_Chunk], path: str, layer: str) -> Iterator[Passage]:
+def _chunk_passages(chunks: Iterator[_Chunk], path: str, layer: str) -> Iterator[Passage]:
     file = Path(path)
     folders = list(file.parts[1:-1])
     daily = layer == "daily" or path.startswith(ARCHIVED_DAILY)
     date = _DATED.match(file.name) if daily else None
     parts: Counter[str] = Counter()  # a line that is longer than a passage gives several with one address
-    for ordinal, piece in enumerate(pieces):
-        trail = " > ".join(piece.headings)
-        heading = " > ".join([*folders, file.stem, *piece.headings]) if not daily else trail
+    for ordinal, chunk in enumerate(chunks):
+        trail = " > ".join(chunk.headings)
+        heading = " > ".join([*folders, file.stem, *chunk.headings]) if not daily else trail
         output = layer == "outputs" and file.stem.startswith("out-")
-        source = f"{file.stem}#{ordinal + 1}" if output else f"{path}#{_lines(piece.first, piece.last)}"
+        source = f"{file.stem}#{ordinal + 1}" if output else f"{path}#{_lines(chunk.first, chunk.last)}"
         yield Passage(
-            source=source, path=path, layer=layer, ordinal=ordinal, part=parts[source], text=piece.text,
-            heading=heading, ts=_daily_time(date[1], piece.headings) if date else "",
-            meaning=f"{trail}\n{piece.text}" if trail else piece.text,
+            source=source, path=path, layer=layer, ordinal=ordinal, part=parts[source], text=chunk.text,
+            heading=heading, ts=_daily_time(date[1], chunk.headings) if date else "",
+            meaning=f"{trail}\n{chunk.text}" if trail else chunk.text,
         )  # fmt: skip
         parts[source] += 1
 

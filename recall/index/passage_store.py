@@ -1,8 +1,7 @@
-"""The rows of the index: passages with their postings, sheets and groups, written and read as one.
+"""Rows of the index: passages with their postings, context windows and file postings, written together.
 
-Owns the statements that keep the tables in step with each other. Every function that writes runs inside the caller's
-transaction. Which files are read, and when, is ``recall.index.sync``'s business; asking questions is
-``recall.search.hybrid``'s.
+Owns the statements that keep the tables consistent. Every function that writes runs inside the caller's transaction.
+``recall.index.sync`` chooses the files. ``recall.search.hybrid`` answers queries.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading) VALUES(?, ?, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRecord:
-    """What the index knows of a file: enough to see that it did not change."""
+    """Record of an indexed file, enough to see whether the file changed."""
 
     id: int
     sha256: bytes
@@ -61,7 +60,7 @@ class FileRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """Passages that came, that have another text under the same address, and that went."""
+    """Counts of passages that were added, that changed under the same address, and that were removed."""
 
     added: int = 0
     changed: int = 0
@@ -77,7 +76,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class _PassageRow:
-    """An indexed passage, as far as telling it from a new one needs."""
+    """An indexed passage, with the columns that are compared with a new one."""
 
     id: int
     values: tuple[Any, ...]  # of _COLUMNS
@@ -88,7 +87,7 @@ class _PassageRow:
 
 
 def file_records(conn: apsw.Connection) -> dict[str, FileRecord]:
-    """Every indexed file by its path."""
+    """Return the record of every indexed file by its path."""
     rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
     return {r[0]: FileRecord(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
 
@@ -97,50 +96,50 @@ def store_file(
     conn: apsw.Connection,
     path: str,
     layer: str,
-    cut: FilePassages,
+    content: FilePassages,
     *,
     sha256: bytes,
     mtime_ns: int,
     size: int,
     reach: int,
 ) -> Changes:
-    """Make the index hold exactly *cut* for the file *path*.
+    """Make the index hold exactly *content* for the file *path*.
 
-    Unchanged passages keep their rows and vectors wherever they moved to. *reach* is how many turns on each side make
-    up a window.
+    Unchanged passages keep their rows and vectors when they move within the file. *reach* is the number of turns on
+    each side that make up a window.
     """
     file = schema.value(
         conn,
         "INSERT INTO files(path, layer, session, sha256, mtime_ns, size, skipped) VALUES(?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT(path) DO UPDATE SET session = excluded.session, sha256 = excluded.sha256, "
         "mtime_ns = excluded.mtime_ns, size = excluded.size, skipped = excluded.skipped RETURNING id",
-        (path, layer, cut.session, sha256, mtime_ns, size, "\n".join(cut.skipped)),
+        (path, layer, content.session, sha256, mtime_ns, size, "\n".join(content.skipped)),
     )
     old = [_PassageRow(r[0], r[1:]) for r in conn.execute(_SELECT_OLD, (file,))]
-    kept, fresh, gone = _match_rows(old, cut.passages)
-    _delete(conn, [row.id for row in gone])
-    _update(conn, kept)
-    _insert(conn, fresh, file, LAYER_CODES[layer])
-    if fresh or gone or any(row.values[:-2] != _values(new)[:-2] for row, new in kept):
+    matched, added, removed = _match_rows(old, content.passages)
+    _delete(conn, [row.id for row in removed])
+    _update(conn, matched)
+    _insert(conn, added, file, LAYER_CODES[layer])
+    if added or removed or any(row.values[:-2] != _values(new)[:-2] for row, new in matched):
         if old:
             conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
-        if cut.passages:
-            body = index_text(file_text(cut.passages))
+        if content.passages:
+            body = index_text(file_text(content.passages))
             conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
     if layer == "sessions":
-        moved = bool(gone) or any(row.values[0] != new.ordinal for row, new in kept)
-        mark_windows_stale(conn, file, None if moved else [passage.ordinal for passage in fresh], reach)
-    _store_windows(conn, file, cut.passages)
-    before, after = {row.address for row in gone}, {(new.source, new.part) for new in fresh}
+        moved = bool(removed) or any(row.values[0] != new.ordinal for row, new in matched)
+        mark_windows_stale(conn, file, None if moved else [passage.ordinal for passage in added], reach)
+    _store_windows(conn, file, content.passages)
+    before, after = {row.address for row in removed}, {(new.source, new.part) for new in added}
     both = len(before & after)
-    return Changes(added=len(fresh) - both, changed=both, removed=len(gone) - both)
+    return Changes(added=len(added) - both, changed=both, removed=len(removed) - both)
 
 
 def _store_windows(conn: apsw.Connection, file: int, passages: Sequence[Passage]) -> None:
     idents = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))]
-    sheets = list(build_windows(zip(idents, passages, strict=True), Fts5Stemmer(conn)))
-    store_windows(conn, file, sheets)
-    words = sum(len(sheet[2]) for sheet in sheets) // 4
+    windows = list(build_windows(zip(idents, passages, strict=True), Fts5Stemmer(conn)))
+    store_windows(conn, file, windows)
+    words = sum(len(window[2]) for window in windows) // 4
     conn.execute("UPDATE files SET passages = ?, words = ? WHERE id = ?", (len(passages), words, file))
 
 
@@ -148,7 +147,7 @@ _SELECT_OLD = f"SELECT id, {', '.join(_COLUMNS)} FROM passages WHERE file = ? OR
 
 
 def remove_file(conn: apsw.Connection, file: int) -> int:
-    """Take the file and all its passages out; the number of passages that went."""
+    """Remove the file and all its passages. Return the number of removed passages."""
     ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
     _delete(conn, ids)
     conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
@@ -158,17 +157,17 @@ def remove_file(conn: apsw.Connection, file: int) -> int:
 
 
 def file_text(passages: Iterable[Passage]) -> str:
-    """The words of a whole file: every passage with its heading or speaker."""
+    """Return the text of a whole file: every passage with its heading or speaker."""
     return "\n".join(f"{passage.heading}\n{passage.text}" for passage in passages)
 
 
 def count_pending(conn: apsw.Connection) -> int:
-    """Passages that have no vector yet."""
+    """Count passages that have no vector yet."""
     return int(schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 0"))
 
 
 def pending_ids(conn: apsw.Connection) -> list[int]:
-    """Passages without a vector in the order in which they are wanted: memory first, then newest sessions."""
+    """Return passages without a vector in the order of their embedding: memory first, then the newest sessions."""
     rows = conn.execute(
         "SELECT p.id FROM passages p JOIN files f ON f.id = p.file WHERE p.embedded = 0 "
         "ORDER BY p.layer, f.path DESC, p.ordinal"
@@ -177,7 +176,7 @@ def pending_ids(conn: apsw.Connection) -> list[int]:
 
 
 def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[int, int, str]]:
-    """``(id, layer, text to embed)`` of those of *ids* that still wait for a vector."""
+    """Return ``(id, layer, text to embed)`` for those of *ids* that have no vector yet."""
     return list(
         conn.execute(
             "SELECT id, layer, meaning FROM passages WHERE embedded = 0 AND id IN (SELECT value FROM json_each(?))",
@@ -189,11 +188,11 @@ def pending_meanings(conn: apsw.Connection, ids: Sequence[int]) -> list[tuple[in
 def _match_rows(
     old: Sequence[_PassageRow], new: Sequence[Passage]
 ) -> tuple[list[tuple[_PassageRow, Passage]], list[Passage], list[_PassageRow]]:
-    """Old rows paired with the passages that they stand for, passages without a row, rows without a passage.
+    """Return old rows paired with their passages, passages without a row, and rows without a passage.
 
-    First what is equal in everything that is searched, then what has the same vector.
+    Passages with equal searched text are paired first, then those with an equal vector.
     """
-    kept: list[tuple[_PassageRow, Passage]] = []
+    matched: list[tuple[_PassageRow, Passage]] = []
     for column, digest in ((-2, "content_digest"), (-1, "meaning_digest")):
         by_digest: dict[bytes, list[_PassageRow]] = defaultdict(list)
         for row in reversed(old):
@@ -202,12 +201,12 @@ def _match_rows(
         for passage in new:
             rows = by_digest.get(getattr(passage, digest))
             if rows:
-                kept.append((rows.pop(), passage))
+                matched.append((rows.pop(), passage))
             else:
                 rest.append(passage)
-        taken = {row.id for row, _ in kept}
+        taken = {row.id for row, _ in matched}
         old, new = [row for row in old if row.id not in taken], rest
-    return kept, list(new), list(old)
+    return matched, list(new), list(old)
 
 
 def _values(passage: Passage) -> tuple[Any, ...]:
@@ -230,8 +229,8 @@ def _insert(conn: apsw.Connection, passages: Sequence[Passage], file: int, layer
     conn.executemany(_INSERT_PAGE, (_page(ident, passage) for ident, passage in rows))
 
 
-def _update(conn: apsw.Connection, kept: Iterable[tuple[_PassageRow, Passage]]) -> None:
-    for row, passage in kept:
+def _update(conn: apsw.Connection, matched: Iterable[tuple[_PassageRow, Passage]]) -> None:
+    for row, passage in matched:
         values = _values(passage)
         if values == row.values:
             continue

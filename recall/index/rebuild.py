@@ -1,8 +1,8 @@
-"""A new index beside the old one, put in its place in one step.
+"""Rebuild of the index: a new one is filled beside the old one, and replaces it in one step.
 
-The new one is filled from the files alone, and with the old one's vectors where text and model are the same. It is
-copied over the old one in a single SQLite transaction rather than renamed: a rename would leave the old file's
-write-ahead log beside the new file. Whoever reads meanwhile goes on reading the old rows.
+The new index is filled from the files alone, and with the old vectors where text and model are the same. It is copied
+over the old one in a single SQLite transaction. A rename would leave the old file's write-ahead log beside the new
+file. Readers see the old rows until the copy is done.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .vectors import store_quantized
 __all__ = ["rebuild"]
 
 
-def rebuild(home: Home, work: SyncState, embedder: Embedder | None, signature: Mapping[str, str]) -> None:
+def rebuild(home: Home, state: SyncState, embedder: Embedder | None, signature: Mapping[str, str]) -> None:
     """Replace the index by one built from the files. The caller holds the sync lock.
 
     Raises:
@@ -36,7 +36,7 @@ def rebuild(home: Home, work: SyncState, embedder: Embedder | None, signature: M
     try:
         with schema.transaction(conn):
             schema.set_meta(conn, signature)
-        index_words(conn, home, work)
+        index_words(conn, home, state)
         _reuse_vectors(conn, home.index, embedder)
         live, note = schema.open_writer(home.index)
         try:
@@ -45,16 +45,16 @@ def rebuild(home: Home, work: SyncState, embedder: Embedder | None, signature: M
         finally:
             live.close()
         if note:
-            work.degraded.append(note)
+            state.degraded.append(note)
     finally:
         conn.close()
         _remove(building)
 
 
 def _reuse_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -> None:
-    """Take over what the old index has embedded with the same model; without a model at hand, with any.
+    """Copy vectors of unchanged texts from the old index if the same model made them.
 
-    A damaged index gives nothing: its vectors can be made again.
+    Without *embedder*, any model will do. A damaged index gives no vectors, since they can be computed again.
     """
     source = schema.open_reader_or_none(old)
     if source is None:
@@ -74,12 +74,12 @@ def _reuse_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) 
 
 
 def _reusable(conn: apsw.Connection, source: apsw.Connection) -> tuple[list[tuple[int, int]], list[bytes]]:
-    """``(id, layer)`` of passages of *conn* and what *source* has stored for the same texts."""
+    """Return ``(id, layer)`` of passages of *conn*, and the vectors that *source* has stored for the same texts."""
     digests = dict(source.execute("SELECT id, meaning_digest FROM passages WHERE embedded = 1"))
     stored = source.execute("SELECT passage, vector FROM embeddings")
     blobs = {digests[passage]: blob for passage, blob in stored if passage in digests}
-    wanted = conn.execute("SELECT id, layer, meaning_digest FROM passages")
-    found = [((passage, layer), blobs[digest]) for passage, layer, digest in wanted if digest in blobs]
+    new = conn.execute("SELECT id, layer, meaning_digest FROM passages")
+    found = [((passage, layer), blobs[digest]) for passage, layer, digest in new if digest in blobs]
     return [row for row, _ in found], [blob for _, blob in found]
 
 

@@ -1,10 +1,10 @@
-"""The index file: its tables, how it is opened, and what happens when it is not usable.
+"""The index file: its tables, its connections, and the replacement of an unusable file.
 
-Only ``recall`` touches SQLite. WAL, a busy timeout and ``BEGIN IMMEDIATE`` together are what keeps readers and
-writers out of each other's way; each alone is not enough. The index is a cache: a file that is damaged, foreign or of
-a newer program is set aside under another name, and an empty one takes its place for the next sync to fill.
+Only ``recall`` touches SQLite. WAL, a busy timeout and ``BEGIN IMMEDIATE`` together let readers and writers work side
+by side. Each alone is not enough. The index is a cache: a file that is damaged, foreign or of a newer program is set
+aside under another name. An empty file takes its place, and the next sync fills it.
 
-Migrations are numbered by their place and only ever appended.
+Migrations are numbered by their place in the list and only appended.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ __all__ = [
     "value",
 ]
 
-#: "agho" in the file's header: tells our index from any other SQLite file.
+#: "agho" in the file's header: marks the file as an index of this program.
 APPLICATION_ID = 0x6167686F
-#: How vectors are compared: recorded, so that an index compared otherwise is not taken for this one.
+#: How vectors are compared. The index records it, so that an index with another metric is recognised.
 METRIC = "cosine"
-#: How long a statement waits for another process's lock; our own transactions take a tenth of a second.
+#: How long a statement waits for another process's lock. Our own transactions take a tenth of a second.
 BUSY_TIMEOUT_MS = 10_000
-#: What SQLite raises when a file is no database, or not a whole one.
+#: Errors of SQLite for a file that is no database, or not a complete one.
 CORRUPTION_ERRORS = (apsw.NotADBError, apsw.CorruptError)
-#: What SQLite raises when a sound index cannot be used just now: a stranger's lock, a full or failing disk, a folder
-#: that may only be read.
+#: Errors of SQLite for a sound index that cannot be used at the moment: another program's lock, a full or failing disk,
+#: a read-only folder.
 UNAVAILABLE_ERRORS = (
     apsw.BusyError,
     apsw.LockedError,
@@ -58,11 +58,11 @@ UNAVAILABLE_ERRORS = (
     apsw.CantOpenError,
     apsw.PermissionsError,
 )
-#: How long a search waits for a stranger's lock; ours never keep a reader out.
+#: How long a search waits for another program's lock. Our own locks never block a reader.
 READER_TIMEOUT_MS = 500
 
-# A contentless table holds the postings alone; rows are replaced by rowid, so the old text is not needed to take its
-# postings out, and no wrong text can be given. `pages` are passages, `groups` whole files.
+# A contentless table holds the postings alone. Rows are replaced by rowid, so removing postings needs no old text, and
+# no wrong text can corrupt them. `pages` are passages, `groups` whole files.
 _FIRST = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files(
@@ -105,8 +105,8 @@ CREATE VIRTUAL TABLE pages USING fts5(
 );
 CREATE VIRTUAL TABLE groups USING fts5(body, content='', contentless_delete=1, tokenize='{TOKENIZER}');
 """
-# Neighbouring words moved from a column of postings to sheets. The rows are of no use without them: whoever syncs next
-# sees another signature and builds the index anew.
+# Neighbouring words moved from a column of postings to sheets, the context windows. Older rows are useless without
+# them: the next sync finds another signature and rebuilds the index.
 _SHEETS = f"""
 DROP TABLE pages;
 ALTER TABLE passages DROP COLUMN context;
@@ -124,8 +124,8 @@ CREATE TABLE sheets(
     UNIQUE(file, number)
 );
 """
-# Vectors moved from vec0 tables, whose every way to find some of them is a scan of all, to rows with codes. They are
-# made anew: how they are stored has changed as well.
+# Vectors moved from vec0 tables, where every search scans all of them, to rows with binary vectors. They are computed
+# again, because their encoding changed as well.
 _CODES = """
 DROP TABLE IF EXISTS vectors;
 DROP TABLE IF EXISTS windows;
@@ -138,11 +138,11 @@ MIGRATIONS = (_FIRST, _SHEETS, _CODES)
 
 
 class IndexCorrupt(Exception):
-    """The file cannot be used as an index; the text says why."""
+    """The file cannot be used as an index. The text gives the reason."""
 
 
 def open_writer(path: Path) -> tuple[apsw.Connection, str]:
-    """A connection that writes, and a note when an unusable file had to be set aside (else ``""``).
+    """Return a connection that writes, and a note if an unusable file was set aside (else ``""``).
 
     Raises:
         IndexUnusable: the file cannot be set aside, or no new one can be made.
@@ -153,14 +153,14 @@ def open_writer(path: Path) -> tuple[apsw.Connection, str]:
             return _migrated(path), ""
         except (IndexCorrupt, *CORRUPTION_ERRORS) as error:
             aside = set_aside(path)
-            note = f"{path.name} could not be used ({error}); it is now {aside.name} and the index is built anew"
+            note = f"{path.name} could not be used ({error}). It is now {aside.name}, and the index is rebuilt"
             return _migrated(path), note
     except (OSError, apsw.Error) as error:
         raise IndexUnusable(path, str(error)) from error
 
 
 def open_reader(path: Path) -> apsw.Connection | None:
-    """A connection that only reads; ``None`` when there is no index yet.
+    """Return a connection that only reads, or ``None`` when there is no index yet.
 
     Raises:
         Damaged: the file is no index of this program's version.
@@ -177,7 +177,7 @@ def _reader(path: Path) -> apsw.Connection:
     try:
         return _checked(connect(path, apsw.SQLITE_OPEN_READWRITE))
     except (apsw.ReadOnlyError, apsw.CantOpenError):
-        # A reader of a write-ahead log writes beside the file; where that may not be, nobody else can write either.
+        # A reader of a write-ahead log writes beside the file. Where that is not allowed, no other process can write.
         uri = f"file:{quote(str(path))}?immutable=1"
         return _checked(connect(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
 
@@ -195,7 +195,7 @@ def _checked(conn: apsw.Connection) -> apsw.Connection:
 
 
 def open_reader_or_none(path: Path) -> apsw.Connection | None:
-    """Like :func:`open_reader`, with ``None`` for an unusable index as well."""
+    """Return what :func:`open_reader` does, and ``None`` for an unusable index as well."""
     try:
         return open_reader(path)
     except IndexCorrupt:
@@ -203,7 +203,7 @@ def open_reader_or_none(path: Path) -> apsw.Connection | None:
 
 
 def connect(path: Path | str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
-    """A connection with sqlite-vec loaded and every pragma set."""
+    """Return a connection with sqlite-vec loaded and every pragma set."""
     import sqlite_vec
 
     conn = apsw.Connection(str(path), flags=flags)
@@ -217,7 +217,7 @@ def connect(path: Path | str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQL
 
 @contextmanager
 def transaction(conn: apsw.Connection) -> Iterator[None]:
-    """Everything in the block, or nothing. Takes the write lock at once instead of failing half way."""
+    """Commit everything in the block, or nothing. The write lock is taken first, where a failure costs nothing."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -229,7 +229,7 @@ def transaction(conn: apsw.Connection) -> Iterator[None]:
 
 
 def migrate(conn: apsw.Connection) -> None:
-    """Bring the tables up to this program's version.
+    """Update the tables to this program's version.
 
     Raises:
         Damaged: a newer program wrote the file.
@@ -239,42 +239,42 @@ def migrate(conn: apsw.Connection) -> None:
     with transaction(conn):
         version = _version(conn)
         if version > len(MIGRATIONS):
-            raise IndexCorrupt(f"it has schema version {version}, this program knows {len(MIGRATIONS)}")
+            raise IndexCorrupt(f"it has schema version {version}, and this program knows {len(MIGRATIONS)}")
         for statements in MIGRATIONS[version:]:
             conn.execute(statements)
         conn.execute(f"PRAGMA application_id = {APPLICATION_ID:d}; PRAGMA user_version = {len(MIGRATIONS):d}")
 
 
 def rows(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """All rows of a query."""
+    """Return all rows of a query."""
     return conn.execute(statement, values).fetchall()
 
 
 def value(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> Any:
-    """The one value of a query that gives one row of one column."""
+    """Return the value of a query that gives one row of one column."""
     ((found,),) = rows(conn, statement, values)
     return found
 
 
 def read_meta(conn: apsw.Connection) -> dict[str, str]:
-    """What the index says of itself: ``terms``, ``cut``, ``model``, ``fingerprint``, ``dimension``, ``metric``,
-    ``middle``."""
+    """Return the index's own description: ``terms``, ``cut``, ``guard``, ``model``, ``fingerprint``, ``dimension``,
+    ``metric``, ``middle``, ``centred``."""
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
 
 
 def set_meta(conn: apsw.Connection, values: Mapping[str, object]) -> None:
-    """Record *values* beside what is recorded already."""
+    """Record *values*, and keep other recorded values."""
     rows = [(key, str(value)) for key, value in values.items()]
     conn.executemany("INSERT INTO meta VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value", rows)
 
 
 def describe_vectors(conn: apsw.Connection, model: str, fingerprint: str, dimension: int) -> None:
-    """Record whose vectors the index holds from now on. Inside a transaction."""
+    """Record the model of the index's vectors. Inside a transaction."""
     set_meta(conn, {"model": model, "fingerprint": fingerprint, "dimension": dimension, "metric": METRIC})
 
 
 def set_aside(path: Path) -> Path:
-    """Rename the index and what belongs to it to ``index.db.corrupt-<n>``; the new name."""
+    """Rename the index and its log files to ``index.db.corrupt-<n>``. Return the new path."""
     number = 1
     while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
         number += 1
@@ -299,7 +299,7 @@ def _migrated(path: Path) -> apsw.Connection:
 
 
 def _require_ours(conn: apsw.Connection) -> None:
-    """A file with tables that does not carry our mark is somebody else's."""
+    """Raise if the file has tables and lacks our mark: it is another program's."""
     tables = value(conn, "SELECT count(*) FROM sqlite_schema")
     if tables and conn.pragma("application_id") != APPLICATION_ID:
         raise IndexCorrupt("it is another program's database")
@@ -308,7 +308,7 @@ def _require_ours(conn: apsw.Connection) -> None:
 def _require_current(conn: apsw.Connection) -> None:
     version = _version(conn)
     if version != len(MIGRATIONS):
-        raise IndexCorrupt(f"it has schema version {version}, wanted {len(MIGRATIONS)}")
+        raise IndexCorrupt(f"it has schema version {version}, expected {len(MIGRATIONS)}")
 
 
 def _version(conn: apsw.Connection) -> int:

@@ -1,10 +1,10 @@
-"""Bring the index up to the files, in small steps, each of which leaves it consistent.
+"""Synchronisation of the index with the files, in small steps that each leave it consistent.
 
-Words first: a changed file's passages and postings go in one transaction with the file's hash, so that a killed sync
-has done a file wholly or not at all (``recall.index.ingest``). Vectors follow, and can stop anywhere
+Words come first. A changed file's passages and postings go into one transaction with the file's hash, so that a killed
+sync has indexed a file wholly or not at all (``recall.index.ingest``). Vectors follow, and can stop anywhere
 (``recall.index.embedding_queue``).
 
-One sync at a time; a second one waits. Searches never wait: they read the last committed state.
+One sync runs at a time, and a second one waits. Searches never wait: they read the last committed state.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ["SyncReport", "ensure_fresh", "pending_notice", "reindex", "sync", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncReport:
-    """What a sync did, counted in passages. *pending* still wait for a vector.
+    """Result of a sync, counted in passages. *pending* passages have no vector yet.
 
-    *skipped* names files or lines that could not be read, *degraded* what else is not as it should be, with the
-    command that mends it.
+    *skipped* names files or lines that could not be read. *degraded* names other problems, with the command that
+    solves each.
     """
 
     added: int = 0
@@ -60,20 +60,20 @@ def sync(
     progress: Progress | None = None,
     embed_limit: int | None = None,
 ) -> SyncReport:
-    """Index what changed since the last sync. Without an embedder only the words are indexed.
+    """Index files that changed since the last sync. Without an embedder only the words are indexed.
 
-    *embed_limit* is the largest number of passages to embed; ``None`` means all.
+    *embed_limit* is the largest number of passages to embed. ``None`` means all.
 
     Raises:
         Locked: another sync was not done within ``settings.sync_timeout_s``.
-        IndexStale: the index holds another model's vectors; the words are up to date nevertheless.
+        IndexStale: the index holds another model's vectors. The words are up to date nevertheless.
         IndexUnusable: no index can be opened or made.
     """
     with sync_lock(home, settings.sync_timeout_s):
-        work = SyncState(settings=settings, progress=progress or _ignore_progress)
+        state = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
-        _index_files(home, work, embedder)
-        return _finish(home, work, embedder, embed_limit, start)
+        _index_files(home, state, embedder)
+        return _finish(home, state, embedder, embed_limit, start)
 
 
 def reindex(
@@ -83,29 +83,29 @@ def reindex(
     *,
     progress: Progress | None = None,
 ) -> SyncReport:
-    """Build a new index from the files alone and put it in the old one's place in one step.
+    """Build a new index from the files alone, and replace the old one in one step.
 
-    Vectors of unchanged texts are taken over when the model is the same. Searches see the old index until the new
-    one's words are complete; vectors that have to be made follow after that, resumably.
+    Vectors of unchanged texts are reused when the model is the same. Searches see the old index until the new one's
+    words are complete. Missing vectors are computed afterwards, and a killed run resumes there.
 
     Raises:
         Locked, IndexUnusable: as for :func:`sync`.
     """
     with sync_lock(home, settings.sync_timeout_s):
-        work = SyncState(settings=settings, progress=progress or _ignore_progress)
+        state = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
-        rebuild(home, work, _usable(embedder), _signature(home, settings))
-        return _finish(home, work, embedder, None, start)
+        rebuild(home, state, _usable(embedder), _signature(home, settings))
+        return _finish(home, state, embedder, None, start)
 
 
 def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEmbedder | None) -> SyncReport:
-    """What a search does first: notice changed files and index their words; embed a handful of passages.
+    """Index the words of changed files before a search, and embed a few passages.
 
-    Costs one stat for each file when nothing changed. Never waits for another sync and never raises for the state of
-    the index: what is not as it should be is in ``degraded``.
+    The cost is one stat for each file when nothing changed. The function never waits for another sync and never raises
+    for the state of the index. Problems are in ``degraded``.
     """
     start = time.perf_counter()
-    work = SyncState(settings=settings, progress=_ignore_progress)
+    state = SyncState(settings=settings, progress=_ignore_progress)
     usable = _usable(embedder)
     total = 0
     try:
@@ -114,102 +114,105 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
         if not fresh or few:
             with sync_lock(home, 0.0):
                 if not fresh:
-                    _index_files(home, work, None)
+                    _index_files(home, state, None)
                     _, pending = _state(home, settings)
-                # More than a handful would keep the asker waiting, and again at the next question.
+                # More than a few would delay this search, and the next one again.
                 few = pending <= settings.fresh_embeddings
-                done = _finish(home, work, usable if few else None, settings.fresh_embeddings, start)
+                done = _finish(home, state, usable if few else None, settings.fresh_embeddings, start)
                 pending, total = done.pending, done.passages
     except Locked:
-        work.degraded.append("another sync is running; what changed last may be missing")
+        state.degraded.append("another sync is running. The latest changes may be missing")
         pending = 0
     except (IndexStale, IndexUnusable) as error:
-        work.degraded.append(str(error))
+        state.degraded.append(str(error))
         pending = 0
     except (OSError, *schema.UNAVAILABLE_ERRORS) as error:
-        work.degraded.append(f"the index cannot be brought up to the files now ({error})")
+        state.degraded.append(f"the index cannot be updated now ({error})")
         pending = 0
-    report = replace(_report(work, pending, start), passages=total)
-    if usable is None:  # who searches by words alone is not told that vectors are missing
-        return replace(report, degraded=tuple(work.degraded))
+    report = replace(_report(state, pending, start), passages=total)
+    if usable is None:  # a search by words alone does not need vectors
+        return replace(report, degraded=tuple(state.degraded))
     return report
 
 
 @contextmanager
 def sync_lock(home: Home, timeout_s: float) -> Iterator[None]:
-    """Hold the right to write the index.
+    """Hold the lock of the writer of the index.
 
     Raises:
-        Locked: somebody else had it for longer than *timeout_s* seconds.
+        Locked: another process held it for longer than *timeout_s* seconds.
     """
     with hold(home.machine / "sync.lock", timeout_s):
         yield
 
 
-def _index_files(home: Home, work: SyncState, embedder: Embedder | NoEmbedder | None) -> None:
-    """The first half of every sync. A damaged index, or one that was cut otherwise, is built anew."""
-    signature = _signature(home, work.settings)
+def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder | None) -> None:
+    """Run the first half of a sync. Rebuild an index that is damaged or has another signature."""
+    signature = _signature(home, state.settings)
     try:
         conn, note = schema.open_writer(home.index)
         if note:
-            work.degraded.append(note)
+            state.degraded.append(note)
         try:
             recorded = schema.read_meta(conn)
             outdated = "terms" in recorded and signature.items() - recorded.items()
             if not outdated:
                 with schema.transaction(conn):
                     schema.set_meta(conn, signature)
-                index_words(conn, home, work)
+                index_words(conn, home, state)
         finally:
             conn.close()
         if outdated:
-            work.degraded.append("the index was made by another version or with other settings and was built anew")
-            rebuild(home, work, _usable(embedder), signature)
+            state.degraded.append("the index was made by another version or with other settings, and was rebuilt")
+            rebuild(home, state, _usable(embedder), signature)
     except schema.CORRUPTION_ERRORS as error:
         aside = schema.set_aside(home.index)
-        work.degraded.append(f"the index was damaged ({error}); it is now {aside.name} and was built anew")
-        work.changes, work.skipped = passage_store.Changes(), []
-        rebuild(home, work, _usable(embedder), signature)
+        state.degraded.append(f"the index was damaged ({error}). It is now {aside.name}, and the index was rebuilt")
+        state.changes, state.skipped = passage_store.Changes(), []
+        rebuild(home, state, _usable(embedder), signature)
 
 
 def _finish(
-    home: Home, work: SyncState, embedder: Embedder | NoEmbedder | None, limit: int | None, start: float
+    home: Home, state: SyncState, embedder: Embedder | NoEmbedder | None, limit: int | None, start: float
 ) -> SyncReport:
-    """The second half of every sync: vectors, windows, and the report."""
+    """Run the second half of a sync: vectors and windows. Return the report."""
     conn, _ = schema.open_writer(home.index)
     try:
         if isinstance(embedder, NoEmbedder):
-            work.degraded.append(embedder.reason)
+            state.degraded.append(embedder.reason)
         elif embedder is not None:
-            embed_pending(conn, work, embedder, limit)
+            embed_pending(conn, state, embedder, limit)
         make_windows(conn)
         pending = passage_store.count_pending(conn)
         total = schema.value(conn, "SELECT count(*) FROM passages")
     finally:
         conn.close()
-    return replace(_report(work, pending, start), passages=total)
+    return replace(_report(state, pending, start), passages=total)
 
 
 def pending_notice(pending: int) -> tuple[str, ...]:
-    """What a report says about passages without a vector: one line, or none."""
-    return (f"{pending} passages wait for vectors; run `memory sync`",) if pending else ()
+    """Return the line of a report about passages without a vector, or nothing when there are none."""
+    return (f"{pending} passages wait for vectors. Run `memory sync`",) if pending else ()
 
 
-def _report(work: SyncState, pending: int, start: float) -> SyncReport:
+def _report(state: SyncState, pending: int, start: float) -> SyncReport:
     return SyncReport(
-        added=work.changes.added,
-        changed=work.changes.changed,
-        removed=work.changes.removed,
-        embedded=work.embedded,
+        added=state.changes.added,
+        changed=state.changes.changed,
+        removed=state.changes.removed,
+        embedded=state.embedded,
         pending=pending,
         seconds=time.perf_counter() - start,
-        skipped=tuple(work.skipped),
-        degraded=(*work.degraded, *pending_notice(pending)),
+        skipped=tuple(state.skipped),
+        degraded=(*state.degraded, *pending_notice(pending)),
     )
 
 
 def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
-    """Whether the index knows every file as it is, at one stat for each; and how many passages have no vector."""
+    """Return whether the index has the current state of every file, and the number of pending passages.
+
+    The cost is one stat for each file.
+    """
     conn = schema.open_reader_or_none(home.index)
     if conn is None:
         return False, 0
@@ -230,9 +233,9 @@ def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:
 
 
 def _signature(home: Home, settings: RecallSettings) -> Mapping[str, str]:
-    """How texts are screened and cut into passages and words; rows made in another way cannot stand beside these."""
+    """Return the versions of screening, passages and terms. Rows of another signature cannot be mixed with new ones."""
     return {"terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home)}
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""

@@ -1,8 +1,8 @@
-"""Stored vectors: of each passage, and of each turn together with its neighbours.
+"""Stored vectors of passages, and of turns together with their neighbours.
 
-A coordinate is kept in eight bits: a cosine moves by less than a thousandth, and a page of the index holds four times
-as many. Beside each vector stands its code (``recall.index.binary_quantization``), by which a search finds what is
-worth comparing; sqlite-vec compares, and is told the metric. Functions that write run inside the caller's transaction.
+A coordinate is stored in eight bits: a cosine changes by less than a thousandth, and a page of the index holds four
+times as many. A search finds candidates by binary vectors (``recall.index.binary_quantization``), and sqlite-vec
+compares them by cosine. Functions that write run inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ __all__ = [
 
 Vectors = npt.NDArray[np.float32]
 _SESSIONS = LAYERS.index("sessions")
-#: Turns whose windows are made in one go: bounds memory and the time a write lock is held.
+#: Turns whose windows are computed in one transaction. It bounds memory and the time of the write lock.
 _WINDOW_BATCH = 1000
-#: Vectors in the index at which the middle of all is measured anew; before the first of these it is zero.
+#: Numbers of vectors at which their centroid is computed again. Below the first of them it is zero.
 _CENTRED_AT = (4_096, 65_536)
-#: Vectors that the middle is the mean of: more would hardly move it.
+#: Vectors whose mean is the centroid. More would hardly move it.
 _SAMPLE = 4_096
 _LARGEST = 127
-#: Of a cosine.
+#: Decimals of a cosine.
 _DECIMALS = 9
 
 
 def quantize(vectors: Vectors) -> npt.NDArray[np.int8]:
-    """*vectors* in eight bits a coordinate, each stretched so that its largest has all of them."""
+    """Return *vectors* in eight bits a coordinate, each scaled so that its largest coordinate uses all of them."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
     largest[largest == 0] = 1.0
     return np.asarray(np.rint(vectors * (_LARGEST / largest)), np.int8)
 
 
 def dequantize(blobs: Sequence[bytes], dimension: int) -> Vectors:
-    """Unit vectors from what is stored: (blobs, dimension)."""
+    """Return unit vectors from stored blobs, as an array (blobs, dimension)."""
     vectors = np.frombuffer(b"".join(blobs), np.int8).reshape(-1, dimension).astype(np.float32)
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1.0))
 
 
 def store_vectors(conn: apsw.Connection, rows: Sequence[tuple[int, int]], vectors: Vectors, reach: int) -> None:
-    """Give the passages ``(id, layer)`` their *vectors*, row by row; the windows that they are in become due."""
+    """Store the *vectors* of the passages ``(id, layer)``, row by row, and mark the windows around them as stale."""
     blobs = [row.tobytes() for row in quantize(vectors)]
     store_quantized(conn, rows, blobs, reach)
 
 
 def store_quantized(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blobs: Sequence[bytes], reach: int) -> None:
-    """The same with vectors as they are stored."""
+    """Store vectors that are quantized already. See :func:`store_vectors`."""
     if not rows:
         return
     conn.executemany(
@@ -75,11 +75,11 @@ def store_quantized(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blob
         ((ident, blob) for (ident, _), blob in zip(rows, blobs, strict=True)),
     )
     conn.executemany("UPDATE passages SET embedded = 1 WHERE id = ?", ((ident,) for ident, _ in rows))
-    wanted = json.dumps([ident for ident, _ in rows])
+    ids = json.dumps([ident for ident, _ in rows])
     select = "SELECT id, file, ordinal FROM passages WHERE id IN (SELECT value FROM json_each(?))"
-    places = {ident: (file, ordinal) for ident, file, ordinal in schema.rows(conn, select, (wanted,))}
-    coded = [(ident, places[ident][0], layer) for ident, layer in rows]
-    store_binary_vectors(conn, "vector", coded, dequantize(blobs, len(blobs[0])))
+    places = {ident: (file, ordinal) for ident, file, ordinal in schema.rows(conn, select, (ids,))}
+    passages = [(ident, places[ident][0], layer) for ident, layer in rows]
+    store_binary_vectors(conn, "vector", passages, dequantize(blobs, len(blobs[0])))
     turns: dict[int, list[int]] = defaultdict(list)
     for ident, layer in rows:
         if layer == _SESSIONS:
@@ -89,7 +89,7 @@ def store_quantized(conn: apsw.Connection, rows: Sequence[tuple[int, int]], blob
 
 
 def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
-    """Take the vectors, windows and codes of the passages *ids* out."""
+    """Remove the vectors, windows and binary vectors of the passages *ids*."""
     recorded = schema.read_meta(conn)
     if ids and "dimension" in recorded:
         conn.executemany("DELETE FROM embeddings WHERE passage = ?", ((ident,) for ident in ids))
@@ -99,10 +99,10 @@ def remove_vectors(conn: apsw.Connection, ids: Sequence[int]) -> None:
 def nearest_by_cosine(
     conn: apsw.Connection, vector: Vectors, ids: Sequence[int], limit: int
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """The *limit* of *ids* whose vectors, and those whose windows, have the largest cosine with *vector*, best first.
+    """Return the *limit* of *ids* with the largest cosine to *vector*, best first, by vectors and by windows.
 
-    sqlite-vec compares all of them where they lie, with the question rounded as they are. Among a million that is not
-    fine enough to tell the tenth from the eleventh: the best are compared once more, with the question as it is.
+    sqlite-vec compares all of them with the query rounded to eight bits. Among a million passages this rounding blurs
+    the order of the best, so the best are compared once more with the exact query.
     """
     rounded = quantize(vector[None, :])[0].tobytes()
     rows = schema.rows(conn, _SELECT_COSINES, (rounded, rounded, json.dumps(ids)))
@@ -128,13 +128,13 @@ def _compare_exactly(
     rows = schema.rows(conn, select, (json.dumps([ident for _, ident in best]),))
     stored = np.frombuffer(b"".join(blob for _, blob in rows), np.int8).reshape(len(rows), -1).astype(np.float64)
     scores = (stored @ vector.astype(np.float64)) / np.maximum(np.linalg.norm(stored, axis=1), 1.0)
-    # Sums in another order differ in the last digits: an index built anew must give the same order.
+    # Sums in another order differ in the last digits, and a rebuilt index must give the same order.
     found = zip((ident for ident, _ in rows), np.round(scores, _DECIMALS).tolist(), strict=True)
     return dict(sorted(found, key=lambda item: (-item[1], item[0])))
 
 
 def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATCH) -> int:
-    """Make at most *limit* of the windows that are due; the number made."""
+    """Compute at most *limit* of the stale windows. Return the number of computed windows."""
     due: dict[int, list[int]] = defaultdict(list)
     waiting = "SELECT file, ordinal FROM passages WHERE windowed = 0 AND embedded = 1 ORDER BY file, ordinal LIMIT ?"
     for file, ordinal in schema.rows(conn, waiting, (limit,)):
@@ -156,7 +156,7 @@ def refresh_windows(conn: apsw.Connection, reach: int, limit: int = _WINDOW_BATC
 
 
 def window_vector(near: dict[int, Vectors]) -> Vectors:
-    """The vector of a turn with its neighbours, by distance from it: each step away halves the weight."""
+    """Return the vector of a turn with its neighbours, keyed by distance from it. Each step halves the weight."""
     total = np.zeros_like(next(iter(near.values())), dtype=np.float64)
     for distance in sorted(near):
         total += near[distance] * 0.5 ** abs(distance)
@@ -165,7 +165,7 @@ def window_vector(near: dict[int, Vectors]) -> Vectors:
 
 
 def mark_windows_stale(conn: apsw.Connection, file: int, ordinals: Sequence[int] | None, reach: int) -> None:
-    """The windows around *ordinals* are due again; ``None`` means all of the file."""
+    """Mark the windows around *ordinals* as stale. ``None`` means all of the file."""
     if ordinals is None:
         conn.execute("UPDATE passages SET windowed = 0 WHERE file = ?", (file,))
         return
@@ -176,9 +176,9 @@ def mark_windows_stale(conn: apsw.Connection, file: int, ordinals: Sequence[int]
 
 
 def recenter(conn: apsw.Connection) -> bool:
-    """Take all codes around the middle of the vectors that there are now, if these have become many; whether it did.
+    """Compute all binary vectors around the current centroid, if the vectors have become many. Return whether it did.
 
-    Vectors of one model lie in a narrow cone: around zero most bits are the same for all of them and tell nothing.
+    Vectors of one model lie in a narrow cone. Around zero most bits are the same for all of them, and useless.
     """
     recorded = schema.read_meta(conn)
     embedded = schema.value(conn, "SELECT count(*) FROM passages WHERE embedded = 1")
@@ -204,7 +204,7 @@ def recenter(conn: apsw.Connection) -> bool:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of successive numbers."""
+    """Yield the first and the last of each run of successive numbers."""
     ordered = sorted(numbers)
     start = 0
     for at in range(1, len(ordered) + 1):
@@ -214,7 +214,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _file_vectors(conn: apsw.Connection, file: int, first: int, last: int) -> dict[int, tuple[int, Vectors]]:
-    """``ordinal -> (id, vector)`` of the embedded passages of a file between two ordinals."""
+    """Return ``ordinal -> (id, vector)`` of the embedded passages of a file between two ordinals."""
     rows = schema.rows(
         conn,
         "SELECT p.ordinal, p.id, e.vector FROM passages p JOIN embeddings e ON e.passage = p.id "

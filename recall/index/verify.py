@@ -1,7 +1,7 @@
-"""Prove that the index is a function of the files: cut every file anew and compare everything that is stored.
+"""Verification that the index is a function of the files: read every file again and compare all stored values.
 
-Postings are compared with those of a scratch index that holds the same texts under the same row numbers, occurrence
-by occurrence, so that a stale or a missing posting shows wherever it is.
+Postings are compared, occurrence by occurrence, with those of a scratch index that holds the same texts under the same
+row numbers. So a stale or a missing posting is found wherever it is.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from .vectors import Vectors, dequantize, quantize, window_vector
 
 __all__ = ["IndexVerification", "verify"]
 
-#: More differences than that say nothing new.
+#: Reported differences. More of them say nothing new.
 _MOST = 50
-#: Largest difference of a window's coordinates of 127: another machine may add and round otherwise.
+#: Largest difference of a window's coordinates, of 127. Another machine may add and round in another way.
 _TOLERANCE = 1
 _COLUMNS = (
     "ordinal", "part", "source", "session", "message", "role", "name", "ts", "heading", "text", "meaning",
@@ -46,7 +46,7 @@ _Cuts = dict[int, tuple[str, tuple[Passage, ...]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexVerification:
-    """*ok* when there are no differences. *pending* passages have no vector yet, which is no difference."""
+    """Result of a verification. *ok* means no differences. *pending* passages have no vector yet, which is none."""
 
     ok: bool
     differences: tuple[str, ...]
@@ -55,21 +55,21 @@ class IndexVerification:
 
 
 def verify(home: Home, settings: RecallSettings) -> IndexVerification:
-    """Compare the index with the files. Reads one consistent state; waits for nobody."""
+    """Compare the index with the files. The function reads one consistent state and waits for no other process."""
     try:
         conn = schema.open_reader(home.index)
     except schema.IndexCorrupt as error:
-        return IndexVerification(ok=False, differences=(f"the index cannot be used: {error}; run `memory reindex`",))
+        return IndexVerification(ok=False, differences=(f"the index cannot be used: {error}. Run `memory reindex`",))
     if conn is None:
-        return IndexVerification(ok=False, differences=("there is no index; run `memory sync`",))
+        return IndexVerification(ok=False, differences=("there is no index. Run `memory sync`",))
     try:
-        conn.pragma("query_only", False)  # lets temporary tables be made; nothing else is
+        conn.pragma("query_only", False)  # allows temporary tables, and nothing else is written
         conn.execute("BEGIN")
         found = list(itertools.islice(_differences(conn, home, settings), _MOST))
         pending = passage_store.count_pending(conn)
         passages = schema.value(conn, "SELECT count(*) FROM passages")
     except schema.CORRUPTION_ERRORS as error:
-        problem = f"the index is damaged: {error}; run `memory reindex`"
+        problem = f"the index is damaged: {error}. Run `memory reindex`"
         return IndexVerification(ok=False, differences=(problem,))
     finally:
         conn.close()
@@ -81,9 +81,9 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
         if line != "ok":
             yield f"SQLite finds: {line}"
     recorded = schema.read_meta(conn)
-    for key, wanted in (("terms", VERSION), ("cut", passage_signature(settings)), ("guard", guard_signature(home))):
-        if recorded.get(key) != wanted:
-            yield f"{key} is {recorded.get(key)!r} in the index, wanted {wanted!r}; run `memory sync`"
+    for key, expected in (("terms", VERSION), ("cut", passage_signature(settings)), ("guard", guard_signature(home))):
+        if recorded.get(key) != expected:
+            yield f"{key} is {recorded.get(key)!r} in the index, expected {expected!r}. Run `memory sync`"
     cuts = yield from _files_differ(conn, home, settings)
     yield from _passages_differ(conn, cuts)
     yield from _windows_differ_from_passages(conn, cuts)
@@ -91,22 +91,22 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
     if "model" in recorded:
         yield from _vectors_differ(conn, int(recorded["dimension"]), WINDOW_NEIGHBOURS)
     elif passage_store.count_pending(conn) != schema.value(conn, "SELECT count(*) FROM passages"):
-        yield "passages count as embedded, but there are no vectors; run `memory reindex`"
+        yield "passages count as embedded, but there are no vectors. Run `memory reindex`"
 
 
 def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Generator[str, None, _Cuts]:
-    """Yields differences; returns the passages of every file that the index has as it is on the disk."""
+    """Yield differences. Return the passages of every file that the index holds as it is on the disk."""
     known, found = passage_store.file_records(conn), scan(home)
     for path in sorted(known.keys() - found.keys()):
-        yield f"{path} is in the index but not in the home; run `memory sync`"
+        yield f"{path} is in the index but not in the home. Run `memory sync`"
     for path in sorted(found.keys() - known.keys()):
-        yield f"{path} is not in the index; run `memory sync`"
+        yield f"{path} is not in the index. Run `memory sync`"
     screen = Screen(home)
     cuts: _Cuts = {}
     for path in sorted(found.keys() & known.keys()):
         stamp = known[path]
         if hashlib.sha256((home.root / path).read_bytes()).digest() != stamp.sha256:
-            yield f"{path} changed since it was indexed; run `memory sync`"
+            yield f"{path} changed since it was indexed. Run `memory sync`"
         else:
             cuts[stamp.id] = (path, read_passages(home.root, path, settings, screen).passages)
     return cuts
@@ -115,16 +115,16 @@ def _files_differ(conn: apsw.Connection, home: Home, settings: RecallSettings) -
 def _passages_differ(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
     orphans = schema.value(conn, "SELECT count(*) FROM passages WHERE file NOT IN (SELECT id FROM files)")
     if orphans:
-        yield f"{orphans} passages belong to no file; run `memory reindex`"
+        yield f"{orphans} passages belong to no file. Run `memory reindex`"
     select = f"SELECT layer, {', '.join(_COLUMNS)} FROM passages WHERE file = ? ORDER BY ordinal"  # noqa: S608
     for file, (path, passages) in cuts.items():
         layer = passage_store.LAYER_CODES[layer_of(path) or ""]
-        wanted = [(layer, *(getattr(p, column) for column in _COLUMNS)) for p in passages]
+        expected = [(layer, *(getattr(p, column) for column in _COLUMNS)) for p in passages]
         stored = schema.rows(conn, select, (file,))
-        if stored != wanted:
-            at = next((i for i, (a, b) in enumerate(zip(stored, wanted, strict=False)) if a != b), None)
-            where = f"passage {at + 1}" if at is not None else f"{len(stored)} passages, wanted {len(wanted)}"
-            yield f"{path} is cut otherwise in the index ({where}); run `memory reindex`"
+        if stored != expected:
+            at = next((i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b), None)
+            where = f"passage {at + 1}" if at is not None else f"{len(stored)} passages, expected {len(expected)}"
+            yield f"{path} has other passages in the index ({where}). Run `memory reindex`"
 
 
 def _windows_differ_from_passages(conn: apsw.Connection, cuts: _Cuts) -> Iterator[str]:
@@ -133,12 +133,12 @@ def _windows_differ_from_passages(conn: apsw.Connection, cuts: _Cuts) -> Iterato
         idents = [
             row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))
         ]
-        wanted = list(build_windows(zip(idents, passages, strict=False), stemmer))
+        expected = list(build_windows(zip(idents, passages, strict=False), stemmer))
         select = "SELECT number, leaves, words, heads FROM sheets WHERE file = ? ORDER BY number"
         counted = schema.rows(conn, "SELECT passages, words FROM files WHERE id = ?", (file,))
-        words = sum(len(sheet[2]) for sheet in wanted) // 4
-        if schema.rows(conn, select, (file,)) != wanted or counted != [(len(passages), words)]:
-            yield f"the sheets of {path} do not say what its passages say; run `memory reindex`"
+        words = sum(len(window[2]) for window in expected) // 4
+        if schema.rows(conn, select, (file,)) != expected or counted != [(len(passages), words)]:
+            yield f"the context windows of {path} differ from its passages. Run `memory reindex`"
 
 
 def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
@@ -157,11 +157,11 @@ def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
             )
             scratch.executemany("INSERT INTO groups(rowid, body) VALUES(?, ?)", _group_rows(conn))
         for table in ("pages", "groups"):
-            with closing(_postings(conn, table)) as stored, closing(_postings(scratch, table)) as wanted:
-                differ = ((a, b) for a, b in itertools.zip_longest(stored, wanted) if a != b)
+            with closing(_postings(conn, table)) as stored, closing(_postings(scratch, table)) as expected:
+                differ = ((a, b) for a, b in itertools.zip_longest(stored, expected) if a != b)
                 first = next(differ, None)
             if first is not None:
-                yield f"the postings of {table} differ: {first[0]}, wanted {first[1]}; run `memory reindex`"
+                yield f"the postings of {table} differ: {first[0]}, expected {first[1]}. Run `memory reindex`"
     finally:
         scratch.close()
 
@@ -173,7 +173,7 @@ def _group_rows(conn: apsw.Connection) -> Iterator[tuple[int, str]]:
 
 
 def _postings(conn: apsw.Connection, table: str) -> Generator[tuple[Any, ...], None, None]:
-    """Every occurrence of every term in order: term, row, column, place."""
+    """Yield every occurrence of every term in order: term, row, column, position."""
     name = f"{table}_occurrences"
     conn.execute(f"CREATE VIRTUAL TABLE temp.{name} USING fts5vocab(main, {table}, instance)")
     with closing(conn.cursor()) as cursor:
@@ -185,10 +185,11 @@ def _vectors_differ(conn: apsw.Connection, dimension: int, reach: int) -> Iterat
     stored = dict(schema.rows(conn, "SELECT passage, vector FROM embeddings"))
     if stored.keys() != embedded:
         lost, extra = len(embedded - stored.keys()), len(stored.keys() - embedded)
-        yield f"{lost} passages lack their vector and {extra} vectors lack their passage; run `memory reindex`"
+        yield f"{lost} passages lack their vector and {extra} vectors lack their passage. Run `memory reindex`"
     for passage, blob in list(stored.items()):
         if len(blob) != dimension:
-            yield f"the vector of passage {passage} has {len(blob)} dimensions, wanted {dimension}"
+            found = f"the vector of passage {passage} has {len(blob)} dimensions"
+            yield f"{found}, expected {dimension}. Run `memory reindex`"
             return
     vectors = dict(zip(stored, dequantize(list(stored.values()), dimension), strict=True))
     yield from _windows_differ(conn, vectors, reach)
@@ -201,7 +202,7 @@ def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: i
     turns = schema.rows(conn, select, (passage_store.LAYER_CODES["sessions"],))
     strays = windows.keys() - {turn[2] for turn in turns}
     if strays:
-        yield f"{len(strays)} windows belong to no turn; run `memory reindex`"
+        yield f"{len(strays)} windows belong to no turn. Run `memory reindex`"
     for file, group in itertools.groupby(turns, key=lambda turn: turn[0]):
         places = {ordinal: (passage, windowed) for _, ordinal, passage, windowed in group}
         for ordinal, (passage, windowed) in places.items():
@@ -212,36 +213,37 @@ def _windows_differ(conn: apsw.Connection, vectors: dict[int, Vectors], reach: i
                 for at in range(ordinal - reach, ordinal + reach + 1)
                 if at in places and places[at][0] in vectors
             }
-            wanted = quantize(window_vector(near)[None, :])[0].astype(np.int64)
+            expected = quantize(window_vector(near)[None, :])[0].astype(np.int64)
             stored = np.frombuffer(windows.get(passage, b""), np.int8)
-            if stored.shape != wanted.shape or int(np.abs(stored - wanted).max()) > _TOLERANCE:
-                yield f"the window of passage {passage} of file {file} is not made of its turns; run `memory reindex`"
+            if stored.shape != expected.shape or int(np.abs(stored - expected).max()) > _TOLERANCE:
+                yield f"the window of passage {passage} of file {file} differs from its turns. Run `memory reindex`"
                 return
 
 
 def _binary_vectors_differ(conn: apsw.Connection, dimension: int) -> Iterator[str]:
-    """Compare the stored codes with codes made anew from the stored vectors."""
-    around = recorded_centroid(schema.read_meta(conn))
+    """Compare the stored binary vectors with new ones of the stored vectors."""
+    centroid = recorded_centroid(schema.read_meta(conn))
     chunks = {
         chunk: parse_chunk(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")
     }
     select = """SELECT e.passage, p.file, p.layer, e.vector, e.window FROM embeddings e
     JOIN passages p ON p.id = e.passage ORDER BY e.passage"""
     rows = schema.rows(conn, select)
-    held = sum(int(np.count_nonzero(slots["has"])) for slots in chunks.values())
-    if held != len(rows):
-        yield f"there are {held} codes for {len(rows)} vectors; run `memory reindex`"
+    stored = sum(int(np.count_nonzero(slots["has"])) for slots in chunks.values())
+    if stored != len(rows):
+        yield f"there are {stored} binary vectors for {len(rows)} vectors. Run `memory reindex`"
     for chunk, group in itertools.groupby(rows, key=lambda row: row[0] // CHUNK):
         found = list(group)
-        wanted = np.zeros(CHUNK, parse_chunk(b"", dimension).dtype)
+        expected = np.zeros(CHUNK, parse_chunk(b"", dimension).dtype)
         which = np.array([row[0] % CHUNK for row in found])
-        wanted["file"][which] = [row[1] for row in found]
-        wanted["layer"][which] = [row[2] for row in found]
-        wanted["has"][which] = [1 + 2 * (row[4] is not None) for row in found]
-        wanted["vector"][which] = binarize(dequantize([row[3] for row in found], dimension), around)
+        expected["file"][which] = [row[1] for row in found]
+        expected["layer"][which] = [row[2] for row in found]
+        expected["has"][which] = [1 + 2 * (row[4] is not None) for row in found]
+        expected["vector"][which] = binarize(dequantize([row[3] for row in found], dimension), centroid)
         windowed = [row for row in found if row[4] is not None]
         if windowed:
-            codes = binarize(dequantize([row[4] for row in windowed], dimension), around)
-            wanted["window"][[row[0] % CHUNK for row in windowed]] = codes
-        if chunk not in chunks or not np.array_equal(chunks[chunk], wanted):
-            yield f"the codes of passages {chunk * CHUNK} and up are not those of their vectors; run `memory reindex`"
+            bits = binarize(dequantize([row[4] for row in windowed], dimension), centroid)
+            expected["window"][[row[0] % CHUNK for row in windowed]] = bits
+        if chunk not in chunks or not np.array_equal(chunks[chunk], expected):
+            first = chunk * CHUNK
+            yield f"binary vectors of passages from {first} on differ from their vectors. Run `memory reindex`"

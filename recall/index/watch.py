@@ -1,11 +1,11 @@
-"""Keep the index in step with the files while they change.
+"""Updates of the index while files change.
 
-The operating system's events only wake: what changed is decided by one look at the folder, so that nothing depends on
-which events an editor, ``git checkout`` or a network drive gives or loses. A watcher never reads what it writes:
-``.memory``, ``.git`` and everything hidden are neither observed nor searched.
+Events of the operating system only wake the watcher. A scan of the folder then finds the changes, so it does not matter
+which events an editor, ``git checkout`` or a network drive sends or loses. The watcher ignores ``.memory``, ``.git``
+and every hidden file, so it never reacts to its own writes.
 
-No lock is held but :func:`recall.index.sync.sync`'s own, one sync long. What goes wrong is handed out as a
-:class:`Problem` and tried again; nothing but :meth:`Watcher.stop` ends a watch.
+The only lock is :func:`recall.index.sync.sync`'s own, for one sync at a time. A failure is reported as a
+:class:`WatchProblem` and retried. Only :meth:`Watcher.stop` ends a watch.
 """
 
 from __future__ import annotations
@@ -48,36 +48,36 @@ from .sync import SyncReport, pending_notice, sync
 
 __all__ = ["Synced", "WatchEvent", "WatchProblem", "WatchTiming", "Watcher"]
 
-#: Neither opening nor reading is among them: a sync reads every changed file.
+#: Opening and reading are left out, because a sync reads every changed file.
 _EVENTS: list[type[FileSystemEvent]] = [
     DirCreatedEvent, DirDeletedEvent, DirMovedEvent,
     FileClosedEvent, FileCreatedEvent, FileDeletedEvent, FileModifiedEvent, FileMovedEvent,
 ]  # fmt: skip
-#: Passages embedded before files are looked at again: some seconds of work, after which new words come first.
+#: Passages embedded between two scans of the files: some seconds of work. New words come first after that.
 _VECTORS = 64
-#: What inotify says when the user may not watch more folders, or not from more programs.
+#: Errors of inotify when the user's limit of watched folders or of watching programs is reached.
 _LIMITS = {errno.ENOSPC: "fs.inotify.max_user_watches", errno.EMFILE: "fs.inotify.max_user_instances"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchTiming:
-    """When a change is acted upon, in seconds."""
+    """Delays of a watcher, in seconds."""
 
-    #: Changes must have paused for so long.
+    #: A sync waits for a pause of this length.
     quiet_s: float = 0.3
-    #: Under constant change the index is brought up to date at least this often.
+    #: Under constant change a sync runs at least this often.
     limit_s: float = 5.0
-    #: The folder is looked at even if nothing was told: events can be lost.
+    #: The folder is scanned this often even without events, because events can be lost.
     look_s: float = 60.0
-    #: What failed is tried again at the next change, or after this.
+    #: A failed sync is retried at the next change, or after this time.
     retry_s: float = 5.0
-    #: Between two looks where the system does not tell.
+    #: Time between two scans where the system sends no events.
     poll_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synced:
-    """A sync is done: the words of what changed, or the vectors that were still to be made."""
+    """Report of a finished sync: of the words of changed files, or of pending vectors."""
 
     report: SyncReport
     phase: Literal["words", "vectors"]
@@ -85,7 +85,7 @@ class Synced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchProblem:
-    """What is not as it should be, in one line. *error* is there when a sync failed."""
+    """A problem in one line. *error* is set when a sync failed."""
 
     message: str
     error: Exception | None = None
@@ -95,10 +95,10 @@ WatchEvent = Synced | WatchProblem
 
 
 class Watcher:
-    """Watches *home*.
+    """Watcher of *home*.
 
-    *open_embedder* is called when there are vectors to be made; without it words alone are indexed. *polling* looks
-    at all files every few seconds instead of being told, as some network drives need.
+    *open_embedder* is called when vectors are pending. Without it, words alone are indexed. With *polling* the watcher
+    scans all files every few seconds and uses no events, as some network drives need.
     """
 
     def __init__(
@@ -119,82 +119,82 @@ class Watcher:
         self._observed: _FolderObserver | None = None
         self._embedder: Embedder | None = None
         self._stopped = False
-        self._seen: object = None  # the folder as it was before the last sync that succeeded
+        self._last_state: object = None  # of the folder, before the last sync that succeeded
         self._pending = 0
-        self._vectors_rest = False  # vectors cannot go on before the next change
+        self._vectors_blocked = False  # until the next change
         self._failed = False
 
     def stop(self) -> None:
-        """End :meth:`run` at the next border between two steps. May be called from a signal handler or a thread."""
+        """Stop :meth:`run` at the next border between two steps. A signal handler or another thread may call this."""
         self._stopped = True
         self._ticks.put(None)
 
     def run(self, *, once: bool = False) -> Generator[WatchEvent, None, None]:
-        """Sync now and after every change, handing out what came of it, until :meth:`stop`.
+        """Sync now and after every change until :meth:`stop`. Yield the results.
 
-        With *once* it ends when nothing has changed for ``quiet_s`` and nothing is left to do.
+        With *once* the generator ends when nothing has changed for ``quiet_s`` and no work is left.
         """
-        rung = True
+        woken = True
         try:
             yield from self._observe(polling=self._polling)
             while not self._stopped:
-                yield from self._update(told=rung)
+                yield from self._update(notified=woken)
                 if once:
-                    rung = self._rung(self._timing.quiet_s)
-                    if not rung and (self._failed or not self._unfinished()):
+                    woken = self._wait(self._timing.quiet_s)
+                    if not woken and (self._failed or not self._has_pending_vectors()):
                         return
-                elif self._failed or not self._unfinished():
-                    rung = self._rung(self._timing.retry_s if self._failed else self._timing.look_s)
+                elif self._failed or not self._has_pending_vectors():
+                    woken = self._wait(self._timing.retry_s if self._failed else self._timing.look_s)
         finally:
             if self._observed is not None:
                 self._observed.close()
 
-    def _update(self, *, told: bool) -> Iterator[WatchEvent]:
-        """One round: wait for quiet, index the words of what changed, then make vectors until something changes."""
-        told = self._settle() or told or self._failed
+    def _update(self, *, notified: bool) -> Iterator[WatchEvent]:
+        """Run one round: wait for a pause, index the words of changed files, then embed until files change."""
+        notified = self._settle() or notified or self._failed
         yield from self._observe(polling=self._polling)
-        seen = (_manifest_state(self._home), scan(self._home))
-        if seen != self._seen and not self._stopped:
+        state = (_manifest_state(self._home), scan(self._home))
+        if state != self._last_state and not self._stopped:
             report = self._attempt(None)
             if not isinstance(report, SyncReport):
-                self._seen = None
+                self._last_state = None
                 yield from report
                 return
-            self._seen, self._pending, self._vectors_rest = seen, report.pending, False
+            self._last_state, self._pending, self._vectors_blocked = state, report.pending, False
             yield Synced(report=_without_pending_notice(report), phase="words")
-            if not told and report.added + report.changed + report.removed and not self._polling:
+            if not notified and report.added + report.changed + report.removed and not self._polling:
                 yield WatchProblem(
-                    message="files changed and the system did not tell; looking at all files by polling now"
+                    message="files changed and the system sent no event. The watcher now polls all files"
                 )
                 yield from self._observe(polling=True)
         yield from self._make_vectors()
 
     def _make_vectors(self) -> Iterator[WatchEvent]:
-        """Embed what is pending, some at a time, until all is done or files change."""
-        if self._open_embedder is None or not self._unfinished():
+        """Embed pending passages, some at a time, until none is left or files change."""
+        if self._open_embedder is None or not self._has_pending_vectors():
             return
         embedder = self._embedder or self._open_embedder(self._home)
         if isinstance(embedder, NoEmbedder):
-            self._vectors_rest = True
+            self._vectors_blocked = True
             yield WatchProblem(message=f"words only: {embedder.reason}")
             return
         self._embedder = embedder
         total = SyncReport()
-        while self._unfinished() and self._ticks.empty():
+        while self._has_pending_vectors() and self._ticks.empty():
             report = self._attempt(embedder, made=total.embedded)
             if not isinstance(report, SyncReport):
-                self._vectors_rest = not any(isinstance(problem.error, Locked) for problem in report)
+                self._vectors_blocked = not any(isinstance(problem.error, Locked) for problem in report)
                 yield from report
                 return
-            self._pending, self._vectors_rest = report.pending, not report.embedded
+            self._pending, self._vectors_blocked = report.pending, not report.embedded
             total = _sum(total, report)
-        yield Synced(report=total if self._vectors_rest else _without_pending_notice(total), phase="vectors")
+        yield Synced(report=total if self._vectors_blocked else _without_pending_notice(total), phase="vectors")
 
     def _attempt(self, embedder: Embedder | None, *, made: int = 0) -> SyncReport | tuple[WatchProblem, ...]:
-        """One sync, or why there was none; nothing when it was stopped."""
+        """Run one sync. Return its report, or its problems, which are none when the watcher was stopped."""
 
         def step(what: str, done: int, total: int) -> None:
-            if self._stopped:  # between two transactions: the next sync goes on from here
+            if self._stopped:  # between two transactions: the next sync resumes here
                 raise _StopSync
             if self._progress is not None:
                 more = what == "vectors"
@@ -207,43 +207,43 @@ class Watcher:
             report = sync(self._home, settings, embedder, progress=step, embed_limit=limit)
         except _StopSync:
             return ()
-        except Exception as error:  # noqa: BLE001 - whatever fails is reported and tried again; a watch goes on
+        except Exception as error:  # noqa: BLE001 - every failure is reported and retried, and the watch goes on
             return (WatchProblem(message=" ".join(str(error).split()) or repr(error), error=error),)
         self._failed = False
         return report
 
     def _settings(self) -> RecallSettings:
-        """The home's settings as they are now: the manifest may have changed, or be gone with its home."""
+        """Read the home's current settings. The manifest may have changed, or be gone with its home."""
         if _manifest_state(self._home) is None:
             raise NoHome(self._home.root)
         settings = Home(self._home.root).manifest.settings("recall", RecallSettings)
         return replace(settings, sync_timeout_s=min(settings.sync_timeout_s, self._timing.retry_s))
 
     def _observe(self, *, polling: bool) -> Iterator[WatchProblem]:
-        """Have the system tell about the folders that are there now; where it refuses, look by polling."""
+        """Request events of the existing folders. Where the system refuses, poll."""
         if self._observed is not None and polling != self._polling:
             self._observed.close()
             self._observed = None
         self._polling = polling
         try:
             if self._observed is None:
-                self._observed = _FolderObserver(self._home, self._ring, self._timing.poll_s if polling else None)
+                self._observed = _FolderObserver(self._home, self._wake, self._timing.poll_s if polling else None)
             self._observed.follow()
         except OSError as error:
             if polling or error.errno not in _LIMITS:
                 yield WatchProblem(
-                    message=f"{self._home.root} cannot be watched: {error.strerror}; looking now and then"
+                    message=f"{self._home.root} cannot be watched: {error.strerror}. The watcher scans it now and then"
                 )
                 return
             yield WatchProblem(message=_limit_reached(error))
             yield from self._observe(polling=True)
 
-    def _ring(self) -> None:
+    def _wake(self) -> None:
         self._ticks.put(None)
 
-    def _rung(self, timeout_s: float) -> bool:
-        """Wait for a change or for the end. False when *timeout_s* passed without."""
-        if self._stopped:  # the tick of the end may have been taken by an earlier wait
+    def _wait(self, timeout_s: float) -> bool:
+        """Wait for a change or for :meth:`stop`. Return False when *timeout_s* passed without either."""
+        if self._stopped:  # an earlier wait may have taken the tick of the stop
             return True
         try:
             self._ticks.get(timeout=timeout_s)
@@ -252,57 +252,57 @@ class Watcher:
         return True
 
     def _settle(self) -> bool:
-        """Wait until changes pause, but not for ever. False when there were none."""
+        """Wait until changes pause, at most ``limit_s``. Return False when there were none."""
         end = time.monotonic() + self._timing.limit_s
         changed = False
         while not self._stopped and (left := end - time.monotonic()) > 0:
-            if not self._rung(min(self._timing.quiet_s, left)):
+            if not self._wait(min(self._timing.quiet_s, left)):
                 break
             changed = True
         return changed
 
-    def _unfinished(self) -> bool:
-        """Whether vectors can be made at once."""
-        return self._open_embedder is not None and self._pending > 0 and not self._vectors_rest and not self._stopped
+    def _has_pending_vectors(self) -> bool:
+        """Return whether passages are pending that can be embedded now."""
+        return self._open_embedder is not None and self._pending > 0 and not self._vectors_blocked and not self._stopped
 
 
 class _StopSync(Exception):
-    """Somebody wants the watch to end while it syncs."""
+    """The watcher was stopped during a sync."""
 
 
 class _FolderObserver:
-    """What the system is asked to tell about: the files of the home itself, and the folders that are searched.
+    """Subscription to events of the home's own files and of the searched folders.
 
-    Not the whole tree: ``.git`` and ``.memory`` are busy and large, and their events could push out the others.
+    The rest of the tree is left out: ``.git`` and ``.memory`` are busy and large. Their events could displace others.
     """
 
-    def __init__(self, home: Home, ring: Callable[[], None], poll_s: float | None) -> None:
-        self._home, self._ring = home, ring
+    def __init__(self, home: Home, wake: Callable[[], None], poll_s: float | None) -> None:
+        self._home, self._wake = home, wake
         self._watches: dict[str, tuple[tuple[int, int], ObservedWatch]] = {}
         self._replaced: set[str] = set()
         self._observer: BaseObserver = Observer() if poll_s is None else PollingObserver(timeout=poll_s)
         self._observer.start()
 
     def follow(self) -> None:
-        """Watch the folders that are there now, and no longer those that are gone or were replaced.
+        """Watch the existing folders, and stop watching those that were deleted or replaced.
 
         Raises:
             OSError: the system's limit is reached, or a folder may not be watched.
         """
-        wanted = dict(self._folders())
+        existing = dict(self._folders())
         for path, (identity, watch) in list(self._watches.items()):
-            if wanted.get(path) != identity or path in self._replaced:
+            if existing.get(path) != identity or path in self._replaced:
                 self._replaced.discard(path)
                 del self._watches[path]
                 self._observer.unschedule(watch)
-        for path, identity in wanted.items():
+        for path, identity in existing.items():
             if path not in self._watches:
-                relay = _Relay(path, self._told)
+                relay = _Relay(path, self._on_event)
                 inner = path != str(self._home.root)
                 try:
                     watch = self._observer.schedule(relay, path, recursive=inner, event_filter=_EVENTS)
                 except (FileNotFoundError, NotADirectoryError):
-                    continue  # gone since it was listed; the next round sees what is there then
+                    continue  # deleted since it was listed: the next round lists again
                 self._watches[path] = identity, watch
 
     def close(self) -> None:
@@ -319,22 +319,22 @@ class _FolderObserver:
             if stat.S_ISDIR(status.st_mode):
                 yield path, (status.st_dev, status.st_ino)
 
-    def _told(self, event: FileSystemEvent) -> None:
-        """Called in the observer's thread."""
-        if event.is_directory:  # a new folder can have the number of the one before
+    def _on_event(self, event: FileSystemEvent) -> None:
+        """Wake the watcher. The observer's thread calls this."""
+        if event.is_directory:  # a new folder can have the inode number of the deleted one
             self._replaced.update({os.fsdecode(event.src_path), os.fsdecode(event.dest_path)} & self._watches.keys())
-        self._ring()
+        self._wake()
 
 
 class _Relay(FileSystemEventHandler):
-    """Hands on the events below *base* that are not about hidden files alone."""
+    """Filter of the events below *base*: those of hidden files alone are dropped."""
 
-    def __init__(self, base: str, tell: Callable[[FileSystemEvent], None]) -> None:
-        self._base, self._tell = base, tell
+    def __init__(self, base: str, forward: Callable[[FileSystemEvent], None]) -> None:
+        self._base, self._forward = base, forward
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         if any(self._visible(os.fsdecode(path)) for path in (event.src_path, event.dest_path) if path):
-            self._tell(event)
+            self._forward(event)
 
     def _visible(self, path: str) -> bool:
         inside = path.removeprefix(self._base)
@@ -342,7 +342,7 @@ class _Relay(FileSystemEventHandler):
 
 
 def _manifest_state(home: Home) -> tuple[int, int] | None:
-    """When the manifest changed; ``None`` when there is none."""
+    """Return modification time and size of the manifest, or ``None`` when there is none."""
     try:
         status = (home.root / MANIFEST).stat()
     except OSError:
@@ -351,7 +351,7 @@ def _manifest_state(home: Home) -> tuple[int, int] | None:
 
 
 def _sum(total: SyncReport, report: SyncReport) -> SyncReport:
-    """*report* with what the syncs before it did."""
+    """Return *report* with the counts of the syncs before it added."""
     return replace(
         report,
         added=total.added + report.added,
@@ -363,7 +363,7 @@ def _sum(total: SyncReport, report: SyncReport) -> SyncReport:
 
 
 def _without_pending_notice(report: SyncReport) -> SyncReport:
-    """Vectors that follow by themselves are nothing to warn of."""
+    """Remove the notice of pending vectors, which the watcher computes next."""
     return replace(
         report, degraded=tuple(line for line in report.degraded if line not in pending_notice(report.pending))
     )
@@ -372,6 +372,6 @@ def _without_pending_notice(report: SyncReport) -> SyncReport:
 def _limit_reached(error: OSError) -> str:
     name = _LIMITS[error.errno or 0]
     return (
-        f"the system's limit for watching is reached ({error.strerror}), looking at all files by polling now; "
-        f"raise {name} (`sysctl -w {name}=...`) and start again to be told at once"
+        f"the system's limit for watching is reached ({error.strerror}), so the watcher now polls all files. "
+        f"Raise {name} (`sysctl -w {name}=...`) and start again to get events"
     )

@@ -297,10 +297,10 @@ def _nearest_vectors(
     vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
     codes = load_binary_vectors(conn, path, embedder.dimension)
     (code,) = binarize(vector[None, :], recorded_centroid(recorded))
-    among = codes.among(scope.layers, json.loads(scope.files) if scope.files is not None else None)
+    eligible = codes.eligible(scope.layers, json.loads(scope.files) if scope.files is not None else None)
     compared = candidate_count(len(codes.ids), limit)
     kinds: tuple[Kind, ...] = ("vector", "window")
-    looked = {kind: codes.nearest(kind, code, compared, among) for kind in kinds}
+    looked = {kind: codes.nearest(kind, code, compared, eligible) for kind in kinds}
     places = np.union1d(looked["vector"], looked["window"])
     passages, windows = nearest_by_cosine(conn, vector, codes.ids[places].tolist(), limit)
     file_of = dict(zip(codes.ids[places].tolist(), codes.files[places].tolist(), strict=True))

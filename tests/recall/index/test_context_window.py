@@ -1,4 +1,4 @@
-"""Sheets say what the passages say, and only what changed is written anew."""
+"""Tests of context windows: they hold what the passages hold, and only changed ones are written."""
 
 from __future__ import annotations
 
@@ -26,37 +26,38 @@ def ident(home: Home, source: str) -> int:
     return value
 
 
-def test_a_word_has_the_code_of_its_stem_as_the_index_stores_it() -> None:
+def test_a_word_has_the_hash_of_its_stem_in_the_index() -> None:
     stemmer = Fts5Stemmer(schema.connect(":memory:"))
     assert stemmer.hashes("Painted paintings").tolist() == [term_hash("paint"), term_hash("paint")]
     assert stemmer.hashes("数据库").tolist() == [term_hash("数据"), term_hash("据库"), term_hash("库")]
     assert stemmer.hashes("").tolist() == []
 
 
-def test_a_sheet_tells_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
+def test_a_window_holds_words_speakers_days_and_questions(home: Home, say: Say, update: Update) -> None:
     say("s1", "Where do falcons nest?", "In the tower.", "“Really?”")
     update()
-    sheets = load_windows(schema.connect(home.index), [ident(home, "s1#m2")])
-    assert sheets.ordinals.tolist() == [0, 1, 2]
-    assert sheets.layers.tolist() == ["sessions"] * 3
-    assert sheets.asks.tolist() == [True, False, True]
-    assert sheets.users.tolist() == [True, False, True]
-    assert sheets.lengths.tolist() == [4.0, 3.0, 1.0]
-    assert set(sheets.days.tolist()) == {np.datetime64("2026-11-20").astype(int) + 719163}
-    assert sheets.words[sheets.owners == 0].tolist() == [term_hash(stem) for stem in ("where", "do", "falcon", "nest")]
-    assert sheets.heads[sheets.head_owners == 1].tolist() == [term_hash("agent")]
+    windows = load_windows(schema.connect(home.index), [ident(home, "s1#m2")])
+    assert windows.ordinals.tolist() == [0, 1, 2]
+    assert windows.layers.tolist() == ["sessions"] * 3
+    assert windows.asks.tolist() == [True, False, True]
+    assert windows.users.tolist() == [True, False, True]
+    assert windows.lengths.tolist() == [4.0, 3.0, 1.0]
+    assert set(windows.days.tolist()) == {np.datetime64("2026-11-20").astype(int) + 719163}
+    stems = ("where", "do", "falcon", "nest")
+    assert windows.words[windows.owners == 0].tolist() == [term_hash(stem) for stem in stems]
+    assert windows.heads[windows.head_owners == 1].tolist() == [term_hash("agent")]
 
 
-def test_only_the_surroundings_are_opened(home: Home, say: Say, update: Update) -> None:
+def test_only_the_windows_of_the_passages_are_loaded(home: Home, say: Say, update: Update) -> None:
     say("long", *(f"turn {n}" for n in range(100)))
     say("other", "turn")
     update()
-    sheets = load_windows(schema.connect(home.index), [ident(home, "long#m40")])
-    assert sheets.ordinals.tolist() == list(range(32, 64))
+    windows = load_windows(schema.connect(home.index), [ident(home, "long#m40")])
+    assert windows.ordinals.tolist() == list(range(32, 64))
     assert len(load_windows(schema.connect(home.index), [])) == 0
 
 
-def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
+def test_an_appended_turn_leaves_full_windows_alone(tmp_path: Path) -> None:
     conn, _ = schema.open_writer(tmp_path / "index.db")
     conn.execute("INSERT INTO files VALUES(1, 'a', 'sessions', 'a', x'', 0, 0, '', 0, 0)")
     turns = [
@@ -68,15 +69,15 @@ def test_an_appended_turn_leaves_full_sheets_alone(tmp_path: Path) -> None:
         store_windows(conn, 1, build_windows(turns[:count], Fts5Stemmer(conn)))
         return conn.total_changes() - before
 
-    assert written(40) == 2  # two sheets came
+    assert written(40) == 2  # two windows are inserted
     assert written(40) == 0
-    assert written(41) == 2  # the second went and came
-    assert written(32) == 1  # the second went
+    assert written(41) == 2  # the second is deleted and inserted
+    assert written(32) == 1  # the second is deleted
     assert schema.value(conn, "SELECT count(*) FROM sheets") == 1
 
 
 @pytest.mark.parametrize("name", ["user", "assistant", "User"])
-def test_a_name_that_is_only_the_role_is_no_name(home: Home, say: Say, update: Update, name: str) -> None:
+def test_a_name_that_repeats_the_role_is_ignored(home: Home, say: Say, update: Update, name: str) -> None:
     say("s1", "the user is authenticated", names=(name, "agent"))
     update()
     assert len(load_windows(schema.connect(home.index), [ident(home, "s1#m1")]).heads) == 0

@@ -71,7 +71,7 @@ def test_a_reader_that_keeps_the_log_is_told_of(indexed: Home, monkeypatch: pyte
     reader.execute("BEGIN")
     reader.execute("SELECT count(*) FROM passages").fetchall()
     (note,) = erase(indexed, RecallSettings())
-    assert "is being read" in note
+    assert "another process reads the index" in note
     assert [what for _, what in occurrences(indexed, HERON)] != []
     reader.close()
     assert erase(indexed, RecallSettings()) == []

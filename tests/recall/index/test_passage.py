@@ -78,7 +78,7 @@ def test_lines_that_are_no_messages_are_skipped_and_said(home: Home, say: Callab
         file.write(b'not json\n{"session": "s1"}\n\xff\xfe\n{"session": "s1", "id": "m2", "content": "half')
     found = read_passages(home.root, "sessions/2026/11/s1.jsonl", SETTINGS)
     assert [p.text for p in found.passages] == ["one"]
-    assert found.skipped == ("sessions/2026/11/s1.jsonl has 3 lines that are no messages; they are not indexed",)
+    assert found.skipped == ("sessions/2026/11/s1.jsonl has 3 lines that are no messages. They are not indexed",)
 
 
 def test_half_a_surrogate_pair_becomes_storable(home: Home, say: Callable[..., Path]) -> None:

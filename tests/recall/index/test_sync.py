@@ -307,7 +307,7 @@ def test_freshness_indexes_words_at_once_and_a_handful_of_vectors(
     say("s1", *(f"turn {n}" for n in range(settings.fresh_embeddings + 1)))
     report = ensure_fresh(home, settings, embedder)
     assert (report.added, report.embedded) == (settings.fresh_embeddings + 1, 0)
-    assert report.degraded == (f"{settings.fresh_embeddings + 1} passages wait for vectors; run `memory sync`",)
+    assert report.degraded == (f"{settings.fresh_embeddings + 1} passages wait for vectors. Run `memory sync`",)
 
 
 def test_freshness_reports_another_model_instead_of_failing(
@@ -365,7 +365,7 @@ def test_an_index_of_the_first_version_is_built_anew_and_says_so(
             old.execute("INSERT INTO vectors VALUES(?, 1, ?)", (passage, vector.tobytes()))
     old.close()
     report = update()
-    assert report.degraded == ("the index was made by another version or with other settings and was built anew",)
+    assert report.degraded == ("the index was made by another version or with other settings, and was rebuilt",)
     assert report.embedded == 2
     assert verify(home, settings).ok
     assert sources("where do falcons nest")[0] == "s1#m1"

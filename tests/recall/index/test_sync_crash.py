@@ -69,7 +69,7 @@ def test_a_killed_sync_is_completed_by_the_next(
         killed += "done" not in rest
         if home.index.exists():  # whatever is there is whole: only newer files may be missing from it
             problems = verify(home, settings).differences
-            assert all("run `memory sync`" in line for line in problems), problems
+            assert all("Run `memory sync`" in line for line in problems), problems
         assert update().pending == 0
         assert verify(home, settings).differences == ()
     assert killed > 0

@@ -40,7 +40,7 @@ def test_pending_vectors_are_counted_and_no_difference(home: Home, say: Say, set
 
 
 def test_no_index_is_a_difference(home: Home, settings: RecallSettings) -> None:
-    assert verify(home, settings).differences == ("there is no index; run `memory sync`",)
+    assert verify(home, settings).differences == ("there is no index. Run `memory sync`",)
 
 
 def test_files_that_changed_since_are_named(
@@ -50,18 +50,18 @@ def test_files_that_changed_since_are_named(
     write("Knowledge/a.md", "changed\n")
     (indexed.root / "sessions/2026/11/s1.jsonl").unlink()
     assert verify(indexed, settings).differences == (
-        "sessions/2026/11/s1.jsonl is in the index but not in the home; run `memory sync`",
-        "Knowledge/new.md is not in the index; run `memory sync`",
-        "Knowledge/a.md changed since it was indexed; run `memory sync`",
+        "sessions/2026/11/s1.jsonl is in the index but not in the home. Run `memory sync`",
+        "Knowledge/new.md is not in the index. Run `memory sync`",
+        "Knowledge/a.md changed since it was indexed. Run `memory sync`",
     )
 
 
 @pytest.mark.parametrize(
     ("damage", "difference"),
     [
-        ("UPDATE passages SET text = 'forged' WHERE source = 's1#m2'", "is cut otherwise in the index (passage 2)"),
-        ("UPDATE passages SET source = 's1#m9' WHERE source = 's1#m2'", "is cut otherwise in the index (passage 2)"),
-        ("DELETE FROM passages WHERE source = 's1#m3'", "(2 passages, wanted 3)"),
+        ("UPDATE passages SET text = 'forged' WHERE source = 's1#m2'", "has other passages in the index (passage 2)"),
+        ("UPDATE passages SET source = 's1#m9' WHERE source = 's1#m2'", "has other passages in the index (passage 2)"),
+        ("DELETE FROM passages WHERE source = 's1#m3'", "(2 passages, expected 3)"),
         ("DELETE FROM pages WHERE rowid = 1", "the postings of pages differ"),
         ("INSERT INTO pages(rowid, body) VALUES(99, 'stray')", "the postings of pages differ"),
         ("INSERT OR REPLACE INTO pages(rowid, body) VALUES(1, 'other words')", "the postings of pages differ"),
@@ -69,21 +69,21 @@ def test_files_that_changed_since_are_named(
             "DELETE FROM groups WHERE rowid = (SELECT id FROM files WHERE session = 's1')",
             "the postings of groups differ",
         ),
-        ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the sheets of sessions/"),
-        ("UPDATE sheets SET words = x'00000000'", "do not say what its passages say"),
-        ("UPDATE files SET words = words + 1 WHERE session = 's1'", "do not say what its passages say"),
+        ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the context windows of "),
+        ("UPDATE sheets SET words = x'00000000'", "differ from its passages"),
+        ("UPDATE files SET words = words + 1 WHERE session = 's1'", "differ from its passages"),
         ("DELETE FROM embeddings WHERE passage = 1", "1 passages lack their vector"),
         ("UPDATE passages SET embedded = 0 WHERE id = 1", "1 vectors lack their passage"),
         (
             "UPDATE embeddings SET window = NULL WHERE passage = (SELECT id FROM passages WHERE source = 's1#m1')",
-            "is not made of its turns",
+            "differs from its turns",
         ),
         (
             "UPDATE embeddings SET window = vector WHERE passage = (SELECT id FROM passages WHERE session = '')",
             "1 windows belong to no turn",
         ),
-        ("UPDATE codes SET slots = zeroblob(length(slots))", "codes for"),
-        ("UPDATE passages SET file = file + 1 WHERE id = 1", "are not those of their vectors"),
+        ("UPDATE codes SET slots = zeroblob(length(slots))", "binary vectors for"),
+        ("UPDATE passages SET file = file + 1 WHERE id = 1", "differ from their vectors"),
         ("UPDATE meta SET value = '0' WHERE key = 'terms'", "terms is '0' in the index"),
     ],
 )
@@ -96,12 +96,12 @@ def test_each_kind_of_damage_is_found(indexed: Home, settings: RecallSettings, d
     assert any(difference in line for line in found.differences), found.differences
 
 
-def test_codes_around_another_point_are_found(indexed: Home, settings: RecallSettings) -> None:
+def test_binary_vectors_around_another_centroid_are_found(indexed: Home, settings: RecallSettings) -> None:
     conn = schema.connect(indexed.index)
     dimension = int(schema.read_meta(conn)["dimension"])
     schema.set_meta(conn, {"middle": np.full(dimension, 0.5, np.float32).tobytes().hex()})
     conn.close()
-    assert "are not those of their vectors" in verify(indexed, settings).differences[0]
+    assert "differ from their vectors" in verify(indexed, settings).differences[0]
 
 
 def test_a_window_of_other_turns_is_found(indexed: Home, settings: RecallSettings) -> None:
@@ -112,10 +112,10 @@ def test_a_window_of_other_turns_is_found(indexed: Home, settings: RecallSetting
     )
     conn.execute("UPDATE embeddings SET window = ? WHERE passage = ?", (blob, passage))
     conn.close()
-    assert "is not made of its turns" in verify(indexed, settings).differences[0]
+    assert "differs from its turns" in verify(indexed, settings).differences[0]
 
 
-def test_a_damaged_file_is_said_and_not_raised(indexed: Home, settings: RecallSettings) -> None:
+def test_a_damaged_file_is_reported_and_not_raised(indexed: Home, settings: RecallSettings) -> None:
     indexed.index.write_bytes(b"no database " * 1000)
     found = verify(indexed, settings)
     assert not found.ok
@@ -129,7 +129,7 @@ def test_verifying_writes_nothing(indexed: Home, settings: RecallSettings) -> No
 
 
 def test_scores_after_many_changes_are_those_of_a_fresh_index(tmp_path: Path) -> None:
-    """A contentless table must forget the lengths and counts of what was replaced, or BM25 would drift."""
+    """Replace rows of a contentless table many times: old lengths and counts would make BM25 drift."""
 
     def scores(changes: int) -> list[tuple[int, float]]:
         conn, _ = schema.open_writer(tmp_path / f"{changes}.db")

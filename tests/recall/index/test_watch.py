@@ -107,7 +107,7 @@ def test_at_the_systems_limit_it_goes_on_by_polling(
         first = next(outcomes)
         assert isinstance(first, WatchProblem)
         assert name in first.message
-        assert "by polling now" in first.message
+        assert "now polls all files" in first.message
         assert isinstance(next(outcomes), Synced)
         say("s1", "falcon")
         following = next(outcomes)
@@ -127,7 +127,7 @@ def test_events_that_never_come_are_made_up_for(
     assert isinstance(found, Synced)
     assert found.report.added == 1
     assert isinstance(told, WatchProblem)
-    assert "by polling now" in told.message
+    assert "now polls all files" in told.message
 
 
 def test_constant_change_is_synced_in_between(home: Home, say: Callable[..., Path]) -> None:

@@ -97,7 +97,7 @@ def test_search_collapses_or_shows_duplicates(run: Run, home: Home) -> None:
 def test_reindex_and_verify(run: Run, home: Home) -> None:
     result = run("index", "verify", "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["differences"] == ["there is no index; run `memory sync`"]
+    assert json.loads(result.stdout)["differences"] == ["there is no index. Run `memory sync`"]
     found = data(run("reindex", "--json"))
     assert found["passages"] == 1
     assert found["seconds"] >= 0
@@ -105,7 +105,7 @@ def test_reindex_and_verify(run: Run, home: Home) -> None:
     (home.root / "Knowledge/falcon.md").write_text("changed\n", "utf-8")
     result = run("index", "verify")
     assert result.exit_code == 1
-    assert "Knowledge/falcon.md changed since it was indexed; run `memory sync`" in result.stdout
+    assert "Knowledge/falcon.md changed since it was indexed. Run `memory sync`" in result.stdout
 
 
 def test_eval_prints_the_measures_by_mode_and_category(run: Run, tmp_path: Path) -> None:
