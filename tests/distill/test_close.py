@@ -371,7 +371,7 @@ SAID = (
 def test_closing_in_two_parts_remembers_what_closing_at_once_does(
     home: Home, tmp_path_factory: pytest.TempPathFactory, texts: list[str], cut: int
 ) -> None:
-    """Corrections aside: a part that is closed already cannot know that it will be corrected."""
+    """Leave corrections aside: a part that is closed already cannot know that it will be corrected."""
     now = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
     rows = [Message(session="s", id=f"m{n}", ts="2026-11-20T10:00:00", content=text) for n, text in enumerate(texts)]
     statements = []

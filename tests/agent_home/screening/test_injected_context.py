@@ -1,4 +1,4 @@
-"""What this system put into a context is taken out again, and nothing else."""
+"""Injected blocks are removed from a conversation, and the user's words are kept."""
 
 from __future__ import annotations
 

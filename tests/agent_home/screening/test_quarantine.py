@@ -1,4 +1,4 @@
-"""What the guard holds back waits, once, outside git, without the text of a secret."""
+"""The guard's quarantine keeps a text once, outside git, without the text of a secret."""
 
 from __future__ import annotations
 

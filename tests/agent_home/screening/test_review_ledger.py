@@ -1,4 +1,4 @@
-"""What people decided is known by digests, on every clone, and covers no more than was decided."""
+"""Decisions of people cover a text block by block, and never an entry's fields."""
 
 from __future__ import annotations
 

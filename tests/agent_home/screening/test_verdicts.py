@@ -1,4 +1,4 @@
-"""What is read of a home's own rule files, and what is said of one that cannot be."""
+"""Rule files of a home are read, and a text is judged once under the same rules."""
 
 from __future__ import annotations
 

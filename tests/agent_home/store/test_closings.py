@@ -1,4 +1,4 @@
-"""How far a session is closed, by the daily log and by the machine's own record."""
+"""Sessions have the watermark of their furthest closing, by the daily log and by this machine's record."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ LOST = ("before staging", "after staging one file", "after staging two files", "
 
 
 def start(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """A Python process in a group of its own, so that it can be killed with the git commands it runs."""
+    """Start a Python process in a group of its own, so that it can be killed with the git commands it runs."""
     return subprocess.Popen(
         [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True, env={**os.environ, **environment},
@@ -121,7 +121,7 @@ def start(script: str, *arguments: str, **environment: str) -> subprocess.Popen[
 
 
 def kill(process: subprocess.Popen[str]) -> str:
-    """Kill the group; what the process had acknowledged."""
+    """Kill the process group. Return what the process had acknowledged."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     return process.communicate()[0]
@@ -154,7 +154,7 @@ class Reader:
 
 
 def assert_sound(home: Home, git: Git) -> None:
-    """The repository is whole and agrees with the files, no entry is there twice, nothing is half done."""
+    """Assert that the repository agrees with the files, that no entry is there twice, and that nothing is half done."""
     assert "error" not in git("fsck", "--full", "--strict")
     assert problems(home) == []
     assert len(titles(home.root)) == len(set(titles(home.root)))
@@ -263,7 +263,10 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
 
 
 def _killed_inside_git(home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
-    """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group; what it acknowledged."""
+    """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group.
+
+    Returns what the writer had acknowledged.
+    """
     real = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
     bin_ = tmp_path / "bin"
     bin_.mkdir()

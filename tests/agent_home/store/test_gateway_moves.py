@@ -1,4 +1,4 @@
-"""What moves from one file to another: screened once, at its new place before it leaves the old one; and ledgers."""
+"""Blocks that move between files are not screened again, and reach the new file before they leave the old one."""
 
 from __future__ import annotations
 
