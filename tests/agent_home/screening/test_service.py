@@ -101,10 +101,8 @@ def test_nothing_hides_at_the_border_of_two_pieces(screening: ScreeningService, 
 
 @given(path=PATHS, text=TEXTS, source=st.sampled_from(["user", "agent", "tool", "web"]))
 @settings(max_examples=100)
+def test_a_text_that_may_be_stored_unchanged_is_clean_for_prompts_and_search(path: str, text: str, source: str) -> None:
     """Check the rule that the cache relies on: a text that a write passed is not judged again for the index."""
-    screening: ScreeningService, path: str, text: str, source: str
-) -> None:
-    """The cache relies on it: a text that a write passed is not judged again when it is indexed."""
     destination = destination_of(path)
     if screen(text, source, destination).action is Action.ALLOW:
         personal = GuardSettings(keep_email=frozenset(Destination), keep_phone=frozenset(Destination))
