@@ -30,7 +30,6 @@ KINDS: dict[str, type] = {
 #: Modules that read the environment themselves, besides those of ``interfaces``.
 READERS = {
     "agent_home/git": "leave out variables that lead git to another repository",
-    "distill/evidence/repository.py": "silence GitPython",
     "recall/embedding/model.py": "find the cache folder, which belongs to the machine and not to the home",
 }
 
