@@ -59,7 +59,7 @@ __all__ = [
     "unclosed",
 ]
 
-#: Kinds whose words can be a report of work; plans and wishes claim nothing.
+#: Kinds of items that can report work. Plans and wishes claim nothing.
 _REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "correction", "fact"})
 _ATTEMPTS = 5
 
@@ -328,7 +328,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
-    with suppress(Locked, OSError), hold(home.lock):  # the closing is done; only what guards a revert would be missing
+    with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
         closings.record(home, closing, outcome.commit, now)
     return Closed(
         session=closing.session,
@@ -339,7 +339,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         merged=_as_stored(outcome, placed.merged, merged=True),
         claims=tuple(CheckedClaim(text=i.text, sources=i.sources, evidence=e) for i, e in draft.evidence.items()),
         redacted=outcome.redacted,
-        proposed=tuple(_proposal(one) for one in drafts if one.id in outcome.proposed),
+        proposed=tuple(_proposal(proposed) for proposed in drafts if proposed.id in outcome.proposed),
         quarantined=outcome.quarantined,
         dropped=outcome.dropped + placed.refused,
         left_in_log=placed.left_in_log,

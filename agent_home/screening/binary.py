@@ -6,14 +6,14 @@ import re
 
 __all__ = ["is_binary", "readable"]
 
-#: As git tells: a NUL byte among the first.
-_LOOKED_AT_BYTES = 8000
+#: Git takes a file with a NUL byte among its first bytes for binary.
+_GIT_CHECKED_BYTES = 8000
 _PRINTABLE = re.compile(rb"[\t\x20-\x7e]{8,}")
 
 
 def is_binary(data: bytes) -> bool:
     """Return whether git takes *data* for binary. Text in UTF-16 counts as binary."""
-    return b"\0" in data[:_LOOKED_AT_BYTES]
+    return b"\0" in data[:_GIT_CHECKED_BYTES]
 
 
 def readable(data: bytes) -> str:

@@ -29,7 +29,7 @@ __all__ = ["FullScan", "ScannedFinding", "scan_history", "scan_home", "scan_of",
 
 #: ``progress(what, done, total)``.
 Progress = Callable[[str, int, int], None]
-#: What must be seen whole, and is not cut into passages.
+#: Texts with such a start are judged whole, not cut into passages.
 _WHOLE = re.compile(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
 _HEADING = re.compile(r"#{1,6}[ \t]+")
 _MAX_CHARS = 60_000
@@ -70,7 +70,7 @@ class FullScan:
             for within, found in self._judged(passage, source, destination):
                 if not binary:
                     yield line + within, found
-                elif found.layer == "secret":  # of what happens to be readable in a file, nothing else says anything
+                elif found.layer == "secret":  # other findings in binary data are noise
                     yield 1, found
 
     def named(self, path: str) -> tuple[str, list[ScannedFinding]]:
@@ -201,15 +201,15 @@ def _short(passages: Iterable[str]) -> Iterator[str]:
         if len(passage) <= _MAX_CHARS:
             yield passage
             continue
-        held: list[str] = []
+        lines: list[str] = []
         size = 0
         for line in passage.splitlines(keepends=True):
-            if size + len(line) > _MAX_CHARS and held:
-                yield "".join(held)
-                held, size = [], 0
-            held.append(line)
+            if size + len(line) > _MAX_CHARS and lines:
+                yield "".join(lines)
+                lines, size = [], 0
+            lines.append(line)
             size += len(line)
-        yield "".join(held)
+        yield "".join(lines)
 
 
 @lru_cache(maxsize=50_000)
@@ -220,8 +220,8 @@ def _said(line: str) -> tuple[tuple[str, str], ...]:
     except (ValueError, RecursionError):
         return ((line, Source.USER),) if line.strip() else ()
     source = row.get("source") if isinstance(row, dict) else None
-    said_by = source if source in set(Source) else Source.USER
-    return tuple((text, said_by) for text in dict.fromkeys(_strings(row)) if text.strip())
+    author = source if source in set(Source) else Source.USER
+    return tuple((text, author) for text in dict.fromkeys(_strings(row)) if text.strip())
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 APPROVED, REJECTED = "ledger/approved.jsonl", "ledger/rejected.jsonl"
-#: What an entry says it replaces is no part of what it states.
+#: The line about the replaced wording is no part of the statement.
 _INSTEAD = "Instead of: "
 
 

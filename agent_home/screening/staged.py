@@ -21,7 +21,7 @@ __all__ = ["StagedFile", "staged_files", "staged_findings"]
 
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _REPOSITORY = "160000"
-#: What stands for a file whose own name the guard would not have.
+#: Stands for a file whose name is a secret.
 _NAMELESS = "(a file's name)"
 
 

@@ -55,7 +55,7 @@ class Verdicts:
         verdict = self._remembered(key, text)
         if verdict is None:
             verdict = self._remember(key, text, screen(text, source, destination, settings=self.settings))
-            if verdict.action is Action.ALLOW:  # the rules for a person's own text are the same ones, without some
+            if verdict.action is Action.ALLOW:  # a person's own text has the same rules, or fewer
                 self._remember(_key("personal", Source.USER, destination, text), text, replace(verdict, findings=()))
         return verdict
 

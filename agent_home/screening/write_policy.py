@@ -166,12 +166,12 @@ class WriteScreening:
             )
         blocks = parse(_ended_like(text, verdict.text)).blocks
         sources = [origin_of_blocks([block], self._source) for block in blocks]
-        verdicts = [self._verdict(path, block.raw, said_by) for block, said_by in zip(blocks, sources, strict=True)]
-        if all(part.stored for part in verdicts):  # only together are they held back
+        verdicts = [self._verdict(path, block.raw, author) for block, author in zip(blocks, sources, strict=True)]
+        if all(part.stored for part in verdicts):  # only the blocks together are an attack
             return f"> {self._hold_back(path, verdict)}\n"
         return "".join(
-            _ended_like(block.raw, part.text) if part.stored else self._in_place_of(path, block, part, said_by)
-            for block, part, said_by in zip(blocks, verdicts, sources, strict=True)
+            _ended_like(block.raw, part.text) if part.stored else self._in_place_of(path, block, part, author)
+            for block, part, author in zip(blocks, verdicts, sources, strict=True)
         )
 
     def _stricter(self, path: str, entry: Entry, verdict: Verdict, source: str) -> Verdict:

@@ -18,7 +18,7 @@ from .gateway import Transaction
 __all__ = ["refresh", "render"]
 
 _FILES = {"KNOWLEDGE.md": "Knowledge", "PROJECTS.md": "Projects"}
-#: A catalogue is an overview; past this many lines the rest is counted.
+#: A catalogue is an overview. Further documents are only counted.
 MAX_LINES = 200
 _TITLE_CHARS = 100
 

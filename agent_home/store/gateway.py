@@ -45,7 +45,7 @@ from .uncommitted_edits import failing_paths, refuse_failing
 
 __all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "transaction"]
 
-#: Folders that are not memory; nobody writes them through the gateway.
+#: Folders that are not memory and are never written through the gateway.
 _FORBIDDEN = frozenset({".git", ".memory"})
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -243,7 +243,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     )
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
-        _validate(path, edits.before[path], text, UNCLOSED_RULES)  # or the guard would judge what is no longer a block
+        _validate(path, edits.before[path], text, UNCLOSED_RULES)  # an unclosed block would swallow others
     moved = {path: moved_to(path, changed, edits.before) for path in changed}
     after = {path: screening.document(path, edits.before[path], text, moved[path]) for path, text in changed.items()}
     after = {path: text for path, text in after.items() if text != edits.before[path]}
@@ -289,7 +289,7 @@ def _screened_drafts(edits: Transaction, screening: WriteScreening) -> list[dict
     for draft in edits.drafts:
         text = screening.proposal(draft.path, draft.text, draft.section)
         if text is not None:
-            alone = insert_text(parse(""), text, section=draft.section)  # the whole file is validated on acceptance
+            alone = insert_text(parse(""), text, section=draft.section)  # acceptance validates the file
             _validate(draft.path, "", alone.render(), RULES)
             rows.append({**asdict(draft), "text": text})
     return rows

@@ -91,8 +91,8 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
 
     Call with the lock held.
     """
-    there = pending_ids(home)
-    drafts = [draft for draft in (ProposalDraft(**row) for row in rows) if draft.id not in there]
+    existing = pending_ids(home)
+    drafts = [draft for draft in (ProposalDraft(**row) for row in rows) if draft.id not in existing]
     if drafts:
         parent = history.head(home.root)
         bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),

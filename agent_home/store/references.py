@@ -28,10 +28,10 @@ from .gateway import Transaction
 
 __all__ = ["KINDS", "Reference", "entry_places", "last_references", "note", "quoted_ids", "read", "resolve_ids"]
 
-#: What stands between the tags of an injected block once the guard has taken the tags away.
+#: An injected block whose tags the guard has redacted.
 _INJECTED = re.compile(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
 Kind = Literal["cite", "transcript", "pipeline"]
-#: Somebody cited it; the agent quoted it in a conversation; a closing heard the same again.
+#: A citation, a quotation by the agent in a conversation, or a statement that a session repeated.
 KINDS: tuple[Kind, ...] = ("cite", "transcript", "pipeline")
 
 
@@ -109,11 +109,11 @@ def resolve_ids(spelled: Sequence[str], known: Collection[str]) -> list[str]:
     Raises:
         NoSuchEntry: an id is not known. The error names similar ones.
     """
-    wanted = list(dict.fromkeys(normalise_id(one) for one in spelled))
-    for one in wanted:
-        if one not in known:
-            raise NoSuchEntry(one, difflib.get_close_matches(one, sorted(known), n=3, cutoff=0.75))
-    return wanted
+    ids = list(dict.fromkeys(normalise_id(text) for text in spelled))
+    for entry_id in ids:
+        if entry_id not in known:
+            raise NoSuchEntry(entry_id, difflib.get_close_matches(entry_id, sorted(known), n=3, cutoff=0.75))
+    return ids
 
 
 def _parsed(text: str) -> Iterator[Reference]:

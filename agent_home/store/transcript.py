@@ -38,12 +38,12 @@ __all__ = [
     "sessions",
 ]
 
-#: A file name may hold 255 bytes; longer session ids are cut and told apart by a hash.
+#: A file name may hold 255 bytes. Longer session ids are cut, and a hash keeps them distinct.
 MAX_NAME = 180
-#: A longer session or message id is no name: it stands in every source, prompt and commit that it is part of.
+#: A longer session or message id is replaced: every source, prompt and commit repeats it.
 MAX_ID_CHARS = 200
 _MAX_CWD_CHARS = 4096
-#: Control characters and all that some reader takes for the end of a line.
+#: Control characters, and characters that some reader takes for the end of a line.
 _NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
 _SAFE = "-_. "
@@ -128,7 +128,7 @@ def append(
     session = session_name(home, session)
     messages = _safe(home, messages)
     fallback = _new_path(home, session, messages, now or clock.now())
-    from .gateway import append_rows  # a third of the time of a prompt, which only reads, would go into loading it
+    from .gateway import append_rows  # loading it would take a third of the time of a prompt, which only reads
 
     written = append_rows(
         home,

@@ -62,7 +62,7 @@ def failing_edits(home: Home) -> list[LocatedFinding]:
     for path in sorted(history.dirty(home.root, paths)):
         try:
             text = storage.read_text(home.path(path))
-        except (DocumentInvalid, OSError):  # `memory check` names a file that is no text
+        except (DocumentInvalid, OSError):  # `memory check` names such files
             continue
         committed = history.text_at(home.root, "HEAD", path) if history.head(home.root) else ""
         found += [finding for finding in screening.findings_in_edit(path, committed, text) if finding.fails]
