@@ -1,9 +1,14 @@
-"""Forgetting: taking an entry or a text out of everything that a home keeps, and proving that it is gone.
+"""Forget an entry or a text: remove it from everything that a home keeps, and verify the removal.
 
-In this order, each step of which can be repeated: the files that git knows, in one commit with a tombstone;
-transcripts, outputs and what lies in ``.memory``; the index; and, where that is asked for, git's history. Then
-everything is searched again. A forgetting that was killed is finished by asking for it again. Blocks that a disk has
-freed, backups, remotes and clones are out of reach.
+The steps run in a fixed order, and each can be repeated:
+
+1. the files in git, in one commit with a tombstone
+2. transcripts, outputs and files in ``.memory``
+3. the index
+4. on request, git's history
+
+Then everything is searched again. Running the command again finishes a removal that was killed. Freed disk blocks,
+backups, remotes and clones are out of reach.
 """
 
 from __future__ import annotations
@@ -52,42 +57,39 @@ from recall.settings import RecallSettings
 
 __all__ = ["MIN_CHARS", "ForgetResult", "StructuralWord", "TextTooShort", "forget", "places", "redaction_target"]
 
-#: A shorter text stands in too many words that mean something else.
+#: A shorter text is part of too many unrelated words.
 MIN_CHARS = 4
-#: What an entry says is looked for elsewhere when it is at least so long, and so many words or letters that are not
-#: ASCII: a word or two that it shares with other texts are not its own.
-_PART_CHARS, _PART_WORDS = 16, 3
-_PART_WIDE = 6
-#: ``progress(what)``, before each step.
+#: A part of an entry is searched for elsewhere from this many characters and words on, or from this many characters
+#: that are not ASCII. A shorter part is likely to be in unrelated texts too.
+_MIN_PART_CHARS, _MIN_PART_WORDS = 16, 3
+_MIN_PART_WIDE = 6
+#: ``progress(step)``, called before each step.
 Progress = Callable[[str], None]
 
 
 class TextTooShort(ValueError):
-    """The text is so short that it stands in words which mean something else."""
+    """The text is so short that it is part of unrelated words."""
 
     def __init__(self, chars: int) -> None:
         super().__init__(
-            f"a text of {chars} characters stands in too many words; give at least {MIN_CHARS}, or --exact-id for an "
-            "identifier that stands alone"
+            f"a text of {chars} characters is part of too many words; give at least {MIN_CHARS}, or use --exact-id for "
+            "an identifier that stands alone"
         )
 
 
 class StructuralWord(ValueError):
-    """The text stands in a name that the home is built of."""
+    """The text is part of a name in the structure of the home."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"the text stands in {name!r}, a name that the home itself is made of; give more of what is to be forgotten"
-        )
+        super().__init__(f"the text is part of {name!r}, a name in the structure of the home; give a longer text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetResult:
-    """What was done. *before* is where it stood, *remaining* where it stands still.
+    """The result of :func:`forget`. *before* has the places found before the removal, *remaining* those found after it.
 
-    *purged* is ``None`` where no purge was asked for, or none was needed; *warnings* say what is out of reach or was
-    left undone; *commit* is the one that took it out of the
-    files, ``None`` when no file that git knows said it.
+    *purged* is ``None`` when no purge was requested or needed. *warnings* name what is out of reach or was not done.
+    *commit* removed the text from the files and is ``None`` when no file in git had it.
     """
 
     name: str
@@ -99,19 +101,19 @@ class ForgetResult:
 
     @property
     def in_history(self) -> tuple[Occurrence, ...]:
-        """Those of *remaining* that only a purge takes away."""
+        """The places of *remaining* that only a purge removes."""
         return tuple(place for place in self.remaining if place.kind == "history")
 
 
 def redaction_target(home: Home, text: str, *, exact: bool = False) -> RedactionTarget:
-    """What is meant by *text*: the entry of that id with all it ever said, or the text itself.
+    """Return the redaction target of *text*: the entry with that id and all its earlier versions, or the text itself.
 
-    *exact* takes *text* for an identifier: spelled just so, and standing alone.
+    *exact* treats *text* as an identifier: case matters, and it must stand alone.
 
     Raises:
-        TextTooShort: *text* is too short to be looked for.
-        StructuralWord: *text* stands in a name that the home is made of.
-        NoSuchEntry: it is an id that no entry has, ever had, or was forgotten by.
+        TextTooShort: *text* is too short to be searched for.
+        StructuralWord: *text* is part of a name in the structure of the home.
+        NoSuchEntry: *text* is an id that no entry has or had, and that was not forgotten before.
         HistoryError: the history cannot be read.
     """
     salt = read_salt(home)
@@ -124,15 +126,15 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Redaction
             raise StructuralWord(name)
         return RedactionTarget((phrase,), name=tombstone_name(phrase, salt))
     entries = list(_versions(home, entry_id))
-    if not entries and not any(grave.id == entry_id for grave in tombstones(home)):
+    if not entries and not any(row.id == entry_id for row in tombstones(home)):
         raise NoSuchEntry(entry_id)
     phrases = [Phrase(part) for part in dict.fromkeys(part for entry in entries for part in _parts(entry))]
-    own = tuple(phrase for phrase in phrases if not structural_name(home, phrase))
-    return RedactionTarget(own, entry_id, tombstone_name(Phrase(entry_id, exact=True), salt))
+    specific = tuple(phrase for phrase in phrases if not structural_name(home, phrase))
+    return RedactionTarget(specific, entry_id, tombstone_name(Phrase(entry_id, exact=True), salt))
 
 
 def places(home: Home, target: RedactionTarget, *, progress: Progress | None = None) -> list[Occurrence]:
-    """Everywhere that it stands: files, index, and git with all its objects.
+    """Return all places of *target*: in the files, in the index and in all objects of git.
 
     Raises:
         HistoryError: the history cannot be read.
@@ -150,13 +152,14 @@ def forget(
     home: Home, text: str, *, now: datetime, exact: bool = False, history_too: bool = False,
     actor: str = "forget", progress: Progress | None = None,
 ) -> ForgetResult:  # fmt: skip
-    """Take *text*, or the entry whose id it is, out of the home; with *history_too* out of git's history as well.
+    """Remove *text*, or the entry with that id, from the home, and with *history_too* from git's history as well.
 
     Raises:
         TextTooShort, StructuralWord, NoSuchEntry: see :func:`redaction_target`.
-        HistoryError: the history cannot be made anew, see :func:`agent_home.forgetting.purge.refuse_shared`; nothing
-        was changed. DocumentInvalid, SettingsInvalid: a file would not be what it must be without it; nothing was
-        changed. HomeError, RecallError: a step could not be done; doing it again goes on from there.
+        HistoryError: the history cannot be rewritten, see :func:`agent_home.forgetting.purge.refuse_shared`. Nothing
+            was changed.
+        DocumentInvalid, SettingsInvalid: a file would be invalid without the text. Nothing was changed.
+        HomeError, RecallError: a step failed. Running the function again continues from there.
     """
     say = progress or _silent
     with hold(home.lock):
@@ -167,20 +170,20 @@ def forget(
     target = redaction_target(home, text, exact=exact)
     before = places(home, target, progress=progress)
     say("changing the files")
-    done = _out_of_memory(home, target, len(before), actor, now) if before else WriteOutcome()
+    done = _remove_from_files(home, target, len(before), actor, now) if before else WriteOutcome()
     commit = done.commit
     with hold(home.lock):
         recover(home)
-        _commit_known(home, erase(home, target), target, actor)
-    say("building the index anew")
+        _commit_tracked(home, erase(home, target), target, actor)
+    say("rebuilding the index")
     notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None
     if history_too and (commit_map(home) or any(place.kind == "history" for place in before)):
-        say("making the history anew")
-        _refuse_kept(home, target)
+        say("rewriting the history")
+        _refuse_remaining(home, target)
         with hold(home.lock):
             purged = purge(home, target)
-        _name_anew(home, target, actor, now)
+        _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)
     remaining = places(home, target, progress=progress)
     return ForgetResult(
@@ -190,7 +193,7 @@ def forget(
 
 
 def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
-    """What the entry says and said: in the files, and in every object of git's."""
+    """Yield all versions of the entry in the files and in every object of git."""
     for path in sorted(home.root.glob("**/*.md")):
         try:
             yield from find_entries(read_text(path), entry_id)
@@ -206,52 +209,50 @@ def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
 
 
 def _parts(entry: Entry) -> Iterator[str]:
-    """What stands of an entry where else its matter is told: all it says, its title and its body, if they say enough
-    to be known as its own.
-    """
+    """Yield the text, title, body and detail lines of an entry, if they are long enough to be specific to it."""
     for part in (entry.text, entry.title.removesuffix("…"), entry.body, *entry.detail.splitlines()):
-        if _says_enough(part):
+        if _is_specific(part):
             yield part.strip()
 
 
-def _says_enough(part: str) -> bool:
+def _is_specific(part: str) -> bool:
     folded = Phrase(part).folded
-    if sum(not char.isascii() for char in folded) >= _PART_WIDE:
+    if sum(not char.isascii() for char in folded) >= _MIN_PART_WIDE:
         return True
-    return len(folded) >= _PART_CHARS and len(folded.split()) >= _PART_WORDS
+    return len(folded) >= _MIN_PART_CHARS and len(folded.split()) >= _MIN_PART_WORDS
 
 
-def _out_of_memory(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> WriteOutcome:
-    """Change the files that git knows, and set the tombstones, in one commit."""
-    known = tracked_files(home)
+def _remove_from_files(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> WriteOutcome:
+    """Change the files in git and write the tombstones, in one commit."""
+    in_git = tracked_files(home)
     with transaction(home, actor=actor, message=f"Forget {target.name}", source="user", now=now) as edits:
-        edits.together = True  # a commit of its own for what a person typed would put it into the history
+        edits.together = True  # a separate commit of a person's edits would put the text into the history
         catalogue.refresh(edits)
         on_disk = {home.relative(path) for path in home.root.glob("**/*.md")}
-        for path in sorted(known | on_disk):
-            if is_gateway_file(path, known) and path != LEDGER and (home.root / path).is_file():
-                _change(edits, path, target)
-        set_already = {grave.digest for grave in tombstones(home)}
-        rows = [grave for grave in _graves(home, target, count, actor, now) if grave.digest not in set_already]
-        edits.append(LEDGER, [asdict(grave) for grave in rows])
+        for path in sorted(in_git | on_disk):
+            if is_gateway_file(path, in_git) and path != LEDGER and (home.root / path).is_file():
+                _rewrite_file(edits, path, target)
+        known_digests = {row.digest for row in tombstones(home)}
+        new_rows = [row for row in _tombstone_rows(home, target, count, actor, now) if row.digest not in known_digests]
+        edits.append(LEDGER, [asdict(row) for row in new_rows])
     return edits.outcome
 
 
-def _change(edits: Transaction, path: str, target: RedactionTarget) -> None:
+def _rewrite_file(edits: Transaction, path: str, target: RedactionTarget) -> None:
     try:
         text = edits.text(path)
-    except DocumentInvalid:  # no text; its place is reported
+    except DocumentInvalid:  # not a text file, reported as a place
         return
-    done, name = redacted(path, text, target), redacted_path(path, target)
-    if path == MANIFEST and done != text:
-        parse_manifest(done, edits.home.root / path)
-    if name != path:
+    new_text, new_path = redacted(path, text, target), redacted_path(path, target)
+    if path == MANIFEST and new_text != text:
+        parse_manifest(new_text, edits.home.root / path)
+    if new_path != path:
         edits.write(path, "")
-    if done != text or name != path:
-        edits.write(name, done)
+    if new_text != text or new_path != path:
+        edits.write(new_path, new_text)
 
 
-def _graves(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
+def _tombstone_rows(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
     salt = read_salt(home)
     phrases = target.phrases or (Phrase(target.entry_id, exact=True),)
     for phrase in phrases:
@@ -260,18 +261,18 @@ def _graves(home: Home, target: RedactionTarget, count: int, actor: str, now: da
         )
 
 
-def _commit_known(home: Home, changed: Sequence[tuple[str, str]], target: RedactionTarget, actor: str) -> None:
-    """Commit those of the changed files, by old and new path, that git knows: a home may keep its transcripts there."""
-    known = tracked_files(home)
-    paths = list(dict.fromkeys(path for pair in changed if pair[0] in known for path in pair))
+def _commit_tracked(home: Home, changed: Sequence[tuple[str, str]], target: RedactionTarget, actor: str) -> None:
+    """Commit the changed files, by old and new path, that are in git. A home may keep its transcripts in git."""
+    in_git = tracked_files(home)
+    paths = list(dict.fromkeys(path for pair in changed if pair[0] in in_git for path in pair))
     if paths:
         history.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
 
 
-def _name_anew(home: Home, target: RedactionTarget, actor: str, now: datetime) -> None:
-    """Give the ledgers the new ids of the home's own commits that they name."""
+def _update_commit_ids(home: Home, target: RedactionTarget, actor: str, now: datetime) -> None:
+    """Replace commit ids in the ledgers by the ids of the rewritten commits."""
     renamed = commit_map(home)
-    subject = f"Name the commits as they are called after {target.name}"
+    subject = f"Update commit ids after {target.name}"
     with transaction(home, actor=actor, message=subject, source="user", now=now) as edits:
         for path in sorted((home.root / "ledger").glob("*.jsonl")) if renamed else ():
             text = edits.text(home.relative(path))
@@ -279,30 +280,32 @@ def _name_anew(home: Home, target: RedactionTarget, actor: str, now: datetime) -
     drop_commit_map(home)
 
 
-def _refuse_kept(home: Home, target: RedactionTarget) -> None:
-    """A file that git knows and that cannot be changed here would be brought back by the next commit of it."""
-    known = tracked_files(home)
+def _refuse_remaining(home: Home, target: RedactionTarget) -> None:
+    """Raise ``DocumentInvalid`` for a file in git that still has the text and would bring it back."""
+    in_git = tracked_files(home)
     for place in find_in_files(home, target):
-        if place.path in known:
-            raise DocumentInvalid(place.path, place.line, "not-forgotten", place.note or "says it still; change it")
+        if place.path in in_git:
+            raise DocumentInvalid(
+                place.path, place.line, "not-forgotten", place.note or "still has the text; remove it"
+            )
 
 
 def _left_uncommitted(home: Home, done: WriteOutcome) -> Iterator[str]:
     for remark in failing_edits(home) if done.paths else ():
         if remark.path in done.paths:
             yield (
-                f"{remark.path} was changed and not committed: an edit made there by hand has {remark.name} in line"
-                f" {remark.line}; take it out, and commit the file"
+                f"{remark.path} was changed and not committed: an edit by hand has {remark.name} in line {remark.line};"
+                " remove it, and commit the file"
             )
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:
     for name, address in remote_addresses(home).items():
         yield (
-            f"remote {name} ({address}) may hold it: after a purge, push with --force and make every clone anew; "
-            "a fetch or pull before that brings it back"
+            f"remote {name} ({address}) may have the text: after a purge, push with --force and make new clones; "
+            "a fetch or pull before that brings the text back"
         )
 
 
-def _silent(what: str) -> None:
-    """Progress that nobody watches."""
+def _silent(_step: str) -> None:
+    """Ignore the progress."""

@@ -1,10 +1,8 @@
-"""The night's work in one home: everything that keeps memory small and true, one step after the other.
+"""Run the nightly distillation of one home: close, verify, consolidate, archive, govern and report.
 
-Closes what was left open, asks git again about evidence whose code moved, unites what says the same and supersedes what
-is contradicted, archives what nobody refers to, proposes what recurring corrections call for, and writes a report. Each
-step is a transaction of its own under the home's lock, so a night that is killed is finished by the next one; a night
-with nothing to do changes nothing. A step that fails is named and does not stop the others. What a step does is its own
-module's business.
+Each step is a transaction of its own under the home's lock, so the next run finishes a run that was killed. A run with
+nothing to do changes nothing. A step that fails is reported and does not stop the others. Each step belongs to a module
+of its own.
 """
 
 from __future__ import annotations
@@ -38,12 +36,12 @@ from .summary.composition import NO_MODELS, Models
 
 __all__ = ["STEPS", "NightlyRun", "ReportedProposal", "distill_home"]
 
-#: The steps in their order, as progress names them.
+#: The steps in their order, with the names that progress reports.
 STEPS = ("close", "verify", "consolidate", "archive", "govern", "report")
-#: Entries beyond which a night compares by words alone: their vectors would take longer than the night has.
+#: Above this number of entries, a run compares by words alone, because computing vectors would take too long.
 MAX_EMBEDDED = 3000
-#: How often a night archives at most; two are enough unless hundreds of entries leave at once.
-_ROUNDS = 10
+#: Most rounds of archiving in one context. Two are enough unless hundreds of entries leave at once.
+_MAX_ROUNDS = 10
 Progress = Callable[[str, int, int], None]
 
 
@@ -56,8 +54,8 @@ class _StepContext:
     apply: bool
     progress: Progress
 
-    def told(self, step: str) -> Callable[[str, int, int], None]:
-        """Progress of one step, as the steps' own functions report it."""
+    def step_progress(self, step: str) -> Callable[[str, int, int], None]:
+        """Return the callback through which the functions of *step* report progress."""
         return lambda _name, done, total: self.progress(step, done - 1, total)
 
 
@@ -70,176 +68,190 @@ def distill_home(
     apply: bool = True,
     progress: Progress = lambda _step, _done, _total: None,
 ) -> NightlyRun:
-    """Do the night's work in *home*; without *apply*, tell what would be done and change nothing.
+    """Run all steps in *home* and return what they did. Without *apply*, plan the steps and change nothing.
 
-    *models* help with summaries and with finding what says the same. A night that is only tried looks at the home as it
-    is: what the sessions that wait would bring is not in it.
-    *progress* is called with a step, how much of it is done, and how much there is.
+    *models* help with summaries and with finding equal entries. A plan is made from the home as it is, without the
+    entries that closing the open sessions would add. *progress* is called with a step, the amount done and the total.
 
     Raises:
-        Locked: another process is at the night's work in this home.
+        Locked: another process runs the nightly distillation in this home.
         HomeError: the manifest or the lock cannot be used.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    run = _StepContext(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
-    night = NightlyRun()
+    context = _StepContext(home=home, now=now, settings=settings, models=models, apply=apply, progress=progress)
+    result = NightlyRun()
     steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
-        before = _superseded(home).keys()
+        before = _superseded_entries(home).keys()
         for name, step in zip(STEPS, steps, strict=False):
             progress(name, 0, 1)
             try:
-                step(run, night)
+                step(context, result)
             except (HomeError, DistillError, RecallError, OSError) as error:
-                night.failed.append(ClosingFailure(session=f"step {name}", error=str(error)))
+                result.failed.append(ClosingFailure(session=f"step {name}", error=str(error)))
             progress(name, 1, 1)
         if apply:
-            night.superseded = _newly_superseded(home, before, night)
-            _finish(run, night)
+            result.superseded = _newly_superseded(home, before, result)
+            _write_report(context, result)
         progress(STEPS[-1], 1, 1)
-    return night
+    return result
 
 
-def _close(run: _StepContext, night: NightlyRun) -> None:
-    if not run.apply:
-        night.sessions = tuple(unclosed(run.home))
+def _close(context: _StepContext, result: NightlyRun) -> None:
+    if not context.apply:
+        result.sessions = tuple(unclosed(context.home))
         return
-    done = close_all(run.home, now=run.now, settings=run.settings, models=run.models, progress=run.told("close"))
-    night.closed = tuple(one for one in done.closed if one.commit)
-    night.sessions = tuple(one.session for one in night.closed)
-    night.added = tuple(entry.id for one in night.closed for entry in one.entries)
-    night.failed += done.failed
-    night.commits += [one.commit for one in night.closed if one.commit]
-    night.merged = tuple(
-        Link(older="", newer=entry.id, reason=f"said again in {one.session}")
-        for one in night.closed
-        for entry in one.merged
+    done = close_all(
+        context.home,
+        now=context.now,
+        settings=context.settings,
+        models=context.models,
+        progress=context.step_progress("close"),
     )
-    night.proposed = tuple(
+    result.closed = tuple(closed for closed in done.closed if closed.commit)
+    result.sessions = tuple(closed.session for closed in result.closed)
+    result.added = tuple(entry.id for closed in result.closed for entry in closed.entries)
+    result.failed += done.failed
+    result.commits += [closed.commit for closed in result.closed if closed.commit]
+    result.merged = tuple(
+        Link(older="", newer=entry.id, reason=f"said again in {closed.session}")
+        for closed in result.closed
+        for entry in closed.merged
+    )
+    result.proposed = tuple(
         ReportedProposal(id=item.id, kind=item.section, reason=f"risk {item.risk}")
-        for one in night.closed
-        for item in one.proposed
+        for closed in result.closed
+        for item in closed.proposed
     )
 
 
-def _verify(run: _StepContext, night: NightlyRun) -> None:
-    done = verify(run.home, now=run.now, apply=run.apply, settings=run.settings, progress=run.told("verify"))
-    night.rechecked = done.changed
-    night.commits += [done.commit] if done.commit else []
+def _verify(context: _StepContext, result: NightlyRun) -> None:
+    done = verify(
+        context.home,
+        now=context.now,
+        apply=context.apply,
+        settings=context.settings,
+        progress=context.step_progress("verify"),
+    )
+    result.rechecked = done.changed
+    result.commits += [done.commit] if done.commit else []
 
 
-def _consolidate(run: _StepContext, night: NightlyRun) -> bool:
-    """Unite and supersede over all live entries: what two machines brought, no closing has seen together.
+def _consolidate(context: _StepContext, result: NightlyRun) -> bool:
+    """Consolidate all live entries, because no closing saw the entries of two machines together.
 
-    Whether anything changes.
+    Return whether anything changes.
     """
-    target = archive_path(run.now)
-    vectors = _vectors(run, list(parse(storage.read_text(run.home.root / MEMORY)).entries()))
-    done = _consolidated(target, lambda path: parse(storage.read_text(run.home.root / path)), vectors)
-    twice = _twice(entry_places(run.home))
-    if run.apply and (twice or not done.unchanged):
-        with transaction(run.home, actor="distill", message="Unite and supersede entries", now=run.now) as edits:
-            night.settled += _settle(edits)
-            done = _consolidated(target, edits.read, vectors)
+    target = archive_path(context.now)
+    vectors = _vectors(context, list(parse(storage.read_text(context.home.root / MEMORY)).entries()))
+    done = _plan_consolidation(target, lambda path: parse(storage.read_text(context.home.root / path)), vectors)
+    copied = _copied_entries(entry_places(context.home))
+    if context.apply and (copied or not done.unchanged):
+        with transaction(
+            context.home, actor="distill", message="Unite and supersede entries", now=context.now
+        ) as edits:
+            result.settled += _settle_copies(edits)
+            done = _plan_consolidation(target, edits.read, vectors)
             for path, document in done.documents.items():
                 edits.write(path, document)
-        night.commits += [edits.outcome.commit] if edits.outcome.commit else []
+        result.commits += [edits.outcome.commit] if edits.outcome.commit else []
     else:
-        night.settled += tuple(twice)
-    night.merged += done.merged
-    night.superseded += done.superseded
-    return bool(twice) or not done.unchanged
+        result.settled += tuple(copied)
+    result.merged += done.merged
+    result.superseded += done.superseded
+    return bool(copied) or not done.unchanged
 
 
-def _archive(run: _StepContext, night: NightlyRun) -> None:
-    """Archive what is old or has no room, until nothing moves any more.
+def _archive(context: _StepContext, result: NightlyRun) -> None:
+    """Archive old entries and evict entries over the limits, until nothing moves.
 
-    Entries are found to have to do with each other by words that few hold, and what leaves makes words rare: what stays
-    is looked at again, or the next night would find something to do in a home that nobody touched.
+    Consolidation finds related entries by words that few entries have, and archiving makes more words rare. So the
+    remaining entries are consolidated again. Otherwise the next run would find work in an unchanged home.
     """
-    for _ in range(_ROUNDS):
-        done = archive(run.home, now=run.now, settings=run.settings, apply=run.apply, with_regret=False)
-        night.archived += done.candidates
-        night.archived_days += done.daily
-        night.settled += done.settled
-        night.commits += [done.commit] if done.commit else []
-        if not (run.apply and done.candidates and _consolidate(run, night)):
+    for _ in range(_MAX_ROUNDS):
+        done = archive(context.home, now=context.now, settings=context.settings, apply=context.apply, with_regret=False)
+        result.archived += done.candidates
+        result.archived_days += done.daily
+        result.settled += done.settled
+        result.commits += [done.commit] if done.commit else []
+        if not (context.apply and done.candidates and _consolidate(context, result)):
             return
 
 
-def _govern(run: _StepContext, night: NightlyRun) -> None:
-    found = suggestions(run.home, now=run.now, settings=run.settings)
-    wanted = {one.draft.id for one in found}
-    if run.apply and found:
-        wanted = set(propose(run.home, now=run.now, settings=run.settings).proposed)
-    night.proposed += tuple(
-        ReportedProposal(id=one.draft.id, kind=one.layer, reason=one.reason) for one in found if one.draft.id in wanted
+def _govern(context: _StepContext, result: NightlyRun) -> None:
+    found = suggestions(context.home, now=context.now, settings=context.settings)
+    proposed_ids = {suggestion.draft.id for suggestion in found}
+    if context.apply and found:
+        proposed_ids = set(propose(context.home, now=context.now, settings=context.settings).proposed)
+    result.proposed += tuple(
+        ReportedProposal(id=s.draft.id, kind=s.layer, reason=s.reason) for s in found if s.draft.id in proposed_ids
     )
 
 
-def _finish(run: _StepContext, night: NightlyRun) -> None:
-    """Bring the generated files up to date and add the report, in one commit; nothing where nothing happened."""
-    path = report_path(run.now)
+def _write_report(context: _StepContext, result: NightlyRun) -> None:
+    """Refresh the generated files and add the report in one commit. Write no report when nothing happened."""
+    path = report_path(context.now)
     try:
-        with transaction(run.home, actor="distill", message="Report of the night", now=run.now) as edits:
+        with transaction(context.home, actor="distill", message="Report of the night", now=context.now) as edits:
             catalogue.refresh(edits)
-            if not night.idle:
-                edits.write(path, render_report(edits.text(path), night, run.now))
+            if not result.idle:
+                edits.write(path, render_report(edits.text(path), result, context.now))
     except (HomeError, OSError) as error:
-        night.failed.append(ClosingFailure(session=f"step {STEPS[-1]}", error=str(error)))
+        result.failed.append(ClosingFailure(session=f"step {STEPS[-1]}", error=str(error)))
         return
-    night.commits += [edits.outcome.commit] if edits.outcome.commit else []
-    night.report = path if (run.home.root / path).exists() else ""
+    result.commits += [edits.outcome.commit] if edits.outcome.commit else []
+    result.report = path if (context.home.root / path).exists() else ""
 
 
-def _superseded(home: Home) -> Mapping[str, str]:
-    """Which live entry gave way to which, by the entries' own words."""
+def _superseded_entries(home: Home) -> Mapping[str, str]:
+    """Return a map from each superseded live entry to the entry that supersedes it."""
     return superseded_by(parse(storage.read_text(home.root / MEMORY)).entries())
 
 
-def _newly_superseded(home: Home, before: Collection[str], night: NightlyRun) -> tuple[Link, ...]:
-    """What gave way since *before*, with the rule where a step named it."""
-    told = (*night.superseded, *(link for one in night.closed for link in one.superseded))
-    reasons = {link.older: link.reason for link in told}
+def _newly_superseded(home: Home, before: Collection[str], result: NightlyRun) -> tuple[Link, ...]:
+    """Return the links of entries superseded since *before*, with the reason where a step reported one."""
+    links = (*result.superseded, *(link for closed in result.closed for link in closed.superseded))
+    reasons = {link.older: link.reason for link in links}
     return tuple(
         Link(older=older, newer=newer, reason=reasons.get(older, ""))
-        for older, newer in _superseded(home).items()
+        for older, newer in _superseded_entries(home).items()
         if older not in before
     )
 
 
-def _vectors(run: _StepContext, entries: Sequence[Entry]) -> Mapping[str, Vector]:
-    """The vectors of what the entries say; none without a model, and none for more than a night has time for."""
-    if run.models.embedder is None or len(entries) > MAX_EMBEDDED:
+def _vectors(context: _StepContext, entries: Sequence[Entry]) -> Mapping[str, Vector]:
+    """Return the vectors of the entries, or an empty map without a model or above ``MAX_EMBEDDED`` entries."""
+    if context.models.embedder is None or len(entries) > MAX_EMBEDDED:
         return {}
-    embedder = run.models.embedder()
+    embedder = context.models.embedder()
     return {} if isinstance(embedder, NoEmbedder) else embed_entries(entries, embedder)
 
 
-def _consolidated(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidation:
+def _plan_consolidation(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidation:
     documents = {MEMORY: read(MEMORY)} | ({target: read(target)} if read(target).blocks else {})
     return consolidate(documents, archive=target, vectors=vectors)
 
 
-def _twice(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:
-    """The entries that stand in memory and in the archive and say the same there, though not to the letter.
+def _copied_entries(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:
+    """Return the ids of entries with the same content but different bytes in memory and in the archive.
 
-    One machine archived what another one changed. Copies to the letter are for ``distill.entries.decay``.
+    They arise when one machine archives an entry that another one changes. ``distill.entries.decay`` removes exact
+    copies.
     """
     found = []
-    for entry_id, stands in places.items():
-        live = [entry for path, entry in stands if path == MEMORY]
-        copies = [entry for path, entry in stands if path.startswith("Archive/")]
-        alike = len(live) == 1 and all(copy.text == live[0].text for copy in copies)
-        if alike and any(copy.raw.strip() != live[0].raw.strip() for copy in copies):
+    for entry_id, copies in places.items():
+        live = [entry for path, entry in copies if path == MEMORY]
+        archived = [entry for path, entry in copies if path.startswith("Archive/")]
+        same_content = len(live) == 1 and all(copy.text == live[0].text for copy in archived)
+        if same_content and any(copy.raw.strip() != live[0].raw.strip() for copy in archived):
             found.append(entry_id)
     return found
 
 
-def _settle(edits: Transaction) -> tuple[str, ...]:
-    """Let each entry that stands twice stand in memory alone, with what either text has; their ids."""
+def _settle_copies(edits: Transaction) -> tuple[str, ...]:
+    """Merge the archived copies of entries into memory, remove them from the archive, and return the ids."""
     places = entry_places(edits.home, edits)
-    settled = _twice(places)
+    settled = _copied_entries(places)
     for entry_id in settled:
         entry = next(entry for path, entry in places[entry_id] if path == MEMORY)
         for path, copy in places[entry_id]:

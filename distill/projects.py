@@ -1,13 +1,13 @@
-"""What a session did for a project goes to the project: what worked and what failed, and proposals for its other files.
+"""Add the results of a session to its projects: what worked, what failed, and proposals for other project files.
 
-A project is a folder ``Projects/NAME/`` of the home. A turn worked on it when its folder lies in it, or in a git
-repository of that name or that a file of the project names (``Repository: PATH``). A session without such a turn worked
-on it when its user and agent wrote ``Projects/NAME`` in two turns or more, one of them the user's, and named no other
-project. Tools decide nothing.
+A project is a folder ``Projects/NAME/`` of the home. A turn worked on a project when the turn's folder is in the
+project's folder, or in a git repository with the project's name, or in one that a file of the project names
+(``Repository: PATH``). A session without such a turn worked on a project when the user and the agent wrote
+``Projects/NAME`` in at least two turns, one of them the user's, and named no other project. Tool output does not count.
 
-Others may read ``Projects/`` than memory, so little goes there: work that git confirms, what was tried and failed and
-why, and lessons, as part of the closing and with their turns; decisions only as proposals to PRODUCT, TECH or PROJECT.
-Preferences, what USER.md says, personal matters and whatever the guard would touch stay out.
+More audiences may read ``Projects/`` than memory, so little is written there. A closing adds work that git verified,
+failed attempts with their reasons, and lessons, each with its turns. Decisions become proposals to PRODUCT, TECH or
+PROJECT. Preferences, values of USER.md, personal matters and texts with findings are left out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .summary.extraction import Item
 __all__ = ["IMPROVEMENT", "PROJECTS", "ProjectUpdate", "projects_by_turn", "update_projects"]
 
 PROJECTS, IMPROVEMENT = "Projects", "IMPROVEMENT.md"
-#: The sections of IMPROVEMENT.md, by the kind of item that goes there. Of deliverables only what git confirms does.
+#: Section of IMPROVEMENT.md for each kind of item. Of deliverables only those that git verified are added.
 _SECTIONS: Mapping[ItemKind, str] = {
     "deliverable": "What worked",
     "rejected": "What failed",
@@ -48,9 +48,9 @@ _SECTIONS: Mapping[ItemKind, str] = {
     "lesson": "Lessons",
 }
 _DECISIONS = "Decisions"
-_MOST_OF_A_SECTION, _MOST_PROPOSED = 5, 5
-#: Turns that have to name a project where no folder tells.
-_LEAST_MENTIONS = 2
+_MAX_PER_SECTION, _MAX_PROPOSED = 5, 5
+#: Turns that must name a project when no turn's folder identifies one.
+_MIN_MENTIONS = 2
 _TRUSTED = frozenset({"user", "agent"})
 
 _REPOSITORY = re.compile(
@@ -81,7 +81,7 @@ _LINE = re.compile(r"- (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?) \((?P<sources>[^()]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectUpdate:
-    """What a closing did for projects: the files that gained something, and what waits for a person."""
+    """The changes of a closing to projects: the paths of changed files, and proposals for a person."""
 
     paths: tuple[str, ...] = ()
     drafts: tuple[ProposalDraft, ...] = ()
@@ -97,50 +97,50 @@ def update_projects(
     date: str,
     title_chars: int,
 ) -> ProjectUpdate:
-    """Write what *items* say of the projects that *turns* worked on, as part of a closing, and propose the decisions.
+    """Add *items* to the projects that *turns* worked on, as part of a closing, and propose their decisions.
 
-    What a file says already gains the source and no second line. *date* stands in for a turn without a time.
+    A line that the file has already gains the source. *date* is used for a turn without a time.
     """
     home = edits.home
-    worked_on = projects_by_turn(home, turns)
-    fit = [item for item in items if not item.corrected and origins.get(item, "agent") in _TRUSTED]
-    mine = [(item, worked_on[item.sources[-1]]) for item in fit if item.sources[-1] in worked_on]
-    if not mine:
+    by_source = projects_by_turn(home, turns)
+    usable = [item for item in items if not item.corrected and origins.get(item, "agent") in _TRUSTED]
+    relevant = [(item, by_source[item.sources[-1]]) for item in usable if item.sources[-1] in by_source]
+    if not relevant:
         return ProjectUpdate()
-    is_personal = _personal(edits)
+    is_personal = _personal_check(edits)
     paths: list[str] = []
-    for name in dict.fromkeys(project for _, project in mine):
+    for name in dict.fromkeys(project for _, project in relevant):
         path = f"{PROJECTS}/{name}/{IMPROVEMENT}"
-        document = parse(edits.text(path) or _head(name))
-        kept = list(_improvements([item for item, project in mine if project == name], evidence))
+        document = parse(edits.text(path) or _title_line(name))
+        kept = list(_improvements([item for item, project in relevant if project == name], evidence))
         for section in dict.fromkeys(_SECTIONS.values()):
             found = [item for item in kept if _SECTIONS[item.kind] == section and not is_personal(path, item.text)]
-            for item in found[:_MOST_OF_A_SECTION]:
+            for item in found[:_MAX_PER_SECTION]:
                 document = _with_line(document, section, item, evidence.get(item), item.ts[:10] or date)
-        if document.render() != (edits.text(path) or _head(name)):
+        if document.render() != (edits.text(path) or _title_line(name)):
             edits.write(path, document)
             paths.append(path)
-    decisions = [(item, project) for item, project in mine if item.kind == "decision"]
+    decisions = [(item, project) for item, project in relevant if item.kind == "decision"]
     return ProjectUpdate(paths=tuple(paths), drafts=tuple(_drafts(
         edits, decisions, evidence, origins, is_personal, date=date, title_chars=title_chars
     )))  # fmt: skip
 
 
 def projects_by_turn(home: Home, turns: Sequence[Turn]) -> dict[str, str]:
-    """The project that each turn worked on, by the turn's source; turns that worked on none are absent."""
+    """Return a map from the source of each turn to its project. Turns without a project are left out."""
     names = _names(home)
     if not names:
         return {}
     folders = dict.fromkeys(turn.message.cwd for turn in turns if turn.message.cwd)
-    by_folder = {cwd: name for cwd in folders if (name := _of_folder(home, cwd, names))}
-    found = {t.message.source: by_folder[t.message.cwd] for t in turns if t.message.cwd in by_folder}
-    only = next(iter(found.values())) if len(set(found.values())) == 1 else ""
-    if not found:
-        only = _mentioned(turns, names)
+    by_folder = {cwd: name for cwd in folders if (name := _project_of_folder(home, cwd, names))}
+    by_turn = {t.message.source: by_folder[t.message.cwd] for t in turns if t.message.cwd in by_folder}
+    only = next(iter(by_turn.values())) if len(set(by_turn.values())) == 1 else ""
+    if not by_turn:
+        only = _mentioned_project(turns, names)
     elsewhere = {cwd for cwd in folders if cwd not in by_folder}
-    # Of one project alone, turns without a folder are about it as well; a turn in another folder is not.
+    # If there is only one project, turns without a folder belong to it too. Turns in another folder do not.
     others = {t.message.source: only for t in turns if only and t.message.cwd not in elsewhere}
-    return {**others, **found}
+    return {**others, **by_turn}
 
 
 def _names(home: Home) -> list[str]:
@@ -149,32 +149,32 @@ def _names(home: Home) -> list[str]:
     return [path.name for path in paths if path.is_dir() and path.name.isprintable() and not path.name.startswith(".")]
 
 
-def _of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:
-    """The project that the folder *cwd* belongs to; empty where there is none, or more than one."""
+def _project_of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:
+    """Return the project of the folder *cwd*, or an empty string for none or several."""
     folder = Path(cwd)
     if folder.is_relative_to(home.root / PROJECTS):
         inside = folder.relative_to(home.root / PROJECTS).parts
         return inside[0] if inside and inside[0] in names else ""
     top = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), folder)
     named = [name for name in names if top in _repositories(home, name)]
-    alike = [name for name in names if _spelled(name) == _spelled(top.name)]
-    found = named or alike
+    same_name = [name for name in names if _folded_name(name) == _folded_name(top.name)]
+    found = named or same_name
     return found[0] if len(found) == 1 else ""
 
 
 def _repositories(home: Home, name: str) -> set[Path]:
-    """The folders that the project's own files call its repositories."""
+    """Return the folders that the project's files name as its repositories."""
     files = sorted((home.root / PROJECTS / name).glob("*.md"))
     texts = (storage.read_text(home.path(home.relative(file))) for file in files)
     return {Path(m["path"].rstrip("/")).expanduser() for text in texts for m in _REPOSITORY.finditer(text)}
 
 
-def _spelled(name: str) -> str:
+def _folded_name(name: str) -> str:
     return re.sub(r"[\s_.-]+", "-", name.casefold())
 
 
-def _mentioned(turns: Sequence[Turn], names: Sequence[str]) -> str:
-    """The one project that the user and the agent wrote of by its path, often enough; else empty."""
+def _mentioned_project(turns: Sequence[Turn], names: Sequence[str]) -> str:
+    """Return the only project whose path the user and the agent wrote often enough, or an empty string."""
     by_project: dict[str, list[str]] = {}
     for turn in turns:
         if turn.message.role in {"user", "assistant"}:
@@ -184,29 +184,30 @@ def _mentioned(turns: Sequence[Turn], names: Sequence[str]) -> str:
     if len(by_project) != 1:
         return ""
     ((name, roles),) = by_project.items()
-    return name if len(roles) >= _LEAST_MENTIONS and "user" in roles else ""
+    return name if len(roles) >= _MIN_MENTIONS and "user" in roles else ""
 
 
 def _improvements(items: Sequence[Item], evidence: Mapping[Item, Evidence]) -> Iterator[Item]:
     for item in items:
-        said = evidence.get(item)
-        if item.kind not in _SECTIONS or (said is not None and said.state == "contradicted"):
+        status = evidence.get(item)
+        if item.kind not in _SECTIONS or (status is not None and status.state == "contradicted"):
             continue
-        if item.kind != "deliverable" or (said is not None and said.state == "verified"):
+        if item.kind != "deliverable" or (status is not None and status.state == "verified"):
             yield item
 
 
-def _personal(edits: Transaction) -> Callable[[str, str], bool]:
-    """Whether a text may not stand at a path of a project: personal, preferred, or touched by the guard."""
+def _personal_check(edits: Transaction) -> Callable[[str, str], bool]:
+    """Return a predicate ``(path, text)`` that is true for personal texts, preferences and texts with findings."""
     screening = ScreeningService(edits.home)
-    values = [value for match in _USER_VALUE.finditer(edits.text("USER.md")) if (value := _value(match["value"]))]
-    preferred = [identity_key(entry.text) for entry in edits.read(MEMORY).section_entries("Standing Preferences")]
+    user_values = (_recognisable_value(match["value"]) for match in _USER_VALUE.finditer(edits.text("USER.md")))
+    values = [value for value in user_values if value]
+    preferences = [identity_key(entry.text) for entry in edits.read(MEMORY).section_entries("Standing Preferences")]
 
     def is_personal(path: str, text: str) -> bool:
-        words = identity_key(text)
+        key = identity_key(text)
         if REDACTION_PREFIX in text or _PERSONAL.search(text) or any(_names_value(text, value) for value in values):
             return True
-        if any(wish and (wish in words or words in wish) for wish in preferred):
+        if any(preference and (preference in key or key in preference) for preference in preferences):
             return True
         verdict = screening.verdict(path, text, "agent")
         return verdict.action != Action.ALLOW or bool(verdict.findings)
@@ -214,8 +215,8 @@ def _personal(edits: Transaction) -> Callable[[str, str], bool]:
     return is_personal
 
 
-def _value(raw: str) -> str:
-    """What USER.md says of the user in one line, or nothing where it says too little to be recognised."""
+def _recognisable_value(raw: str) -> str:
+    """Return the value of a line of USER.md, or an empty string when it is too short or long to be recognised."""
     value = re.sub(r"[*_`]|<!--.*?-->|\([^)]*\)", "", raw).strip(" .。")
     return value if len(value) >= (3 if value.isascii() else 2) and len(value.split()) <= 6 else ""
 
@@ -225,18 +226,18 @@ def _names_value(text: str, value: str) -> bool:
     return re.search(edge.format(re.escape(value)), text, re.IGNORECASE) is not None
 
 
-def _head(name: str) -> str:
+def _title_line(name: str) -> str:
     return f"# {name}: what worked and what failed\n"
 
 
 def _with_line(document: Document, section: str, item: Item, evidence: Evidence | None, date: str) -> Document:
-    """*document* with *item* at the end of *section*; a line that says the same gains the sources instead."""
-    said = identity_key(item.text)
+    """Return *document* with *item* at the end of *section*. A line with the same text gains the sources instead."""
+    key = identity_key(item.text)
     for index, block in enumerate(document.blocks):
         match = _LINE.match(block.raw) if block.kind == "item" else None
-        if match and identity_key(match["text"]) == said:
+        if match and identity_key(match["text"]) == key:
             blocks = list(document.blocks)
-            blocks[index] = _sourced(block, match, item.sources)
+            blocks[index] = _add_sources(block, match, item.sources)
             return document.with_blocks(blocks)
     line = f"- {date}: {' '.join(item.text.split())} ({', '.join(item.sources)})\n"
     if evidence is not None and evidence.state == "verified":
@@ -254,7 +255,7 @@ def _with_line(document: Document, section: str, item: Item, evidence: Evidence 
     return parse(f"{before}{gap}{line}{after}")
 
 
-def _sourced(block: Block, match: re.Match[str], sources: Sequence[str]) -> Block:
+def _add_sources(block: Block, match: re.Match[str], sources: Sequence[str]) -> Block:
     known = [source.strip() for source in match["sources"].split(", ")]
     united = ", ".join(dict.fromkeys([*known, *sources]))
     start, end = match.span("sources")
@@ -271,7 +272,7 @@ def _drafts(
     date: str,
     title_chars: int,
 ) -> Iterator[ProposalDraft]:
-    """One proposal for each decision that the project's file does not say yet and nobody rejected."""
+    """Yield a proposal for each decision that is not in the project's file, not pending and not rejected."""
     refused = rejected_or_pending(edits.home) if decisions else lambda _: False
     number = 0
     for item, name in decisions:
@@ -281,12 +282,12 @@ def _drafts(
         fields = {"Sources": ", ".join(item.sources), "Origin": origins.get(item, "agent")}
         entry = Entry(id=f"{prefix}-0000", date=item.ts[:10] or date, title=title.rstrip("*"), body=body, fields=fields)
         known = identity_key(item.text) in identity_key(edits.text(path))
-        if known or number == _MOST_PROPOSED or is_personal(path, item.text) or refused(entry):
+        if known or number == _MAX_PROPOSED or is_personal(path, item.text) or refused(entry):
             continue
         number += 1
         entry = entry.changed(id=edits.new_id(prefix, f"{item.sources[-1]}\0{item.text}"))
-        said = evidence.get(item)
-        state = f"{said.state} {said.commit}".strip() if said else "unchecked"
+        status = evidence.get(item)
+        state = f"{status.state} {status.commit}".strip() if status else "unchecked"
         yield ProposalDraft(
             id=entry.id, path=path, section=_DECISIONS, text=entry.render(), message=f"Propose {entry.id} for {path}",
             trailers={
@@ -297,7 +298,7 @@ def _drafts(
 
 
 def _file_of(text: str) -> tuple[str, str]:
-    """The file that a decision belongs to, and the prefix of its ids: how it is built, what it is for, where it is."""
+    """Return the file of a decision and the prefix of its ids: technical, product or other."""
     if names_in(prose_of(text)) or (_TECH.search(text) and not _PRODUCT.search(text)):
         return "TECH.md", "PT"
     return ("PRODUCT.md", "PP") if _PRODUCT.search(text) else ("PROJECT.md", "PJ")

@@ -1,8 +1,8 @@
-"""The report of a night: what was done to memory, in numbers, ids and paths, and nothing of what memory says.
+"""Own the result of a nightly run and its report: numbers, ids and paths, but no text of memory.
 
-One file a day, ``ledger/nights/2026-11-21.md``, with a section for each run. It stands beside the ledgers and not in
-Knowledge/ or DailyActivity/: a record of the machinery is nothing that search or a prompt should bring up, and the
-folder is the owner's alone.
+The report is one file a day, ``ledger/nights/2026-11-21.md``, with a section for each run. It is beside the ledgers and
+not in Knowledge/ or DailyActivity/, because search and prompts should not show a record of the machinery. Only the
+owner may read the folder.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["NightlyRun", "ReportedProposal", "render_report", "report_path"]
 
-#: Ids named in one line of the report; the rest is counted.
-_MOST = 40
+#: Ids listed in one line of the report. The rest is counted.
+_MAX_LISTED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedProposal:
-    """Something that waits for a person, or would: its id, what it is, and why."""
+    """A new proposal, or one that a plan would make: its id, its kind and the reason."""
 
     id: str
     kind: str
@@ -37,11 +37,11 @@ class ReportedProposal:
 
 @dataclass(slots=True, kw_only=True)
 class NightlyRun:
-    """What a night did in one home, or would do where it was only tried.
+    """The result of a nightly run in one home, or the plan of one.
 
-    *sessions* are those closed, in their order; *merged* and *superseded* name the entries and, where it is known, the
-    rule; *rechecked* are the entries whose evidence line changed; *settled* stood in memory and in the archive;
-    *failed* names sessions and steps; *report* is the path of the day's report, empty where there is none.
+    *sessions* are the closed ones in their order. *merged* and *superseded* have the entries with the reason, where it
+    is known. *rechecked* are the entries whose evidence changed. *settled* were both in memory and in the archive.
+    *failed* has sessions and steps. *report* is the path of the day's report, or empty.
     """
 
     sessions: tuple[str, ...] = ()
@@ -60,49 +60,51 @@ class NightlyRun:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing changed; what failed will fail again, and is no change."""
+        """True when nothing changed. A failure is not a change."""
         done = (self.sessions, self.merged, self.superseded, self.rechecked, self.archived, self.archived_days)
         return not any((*done, self.settled, self.proposed))
 
 
 def report_path(now: datetime) -> str:
-    """The file of the day's reports, relative to the home."""
+    """Return the path of the day's report, relative to the home."""
     return f"ledger/nights/{now:%Y-%m-%d}.md"
 
 
-def render_report(before: str, night: NightlyRun, now: datetime) -> str:
-    """*before*, the day's file so far or empty, with a section about *night* at its end."""
-    body = "\n".join(f"- {line}" for line in _lines(night))
-    # Named by what it says: two machines' reports of one minute are two sections when their clones are merged.
+def render_report(before: str, result: NightlyRun, now: datetime) -> str:
+    """Return *before*, the day's report so far or empty, with a section about *result* at the end."""
+    body = "\n".join(f"- {line}" for line in _lines(result))
+    # The name is a digest of the content, so that reports of two machines in one minute stay two sections in a merge.
     name = hashlib.blake2b(f"{now.isoformat()}\0{body}".encode(), digest_size=3).hexdigest()
     head = before.rstrip() or f"# Nights of {now:%Y-%m-%d}"
     return f"{head}\n\n## {now:%H:%M} Distilled (n-{name})\n\n{body}\n"
 
 
-def _lines(night: NightlyRun) -> Iterator[str]:
-    sections = dict.fromkeys(f"{one.daily}#{one.anchor}" for one in night.closed)
+def _lines(result: NightlyRun) -> Iterator[str]:
+    sections = dict.fromkeys(f"{closed.daily}#{closed.anchor}" for closed in result.closed)
     yield _counted("sessions closed", sections)
-    yield _counted("entries added", night.added)
-    yield _counted("said again or united", (link.newer for link in night.merged))
-    yield _counted("superseded", (f"{link.older} by {link.newer}" for link in night.superseded))
-    states = Counter(one.now for one in night.rechecked)
+    yield _counted("entries added", result.added)
+    yield _counted("repeated or merged", (link.newer for link in result.merged))
+    yield _counted("superseded", (f"{link.older} by {link.newer}" for link in result.superseded))
+    states = Counter(entry.now for entry in result.rechecked)
     changed = ", ".join(f"{number} {state}" for state, number in sorted(states.items()))
-    yield _counted(f"evidence changed ({changed})" if changed else "evidence changed", (o.id for o in night.rechecked))
-    yield _counted("archived", (one.id for one in night.archived))
-    yield _counted("daily logs archived", night.archived_days)
-    if night.settled:
-        yield _counted("stood in memory and in the archive", night.settled)
-    yield _counted("proposed", (f"{one.id} ({one.kind})" for one in night.proposed))
-    held = sum(len(one.quarantined) for one in night.closed)
-    redacted = sum(one.redacted for one in night.closed)
-    if held or redacted:
-        yield f"guard: {redacted} redacted, {held} held back; `memory review list` names what waits"
-    if night.failed:
-        yield f"failed: {len(night.failed)}; `memory distill` tries again and says why"
+    yield _counted(
+        f"evidence changed ({changed})" if changed else "evidence changed", (entry.id for entry in result.rechecked)
+    )
+    yield _counted("archived", (entry.id for entry in result.archived))
+    yield _counted("daily logs archived", result.archived_days)
+    if result.settled:
+        yield _counted("removed from the archive as copies", result.settled)
+    yield _counted("proposed", (f"{proposal.id} ({proposal.kind})" for proposal in result.proposed))
+    quarantined = sum(len(closed.quarantined) for closed in result.closed)
+    redacted = sum(closed.redacted for closed in result.closed)
+    if quarantined or redacted:
+        yield f"guard: {redacted} redacted, {quarantined} quarantined; see `memory review list`"
+    if result.failed:
+        yield f"failed: {len(result.failed)}; run `memory distill` to try again and see why"
 
 
-def _counted(what: str, names: Iterable[str]) -> str:
+def _counted(label: str, names: Iterable[str]) -> str:
     listed: Sequence[str] = list(names)
-    shown = ", ".join(listed[:_MOST])
-    more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
-    return f"{what}: {len(listed)}" + (f": {shown}{more}" if listed else "")
+    ids = ", ".join(listed[:_MAX_LISTED])
+    more = f" and {len(listed) - _MAX_LISTED} more" if len(listed) > _MAX_LISTED else ""
+    return f"{label}: {len(listed)}" + (f": {ids}{more}" if listed else "")

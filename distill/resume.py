@@ -1,11 +1,10 @@
-"""A session in a few hundred tokens, so that it can be continued without being replayed.
+"""Render a session in a few hundred tokens, so that another session can continue it.
 
-Not what was done call by call, but what was asked, found out, decided and left open, which files and commits were
-touched, and the last turns. By rules, without a model: the same transcript and daily log give the same text. Every
-message passes the guard again before anything is taken from it. What the daily log says of a line since its session was
-closed holds here too: one that was corrected is left out, one that git contradicts is marked. Fencing the text as data
-is the business of whoever puts it before a model (``assembler.resume_hint``), and so is neutralising what could break
-that fence.
+A resume has the requests, findings, decisions, open threads, changed files, commits and last turns, but not every call.
+It is made by rules, without a model, so the same transcript and daily log give the same text. The guard screens every
+message again before its text is used. The daily log's marks apply: a corrected line is left out, and a line that git
+contradicts is marked. The caller fences the text as data and neutralises what could break the fence
+(``assembler.resume_hint``).
 """
 
 from __future__ import annotations
@@ -34,28 +33,28 @@ from .summary.selection import add_facts
 
 __all__ = ["Resume", "ResumeLine", "render", "resume"]
 
-#: Messages that are read, the last ones; what came before them is in the daily log.
-_MOST_READ = 400
+#: Number of the last messages that are read. Earlier ones are in the daily log.
+_MAX_READ = 400
 _FOUND: tuple[ItemKind, ...] = ("conclusion", "root_cause", "correction", "lesson", "deliverable", "fact")
 _DECIDED: tuple[ItemKind, ...] = ("decision", "rejected", "preference")
 _OPEN: tuple[ItemKind, ...] = ("open_thread", "next_step")
-_MOST_ASKED, _MOST_LAST, _MOST_TOUCHED = 6, 4, 12
+_MAX_ASKED, _MAX_LAST, _MAX_TOUCHED = 6, 4, 12
 _LINE_CHARS, _LAST_CHARS, _LEAST_CHARS = 160, 240, 8
-#: Sentences without a cue that are offered as found out: so much of what was said, and no more of them.
-_FACTS_SHARE, _MOST_FACTS = 0.25, 18
-#: The last turns' part of the tokens; what they leave is for the rest.
-_LAST_PART = 0.4
-#: How imports write down that a tool changed a file.
+#: Share and maximum of the sentences without a cue that count as findings.
+_FACTS_SHARE, _MAX_FACTS = 0.25, 18
+#: Share of the tokens for the last turns. The other parts use what the turns leave.
+_LAST_SHARE = 0.4
+#: The form in which imports record a file change of a tool.
 _EDITED = re.compile(r"^(?:Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S[^\n]*)$", re.MULTILINE)
-#: A longer message id, such as a UUID, would cost as much as what was said.
+#: A longer message id, such as a UUID, would cost as much as the message.
 _SHORT_ID_CHARS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeLine:
-    """A line of a resume, in the words of the turn at *source*; *role* is who said it.
+    """A line of a resume, in the words of the turn at *source*. *role* is the speaker.
 
-    *contradicted* says that git, asked when the session was closed, did not have what the line claims.
+    *contradicted* is true when git contradicted the line's claim at the session's closing.
     """
 
     text: str
@@ -66,10 +65,10 @@ class ResumeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """What a session came to. Every list is in the order of the conversation.
+    """The contents of a session's resume. Every list is in the order of the conversation.
 
-    *began* and *ended* are the times of its first and last message, or empty; *unread* counts the messages before
-    those that were read.
+    *began* and *ended* are the times of the first and last message, or empty. *unread* counts the earlier messages that
+    were not read.
     """
 
     session: str
@@ -87,15 +86,15 @@ class Resume:
     last: tuple[ResumeLine, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, as JSON has them."""
+        """Return the fields as plain values for JSON."""
         return asdict(self)
 
 
 def resume(home: Home, session: str) -> Resume:
-    """What *session* came to, all of it; :func:`render` chooses what fits.
+    """Return the whole resume of *session*. :func:`render` selects the lines that fit.
 
     Raises:
-        NoSuchSession, EmptySession: there is nothing of that name, or nothing in it.
+        NoSuchSession, EmptySession: no session has that name, or it has no messages.
         GuardRefused: the guard cannot run.
         DocumentInvalid: a daily log since the session began is not UTF-8.
     """
@@ -106,51 +105,51 @@ def resume(home: Home, session: str) -> Resume:
     turns = transcript.read(path)
     if not turns:
         raise EmptySession(name, home.relative(path))
-    every = [turn.message for turn in turns]
-    messages = list(_seen(home, home.relative(path), every[-_MOST_READ:]))
-    summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MOST_FACTS)
+    all_messages = [turn.message for turn in turns]
+    messages = list(_screened(home, home.relative(path), all_messages[-_MAX_READ:]))
+    summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MAX_FACTS)
     logged = _logged(home, name, closings.first_day(turns))
     return Resume(
         session=name,
         title=summary.title,
-        began=every[0].ts,
-        ended=every[-1].ts,
-        messages=len(every),
-        unread=max(0, len(every) - _MOST_READ),
+        began=all_messages[0].ts,
+        ended=all_messages[-1].ts,
+        messages=len(all_messages),
+        unread=max(0, len(all_messages) - _MAX_READ),
         asked=tuple(_asked(messages, summary)),
-        found=_of(summary, _FOUND, logged),
-        decided=_of(summary, _DECIDED, logged),
-        left_open=_of(summary, _OPEN, logged),
+        found=_select(summary, _FOUND, logged),
+        decided=_select(summary, _DECIDED, logged),
+        left_open=_select(summary, _OPEN, logged),
         files=_files(messages, summary),
-        commits=summary.commits[-_MOST_TOUCHED:],
-        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken_messages(messages)[-_MOST_LAST:]),
+        commits=summary.commits[-_MAX_TOUCHED:],
+        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken_messages(messages)[-_MAX_LAST:]),
     )
 
 
 def render(found: Resume, tokens: int, *, count: Callable[[str], int] = count_tokens) -> str:
-    """*found* as Markdown in at most *tokens* tokens; empty where not even its first line fits.
+    """Render *found* as Markdown with at most *tokens* tokens. The text is empty when the first line does not fit.
 
-    The last turns come first, the newest before the others, in their part; then the latest of each list in turn. The
-    text ends in one newline.
+    The last turns are added first, newest first, within their share. Then the latest line of each list is added in
+    turn. The text ends in one newline.
     """
     kept = replace(found, asked=(), found=(), decided=(), left_open=(), files=(), commits=(), last=())
     if count(_text(kept)) > tokens:
         return ""
-    part = int(tokens * _LAST_PART)
+    share = int(tokens * _LAST_SHARE)
     for line in reversed(found.last):
         more = replace(kept, last=(line, *kept.last))
-        if count(_text(more)) <= part:
+        if count(_text(more)) <= share:
             kept = more
-    for name, value in _queue(found):
-        shown: dict[str, Any] = {name: _in_order(getattr(found, name), {*getattr(kept, name), value})}
-        more = replace(kept, **shown)
+    for name, value in _by_priority(found):
+        change: dict[str, Any] = {name: _in_order(getattr(found, name), {*getattr(kept, name), value})}
+        more = replace(kept, **change)
         if count(_text(more)) <= tokens:
             kept = more
     return _text(kept)
 
 
-def _seen(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Message]:
-    """*messages* as the guard passes them now; one that it holds back is left out."""
+def _screened(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Message]:
+    """Yield *messages* as the guard allows them now, without quarantined ones."""
     screen = Screen(home)
     for message in messages:
         content = screen.message(path, message.content)
@@ -159,8 +158,8 @@ def _seen(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Messag
 
 
 def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine]:
-    """The first request and the latest ones: of each message of the user its first question, or first sentence."""
-    said = {identity_key(item.text) for item in summary.items}
+    """Yield the first and the latest requests: the first question of each user message, else its first sentence."""
+    item_texts = {identity_key(item.text) for item in summary.items}
     found: list[ResumeLine] = []
     for message in spoken_messages(messages):
         if message.role != "user":
@@ -171,48 +170,48 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
             for part in split_sentences(line.text)
             if len(part) >= _LEAST_CHARS
         ]
-        wanted = [part for part in sentences if identity_key(part) not in said and _only_asks(part)]
-        request = next((sentence for sentence in wanted if is_question(sentence)), wanted[0] if wanted else "")
+        requests = [part for part in sentences if identity_key(part) not in item_texts and _only_asks(part)]
+        request = next((sentence for sentence in requests if is_question(sentence)), requests[0] if requests else "")
         if request and not any(identity_key(line.text) == identity_key(request) for line in found):
             found.append(_line(message, request, _LINE_CHARS))
-    yield from found if len(found) <= _MOST_ASKED else [found[0], *found[1 - _MOST_ASKED :]]
+    yield from found if len(found) <= _MAX_ASKED else [found[0], *found[1 - _MAX_ASKED :]]
 
 
 def _only_asks(sentence: str) -> bool:
-    """Whether *sentence* is no exclamation, and nothing marks it as a decision, wish or correction, told as that."""
+    """Return whether *sentence* has no exclamation mark and no cue of a decision, preference or correction."""
     exclaims = narrowed(sentence).rstrip().endswith("!")
     return not exclaims and parse_label(sentence) is None and classify_sentence(sentence, "user") is None
 
 
 def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
-    """The files that were spoken of, and after them those that were changed."""
+    """Return the mentioned files, and after them the changed ones."""
     tools = (message.content for message in messages if message.role == "tool")
     edited = dict.fromkeys(match["path"].strip() for content in tools for match in _EDITED.finditer(content))
-    return (*(name for name in summary.files if name not in edited), *edited)[-_MOST_TOUCHED:]
+    return (*(name for name in summary.files if name not in edited), *edited)[-_MAX_TOUCHED:]
 
 
 def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLine]:
-    """What the closings of *session* wrote down, by turn and normalised text; of two the later one counts."""
-    mine = [closing for closing in daily_log.closings(home, since) if daily_log.covers_session(closing, session)]
-    names = {closing.session for closing in mine}
-    texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in mine))
-    told = (line for text in texts for line in all_log_lines(text) if line.session in names)
-    return {(source, identity_key(line.text)): line for line in told for source in line.sources}
+    """Return the daily log lines of *session*, by turn and normalised text. A later line replaces an earlier one."""
+    own = [closing for closing in daily_log.closings(home, since) if daily_log.covers_session(closing, session)]
+    names = {closing.session for closing in own}
+    texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in own))
+    logged = (line for text in texts for line in all_log_lines(text) if line.session in names)
+    return {(source, identity_key(line.text)): line for line in logged for source in line.sources}
 
 
-def _of(
+def _select(
     summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, str], LogLine]
 ) -> tuple[ResumeLine, ...]:
-    """The items of *kinds*, without those that were corrected later; those that git contradicts are marked."""
+    """Return the items of *kinds* without corrected ones. Items that git contradicts are marked."""
     lines = []
     for item in summary.items:
         known = logged.get((item.sources[-1], identity_key(item.text)))
         if item.kind in kinds and not item.corrected and not (known and known.corrected):
-            lines.append(_of_item(item, contradicted=known is not None and known.contradicted))
+            lines.append(_item_line(item, contradicted=known is not None and known.contradicted))
     return tuple(lines)
 
 
-def _of_item(item: Item, *, contradicted: bool) -> ResumeLine:
+def _item_line(item: Item, *, contradicted: bool) -> ResumeLine:
     text = shorten(" ".join(item.text.split()), _LINE_CHARS)
     return ResumeLine(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
 
@@ -221,8 +220,8 @@ def _line(message: Message, text: str, limit: int) -> ResumeLine:
     return ResumeLine(text=shorten(" ".join(text.split()), limit), source=message.source, role=message.role)
 
 
-def _queue(found: Resume) -> Iterator[tuple[str, Any]]:
-    """What is to be shown, the most useful first: the first request, then the newest of each list in turn."""
+def _by_priority(found: Resume) -> Iterator[tuple[str, Any]]:
+    """Yield ``(list name, value)`` by priority: the first request, then the newest value of each list in turn."""
     if found.asked:
         yield "asked", found.asked[0]
     lists = {"left_open": found.left_open, "decided": found.decided, "found": found.found, "asked": found.asked[1:],
@@ -243,7 +242,10 @@ def _text(kept: Resume) -> str:
     named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.left_open))
     for title, found in named:
         if found:
-            blocks.append(f"{title}:\n" + "".join(f"- {line.text}{_doubt(line)}{_where(line)}\n" for line in found))
+            blocks.append(
+                f"{title}:\n"
+                + "".join(f"- {line.text}{_contradiction_mark(line)}{_short_source(line)}\n" for line in found)
+            )
     touched = [f"`{name}`" for name in kept.files] + [f"commit {name}" for name in kept.commits]
     if touched:
         blocks.append(f"Touched: {', '.join(touched)}\n")
@@ -252,10 +254,10 @@ def _text(kept: Resume) -> str:
     return "\n".join(blocks)
 
 
-def _doubt(line: ResumeLine) -> str:
+def _contradiction_mark(line: ResumeLine) -> str:
     return " (git contradicts it)" if line.contradicted else ""
 
 
-def _where(line: ResumeLine) -> str:
+def _short_source(line: ResumeLine) -> str:
     name = line.source.rpartition("#")[2]
     return f" (#{name})" if len(name) <= _SHORT_ID_CHARS else ""

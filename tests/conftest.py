@@ -43,7 +43,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.fixture(autouse=True)
 def _own_git_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Git as on a machine where nobody configured it, and no home from the environment."""
+    """Set up git without any user configuration, and remove the home from the environment."""
     _configure_git(monkeypatch)
 
 
@@ -66,7 +66,7 @@ def now() -> datetime:
 
 @pytest.fixture(scope="session")
 def _pattern_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One new home that every test copies: making one runs git several times."""
+    """Make one new home that every test copies, because making a home runs git several times."""
     with pytest.MonkeyPatch.context() as patch:
         _configure_git(patch)
         return create(tmp_path_factory.mktemp("pattern") / "home", name="Test", now=NOW).home.root
@@ -77,6 +77,6 @@ def home(_pattern_home: Path, tmp_path: Path) -> Home:
     """A new home with the template's files and one commit."""
     root = tmp_path / "home"
     shutil.copytree(_pattern_home, root, symlinks=True)
-    # The copies have other inodes: without this, git takes every file for changed until it has read it.
+    # The copies have other inodes. Without this, git takes every file for changed until it has read it.
     subprocess.run(["git", "-C", str(root), "update-index", "-q", "--refresh"], check=True)
     return Home(root)

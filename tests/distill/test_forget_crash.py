@@ -1,4 +1,4 @@
-"""A forgetting that is killed at any step is finished by asking for it again, and nothing else is lost."""
+"""A removal killed at any step is finished by running it again, and nothing else is lost."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from recall.settings import RecallSettings
 Talk = Callable[..., list[Message]]
 SAID = re.compile(rb"blue\s+heron", re.IGNORECASE)
 
-#: Runs a forgetting that kills itself, with the git commands it runs, before or after a named git command.
-DOOMED = """
+#: Runs a removal that kills itself and its git commands before or after a named git command.
+KILLED_PROCESS = """
 import os, signal, sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,7 +54,7 @@ print("done")
 
 
 class Killed(BaseException):
-    """Nothing handles it, as nothing handles a kill."""
+    """An exception that no code handles, like a kill."""
 
 
 def git(home: Home, *arguments: str) -> str:
@@ -63,8 +63,8 @@ def git(home: Home, *arguments: str) -> str:
 
 
 @pytest.fixture
-def told(home: Home, talk: Talk, now: datetime) -> Home:
-    """A home that says it in a transcript, in memory, in an output, on another branch and in two stashes."""
+def word_home(home: Home, talk: Talk, now: datetime) -> Home:
+    """A home with the text in a transcript, in memory, in an output, on another branch and in two stashes."""
     rows = (("user", "Decision: the code word is Blue Heron."), ("user", "Decision: ship on Monday."))
     transcript.append(home, "fc-1", talk(*rows), actor="test", now=now)
     close(home, "fc-1", now=now)
@@ -80,7 +80,7 @@ def told(home: Home, talk: Talk, now: datetime) -> Home:
 
 
 def assert_finished(home: Home, now: datetime) -> None:
-    """Asking again finishes it: no byte says it, and everything else is there."""
+    """Assert that running it again removes the text and keeps everything else."""
     done = forget(home, "blue heron", now=now, history_too=True)
     assert done.remaining == ()
     listing = ["git", "cat-file", "--batch-all-objects", "--batch"]
@@ -103,7 +103,7 @@ def assert_finished(home: Home, now: datetime) -> None:
 
 
 def dying(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, *, before: bool, at: int = 1, word: str = "") -> None:
-    """Make the *at*-th call of a function (whose arguments hold *word*) the last thing that happens."""
+    """Make the *at*-th call of a function, with *word* in its arguments, raise as if the process was killed."""
     real, seen = getattr(where, name), [0]
 
     def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -122,7 +122,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, *, before: boo
 #: Module, function, whether before it, which call, and a word among its arguments.
 STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
     "before the files are renamed": (recovery, "rename_staged", True, 1, ""),
-    "after the files are committed": (module, "_out_of_memory", False, 1, ""),
+    "after the files are committed": (module, "_remove_from_files", False, 1, ""),
     "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
     "before the index": (recall.index.erasure, "reindex", True, 1, ""),
     "after the new objects": (GitClient, "change", False, 1, "index-pack"),
@@ -137,24 +137,24 @@ STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_ended_at_a_step_it_is_finished_the_next_time(
-    told: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, step: str
+def test_an_interrupted_removal_is_finished_by_the_next_run(
+    word_home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     where, name, before, at, word = STEPS[step]
     with monkeypatch.context() as patch:
         dying(patch, where, name, before=before, at=at, word=word)
         with pytest.raises(Killed):
-            forget(told, "blue heron", now=now, history_too=True)
-    assert_finished(told, now)
+            forget(word_home, "blue heron", now=now, history_too=True)
+    assert_finished(word_home, now)
 
 
 @pytest.mark.parametrize(("when", "word"), [("after", "update-ref"), ("before", "prune")])
-def test_killed_in_earnest_it_is_finished_the_next_time(told: Home, now: datetime, when: str, word: str) -> None:
-    doomed = subprocess.Popen(
-        [sys.executable, "-c", DOOMED, str(told.root), when, word], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        start_new_session=True, env=dict(os.environ),
+def test_a_killed_removal_is_finished_by_the_next_run(word_home: Home, now: datetime, when: str, word: str) -> None:
+    killed = subprocess.Popen(
+        [sys.executable, "-c", KILLED_PROCESS, str(word_home.root), when, word],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=dict(os.environ),
     )  # fmt: skip
-    out, error = doomed.communicate()
-    assert doomed.returncode == -signal.SIGKILL, error
+    out, error = killed.communicate()
+    assert killed.returncode == -signal.SIGKILL, error
     assert out == b""
-    assert_finished(told, now)
+    assert_finished(word_home, now)

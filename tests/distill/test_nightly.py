@@ -1,4 +1,4 @@
-"""The night's work: all steps, once; a second run changes nothing; what fails stops nothing else."""
+"""A nightly run does all steps once, a second run changes nothing, and a failed step does not stop the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def add(home: Home, entry: Entry, section: str, now: datetime, path: str = MEMOR
 
 @pytest.fixture
 def busy(home: Home, talk: Talk, now: datetime) -> Home:
-    """Two sessions that nobody closed, an old lesson, and two entries that say the same."""
+    """A home with two open sessions, an old lesson and two equal entries."""
     say(home, talk, "one", ("user", "Decision: the release ships on Monday."))
     say(home, talk, "two", ("user", "Decision: the index stays in SQLite."))
     add(home, Entry(id="LL-0001", date="2026-06-01", title="An old lesson"), "Lessons Learned", now)
@@ -63,7 +63,7 @@ def busy(home: Home, talk: Talk, now: datetime) -> Home:
     return home
 
 
-def test_a_night_closes_unites_archives_and_reports_in_commits(busy: Home, now: datetime) -> None:
+def test_a_run_closes_merges_archives_and_reports_in_commits(busy: Home, now: datetime) -> None:
     night = distill_home(busy, now=now)
     assert night.sessions == ("one", "two")
     assert len(night.added) == 2
@@ -78,7 +78,7 @@ def test_a_night_closes_unites_archives_and_reports_in_commits(busy: Home, now: 
     assert "- archived: 1: LL-0001" in report
 
 
-def test_a_second_run_of_the_same_night_changes_nothing(busy: Home, now: datetime) -> None:
+def test_a_second_run_changes_nothing(busy: Home, now: datetime) -> None:
     first = distill_home(busy, now=now)
     before = head(busy)
     again = distill_home(busy, now=now + timedelta(hours=1))
@@ -87,7 +87,7 @@ def test_a_second_run_of_the_same_night_changes_nothing(busy: Home, now: datetim
     assert head(busy) == before
 
 
-def test_a_dry_run_names_who_and_why_and_changes_nothing(busy: Home, now: datetime) -> None:
+def test_a_dry_run_reports_ids_and_reasons_and_changes_nothing(busy: Home, now: datetime) -> None:
     before = head(busy)
     night = distill_home(busy, now=now, apply=False)
     assert head(busy) == before
@@ -98,12 +98,12 @@ def test_a_dry_run_names_who_and_why_and_changes_nothing(busy: Home, now: dateti
     assert status(busy) == ""
 
 
-def test_the_report_repeats_nothing_of_what_memory_says(busy: Home, now: datetime) -> None:
+def test_the_report_has_no_text_of_memory(busy: Home, now: datetime) -> None:
     report = storage.read_text(busy.root / distill_home(busy, now=now).report).casefold()
     assert not any(word in report for word in ("monday", "sqlite", "backups", "old lesson"))
 
 
-def test_two_nights_of_one_day_are_two_sections_of_its_report(busy: Home, talk: Talk, now: datetime) -> None:
+def test_two_runs_of_one_day_are_two_sections_of_the_report(busy: Home, talk: Talk, now: datetime) -> None:
     distill_home(busy, now=now)
     say(busy, talk, "three", ("user", "Decision: call legal first."))
     night = distill_home(busy, now=now + timedelta(hours=2))
@@ -112,7 +112,7 @@ def test_two_nights_of_one_day_are_two_sections_of_its_report(busy: Home, talk: 
     ]  # fmt: skip
 
 
-def test_a_step_that_fails_is_named_and_the_others_are_done(
+def test_a_failed_step_is_reported_and_the_others_run(
     busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: object, **__: object) -> None:
@@ -125,15 +125,13 @@ def test_a_step_that_fails_is_named_and_the_others_are_done(
     assert "- failed: 1" in storage.read_text(busy.root / night.report)
 
 
-def test_two_nights_at_once_in_one_home_are_one(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_simultaneous_run_is_refused(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "hold", lambda path: hold(path, timeout_s=0.05))
     with hold(home.machine / "nightly.lock"), pytest.raises(Locked):
         distill_home(home, now=now)
 
 
-def test_an_entry_that_one_machine_archived_and_another_gave_a_source_stands_once_again(
-    home: Home, now: datetime
-) -> None:
+def test_an_entry_archived_on_one_machine_and_changed_on_another_is_settled(home: Home, now: datetime) -> None:
     live = Entry(id="LL-0001", date="2026-11-01", title="A lesson", fields={"Sources": "a#m1, b#m1"})
     add(home, live, "Lessons Learned", now)
     archived = live.changed(fields={"Sources": "a#m1", "Evidence": "verified, commit 3f9c2e1"})
@@ -148,7 +146,7 @@ def test_an_entry_that_one_machine_archived_and_another_gave_a_source_stands_onc
     assert distill_home(home, now=now).idle
 
 
-def test_what_closings_did_not_see_together_is_superseded(home: Home, now: datetime) -> None:
+def test_entries_of_different_machines_are_superseded(home: Home, now: datetime) -> None:
     add(home, Entry(id="KD-0001", date="2026-11-01", title="We deploy billing on Monday."), "Key Decisions", now)
     newer = Entry(id="KD-0002", date="2026-11-10", title="We deploy billing on Thursday instead of Monday.")
     add(home, newer, "Key Decisions", now)
@@ -159,8 +157,8 @@ def test_what_closings_did_not_see_together_is_superseded(home: Home, now: datet
     }  # fmt: skip
 
 
-def test_a_night_after_a_killed_one_finishes_it(busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed between two steps, which is all there is between transactions."""
+def test_a_run_after_a_killed_one_finishes_it(busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill a run between two steps, the only place between transactions."""
     close(busy, "one", now=now)
 
     def killed(*_: object, **__: object) -> None:
@@ -174,8 +172,8 @@ def test_a_night_after_a_killed_one_finishes_it(busy: Home, now: datetime, monke
     assert distill_home(busy, now=now).idle
 
 
-def test_a_night_in_which_many_leave_leaves_nothing_for_a_second_run(home: Home, now: datetime) -> None:
-    """A word that many hold leads to none of them, until most of them are archived."""
+def test_a_run_that_archives_many_leaves_nothing_for_a_second_run(home: Home, now: datetime) -> None:
+    """Let many entries have one word, so that it becomes rare when most of them are archived."""
     with transaction(home, actor="test", message="Add", now=now) as edits:
         pairs = []
         for number in range(50):

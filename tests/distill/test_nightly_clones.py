@@ -1,4 +1,4 @@
-"""Nights on two clones of one home, brought together by plain git: no markers, nothing lost, nothing twice."""
+"""Runs on two clones of one home merge by plain git without conflict markers, losses or repeated entries."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ids(home: Home) -> set[str]:
 
 @pytest.fixture
 def clones(home: Home, now: datetime, tmp_path: Path) -> tuple[Home, Home]:
-    """A home with some memory, and a clone of it that knows how to merge."""
+    """A home with some memory, and a clone of it with the merge driver."""
     with transaction(home, actor="test", message="Begin", now=now) as edits:
         document = edits.read(MEMORY)
         for number in (1, 2, 3):
@@ -72,7 +72,7 @@ def assert_sound(home: Home) -> None:
         assert ">>>>>>>" not in text, path
 
 
-def test_two_nights_on_two_clones_merge_without_conflict_and_lose_nothing(
+def test_runs_on_two_clones_merge_without_conflict_and_lose_nothing(
     clones: tuple[Home, Home], talk: Talk, now: datetime
 ) -> None:
     here, there = clones
@@ -106,9 +106,7 @@ def test_two_nights_on_two_clones_merge_without_conflict_and_lose_nothing(
     assert_sound(here)
 
 
-def test_a_clone_that_archived_every_day_merges_with_one_that_wrote_a_new_day(
-    clones: tuple[Home, Home], talk: Talk
-) -> None:
+def test_archived_daily_logs_merge_with_a_new_daily_log(clones: tuple[Home, Home], talk: Talk) -> None:
     home, other = clones
     say(home, talk, "s-1", ("user", "Decision: the importer runs on the blue server."))
     distill_home(home, now=datetime.fromisoformat("2026-11-20T16:00:00+00:00"))
@@ -123,9 +121,7 @@ def test_a_clone_that_archived_every_day_merges_with_one_that_wrote_a_new_day(
     assert_sound(home)
 
 
-def test_what_both_clones_say_differently_of_one_entry_stands_twice_and_doctor_names_it(
-    clones: tuple[Home, Home], now: datetime
-) -> None:
+def test_doctor_reports_an_entry_worded_differently_on_two_clones(clones: tuple[Home, Home], now: datetime) -> None:
     for home, day in zip(clones, ("Tuesday", "Friday"), strict=True):
         with transaction(home, actor="test", message="Change", now=now) as edits:
             edits.write(MEMORY, edits.text(MEMORY).replace("billing on Monday", f"billing on {day}"))
@@ -139,7 +135,7 @@ def test_what_both_clones_say_differently_of_one_entry_stands_twice_and_doctor_n
     assert "KD-0001" in named.detail
 
 
-def test_a_clone_without_the_driver_is_told_so_and_init_installs_it(home: Home, now: datetime, tmp_path: Path) -> None:
+def test_doctor_reports_a_missing_merge_driver_and_init_installs_it(home: Home, now: datetime, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", str(home.root), "other")
     other = Home(tmp_path / "other")
     (state,) = [one for one in examine(other, now) if one.name == "merge"]
@@ -150,7 +146,7 @@ def test_a_clone_without_the_driver_is_told_so_and_init_installs_it(home: Home, 
     assert git(other.root, "config", "--get", "merge.agent-home.driver").count("merge-driver %O %A %B %P") == 2
 
 
-def test_a_home_from_before_the_driver_gets_its_lines(home: Home, now: datetime) -> None:
+def test_init_adds_the_merge_attributes_to_an_older_home(home: Home, now: datetime) -> None:
     (home.root / ".gitattributes").write_text("* -text\n*.png binary\n")
     git(home.root, "commit", "--quiet", "-a", "--no-verify", "-m", "old")
     created = create(home.root, now=now)
@@ -161,7 +157,7 @@ def test_a_home_from_before_the_driver_gets_its_lines(home: Home, now: datetime)
     assert create(home.root, now=now).commit is None
 
 
-def test_the_command_that_git_calls_merges_into_ours(tmp_path: Path) -> None:
+def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path) -> None:
     for name, lines in (("base", ""), ("ours", "- **[KD-0001] A**\n"), ("theirs", "- **[KD-0002] B**\n")):
         (tmp_path / name).write_text(f"# Memory\n\n## Key Decisions\n\n{lines}")
     command = [sys.executable, "-c", "from interfaces.cli import main; main()", "merge-driver"]

@@ -1,4 +1,4 @@
-"""A session in a few hundred tokens: findings before actions, the last turns, and nothing that the guard would keep."""
+"""A resume lists findings before actions, has the last turns, and leaves out quarantined text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .conftest import Repo, Talk
 
 Row = tuple[str, str]
-Kept = Callable[..., Resume]
+ResumeOf = Callable[..., Resume]
 WORK: tuple[Row, ...] = (
     ("user", "Hi! Can you find out why the nightly export fails?"),
     ("assistant", "I am looking at `jobs/export.py` and the log."),
@@ -43,8 +43,8 @@ WORK: tuple[Row, ...] = (
 
 
 @pytest.fixture
-def kept(home: Home, now: datetime) -> Kept:
-    """Import a session of these rows, a minute apart, and say what it came to."""
+def resume_of(home: Home, now: datetime) -> ResumeOf:
+    """Return a function that imports a session of rows, a minute apart, and returns its resume."""
 
     def said(*rows: Row, session: str = "work") -> Resume:
         messages = [
@@ -61,8 +61,8 @@ def texts(lines: tuple[ResumeLine, ...]) -> list[str]:
     return [line.text for line in lines]
 
 
-def test_a_resume_says_what_was_asked_found_decided_left_open_and_touched(kept: Kept) -> None:
-    found = kept(*WORK)
+def test_a_resume_has_requests_findings_decisions_open_threads_and_files(resume_of: ResumeOf) -> None:
+    found = resume_of(*WORK)
     assert texts(found.asked) == [
         "Can you find out why the nightly export fails?",
         "Should we tell the finance team about the gap?",
@@ -77,8 +77,8 @@ def test_a_resume_says_what_was_asked_found_decided_left_open_and_touched(kept: 
     assert (found.messages, found.began, found.ended) == (10, "2026-11-20T10:01:00", "2026-11-20T10:10:00")
 
 
-def test_the_last_turns_are_there_with_the_last_word_of_the_assistant(kept: Kept) -> None:
-    found = kept(*WORK)
+def test_the_last_turns_include_the_assistants_last_message(resume_of: ResumeOf) -> None:
+    found = resume_of(*WORK)
     assert [(line.role, line.source) for line in found.last] == [
         ("user", "work#m7"), ("assistant", "work#m8"), ("user", "work#m9"), ("assistant", "work#m10"),
     ]  # fmt: skip
@@ -86,34 +86,34 @@ def test_the_last_turns_are_there_with_the_last_word_of_the_assistant(kept: Kept
     assert text.endswith("- assistant: The first night is done, the second one is running.\n")
 
 
-def test_every_line_stands_in_the_turn_that_it_names(kept: Kept) -> None:
-    found = kept(*WORK)
+def test_every_line_is_in_the_turn_of_its_source(resume_of: ResumeOf) -> None:
+    found = resume_of(*WORK)
     content = {f"work#m{n}": " ".join(row[1].split()) for n, row in enumerate(WORK, 1)}
     for line in (*found.asked, *found.found, *found.decided, *found.left_open, *found.last):
         assert line.text.rstrip("…") in content[line.source]
 
 
-def test_a_resume_as_text(kept: Kept) -> None:
-    text = render(kept(*WORK), 600)
+def test_a_resume_as_text(resume_of: ResumeOf) -> None:
+    text = render(resume_of(*WORK), 600)
     assert text.startswith("Session work, 2026-11-20 10:01 to 2026-11-20 10:10, 10 messages.\n\nAsked:\n- Can you find")
     assert "Decided:\n- keep the lock, but let it expire after six hours. (#m4)\n" in text
     assert "Touched: `jobs/export.py`, `jobs/lock.py`, commit 3f9c2e1\n" in text
     assert count_tokens(text) <= 600
 
 
-def test_the_same_transcript_gives_the_same_text(home: Home, kept: Kept) -> None:
-    assert render(kept(*WORK), 600) == render(resume(home, "work"), 600)
+def test_the_same_transcript_gives_the_same_text(home: Home, resume_of: ResumeOf) -> None:
+    assert render(resume_of(*WORK), 600) == render(resume(home, "work"), 600)
 
 
-def test_what_was_corrected_later_is_not_told_as_found(kept: Kept) -> None:
-    found = kept(
+def test_a_corrected_statement_is_not_a_finding(resume_of: ResumeOf) -> None:
+    found = resume_of(
         ("assistant", "Conclusion: MEAGS is at -8 %."), ("user", "No, it should be -12 %, not -8 %."),
     )  # fmt: skip
     assert "MEAGS is at -8 %." not in texts(found.found)
     assert "No, it should be -12 %, not -8 %." in texts(found.found)
 
 
-def test_what_git_contradicts_is_marked_once_the_session_was_closed(
+def test_a_line_that_git_contradicts_is_marked_after_closing(
     home: Home, talk: Talk, now: datetime, make_repo: Callable[[str], Repo]
 ) -> None:
     repo = make_repo("work")
@@ -132,9 +132,9 @@ def test_what_git_contradicts_is_marked_once_the_session_was_closed(
     assert text.count("git contradicts") == 1
 
 
-def test_what_the_daily_log_calls_corrected_is_not_told_for_that_session_alone(home: Home, kept: Kept) -> None:
+def test_a_line_corrected_in_the_daily_log_is_left_out_for_its_session(home: Home, resume_of: ResumeOf) -> None:
     wrong = "the lock file of the night before was never removed."
-    assert wrong in texts(kept(*WORK).found)
+    assert wrong in texts(resume_of(*WORK).found)
     body = f"### Root causes\n\n- {wrong} (work#m3)\n  State: corrected later in this session\n"
     for session, told in (("other", True), ("work", False)):
         closing = daily_log.Closing(
@@ -146,20 +146,20 @@ def test_what_the_daily_log_calls_corrected_is_not_told_for_that_session_alone(h
         assert (wrong in texts(resume(home, "work").found)) is told
 
 
-def test_a_talk_without_cues_still_tells_what_was_said(kept: Kept) -> None:
+def test_a_session_without_cues_has_findings(resume_of: ResumeOf) -> None:
     rows = [
         ("user", f"I went to the lake of Annecy with Maria on day {n}, and we rented two blue kayaks there.")
         for n in range(8)
     ]
-    assert kept(*rows).found != ()
+    assert resume_of(*rows).found != ()
 
 
-def test_a_long_session_keeps_its_first_request_in_the_text_and_its_latest_findings(kept: Kept) -> None:
+def test_a_long_session_keeps_its_first_request_in_the_text_and_its_latest_findings(resume_of: ResumeOf) -> None:
     rows: list[Row] = [("user", "Can you bring the old ledger over to the new system?")]
     for n in range(60):
         rows.append(("user", f"And what about account number {n} of the ledger?"))
         rows.append(("assistant", f"Conclusion: account number {n} moved over without a difference of any kind."))
-    found = kept(*rows)
+    found = resume_of(*rows)
     text = render(found, 300)
     assert count_tokens(text) <= 300
     assert "Can you bring the old ledger over" in text
@@ -167,14 +167,14 @@ def test_a_long_session_keeps_its_first_request_in_the_text_and_its_latest_findi
     assert "account number 3 moved over" not in text
 
 
-def test_of_a_very_long_session_the_end_is_read_and_the_rest_counted(kept: Kept) -> None:
+def test_only_the_end_of_a_very_long_session_is_read(resume_of: ResumeOf) -> None:
     rows = [("assistant", f"Conclusion: part {n} is done.") for n in range(450)]
-    found = kept(*rows)
+    found = resume_of(*rows)
     assert (found.messages, found.unread) == (450, 50)
     assert ", 450 messages, the first 50 not read." in render(found, 600)
 
 
-def test_what_the_guard_would_hold_back_or_mask_by_now_is_not_repeated(home: Home) -> None:
+def test_text_that_the_guard_now_stops_is_left_out(home: Home) -> None:
     secret = "AKIA" + "Q7RSTUVW2XYZ" + "ABCD"
     rows = [
         {"session": "old", "id": "m1", "role": "user", "content": "Why does the upload to the store fail?"},
@@ -188,7 +188,7 @@ def test_what_the_guard_would_hold_back_or_mask_by_now_is_not_repeated(home: Hom
     assert "[REDACTED:" in render(found, 600)
 
 
-def test_long_message_ids_are_left_to_json(home: Home, now: datetime) -> None:
+def test_long_message_ids_are_only_in_json(home: Home, now: datetime) -> None:
     message = Message(session="s", id="0f8fad5b-d9cb-469f-a165-70867728950e", content="Decision: ship on Monday.")
     transcript.append(home, "s", [message], actor="import", now=now)
     found = resume(home, "s")
@@ -196,7 +196,7 @@ def test_long_message_ids_are_left_to_json(home: Home, now: datetime) -> None:
     assert "0f8fad5b" not in render(found, 600)
 
 
-def test_a_session_that_is_not_there_and_one_that_is_empty_are_errors(home: Home) -> None:
+def test_missing_and_empty_sessions_are_errors(home: Home) -> None:
     with pytest.raises(NoSuchSession):
         resume(home, "nowhere")
     folder = home.sessions / "2026/11"
@@ -219,5 +219,5 @@ resumes = st.builds(
 
 @given(found=resumes, tokens=st.integers(0, 400))
 @settings(max_examples=60, deadline=None)
-def test_a_text_never_costs_more_than_it_may(found: Resume, tokens: int) -> None:
+def test_a_rendered_resume_never_exceeds_its_tokens(found: Resume, tokens: int) -> None:
     assert count_tokens(render(found, tokens)) <= tokens

@@ -66,7 +66,7 @@ def test_a_remote_is_a_warning(home_with_text: Home) -> None:
     subprocess.run(["git", "remote", "add", "origin", "https://example.com/x.git"], cwd=home_with_text.root, check=True)
     result = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
     assert result.exit_code == 0
-    assert "remote origin (https://example.com/x.git) may hold it" in result.stderr
+    assert "remote origin (https://example.com/x.git) may have the text" in result.stderr
 
 
 @pytest.mark.parametrize(("arguments", "message"), [(["abc"], "too many words"), (["KD-0000"], "no entry KD-0000")])
