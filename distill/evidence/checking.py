@@ -1,8 +1,8 @@
-"""Ask git about what a text claims.
+"""Check the claims of a text against git.
 
-A claim that names several things is as good as its worst part, and so is a text with several claims. Every question
-about one claim shares one deadline; when it passes, the answer is ``unchecked``. Only a complete repository can say
-that something never existed, and all of a session's repositories have to say it.
+The worst part decides about a claim that names several things, and about a text with several claims. All questions
+about one claim share a deadline, after which the claim is ``unchecked``. Absence contradicts a claim only when all of a
+session's repositories are complete and none has the thing.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def check_text(
     timeout_s: float,
     deadline: float = float("inf"),
 ) -> Evidence | None:
-    """What git says about all that *text* claims, its worst part; ``None`` when it claims nothing.
+    """Return the evidence for the worst claim in *text*, or ``None`` when it claims nothing.
 
-    *role* is who said it; *timeout_s* is for each sentence, *deadline* (of the monotonic clock) for all of it.
+    *role* is the speaker's. *timeout_s* limits each sentence, and *deadline* (of the monotonic clock) the whole text.
     """
     claims = (parse_claim(sentence, role) for sentence in split_sentences(text))
     answers = []
@@ -47,18 +47,22 @@ def check_text(
 
 
 def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str, *, timeout_s: float) -> str:
-    """A symbol that *text* tells of work on, that code had at *commit* and no code has at HEAD; empty without one.
+    """Return a symbol that *text* reports work on and that is gone at HEAD, or an empty string.
 
-    A symbol that the text says goes away is none. One that another of the *repositories* has is not lost, and neither
-    is one about which git does not answer within *timeout_s*.
+    Code at *commit* must have it. A symbol that the text says was removed does not count. A symbol is not lost when
+    another of the *repositories* has it, or when git does not answer within *timeout_s*.
     """
     claims = [claim for sentence in split_sentences(text) if (claim := parse_claim(sentence, role)) is not None]
     limit = Deadline(timeout_s)
-    places = [Repository(root, limit) for root in repositories]
+    opened = [Repository(root, limit) for root in repositories]
     try:
-        holders = [place for place in places if any(map(place.in_head, place.commits_named(commit)))]
+        holders = [
+            repository for repository in opened if any(map(repository.in_head, repository.commits_named(commit)))
+        ]
         for symbol in lasting_symbols(claims) if holders else ():
-            if holders[0].lost_symbol(symbol, commit) and not any(place.holds_symbol(symbol) for place in places):
+            if holders[0].lost_symbol(symbol, commit) and not any(
+                repository.holds_symbol(symbol) for repository in opened
+            ):
                 return symbol
     except (DeadlinePassed, GitUnavailable):
         return ""
@@ -66,34 +70,34 @@ def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str,
 
 
 def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s: float) -> Evidence:
-    """Ask git about *claim* in *repositories*, the likeliest first. *timeout_s* is for the whole claim.
+    """Check *claim* in *repositories*, the likeliest first, within *timeout_s* altogether.
 
-    One repository that verifies is enough; one that still has what was to be gone contradicts; that something never
-    existed must be said by all of them.
+    One repository is enough to verify. One repository that still has the removed thing contradicts. All of them must
+    agree that something never existed.
     """
     if not repositories:
         return Evidence(state="unchecked", detail="no repository")
-    limit, findings, problem = Deadline(timeout_s), list[Judgement](), ""
+    limit, judgements, problem = Deadline(timeout_s), list[Judgement](), ""
     for root in repositories:
         try:
-            finding = _in_repository(claim, Repository(root, limit), window)
+            judgement = _judge_in(claim, Repository(root, limit), window)
         except (DeadlinePassed, GitUnavailable) as error:
             problem = str(error)
             continue
-        if finding.evidence.state == "verified":
-            return finding.evidence
-        findings.append(finding)
+        if judgement.evidence.state == "verified":
+            return judgement.evidence
+        judgements.append(judgement)
     if problem:
         return Evidence(state="unchecked", detail=problem)
-    present = [f for f in findings if f.evidence.state == "contradicted" and not f.by_absence]
+    present = [f for f in judgements if f.evidence.state == "contradicted" and not f.by_absence]
     if present:
         return present[0].evidence
-    others = [f for f in findings if f.evidence.state != "contradicted"]
-    return (others or findings)[0].evidence
+    others = [f for f in judgements if f.evidence.state != "contradicted"]
+    return (others or judgements)[0].evidence
 
 
-def _in_repository(claim: Claim, repository: Repository, window: Window) -> Judgement:
-    """The worst of what is found about the parts; without parts, what the commit or the words say."""
+def _judge_in(claim: Claim, repository: Repository, window: Window) -> Judgement:
+    """Judge a claim by its worst part. Judge a claim without parts by its commit or its words."""
     if claim.negated:
         return unsure("a denial; git records what was done")
     named: list[CommitInfo] = []
@@ -106,11 +110,15 @@ def _in_repository(claim: Claim, repository: Repository, window: Window) -> Judg
     context = ClaimContext(
         claim=claim, named=[commit for commit in named if commit not in undone], repository=repository, window=window
     )
-    findings = [_reverted(commit, repository) for commit in undone]
-    findings += [judge(item, context) for item in claim.assertions]
-    if not findings:
-        return _by_commit(claim, context.named, repository) if context.named else _by_words(claim, repository, window)
-    worst = min(findings, key=lambda finding: _rank(finding.evidence))
+    judgements = [_judge_revert(commit, repository) for commit in undone]
+    judgements += [judge(item, context) for item in claim.assertions]
+    if not judgements:
+        return (
+            _judge_by_commit(claim, context.named, repository)
+            if context.named
+            else _judge_by_words(claim, repository, window)
+        )
+    worst = min(judgements, key=lambda judgement: _rank(judgement.evidence))
     if worst.evidence.state == "verified" and context.named:
         return verified(context.named[0].short, worst.evidence.detail)
     return worst
@@ -133,17 +141,17 @@ def _named_commit(name: str, claim: Claim, repository: Repository) -> CommitInfo
     return repository.commit(commits[0])
 
 
-def _reverted(commit: CommitInfo, repository: Repository) -> Judgement:
-    """A claim that *commit* was reverted."""
+def _judge_revert(commit: CommitInfo, repository: Repository) -> Judgement:
+    """Judge the claim that *commit* was reverted."""
     by = repository.revert_of(commit)
     return verified(by.short, f"reverts {commit.short}") if by else unsure(f"no commit at HEAD reverts {commit.short}")
 
 
-def _by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repository) -> Judgement:
-    """A claim about a commit: that it exists, and, when it is said what it did, that several words agree."""
+def _judge_by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repository) -> Judgement:
+    """Judge a claim about a commit: it exists, and several words agree when the claim says what it did."""
     commit = named[0]
-    says_more = bool(claim.words) or re.search(r"[\u4e00-\u9fff]", _beyond_commit(claim)) is not None
-    if not says_more:
+    has_details = bool(claim.words) or re.search(r"[\u4e00-\u9fff]", _beyond_commit(claim)) is not None
+    if not has_details:
         return done_by(commit, "the commit exists", repository)
     for found in named:
         if agrees(claim, found, repository):
@@ -151,17 +159,17 @@ def _by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repository
     return unsure(f"{commit.short} says: {commit.subject[:60]}", commit.short)
 
 
-def _by_words(claim: Claim, repository: Repository, window: Window) -> Judgement:
-    """A claim without names: nearly all that it says must stand in one commit of the session's time."""
+def _judge_by_words(claim: Claim, repository: Repository, window: Window) -> Judgement:
+    """Judge a claim without names: one commit of the session's time must have nearly all of its words."""
     if not window.known:
         return unsure("names nothing that git knows")
-    finding = unsure("no commit of that time says so")
+    judgement = unsure("no commit of that time says so")
     for commit in repository.commits_between(window.since, window.until):
         if agrees_in_all(claim, commit, repository):
-            finding = done_by(commit, "its message agrees", repository)
-            if finding.evidence.state == "verified":
+            judgement = done_by(commit, "its message agrees", repository)
+            if judgement.evidence.state == "verified":
                 break
-    return finding
+    return judgement
 
 
 def _beyond_commit(claim: Claim) -> str:

@@ -1,8 +1,8 @@
-"""What a sentence says about work that git can confirm.
+"""Parse a sentence into a claim about work that git can confirm.
 
-A claim names commits, files, symbols or versions, or says that something was done. Each thing it names is one
-assertion with its own action, so that a half-true sentence is not taken for a true one. Plans, requests and
-questions claim nothing. Whether a claim holds is the business of ``distill.evidence.checking``.
+A claim names commits, files, symbols or versions, or says that something was done. Each named thing is one assertion
+with its own action, so a half-true sentence does not pass for a true one. Plans, requests and questions claim nothing.
+``distill.evidence.checking`` decides whether a claim holds.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
 
 Action = Literal["added", "removed", "changed", "fixed", "renamed", "reverted", "none"]
 
-#: For each action, as patterns: English verbs in the forms that report (past tense, participle; "add" alone is a plan
-#: or an order), in the third person (which counts only for a commit, «3f9c2e1 adds a retry»; elsewhere it describes
-#: how code works), and Chinese verbs.
+#: Patterns for each action: English verbs in reporting forms, in the third person, and Chinese verbs. Reporting forms
+#: are past tense and participle, because "add" alone is a plan or an order. The third person counts only for a commit
+#: («3f9c2e1 adds a retry»). Elsewhere it describes how code works.
 _VERBS: tuple[tuple[Action, str, str, str], ...] = (
     (
         "added",
@@ -66,7 +66,7 @@ _REPORTING, _BY_COMMIT = (
     ]
     for reporting in (True, False)
 )
-#: «an updated version», «are created when»: no report of something done.
+#: Words before a verb that only describes: «an updated version», «are created when».
 _DESCRIBES = re.compile(
     r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
     re.IGNORECASE,
@@ -86,13 +86,13 @@ _NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;]{
 _DONE_ZH = re.compile(r"了|已|完|好|掉")
 
 _NEXT_TO = re.compile(r"了?\W{0,3}(?:the\s+)?(?:commit|提交)?\W{0,3}", re.IGNORECASE)
-#: In front of a name: something is done there, or about it, and not to the thing itself.
+#: Words in front of a name when the action is at or about the named thing, and not on it.
 _PLACE = re.compile(
     r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under|for|about|against|around|behind)\s+(?:the\s+)?"
     r"(?:(?:file|module|class|function|method|script|helper)\s+)?|在|到|从|里的|往|给|为|对|向|针对|关于)\s*`?$",
     re.IGNORECASE,
 )
-#: Behind a name: something of it, or a list that it stands in, and not the thing itself.
+#: Words behind a name when the action is on a part of it, or on a list that contains it.
 _ASIDE = re.compile(
     r"^`?(?:['’]s\b|\s+(?:(?!(?:and|or|plus|with|including|but|so|which|that|because|since|as|after|before|when|while|"
     r"for|to|in|of|on|from|was|were|is|are|has|have)\b)[a-z]+\s+){0,2}?(?:calls?|usages?|uses?|imports?|references?|parameters?|params?|arguments?|"
@@ -105,7 +105,7 @@ _ASIDE = re.compile(
 )
 _NEW_CLAUSE = re.compile(r":(?=[\s`\u4e00-\u9fff]|$)|[;。—–]")
 _LIST = re.compile(r"(?:[\s`*,、&]|\b(?:and|or|both)\b|[和与及])*", re.IGNORECASE)
-#: So far before a name stands the preposition that governs it.
+#: Most characters between a name and the preposition that governs it.
 _NEAR_CHARS = 40
 _SAME_CLAUSE = re.compile(r"[^。;]{0,20}$")
 _AFTER = re.compile(
@@ -118,7 +118,7 @@ _TARGET = re.compile(
     r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|重命名为|改名为|移到|移动到|为|成)\s*`?$",
     re.IGNORECASE,
 )
-#: Words about something that goes away, and those of work on something that stays.
+#: Words about something that goes away, and words of work on something that stays.
 _LEAVES = (
     r"\b(?:remov|delet|drop|replac|renam|migrat|deprecat|retir|revert|eliminat|inlin)[a-z]*|"
     r"\b(?:rid of|instead of|in place of|away from|no longer|without|obsolete|unused|gone)\b"
@@ -149,10 +149,10 @@ _COMMON_ZH = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assertion:
-    """One thing a claim names and what is said of it.
+    """One thing that a claim names, and the action on it.
 
-    *place* is the file a symbol is said to be in, *target* the new name in a rename; both are empty when not said.
-    *aside*: something was added to the thing, or removed from it, and not the thing itself.
+    *place* is the file of a symbol and *target* the new name in a rename. Both are empty when the claim does not name
+    them. *aside* means that something was added to the thing or removed from it, and not the thing itself.
     """
 
     kind: NameKind
@@ -166,10 +166,11 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A sentence about work. *commits* are hexadecimal, in order; *strict* when the sentence calls them commits.
+    """A sentence about work.
 
-    *reverted* are those of them that are said to be taken back; *action* is that of the sentence's first reporting
-    verb; *words* are the content words beyond the names.
+    *commits* are hexadecimal, in order, and *strict* says that the sentence calls them commits. *reverted* are the
+    commits that were reverted. *action* is that of the first reporting verb. *words* are the content words besides
+    the names.
     """
 
     text: str
@@ -191,7 +192,7 @@ class _Verb:
 
 
 def parse_claim(text: str, role: str = "assistant") -> Claim | None:
-    """The claim that one sentence makes, or ``None`` when git could not confirm anything in it.
+    """Parse one sentence, and return ``None`` when git could confirm nothing in it.
 
     *role* matters for Chinese, where «删除 a.py» is an order from a user and a report from an assistant.
 
@@ -210,7 +211,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
     first = verbs[0] if verbs else None
     words = content_words(_beyond_names(prose, subjects, commits))
     says_enough = len(words) >= 3 or len(content_pairs(prose)) >= 6
-    if not commits and not assertions and not (says_enough and _tells(prose, verbs)):
+    if not commits and not assertions and not (says_enough and _reports_own_work(prose, verbs)):
         return None
     return Claim(
         text=text,
@@ -225,7 +226,7 @@ def parse_claim(text: str, role: str = "assistant") -> Claim | None:
 
 
 def is_completed_work(sentence: str, role: str = "assistant") -> bool:
-    """Whether the sentence reports finished work: a verb of doing, and something that work is done on."""
+    """Return whether the sentence reports finished work: a reporting verb, and an object of work."""
     if is_question(sentence):
         return False
     sentence = narrowed(sentence)
@@ -234,22 +235,22 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
         return False
     if commits_in(sentence)[0] or names_in(sentence):
         return True
-    return _tells(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
+    return _reports_own_work(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
 
 
 def lasting_symbols(claims: Sequence[Claim]) -> list[str]:
-    """The symbols that *claims* say work was done on, in order; none that one of them says, or may say, goes away."""
-    told = [(claim, item) for claim in claims for item in claim.assertions if item.kind == "symbol"]
-    leaving = {
+    """Return the symbols that *claims* report work on, in order, except those that a claim may say were removed."""
+    symbols = [(claim, item) for claim in claims for item in claim.assertions if item.kind == "symbol"]
+    removed = {
         item.subject
-        for claim, item in told
-        if item.negated or item.action in {"removed", "renamed", "reverted"} or _leaves(item.subject, claim.text)
+        for claim, item in symbols
+        if item.negated or item.action in {"removed", "renamed", "reverted"} or _is_removed(item.subject, claim.text)
     }
-    return [symbol for symbol in dict.fromkeys(item.subject for _, item in told) if symbol not in leaving]
+    return [symbol for symbol in dict.fromkeys(item.subject for _, item in symbols) if symbol not in removed]
 
 
-def _leaves(symbol: str, text: str) -> bool:
-    """Whether words about going away stand before *symbol*, or right behind it: «replaced all calls of a_b()»."""
+def _is_removed(symbol: str, text: str) -> bool:
+    """Return whether words of removal stand before *symbol* or right behind it: «replaced all calls of a_b()»."""
     name = rf"(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])"
     before = rf"(?:{_LEAVES}|{_LEAVES_ZH})(?:(?!{_STAYS})[^;;。]){{0,60}}?{name}"
     passive = r"(?:(?:was|were|is|are|has|have|had|been|be|being|got|now|then|already|also|finally|to|will|should)\s+)+"
@@ -258,7 +259,7 @@ def _leaves(symbol: str, text: str) -> bool:
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """The words of *text* that say something, stemmed and lower case, each once, in order. Numbers stay whole."""
+    """Return the distinct content words of *text* in order, stemmed and in lower case. Numbers stay whole."""
     found: dict[str, None] = {}
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")
@@ -268,19 +269,19 @@ def content_words(text: str) -> tuple[str, ...]:
 
 
 def content_pairs(text: str) -> set[str]:
-    """The overlapping pairs of Chinese characters in *text*, none across a word that every report of work holds."""
+    """Return the overlapping pairs of Chinese characters in *text*, none across a common word of reports."""
     runs = re.findall(r"[\u4e00-\u9fff]{2,}", _COMMON_ZH.sub(" ", text))
     return {run[at : at + 2] for run in runs for at in range(len(run) - 1)}
 
 
-def _tells(text: str, verbs: list[_Verb]) -> bool:
-    """Whether the speaker reports own work: the sentence begins with the verb, or a Chinese one has its 了 or 已."""
+def _reports_own_work(text: str, verbs: list[_Verb]) -> bool:
+    """Return whether speakers report their own work: a verb comes first, or a Chinese sentence has 了 or 已."""
     chinese = any("\u4e00" <= text[verb.start] <= "\u9fff" for verb in verbs) and _DONE_ZH.search(text) is not None
     return chinese or any(_FIRST_PERSON.match(text[: verb.start]) for verb in verbs)
 
 
 def _reverted(text: str, commits: Sequence[str], verbs: Sequence[_Verb]) -> Iterator[str]:
-    """Those of *commits* that stand right behind a verb of taking back."""
+    """Yield those of *commits* that stand right behind a verb of reverting."""
     for name in commits:
         before = text[: text.find(name)]
         verb = next((verb for verb in reversed(verbs) if verb.end <= len(before)), None)
@@ -289,7 +290,7 @@ def _reverted(text: str, commits: Sequence[str], verbs: Sequence[_Verb]) -> Iter
 
 
 def _verbs(text: str, role: str) -> list[_Verb]:
-    """The reporting verbs in the order of the text; plans and requests are left out."""
+    """Return the reporting verbs in the order of the text, without plans and requests."""
     found = []
     for action, pattern in (*_REPORTING, *(_BY_COMMIT if commits_in(text)[0] else ())):
         for match in pattern.finditer(text):
@@ -312,17 +313,17 @@ def _clause(text: str, start: int, end: int) -> str:
 
 
 def _beyond_names(text: str, names: list[Name], commits: tuple[str, ...]) -> str:
-    """*text* without names, commits, dates and times of day."""
-    text = _without(text, names)
+    """Return *text* without names, commits, dates and times of day."""
+    text = _blanked(text, names)
     for commit in commits:
         text = text.replace(commit, " ")
     return _DATE.sub(" ", text)
 
 
 def _assertions(text: str, names: list[Name], verbs: list[_Verb]) -> Iterator[Assertion]:
-    """Each name with the verb that governs it: one right behind («a.py was deleted»), else the last before it."""
+    """Yield each name with its verb: one right behind it («a.py was deleted»), else the last before it."""
     skip, place = set[int](), ""
-    bare = _without(text, names)
+    bare = _blanked(text, names)
     for index, name in enumerate(names):
         verb = None if index in skip else _governing(text, bare, names, index, verbs)
         if verb is None:
@@ -349,7 +350,7 @@ def _assertions(text: str, names: list[Name], verbs: list[_Verb]) -> Iterator[As
 
 
 def _is_aside(text: str, name: Name) -> bool:
-    """Whether something is done at, to or about the thing named («tests for a.py»), and not to the thing itself."""
+    """Return whether the action is at or about the named thing («tests for a.py»), and not on the thing itself."""
     return (
         _PLACE.search(text[max(0, name.start - _NEAR_CHARS) : name.start]) is not None
         or _ASIDE.search(text[name.end :]) is not None
@@ -357,7 +358,7 @@ def _is_aside(text: str, name: Name) -> bool:
 
 
 def _governing(text: str, bare: str, names: list[Name], index: int, verbs: list[_Verb]) -> _Verb | None:
-    """The verb that speaks of the name at *index*; *bare* is *text* with blanks for all names."""
+    """Return the verb that governs the name at *index*. *bare* is *text* with blanks for all names."""
     name = names[index]
     limit = names[index + 1].start if index + 1 < len(names) else len(text)
     behind = next((verb for verb in verbs if name.end <= verb.start < limit), None)
@@ -368,15 +369,15 @@ def _governing(text: str, bare: str, names: list[Name], index: int, verbs: list[
         return before if _reaches(bare, before, names[:index], name) else None
     later = [verb for verb in verbs if verb.start >= name.end]
     joined = later and all(
-        _LIST.fullmatch(text[one.end : other.start])
-        for one, other in zip(names[index:], names[index + 1 :], strict=False)
-        if other.end <= later[0].start
+        _LIST.fullmatch(text[left.end : right.start])
+        for left, right in zip(names[index:], names[index + 1 :], strict=False)
+        if right.end <= later[0].start
     )
     return later[0] if joined else None
 
 
 def _reaches(bare: str, verb: _Verb, earlier: list[Name], name: Name) -> bool:
-    """Whether *verb*, before *name*, speaks of it: in one clause, or in a list that the verb announces."""
+    """Return whether *verb* governs the later *name*: in one clause, or in a list that the verb announces."""
     breaks = [match.end() for match in _NEW_CLAUSE.finditer(bare, verb.end, name.start)]
     if not breaks:
         return True
@@ -384,8 +385,8 @@ def _reaches(bare: str, verb: _Verb, earlier: list[Name], name: Name) -> bool:
     return not has_object and _LIST.fullmatch(bare, breaks[-1], name.start) is not None
 
 
-def _without(text: str, names: list[Name]) -> str:
-    """*text* with blanks in the place of *names*, of the same length."""
+def _blanked(text: str, names: list[Name]) -> str:
+    """Return *text* with each of *names* replaced by as many blanks."""
     parts, at = [], 0
     for name in names:
         parts += [text[at : name.start], " " * (name.end - name.start)]

@@ -1,8 +1,7 @@
-"""Questions to a git repository that a session worked in, each under one deadline.
+"""Query a git repository that a session worked in, under one deadline.
 
-Reads only, and trusts nothing that the repository configures: no hooks, no external diff programs, no network, no
-waiting for a password (see ``agent_home.git.client``). When the time is over, or git refuses, an error says so and
-nothing is guessed.
+Nothing is written, and no program that the repository configures runs (see ``agent_home.git.client``). An error reports
+that the time is over or that git refused. Nothing is guessed then.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = [
     "undoes",
 ]
 
-#: Prose names things that the code no longer has; only code says whether a symbol is there.
+#: Only code shows whether a symbol exists. Prose also names symbols that are gone.
 _CODE_ONLY = (
     ".",
     *(f":(exclude,glob,icase)**/{name}" for name in ("*.md", "*.mdx", "*.rst", "*.txt", "CHANGELOG*", "NEWS*")),
@@ -39,7 +38,7 @@ _UNDO = (
     r"回滚|撤销|还原"
 )
 _UNDOES = re.compile(_UNDO, re.IGNORECASE)
-#: What ``git log --grep`` is asked for; POSIX has no word borders that every git knows.
+#: Pattern for ``git log --grep``. It has no word borders, because POSIX has none that every git knows.
 _UNDO_GREP = "revert|roll(s|ed|ing)?[ -]back|back(s|ed|ing)?[ -]out|und(o|oes|id|oing)|回滚|撤销|还原"
 _UNDONE_HASH = re.compile(
     rf"(?:{_UNDO})\W{{0,3}}(?:commit|change|提交)?\W{{0,3}}(?P<hash>[0-9a-f]{{7,40}})\b", re.IGNORECASE
@@ -47,23 +46,23 @@ _UNDONE_HASH = re.compile(
 _UNDONE_SUBJECT = re.compile(rf"(?:{_UNDO})[\s::]*[\"“「']?(?P<subject>.+?)[\"”」']?$", re.IGNORECASE)
 _PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
 _PARTIAL = re.compile(r"\bpart(?:s|ial|ially|ly)?\b|部分", re.IGNORECASE)
-#: Paths of one commit that are compared with HEAD; a larger commit is not looked at further.
+#: Most paths of one commit that are compared with HEAD. A larger commit is not compared.
 _MAX_COMPARED = 200
-#: Enough of a patch to look for a number in; a larger commit is not searched further.
+#: Most bytes of a patch that are searched.
 _MAX_PATCH_BYTES = 2_000_000
 
 
 class GitUnavailable(Exception):
-    """git is absent, or answered with an error."""
+    """Git is absent, or failed."""
 
 
 class DeadlinePassed(Exception):
-    """The time for one claim is used up."""
+    """The time for one claim is over."""
 
 
 @dataclass(slots=True)
 class Deadline:
-    """Seconds that all questions about one claim may take together; the clock starts when it is made."""
+    """Seconds for all questions about one claim. The clock starts when the object is made."""
 
     seconds: float
     _end: float = field(init=False)
@@ -72,10 +71,10 @@ class Deadline:
         self._end = time.monotonic() + self.seconds
 
     def left(self) -> float:
-        """Seconds left.
+        """Return the seconds left.
 
         Raises:
-            DeadlinePassed: there are none.
+            DeadlinePassed: no time is left.
         """
         left = self._end - time.monotonic()
         if left <= 0:
@@ -83,13 +82,13 @@ class Deadline:
         return left
 
     def over(self) -> DeadlinePassed:
-        """The error for a time that is used up."""
+        """Return the error for a deadline that passed."""
         return DeadlinePassed(f"git did not answer within {self.seconds:g} s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathChange:
-    """What one commit did to one path. *status* is A, D, M or T; *ts* seconds since the epoch."""
+    """A change of one path in one commit. *status* is A, D, M or T, and *ts* counts seconds since the epoch."""
 
     commit: str
     short: str
@@ -114,7 +113,7 @@ class CommitInfo:
 
 
 def top_level(folder: str) -> Path | None:
-    """The top of the work tree that holds *folder*; ``None`` when there is no repository, or no such folder."""
+    """Return the top of the work tree that holds *folder*, or ``None`` without a repository or folder."""
     if not folder or not Path(folder).is_dir():
         return None
     start = Path(folder).resolve()
@@ -134,7 +133,7 @@ class Repository:
 
     @property
     def incomplete(self) -> bool:
-        """Whether history is cut off (a shallow or partial clone): then absence proves nothing."""
+        """Return whether history is cut off, in a shallow or partial clone. Absence proves nothing then."""
         if self._shallow is None:
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == "true"
             partial = self._git("config", "--get-regexp", r"^remote\..*\.promisor$", missing=(1,)).strip()
@@ -142,7 +141,7 @@ class Repository:
         return self._shallow
 
     def commits_named(self, name: str) -> list[str]:
-        """The full hashes of the commits that the hexadecimal *name* abbreviates; more than one is ambiguous."""
+        """Return the full hashes of the commits that the hexadecimal *name* abbreviates."""
         found = self._git("rev-parse", f"--disambiguate={name}", missing=(128,))
         if not found:
             return []
@@ -151,63 +150,63 @@ class Repository:
         return [row[0] for row in rows if row[1:] == ["commit"]]
 
     def reachable(self, commit: str) -> bool:
-        """Whether a branch, a tag or HEAD holds *commit*."""
+        """Return whether a branch, a tag or HEAD holds *commit*."""
         if self._git("for-each-ref", "--count=1", f"--contains={commit}").strip():
             return True
         head = self._git("rev-parse", "--verify", "--quiet", "HEAD", missing=(1, 128))
         return bool(head) and self.in_head(commit)
 
     def state(self) -> str:
-        """A short digest of HEAD, local branches and tags: while it stays the same, so does what git would answer.
+        """Return a short digest of HEAD, local branches and tags. An equal digest means equal answers.
 
-        Branches as last fetched do not count: they move with everybody's work.
+        Remote-tracking branches are left out, because they move with other people's work.
         """
         head = self._git("rev-parse", "--verify", "--quiet", "HEAD", missing=(1, 128))
         references = self._git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")
         return hashlib.blake2b(f"{head}\n{references}".encode(), digest_size=8).hexdigest()
 
     def in_head(self, commit: str) -> bool:
-        """Whether HEAD holds *commit*."""
+        """Return whether HEAD holds *commit*."""
         return not self._git("rev-list", "-1", commit, "^HEAD", missing=(128,)).strip()
 
     def revert_of(self, commit: CommitInfo) -> CommitInfo | None:
-        """The newest commit at HEAD that says it reverts *commit*, and is not itself reverted."""
+        """Return the newest commit at HEAD that says it reverts *commit* and is not itself reverted."""
         text = self._git(
             "log", "--regexp-ignore-case", "--extended-regexp", f"--grep={_UNDO_GREP}", _pretty("%B"),
             f"{commit.commit}..HEAD",
         )  # fmt: skip
         standing: list[CommitInfo] = []
-        for later in _parse_log(text):  # newest first: what reverts a revert comes before it
+        for later in _parse_log(text):  # newest first, so the revert of a revert comes before it
             if not any(_reverts(newer, later) for newer in standing):
                 standing.append(later)
         return next((later for later in standing if _reverts(later, commit)), None)
 
     def undone(self, commit: CommitInfo) -> str:
-        """Why *commit*, which is at HEAD, no longer stands; empty when it does."""
+        """Return the reason why *commit*, which is at HEAD, no longer stands, or an empty string."""
         revert = self.revert_of(commit)
         if revert is not None:
             return f"{commit.short} was reverted by {revert.short}"
         return f"HEAD is as it was before {commit.short}" if self._as_before(commit) else ""
 
     def moved_to(self, commit: str, path: str) -> str:
-        """The name at HEAD of the file that was *path* at *commit*; empty when it was not renamed."""
+        """Return the name at HEAD of the file *path* of *commit*, or an empty string when it was not renamed."""
         return self._moves(commit).get(path, "")
 
     def merges_of(self, branch: str) -> list[CommitInfo]:
-        """The merges at HEAD whose message names *branch*, newest first."""
+        """Return the merges at HEAD whose message names *branch*, newest first."""
         text = self._git(
             "log", "--merges", "--fixed-strings", f"--grep={branch}", _pretty("%B"), "HEAD", missing=(128,)
         )
         word = re.compile(rf"(?<![\w./-]){re.escape(branch)}(?![\w/-]|\.\w)")
         return [found for found in _parse_log(text) if word.search(found.message)]
 
-    def branch_end(self, name: str) -> str:
-        """The full hash of the last commit of the branch *name*, here or as last fetched; empty when there is none."""
+    def branch_tip(self, name: str) -> str:
+        """Return the full hash of the tip of the branch *name*, local or remote-tracking, or an empty string."""
         references = (f"refs/heads/{name}", f"refs/remotes/*/{name}")
         return (self._git("for-each-ref", "--format=%(objectname)", *references).split() or [""])[0]
 
     def commit(self, name: str) -> CommitInfo:
-        """The commit of that full hash, with what it changed against its first parent."""
+        """Return the commit of that full hash, with its changes against its first parent."""
         text = self._git(
             "log", "-1", "-m", "--first-parent", "--no-renames", "--name-status", "-z", _pretty("%B"), name
         )
@@ -217,7 +216,7 @@ class Repository:
         return found[0]
 
     def commits_between(self, since: float, until: float) -> list[CommitInfo]:
-        """The commits of all branches made between two times (seconds since the epoch), newest first."""
+        """Return the commits of all branches between two times (seconds since the epoch), newest first."""
         text = self._git(
             "log", "--all", "--no-merges", "--no-renames", "--name-status", "-z", _pretty("%B"),
             f"--since={int(since)}", f"--until={int(until)}", "-n", "500",
@@ -225,24 +224,24 @@ class Repository:
         return _parse_log(text)
 
     def patch(self, commit: str) -> str:
-        """The lines that *commit* adds and removes."""
+        """Return the lines that *commit* adds and removes."""
         arguments = ("show", "--format=", "--first-parent", "-m", "--unified=0", commit)
         text = self._git(*arguments, truncate_at=_MAX_PATCH_BYTES)
         return "\n".join(line for line in text.splitlines() if line[:1] in {"+", "-"})
 
     def head_paths(self, name: str) -> list[str]:
-        """The files at HEAD that *name* means: that path, files of that name in any folder, or a folder's files."""
+        """Return the files at HEAD that *name* means: a path, files of that name anywhere, or a folder's files."""
         if self._head_paths is None:
             text = self._git("ls-tree", "-r", "--name-only", "-z", "HEAD", missing=(128,))
             self._head_paths = [path for path in text.split("\0") if path]
         return [path for path in self._head_paths if f"/{name}/" in f"/{path}/"]
 
     def on_disk(self, path: str) -> bool:
-        """Whether the work tree holds that path, committed or not."""
+        """Return whether the work tree holds that path, committed or not."""
         return (self.root / path).exists()
 
     def path_changes(self, name: str) -> list[PathChange]:
-        """Every change of the files that *name* means, on all branches, newest first."""
+        """Return every change of the files that *name* means, on all branches, newest first."""
         quoted = re.sub(r"([*?\[\]\\])", r"\\\1", name)
         text = self._git(
             "log", "--all", "--no-renames", "--name-status", "-z", _pretty(""), "--",
@@ -251,24 +250,30 @@ class Repository:
         return [change for found in _parse_log(text) for change in found.changes]
 
     def holds_symbol(self, name: str, paths: Sequence[str] = (), *, work_tree: bool = False) -> bool:
-        """Whether code at HEAD (or in the work tree, untracked files included) has *name* as a whole word."""
+        """Return whether code at HEAD, or in the work tree with untracked files, has *name* as a whole word."""
         where = ["--untracked"] if work_tree else ["HEAD"]
         limits = [f":(top,literal){path}" for path in paths] or list(_CODE_ONLY)
         found = self._git("grep", "-l", "-I", "-w", "-F", "-e", name, *where, "--", *limits, missing=(1, 128))
         return bool(found.strip())
 
     def lost_symbol(self, name: str, commit: str) -> bool:
-        """Whether code at *commit* had *name* as a whole word and no code at HEAD has; of a partial clone, no."""
+        """Return whether code at *commit* has *name* as a whole word and code at HEAD does not.
+
+        The answer for an incomplete clone is always no.
+        """
         if self.incomplete:
             return False
-        there = [
+        found = [
             bool(self._git("grep", "-l", "-I", "-w", "-F", "-e", name, tree, "--", *_CODE_ONLY, missing=(1,)).strip())
             for tree in (commit, "HEAD")
         ]
-        return there == [True, False]
+        return found == [True, False]
 
     def symbol_changes(self, name: str) -> list[PathChange]:
-        """The commits of all branches that changed how often code has the word *name*, newest first; status M."""
+        """Return the commits of all branches that changed the number of words *name* in code, newest first.
+
+        Their status is M and their path is empty.
+        """
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
         text = self._git("log", "--all", _pretty(""), "--pickaxe-regex", f"-S{word}", "--", *_CODE_ONLY)
         return [
@@ -277,12 +282,12 @@ class Repository:
         ]
 
     def tag_commit(self, name: str) -> str:
-        """The full hash of the commit that tag *name* points at; empty when there is no such tag."""
+        """Return the full hash of the commit that tag *name* points at, or an empty string."""
         reference = f"refs/tags/{name}^{{commit}}"
         return self._git("rev-parse", "--verify", "--quiet", "--end-of-options", reference, missing=(1, 128)).strip()
 
     def _as_before(self, commit: CommitInfo) -> bool:
-        """Whether HEAD has every file of *commit* as it was before; files that were only moved since do not count."""
+        """Return whether HEAD has every file of *commit* as it was before. Files that only moved do not count."""
         paths = [change.path for change in commit.changes]
         parent = self._git("rev-parse", "--verify", "--quiet", f"{commit.commit}^1", missing=(1, 128)).strip()
         if not parent or not 0 < len(paths) <= _MAX_COMPARED:
@@ -295,7 +300,7 @@ class Repository:
         return not set(paths) & self._moves(commit.commit).keys()
 
     def _moves(self, commit: str) -> dict[str, str]:
-        """Old and new names of the files that were renamed between *commit* and HEAD."""
+        """Return the files that were renamed between *commit* and HEAD, old name to new name."""
         text = self._git("diff-tree", "-r", "-M", "--diff-filter=R", "--name-status", "-z", commit, "HEAD")
         parts = text.split("\0")
         return dict(zip(parts[1::3], parts[2::3], strict=False))
@@ -303,7 +308,7 @@ class Repository:
     def _git(
         self, *arguments: str, missing: Sequence[int] = (), stdin: bytes = b"", truncate_at: int | None = None
     ) -> str:
-        """Run git; an exit status in *missing* means «nothing found» and gives an empty text."""
+        """Run git and return its output, which is empty when the exit status is in *missing*."""
         left = self.limit.left()
         try:
             output = untrusted_client(self.root).query(
@@ -311,7 +316,7 @@ class Repository:
             )
         except GitTimeout as error:
             raise self.limit.over() from error
-        # This becomes part of memory: neither git's own words nor the machine's paths belong there.
+        # The message becomes part of memory, where git's own words and the machine's paths do not belong.
         except GitFailed as error:
             reason = f"git {error.command} failed in {self.root.name} with status {error.exit_code}"
             raise GitUnavailable(reason) from error
@@ -322,20 +327,23 @@ class Repository:
 
 
 def undoes(text: str) -> bool:
-    """Whether a subject or sentence tells of undoing something; undoing what was undone is no undoing."""
+    """Return whether a subject or sentence reports an undoing. The undoing of an undoing does not count."""
     return len(_UNDOES.findall(text)) % 2 == 1
 
 
 def _reverts(later: CommitInfo, earlier: CommitInfo) -> bool:
-    """Whether *later* says that it takes *earlier* back, by its hash, else by its subject; a part is not all of it."""
+    """Return whether *later* says that it reverts *earlier*, by its hash or its subject.
+
+    A partial revert does not count.
+    """
     if _PARTIAL.search(later.subject):
         return False
     hashes = [match["hash"].lower() for match in _UNDONE_HASH.finditer(later.message)]
     if hashes:
         return any(earlier.commit.startswith(name) for name in hashes)
     quoted = _UNDONE_SUBJECT.match(_PULL_REQUEST.sub("", later.subject))
-    wanted = _PULL_REQUEST.sub("", earlier.subject)
-    return quoted is not None and _PULL_REQUEST.sub("", quoted["subject"]) == wanted
+    subject = _PULL_REQUEST.sub("", earlier.subject)
+    return quoted is not None and _PULL_REQUEST.sub("", quoted["subject"]) == subject
 
 
 def _pretty(body: str) -> str:

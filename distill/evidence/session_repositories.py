@@ -1,7 +1,6 @@
-"""Where and when a session worked: the repositories that its turns name, and the time it took.
+"""Find the repositories that a session worked in, and the time it took.
 
-Folders that are no repository, or are gone, are left out. What git says is the business of
-``distill.evidence.checking``.
+A folder that is gone or is no repository is left out.
 """
 
 from __future__ import annotations
@@ -24,8 +23,10 @@ _MAX_REPOSITORIES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workplace:
-    """*window* is the session's time, *folders* those that its turns name, repositories or not; *tops* maps the source
-    of each turn that names a repository to its top.
+    """Time and folders of a session.
+
+    *folders* are all folders that its turns name, repositories or not. *tops* maps the source of a turn to the top of
+    the repository that the turn names.
     """
 
     window: Window = field(default_factory=Window)
@@ -33,23 +34,23 @@ class Workplace:
     tops: Mapping[str, Path] = field(default_factory=dict)
 
     def repositories(self, sources: Sequence[str]) -> list[Path]:
-        """The repositories of the session, those of the turns at *sources* first; at most four."""
+        """Return at most four repositories of the session, those of the turns at *sources* first."""
         own = [self.tops[source] for source in sources if source in self.tops]
         return list(dict.fromkeys([*own, *self.tops.values()]))[:_MAX_REPOSITORIES]
 
 
 def workplace(messages: Sequence[Message], now: datetime, slack_s: float) -> Workplace:
-    """The workplace of a session, given all its messages; its time is widened by *slack_s* on both sides."""
+    """Return the workplace of a session, given all its messages. *slack_s* widens its time on both sides."""
     found = {folder: top_level(folder) for folder in dict.fromkeys(message.cwd for message in messages) if folder}
     tops = {message.source: top for message in messages if (top := found.get(message.cwd)) is not None}
     return Workplace(window=_window(messages, now, slack_s), folders=tuple(found), tops=tops)
 
 
 def local_time(ts: str, now: datetime) -> datetime:
-    """The time *ts* as its writer's clock showed it.
+    """Return the time *ts* as its writer's clock showed it.
 
-    A time without a zone is in the zone of *now*, one in UTC is shown there (machines write UTC), one with another
-    offset is local already. No time is *now*.
+    A time without a zone is in the zone of *now*. A time in UTC is converted to that zone, because machines write UTC.
+    A time with another offset is already local. An unreadable time counts as *now*.
     """
     if not is_time(ts):
         return now
@@ -60,7 +61,7 @@ def local_time(ts: str, now: datetime) -> datetime:
 
 
 def is_time(ts: str) -> bool:
-    """Whether *ts* can be read as a time."""
+    """Return whether *ts* can be read as a time."""
     try:
         parse_time(ts)
     except ValueError:
@@ -69,6 +70,6 @@ def is_time(ts: str) -> bool:
 
 
 def _window(messages: Sequence[Message], now: datetime, slack_s: float) -> Window:
-    """From the first message's time to the last one's, widened; unknown where no message has a time."""
+    """Return the widened time from the first message to the last, unknown when no message has a time."""
     times = [local_time(message.ts, now).timestamp() for message in messages if is_time(message.ts)]
     return Window(since=min(times) - slack_s, until=max(times) + slack_s) if times else Window()

@@ -1,9 +1,8 @@
-"""What git says about a claim, as a value: ``verified``, ``unverified``, ``contradicted``, ``stale`` or ``unchecked``.
+"""Define the evidence for a claim: ``verified``, ``unverified``, ``contradicted``, ``stale`` or ``unchecked``.
 
-``verified`` names a commit that did what the claim says and that still stands; that words are absent, or that one
-common word is present, proves nothing. ``contradicted`` says what git has instead. ``stale`` was verified once and
-holds no longer. No repository, no git and no answer in time are ``unchecked``. How the answer is found is the business
-of ``distill.evidence.checking``.
+``verified`` names a commit that did what the claim says and that still stands. Absent words, or one common word, prove
+nothing. ``contradicted`` says what git has instead. A ``stale`` claim was verified once and no longer holds. Without a
+repository, without git and without an answer in time a claim is ``unchecked``.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _RENDERED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Git's answer. *commit* is a short hash or empty; *detail* says what was found, in a few words."""
+    """Git's answer. *commit* is a short hash or empty. *detail* describes the result in a few words."""
 
     state: State
     commit: str = ""
     detail: str = ""
 
     def render(self, address: str = "") -> str:
-        """As it stands in an entry: ``verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1a2b``."""
+        """Return the text of an entry's field: ``verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1a2b``."""
         commit = f", commit {self.commit}" if self.commit else ""
         detail = f", {self.detail}" if self.detail and self.state != "verified" else ""
         where = f"; {address}" if address else ""
@@ -39,7 +38,7 @@ class Evidence:
 
     @staticmethod
     def parse(text: str) -> tuple[Evidence, str] | None:
-        """The evidence and the address that an entry's line spells; ``None`` where a person wrote something else.
+        """Read the evidence and the address from an entry's field. Return ``None`` for any other text.
 
         >>> Evidence.parse("verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1a2b")[1]
         'DailyActivity/2026-11-20.md#s-1a2b'
@@ -64,7 +63,7 @@ class Window:
 
     @property
     def known(self) -> bool:
-        """Whether the session has times at all; without them every commit may have been in it, and none surely."""
+        """Return whether the session has times. Without them, any commit may belong to it, and none certainly does."""
         return self.since > 0
 
     def holds(self, ts: float) -> bool:
@@ -73,27 +72,27 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """*evidence*, and whether a contradiction rests on absence: then every repository has to say it."""
+    """The *evidence* of one repository. A contradiction *by_absence* needs the agreement of all repositories."""
 
     evidence: Evidence
     by_absence: bool = False
 
 
 def verified(commit: str, detail: str) -> Judgement:
-    """Confirmed by *commit*."""
+    """Return that *commit* confirms the claim."""
     return Judgement(Evidence(state="verified", commit=commit, detail=detail))
 
 
 def unsure(detail: str, commit: str = "") -> Judgement:
-    """Neither shown nor denied."""
+    """Return that git neither shows nor denies the claim."""
     return Judgement(Evidence(state="unverified", commit=commit, detail=detail))
 
 
 def present(detail: str) -> Judgement:
-    """Denied by what git still has."""
+    """Return that git contradicts the claim by something it still has."""
     return Judgement(Evidence(state="contradicted", detail=detail))
 
 
 def absent(detail: str) -> Judgement:
-    """Denied because git never had it."""
+    """Return that git contradicts the claim, because it never had the thing."""
     return Judgement(Evidence(state="contradicted", detail=detail), by_absence=True)

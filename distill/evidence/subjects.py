@@ -1,8 +1,8 @@
-"""What git says about one thing that a claim names: a file, a symbol, a version or a merged branch.
+"""Judge one thing that a claim names: a file, a symbol, a version or a merged branch.
 
-What was added, removed or renamed is judged by what HEAD has and by a commit that shows how it came; what was changed
-or fixed by a commit of the session's time, or the one that the claim names, whose message agrees and which still
-stands. Of several such commits those of the session come first.
+HEAD, and a commit that explains the state of HEAD, decide about an addition, a removal and a rename. A commit that
+still stands and whose message agrees decides about a change or a fix. It is the commit that the claim names, or one of
+the session's time. Among several commits, those of the session come first.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .status import Judgement, Window, absent, present, unsure, verified
 
 __all__ = ["ClaimContext", "judge"]
 
-#: Patches read to find the commit that brought a symbol in or took it out.
+#: Most patches that are read to find the commit that added or removed a symbol.
 _MAX_PATCHES = 20
-#: So many words beside a version say more than that it was released.
+#: Fewest words besides a version that claim more than its release.
 _MANY_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimContext:
-    """A claim before a repository. *named* are the commits that the claim names, found there."""
+    """A claim that is checked in one repository. *named* are its commits that the repository has."""
 
     claim: Claim
     named: Sequence[CommitInfo]
@@ -36,17 +36,17 @@ class ClaimContext:
     window: Window
 
     def by_named(self, changes: Sequence[PathChange]) -> list[PathChange]:
-        """Those of *changes* that a named commit made."""
+        """Return those of *changes* that a named commit made."""
         hashes = {commit.commit for commit in self.named}
         return [change for change in changes if change.commit in hashes]
 
     def in_session(self, changes: Sequence[PathChange]) -> list[PathChange]:
-        """Those of *changes* that were surely made in the session's time."""
+        """Return those of *changes* that were certainly made in the session's time."""
         return [change for change in changes if self.window.known and self.window.holds(change.ts)]
 
 
 def judge(item: Assertion, context: ClaimContext) -> Judgement:
-    """What git says about *item*."""
+    """Judge one assertion."""
     if item.negated:
         return unsure("a denial; git records what was done")
     rules: Mapping[NameKind, Callable[[Assertion, ClaimContext], Judgement]] = {
@@ -55,8 +55,8 @@ def judge(item: Assertion, context: ClaimContext) -> Judgement:
     return rules[item.kind](item, context)
 
 
-def _shown(change: PathChange, detail: str, context: ClaimContext) -> Judgement:
-    """That *change* brought what HEAD has, unless the claim names a number that its commit does not have."""
+def _confirmed_by(change: PathChange, detail: str, context: ClaimContext) -> Judgement:
+    """Return ``verified`` by *change*, unless the claim names a number that the commit does not have."""
     commit = context.repository.commit(change.commit)
     if not numbers_agree(context.claim, commit, context.repository):
         return unsure(f"{change.short} does not have that number", change.short)
@@ -70,18 +70,18 @@ def _path(item: Assertion, context: ClaimContext) -> Judgement:
     item = replace(item, subject=name)
     changes = context.repository.path_changes(name)
     if item.action == "added":
-        finding, wanted = _path_added(item, changes, context), "A"
+        judgement, status = _path_added(item, changes, context), "A"
     elif item.action == "removed":
-        finding, wanted = _path_removed(item, changes, context), "D"
+        judgement, status = _path_removed(item, changes, context), "D"
     elif item.action == "renamed" and item.target:
-        finding, wanted = _path_renamed(item, changes, context), "D"
+        judgement, status = _path_renamed(item, changes, context), "D"
     else:
         return _path_changed(item, changes, context)
-    if finding.evidence.state != "verified" or not context.named:
-        return finding
-    if any(change.status == wanted for change in context.by_named(changes)):
-        return finding
-    return unsure(f"done by {finding.evidence.commit}, not by {context.named[0].short}")
+    if judgement.evidence.state != "verified" or not context.named:
+        return judgement
+    if any(change.status == status for change in context.by_named(changes)):
+        return judgement
+    return unsure(f"done by {judgement.evidence.commit}, not by {context.named[0].short}")
 
 
 def _path_added(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
@@ -91,7 +91,7 @@ def _path_added(item: Assertion, changes: Sequence[PathChange], context: ClaimCo
     there = [change for change in additions if change.path in at_head]
     if there:
         best = _first_in(context.window, there)
-        return _shown(best, f"{best.path} added", context)
+        return _confirmed_by(best, f"{best.path} added", context)
     if additions:
         first = additions[0]
         now = repository.moved_to(first.commit, first.path)
@@ -114,7 +114,7 @@ def _path_removed(item: Assertion, changes: Sequence[PathChange], context: Claim
     is_file = all(f"/{path}".endswith(f"/{item.subject}") for path in at_head)
     if gone and (not at_head or (is_file and any(context.window.holds(change.ts) for change in gone))):
         best = _first_in(context.window, gone)
-        return _shown(best, f"{best.path} removed", context)
+        return _confirmed_by(best, f"{best.path} removed", context)
     if not at_head:
         return unsure("no commit shows its removal" if changes else f"{item.subject} was never in the repository")
     if gone:
@@ -133,14 +133,14 @@ def _path_renamed(item: Assertion, changes: Sequence[PathChange], context: Claim
     both = [change for change in arrived if change.commit in removed]
     if both and not old_at_head and any(repository.head_paths(change.path) for change in both):
         best = _first_in(context.window, both)
-        return _shown(best, f"{item.subject} is {best.path} now", context)
+        return _confirmed_by(best, f"{item.subject} is {best.path} now", context)
     if both or not old_at_head:
         return unsure("no commit that is at HEAD renames it so")
     return _still_there(old_at_head, repository)
 
 
 def _still_there(at_head: Sequence[str], repository: Repository) -> Judgement:
-    """The answer to «it is gone» about files that HEAD has."""
+    """Judge the claim that files are gone which HEAD has."""
     if not any(repository.on_disk(path) for path in at_head):
         return unsure("not committed")
     return present(f"{at_head[0]} is still at HEAD")
@@ -191,10 +191,10 @@ def _symbol_added(
     repository = context.repository
     places = repository.head_paths(item.place) if item.place else []
     if changes and repository.holds_symbol(item.subject, places):
-        best = _that_moves(item.subject, named or _recent_first(context.window, changes[::-1]), repository, 1)
+        best = _first_changing(item.subject, named or _recent_first(context.window, changes[::-1]), repository, 1)
         if best is None:
             return unsure(f"no commit looked at brings {item.subject} in")
-        return _shown(best, f"{item.subject} added", context)
+        return _confirmed_by(best, f"{item.subject} added", context)
     if changes:
         return unsure(f"{item.subject} is not at HEAD{' in ' + item.place if item.place else ''}")
     if repository.holds_symbol(item.subject, work_tree=True):
@@ -212,12 +212,12 @@ def _symbol_removed(
     if item.place and not places:
         return unsure(f"{item.place} is not at HEAD")
     if not repository.holds_symbol(item.subject, places):
-        best = _that_moves(item.subject, named or _recent_first(context.window, changes), repository, -1)
+        best = _first_changing(item.subject, named or _recent_first(context.window, changes), repository, -1)
         if best is None:
             return unsure(f"no commit shows that {item.subject} was removed")
-        return _shown(best, f"{item.subject} removed", context)
+        return _confirmed_by(best, f"{item.subject} removed", context)
     recent = [change for change in changes if context.window.holds(change.ts)]
-    dropped = _that_moves(item.subject, recent, repository, -1)
+    dropped = _first_changing(item.subject, recent, repository, -1)
     if dropped is not None:
         return unsure(f"{dropped.short} takes {item.subject} out, it is still used", dropped.short)
     if not repository.holds_symbol(item.subject, places, work_tree=True):
@@ -228,7 +228,7 @@ def _symbol_removed(
 
 
 def _is_code(item: Assertion, context: ClaimContext) -> bool:
-    """Whether the claim speaks of code for sure: `user_events` may as well be a table, `user_events()` is not."""
+    """Return whether the claim certainly names code: `user_events` may be a table, `user_events()` is not."""
     name = re.escape(item.subject)
     kinds = "(?:function|class|method|helper|函数|类|方法)"
     called = rf"\b{name}(?:`?\(|`?\s*{kinds})|{kinds}\s*`?{name}\b"
@@ -236,18 +236,18 @@ def _is_code(item: Assertion, context: ClaimContext) -> bool:
 
 
 def _symbol_renamed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
-    """A commit that takes the old name out brings the new one in, and HEAD has only the new one."""
+    """Judge a rename: one commit removes the old name and adds the new one, and HEAD has only the new one."""
     repository = context.repository
     arrived = {change.commit for change in repository.symbol_changes(item.target)}
     both = _recent_first(context.window, [change for change in changes if change.commit in arrived])
-    best = _that_moves(item.subject, both, repository, -1)
+    best = _first_changing(item.subject, both, repository, -1)
     if best is None or not repository.holds_symbol(item.target) or repository.holds_symbol(item.subject):
         return unsure(f"no commit that is at HEAD renames {item.subject} so")
-    return _shown(best, f"{item.subject} is {item.target} now", context)
+    return _confirmed_by(best, f"{item.subject} is {item.target} now", context)
 
 
-def _that_moves(symbol: str, changes: Sequence[PathChange], repository: Repository, sign: int) -> PathChange | None:
-    """The first commit whose patch has *symbol* more often among added lines (*sign* 1) or removed ones (-1)."""
+def _first_changing(symbol: str, changes: Sequence[PathChange], repository: Repository, sign: int) -> PathChange | None:
+    """Return the first commit whose patch has *symbol* more often in added (*sign* 1) or removed (-1) lines."""
     word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])")
     for change in changes[:_MAX_PATCHES]:
         patch = repository.patch(change.commit).splitlines()
@@ -258,13 +258,13 @@ def _that_moves(symbol: str, changes: Sequence[PathChange], repository: Reposito
 
 
 def _tag(item: Assertion, context: ClaimContext) -> Judgement:
-    """A version: a tag says that it was released; more than that, a commit has to say as well."""
+    """Judge a version. A tag shows its release, and a commit must confirm anything else."""
     repository, bare = context.repository, item.subject.removeprefix("v")
-    says_more = item.action != "added" or len(context.claim.words) >= _MANY_WORDS
+    has_details = item.action != "added" or len(context.claim.words) >= _MANY_WORDS
     tagged = [commit for name in (f"v{bare}", bare) if (commit := repository.tag_commit(name))]
     hashes = {found.commit for found in context.named}
     for release in (repository.commit(name) for name in tagged if not context.named or name in hashes):
-        if not says_more or agrees(context.claim, release, repository, half=True):
+        if not has_details or agrees(context.claim, release, repository, half=True):
             return verified(release.short, f"tag {item.subject}")
     window = context.window
     candidates = [] if context.named or not window.known else repository.commits_between(window.since, window.until)
@@ -275,13 +275,13 @@ def _tag(item: Assertion, context: ClaimContext) -> Judgement:
 
 
 def _branch(item: Assertion, context: ClaimContext) -> Judgement:
-    """A merged branch: a merge at HEAD names it, or its own end, made in the session, lies at HEAD."""
+    """Judge a merged branch: a merge at HEAD names it, or HEAD has its tip from the session's time."""
     repository = context.repository
     merges = repository.merges_of(item.subject)
     if merges:
         best = next((merge for merge in merges if context.window.holds(merge.ts)), merges[0])
         return done_by(best, f"merges {item.subject}", repository)
-    tip = repository.branch_end(item.subject)
+    tip = repository.branch_tip(item.subject)
     if tip and context.window.known:
         commit = repository.commit(tip)
         if context.window.holds(commit.ts) and repository.in_head(tip):
@@ -290,7 +290,7 @@ def _branch(item: Assertion, context: ClaimContext) -> Judgement:
 
 
 def _first_in(window: Window, changes: Sequence[PathChange]) -> PathChange:
-    """The newest in *window*, else the newest; *changes* are newest first."""
+    """Return the newest change in *window*, else the newest of all. *changes* are newest first."""
     return next((change for change in changes if window.holds(change.ts)), changes[0])
 
 
@@ -299,7 +299,7 @@ def _recent_first(window: Window, changes: Sequence[PathChange]) -> list[PathCha
 
 
 def _relative(name: str, root: Path) -> str:
-    """*name* as git writes paths; empty when it lies outside *root*."""
+    """Return *name* as git writes paths, or an empty string when it is outside *root*."""
     if name.startswith("~"):
         return ""
     if name.startswith("/"):

@@ -1,10 +1,9 @@
-"""Ask git again about what entries claim, when the code they speak of has moved on.
+"""Check the evidence of entries again after the code has moved on.
 
-An entry that git once confirmed and confirms no longer is marked ``stale``, with what became of it, and so is one that
-tells of work on a symbol that is gone from the code since; one that git now confirms is marked ``verified``. Only what
-git says counts: no answer, no repository and no transcript on this machine change nothing, and a repository whose HEAD
-lies on another line than the entry's commit denies nothing. Entries whose repositories did not move since they were
-last checked cost nothing.
+An entry becomes ``stale`` when git no longer confirms it, or when it reports work on a symbol that is gone. An entry
+that git now confirms becomes ``verified``. Nothing changes without an answer from git, without a repository or
+transcript on this machine, or while a branch without the entry's commit is checked out. Entries whose repositories did
+not move since the last check are skipped.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from .status import Evidence, Window
 __all__ = ["RecheckedEntry", "VerificationReport", "verify"]
 
 _NO_CLAIM = "claims nothing that git could confirm"
-#: Of what several sessions' repositories say, the first of these that is there; none may be left out of account.
+#: The evidence of several sessions in order of preference. The list holds every state.
 _BEST_FIRST = ("verified", "unchecked", "stale", "contradicted", "unverified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecheckedEntry:
-    """One entry: what its evidence line said (*was*), what git says of it (*now*), and the line it gets (*line*).
+    """One entry: its recorded state (*was*), its state by git (*now*), and its new evidence line (*line*).
 
-    *line* is empty where nothing changes, and *now* then is ``unchecked`` where git was not able to say.
+    *line* is empty when nothing changes. *now* is ``unchecked`` when git gave no answer.
     """
 
     id: str
@@ -54,13 +53,13 @@ class RecheckedEntry:
 
     @property
     def fell(self) -> bool:
-        """Whether it holds no longer, or git now denies it."""
+        """Return whether the entry no longer holds, or git now contradicts it."""
         return bool(self.line) and self.now in {"stale", "contradicted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationReport:
-    """What :func:`verify` found, in file order. *unmoved* entries were not asked about; *commit* is what it wrote."""
+    """Result of :func:`verify`, in file order. *unmoved* counts skipped entries, and *commit* is the new commit."""
 
     entries: tuple[RecheckedEntry, ...] = ()
     unmoved: int = 0
@@ -68,13 +67,13 @@ class VerificationReport:
 
     @property
     def changed(self) -> tuple[RecheckedEntry, ...]:
-        """The entries whose line changes."""
+        """Return the entries whose line changes."""
         return tuple(entry for entry in self.entries if entry.line)
 
 
 @dataclass(slots=True)
 class _Session:
-    """A transcript's workplace, and who said each turn."""
+    """A transcript's workplace, and the role of each turn."""
 
     place: Workplace
     roles: Mapping[str, str]
@@ -82,7 +81,7 @@ class _Session:
 
 @dataclass(slots=True)
 class _VerifyRun:
-    """One call of :func:`verify`: what its entries share."""
+    """State that the entries of one call of :func:`verify` share."""
 
     home: Home
     now: datetime
@@ -91,7 +90,7 @@ class _VerifyRun:
     sessions: dict[str, _Session | None] = field(default_factory=dict)
 
     def session(self, name: str) -> _Session | None:
-        """The session of that name, read once; ``None`` when its transcript is not on this machine."""
+        """Return the session of that name, or ``None`` when its transcript is not on this machine. Read it once."""
         if name not in self.sessions:
             path = transcript.session_path(self.home, name)
             messages = [turn.message for turn in transcript.read(path)] if path else []
@@ -125,21 +124,21 @@ def verify(
     run = _VerifyRun(
         home=home, now=now, settings=settings, states=verification_cache.RepositoryStates(settings.claim_timeout_s)
     )
-    wanted = _wanted(home, ids)
+    selected = _selected(home, ids)
     known = {} if everything or ids else verification_cache.read(home)
-    moved = [entry for entry in wanted if not _unmoved(entry, known.get(entry.id), run)]
+    moved = [entry for entry in selected if not _unmoved(entry, known.get(entry.id), run)]
     found: list[tuple[Entry, RecheckedEntry]] = []
     for number, entry in enumerate(moved, 1):
         if progress:
             progress(entry.id, number, len(moved))
         found.append((entry, _recheck(entry, run)))
-    commit = _write(run, found, known_ids=[entry.id for entry in wanted]) if apply else None
+    commit = _write(run, found, known_ids=[entry.id for entry in selected]) if apply else None
     entries = tuple(result for _, result in found)
-    return VerificationReport(entries=entries, unmoved=len(wanted) - len(moved), commit=commit)
+    return VerificationReport(entries=entries, unmoved=len(selected) - len(moved), commit=commit)
 
 
-def _wanted(home: Home, ids: Sequence[str]) -> list[Entry]:
-    """The entries that make a claim about work, or those of *ids*, in file order."""
+def _selected(home: Home, ids: Sequence[str]) -> list[Entry]:
+    """Return the entries of *ids*, or every entry with evidence that is still current, in file order."""
     entries = list(parse(storage.read_text(home.root / MEMORY)).entries())
     if not ids:
         return [entry for entry in entries if _evidence(entry) and not entry.fields.get("Superseded-By")]
@@ -159,21 +158,21 @@ def _unmoved(entry: Entry, last: verification_cache.CacheRow | None, run: _Verif
 
 
 def _recheck(entry: Entry, run: _VerifyRun) -> RecheckedEntry:
-    """What git says of *entry* now, and what becomes of its line."""
-    said = _evidence(entry)
-    was, address = said or (Evidence(state="unchecked"), "")
-    answer = _ask(entry, run)
+    """Check *entry* again, and compute its new line."""
+    recorded = _evidence(entry)
+    was, address = recorded or (Evidence(state="unchecked"), "")
+    answer = _current_evidence(entry, run)
     new = _verdict(was, answer, entry, run) if answer.state != "unchecked" else None
-    told = new or (was if answer.state != "unchecked" else answer)
+    reported = new or (was if answer.state != "unchecked" else answer)
     line = new.render(address) if new and new != was else ""
     return RecheckedEntry(
-        id=entry.id, title=entry.title or entry.body, was=was.state, now=told.state, commit=told.commit,
-        detail=told.detail, line=line,
+        id=entry.id, title=entry.title or entry.body, was=was.state, now=reported.state, commit=reported.commit,
+        detail=reported.detail, line=line,
     )  # fmt: skip
 
 
-def _ask(entry: Entry, run: _VerifyRun) -> Evidence:
-    """The best of what the repositories of the entry's sessions say; ``unchecked`` where nobody can."""
+def _current_evidence(entry: Entry, run: _VerifyRun) -> Evidence:
+    """Return the best evidence from the repositories of the entry's sessions, else ``unchecked``."""
     text, sources = entry.changed(detail="").text, _sources(entry)
     answers = []
     for name in dict.fromkeys(source.rpartition("#")[0] for source in sources):
@@ -182,24 +181,24 @@ def _ask(entry: Entry, run: _VerifyRun) -> Evidence:
             answers.append(Evidence(state="unchecked", detail=f"no transcript of {name} on this machine"))
             continue
         role = next((session.roles[source] for source in sources if source in session.roles), "assistant")
-        answers.append(_said(text, role, session.place.repositories(sources), session.place.window, run))
+        answers.append(_check_in(text, role, session.place.repositories(sources), session.place.window, run))
     return min(answers, key=lambda answer: _BEST_FIRST.index(answer.state), default=Evidence(state="unchecked"))
 
 
-def _said(text: str, role: str, repositories: Sequence[Path], window: Window, run: _VerifyRun) -> Evidence:
-    """What *repositories* say of *text*; ``stale`` where it is confirmed and a symbol that it worked on is gone."""
+def _check_in(text: str, role: str, repositories: Sequence[Path], window: Window, run: _VerifyRun) -> Evidence:
+    """Check *text* in *repositories*. Confirmed work on a symbol that is gone by now is ``stale``."""
     timeout_s = run.settings.claim_timeout_s
-    said = check_text(text, role, repositories, window, timeout_s=timeout_s)
-    if said is None:
+    evidence = check_text(text, role, repositories, window, timeout_s=timeout_s)
+    if evidence is None:
         return Evidence(state="unchecked", detail=_NO_CLAIM)
-    if said.state != "verified" or not said.commit:
-        return said
-    lost = lost_symbol(text, role, repositories, said.commit, timeout_s=timeout_s)
-    return Evidence(state="stale", commit=said.commit, detail=f"{lost} is gone at HEAD") if lost else said
+    if evidence.state != "verified" or not evidence.commit:
+        return evidence
+    lost = lost_symbol(text, role, repositories, evidence.commit, timeout_s=timeout_s)
+    return Evidence(state="stale", commit=evidence.commit, detail=f"{lost} is gone at HEAD") if lost else evidence
 
 
 def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _VerifyRun) -> Evidence | None:
-    """The evidence that takes the place of *was*, given git's *answer*; ``None`` when nothing does."""
+    """Return the evidence that replaces *was*, given git's *answer*, or ``None`` when *was* stays."""
     if was.state not in {"verified", "stale"}:
         return answer if answer.state != was.state else None
     found = _whereabouts(was.commit, entry, run) if was.commit else "gone"
@@ -212,15 +211,15 @@ def _verdict(was: Evidence, answer: Evidence, entry: Entry, run: _VerifyRun) -> 
 
 
 def _whereabouts(commit: str, entry: Entry, run: _VerifyRun) -> str:
-    """Whether *commit* is at ``head``, ``elsewhere`` (on another branch, or nobody can say), or ``gone``."""
+    """Return where *commit* is: at ``head``, ``elsewhere`` (on another branch, or unknown), or ``gone``."""
     found = "gone"
     for name in dict.fromkeys(source.rpartition("#")[0] for source in _sources(entry)):
         session = run.session(name)
         for root in session.place.repositories(_sources(entry)) if session else ():
             repository = Repository(root, Deadline(run.settings.claim_timeout_s))
             try:
-                hashes = [one for one in repository.commits_named(commit) if repository.reachable(one)]
-                if any(repository.in_head(one) for one in hashes):
+                hashes = [full for full in repository.commits_named(commit) if repository.reachable(full)]
+                if any(repository.in_head(full) for full in hashes):
                     return "head"
             except (GitUnavailable, DeadlinePassed):
                 return "elsewhere"
@@ -234,7 +233,7 @@ def _sources(entry: Entry) -> list[str]:
 
 
 def _write(run: _VerifyRun, found: Sequence[tuple[Entry, RecheckedEntry]], known_ids: Iterable[str]) -> str | None:
-    """Change the lines in one commit, and note what was checked at which state of its repositories."""
+    """Change the lines in one commit, and record the state of the repositories of each checked entry."""
     changed = [(entry, result) for entry, result in found if result.line]
     after = {entry.id: entry for entry, _ in found}
     commit = None
@@ -248,14 +247,14 @@ def _write(run: _VerifyRun, found: Sequence[tuple[Entry, RecheckedEntry]], known
             for entry, result in changed:
                 present = document.entry(entry.id)
                 if present is None or present.render() != entry.render():
-                    after.pop(entry.id)  # somebody changed it meanwhile: the next run asks again
+                    after.pop(entry.id)  # changed meanwhile, so the next run checks it again
                     continue
                 after[entry.id] = present.changed(fields={**present.fields, "Evidence": result.line})
                 document = document.with_entry_changed(after[entry.id])
                 edits.trailer("Evidence", f"{result.now} {result.commit}".strip())
             edits.write(MEMORY, document)
         commit = edits.outcome.commit
-    _note(run, after.values(), _unanswered(found), set(known_ids))
+    _record(run, after.values(), _unanswered(found), set(known_ids))
     return commit
 
 
@@ -263,8 +262,8 @@ def _unanswered(found: Iterable[tuple[Entry, RecheckedEntry]]) -> set[str]:
     return {result.id for _, result in found if result.now == "unchecked" and result.detail != _NO_CLAIM}
 
 
-def _note(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
-    """Note what was asked about; what git could not say because of time is asked again."""
+def _record(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
+    """Record the checked entries. An entry without an answer in time is left out and checked again."""
     fresh: dict[str, verification_cache.CacheRow] = {}
     for entry in entries:
         sessions = [run.session(source.rpartition("#")[0]) for source in _sources(entry)]
@@ -274,6 +273,6 @@ def _note(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], known
         if now is not None:
             fresh[entry.id] = now
     with hold(run.home.lock):
-        kept = {key: one for key, one in verification_cache.read(run.home).items() if key in known_ids}
+        kept = {key: row for key, row in verification_cache.read(run.home).items() if key in known_ids}
         if {**kept, **fresh} != kept:
             verification_cache.write(run.home, {**kept, **fresh})

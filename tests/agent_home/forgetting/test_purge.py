@@ -39,7 +39,7 @@ def commit(home: Home, git: Git) -> Commit:
 
 
 def assert_gone(home: Home, said: RedactionTarget = HERON) -> None:
-    """No object says it, nor any file beside the objects, and the repository is whole."""
+    """Assert that no object and no file beside the objects has the text, and that the repository is whole."""
     for item in objects(home.root):
         assert not said.occurs_in(item.data.decode("utf-8", "replace")), item
     listing = ["git", "cat-file", "--batch-all-objects", "--batch"]

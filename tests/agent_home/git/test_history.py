@@ -1,4 +1,4 @@
-"""What git says about an entry, a file and a revision."""
+"""Read the history of an entry, a file and a revision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every object of a repository is read, packed or loose, reachable or not; and where each blob stood first."""
+"""Read every object of a repository, packed or loose, reachable or not, and the origin of each blob."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sentences claim about work."""
+"""Claims about work in sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether work that a claim tells of still stands: reverts, branches, merges, and names in Chinese."""
+"""Claimed work that still stands: reverts, branches, merges, and names in Chinese."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DURING = "2026-11-20T14:05:00+00:00"
 
 @pytest.fixture
 def canary(tmp_path: Path) -> Path:
-    """The file that a program of the repository makes when it runs; the program stands beside it."""
+    """The file that a program of the repository makes when it runs. The program is beside it."""
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path / 'canary'}\n", encoding="utf-8")
     program.chmod(0o755)
