@@ -100,7 +100,7 @@ class Problem:
 def problems(home: Home) -> list[Problem]:
     """Return all problems of the home's files, ordered by file and line."""
     found: list[Problem] = []
-    seen: dict[str, tuple[str, str]] = {}
+    first_uses: dict[str, tuple[str, str]] = {}
     for relative in dict.fromkeys([*markdown_files(home), *_required_files(home)]):
         text = _read_or_problem(home, relative)
         if isinstance(text, Problem):
@@ -108,7 +108,7 @@ def problems(home: Home) -> list[Problem]:
             continue
         found += text_problems(relative, text)
         if holds_entries(relative):
-            found += _ids_in_other_files(relative, parse(text), seen)
+            found += _ids_in_other_files(relative, parse(text), first_uses)
     found += _manifest_problems(home)
     for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
         found += _jsonl_problems(home, path)
@@ -210,7 +210,7 @@ def _unclosed_problems(block: Block) -> Iterator[tuple[int, str, str]]:
 def _entry_file_problems(path: str, document: Document) -> Iterator[tuple[int, str, str]]:
     if not holds_entries(path):
         return
-    section, seen, titles = "", set[str](), set[str]()
+    section, ids, titles = "", set[str](), set[str]()
     for block in document.blocks:
         if block.kind == "heading" and block.level <= 2:
             section = block.title if block.level == 2 else ""
@@ -219,9 +219,9 @@ def _entry_file_problems(path: str, document: Document) -> Iterator[tuple[int, s
             titles.add(section.casefold())
         elif block.entry is not None:
             yield from _entry_problems(path, block, section)
-            if block.entry.id in seen:
+            if block.entry.id in ids:
                 yield block.line, "duplicate-id", f"the id {block.entry.id} is used by an entry above"
-            seen.add(block.entry.id)
+            ids.add(block.entry.id)
         yield from _misread_lines(block)
 
 
@@ -255,8 +255,8 @@ def _entry_problems(path: str, block: Block, section: str) -> Iterator[tuple[int
         yield block.line, "wrong-section", f"{entry.id} has an unknown prefix, use one of {known}"
 
 
-def _ids_in_other_files(path: str, document: Document, seen: dict[str, tuple[str, str]]) -> Iterator[Problem]:
-    """Yield a problem for each id that another file has too. *seen* maps an id to its first file and text.
+def _ids_in_other_files(path: str, document: Document, first_uses: dict[str, tuple[str, str]]) -> Iterator[Problem]:
+    """Yield a problem for each id that another file has too. *first_uses* maps an id to its file and text.
 
     :func:`text_problems` finds ids that are used twice in one file. An entry with the same text in a live file and in
     the archive is no problem: a writer died while it moved the entry, or one machine archived an entry that another
@@ -266,7 +266,7 @@ def _ids_in_other_files(path: str, document: Document, seen: dict[str, tuple[str
         if block.entry is None:
             continue
         content = block.entry.text
-        other, text = seen.setdefault(block.entry.id, (path, content))
+        other, text = first_uses.setdefault(block.entry.id, (path, content))
         is_moving = text == content and (other in _ENTRY_FILES) != (path in _ENTRY_FILES)
         if other != path and not is_moving:
             message = f"the id {block.entry.id} is used by an entry in {other}"
