@@ -114,6 +114,8 @@ def measure(root: Path) -> tuple[ClosingPath, dict[str, list[str]]]:
         _command(root, "import", "chat", str(chat), "--home", str(home), "--now", _NOW)
         watcher = _watched(root, ["close", "s1", "--home", str(home), "--now", _NOW])
         entries = [match["id"] for match in _ENTRY.finditer((home / "MEMORY.md").read_text(encoding="utf-8"))]
+    if not watcher.depth:
+        raise SystemExit(f"the closing by {root} wrote no entry; its output is above")
     functions: dict[str, list[str]] = defaultdict(list)
     for code in watcher.codes:
         functions[watcher.module_of(code)].append(code.co_qualname)

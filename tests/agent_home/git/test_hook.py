@@ -64,8 +64,8 @@ def test_a_commit_by_hand_with_findings_is_refused_with_place_kind_and_advice(
     git("add", "--all")
     code, said = commit()
     assert code == 1
-    assert f"USER.md:{line}: secret/aws-access-key (aws_key): take it out" in said
-    assert "Knowledge/a.md:5: injection/override (override): say it in other words" in said
+    assert f"USER.md:{line}: secret/aws-access-key (aws_key): remove it" in said
+    assert "Knowledge/a.md:5: injection/override (override): reword it" in said
     assert SECRET not in said
     assert git("rev-parse", "HEAD") == before
 
