@@ -38,10 +38,10 @@ def commit(home: Home, git: Git) -> Commit:
     return make
 
 
-def assert_gone(home: Home, said: RedactionTarget = HERON) -> None:
+def assert_gone(home: Home, target: RedactionTarget = HERON) -> None:
     """Assert that no object and no file beside the objects has the text, and that the repository is whole."""
     for item in objects(home.root):
-        assert not said.occurs_in(item.data.decode("utf-8", "replace")), item
+        assert not target.occurs_in(item.data.decode("utf-8", "replace")), item
     listing = ["git", "cat-file", "--batch-all-objects", "--batch"]
     everything = subprocess.run(listing, cwd=home.root, check=True, capture_output=True).stdout
     assert b"heron" not in everything.lower()
@@ -50,7 +50,7 @@ def assert_gone(home: Home, said: RedactionTarget = HERON) -> None:
     subprocess.run(["git", "fsck", "--full", "--strict"], cwd=home.root, check=True, capture_output=True)
 
 
-def test_texts_messages_and_names_go_and_all_else_stays(home: Home, git: Git, commit: Commit) -> None:
+def test_texts_messages_and_names_are_redacted_and_the_rest_stays(home: Home, git: Git, commit: Commit) -> None:
     before = git("log", "--format=%an %ae %ad %s")
     commit("Knowledge/k.md", "# K\n\nThe word is Blue Heron.\n", "Note: the BLUE  HERON\n\nActor: Ada")
     commit("Knowledge/blue heron.md", "innocent\n", "Add a file")
@@ -73,7 +73,7 @@ def test_texts_messages_and_names_go_and_all_else_stays(home: Home, git: Git, co
     assert git("status", "--porcelain") == ""
 
 
-def test_every_ref_is_made_anew_and_keeps_what_it_means(home: Home, git: Git, commit: Commit) -> None:
+def test_every_ref_moves_to_its_rewritten_object(home: Home, git: Git, commit: Commit) -> None:
     first = commit("Knowledge/k.md", "Blue Heron\n", "First")
     git("branch", "proposals/p-1")
     git("tag", "light")
@@ -116,7 +116,7 @@ def test_stashes_stay_in_their_order_without_the_text(home: Home, git: Git, comm
     assert git("for-each-ref", "refs/agent-home") == ""
 
 
-def test_what_only_the_reflog_or_nothing_reaches_goes(home: Home, git: Git, commit: Commit) -> None:
+def test_unreachable_objects_are_dropped(home: Home, git: Git, commit: Commit) -> None:
     commit("Knowledge/k.md", "Blue Heron\n", "Lost")
     git("reset", "-q", "--hard", "HEAD~1")
     (home.root / "x").write_text("the blue heron")
@@ -129,7 +129,7 @@ def test_what_only_the_reflog_or_nothing_reaches_goes(home: Home, git: Git, comm
     assert done.commits == {}
 
 
-def test_kept_packs_and_commit_graphs_do_not_hold_it(home: Home, git: Git, commit: Commit) -> None:
+def test_kept_packs_and_commit_graphs_lose_the_text(home: Home, git: Git, commit: Commit) -> None:
     commit("Knowledge/k.md", "Blue Heron\n", "First")
     git("repack", "-a", "-d", "-q")
     for pack in (home.root / ".git/objects/pack").glob("*.pack"):
@@ -140,9 +140,9 @@ def test_kept_packs_and_commit_graphs_do_not_hold_it(home: Home, git: Git, commi
     assert_gone(home)
 
 
-def test_the_name_of_an_author_goes_and_the_time_stays(home: Home, git: Git) -> None:
-    said = ("-c", "user.name=Blue Heron", "-c", "user.email=blue.heron@example.com")
-    git(*said, "commit", "-q", "--allow-empty", "-m", "Empty")
+def test_an_authors_name_is_redacted_and_the_time_stays(home: Home, git: Git) -> None:
+    identity = ("-c", "user.name=Blue Heron", "-c", "user.email=blue.heron@example.com")
+    git(*identity, "commit", "-q", "--allow-empty", "-m", "Empty")
     when = git("log", "-1", "--format=%ad %cd")
     purge(home, RedactionTarget((Phrase("blue heron"), Phrase("blue.heron")), name="f-0a1b2c3d"))
     assert_gone(home)
@@ -150,7 +150,7 @@ def test_the_name_of_an_author_goes_and_the_time_stays(home: Home, git: Git) -> 
     assert git("log", "-1", "--format=%ad %cd") == when
 
 
-def test_records_of_this_machine_name_the_new_commits(home: Home, git: Git, commit: Commit) -> None:
+def test_machine_records_name_the_new_commits(home: Home, git: Git, commit: Commit) -> None:
     old = commit("Knowledge/k.md", "Blue Heron\n", "First")
     (home.machine / "closings.jsonl").write_text(json.dumps({"session": "s", "end": 5, "commit": old}) + "\n")
     done = purge(home, HERON)
@@ -161,7 +161,7 @@ def test_records_of_this_machine_name_the_new_commits(home: Home, git: Git, comm
     assert commit_map(home) == {}
 
 
-def test_nothing_changes_where_nothing_says_it(home: Home, git: Git, add_entry: AddEntry) -> None:
+def test_a_history_without_the_text_does_not_change(home: Home, git: Git, add_entry: AddEntry) -> None:
     add_entry("innocent")
     refs = git("for-each-ref")
     assert purge(home, HERON).commits == {}
@@ -177,12 +177,12 @@ def test_a_second_purge_finds_nothing_to_do(home: Home, git: Git, commit: Commit
     assert git("rev-parse", "HEAD") == head
 
 
-def test_a_sha256_repository_is_purged_alike(tmp_path: Path, home: Home) -> None:
+def test_a_sha256_repository_is_purged(tmp_path: Path, home: Home) -> None:
     other = Home(tmp_path / "other")
     other.root.mkdir()
     (other.root / "a.md").write_text("Blue Heron\n")
-    said = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    for words in (["init", "-q", "--object-format=sha256"], ["add", "."], [*said, "commit", "-qm", "First"]):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for words in (["init", "-q", "--object-format=sha256"], ["add", "."], [*identity, "commit", "-qm", "First"]):
         subprocess.run(["git", *words], cwd=other.root, check=True, capture_output=True)
     assert len(purge(other, HERON).commits) == 1
     assert_gone(other)
@@ -211,17 +211,17 @@ def _lent(home: Home, git: Git) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("prepare", "message"),
     [(_dirty, "uncommitted"), (_merging, "merge is unfinished"), (_second_tree, "other work trees"),
      (_borrowing, "borrows another"), (_lent, "borrows this")],
 )  # fmt: skip
-def test_a_purge_that_would_harm_something_is_refused(
-    home: Home, git: Git, commit: Commit, spoil: Callable[[Home, Git], None], said: str
+def test_a_harmful_purge_is_refused(
+    home: Home, git: Git, commit: Commit, prepare: Callable[[Home, Git], None], message: str
 ) -> None:
     commit("Knowledge/k.md", "Blue Heron\n", "First")
-    spoil(home, git)
+    prepare(home, git)
     refs = git("rev-parse", "HEAD")
-    with pytest.raises(HistoryError, match=said):
+    with pytest.raises(HistoryError, match=message):
         purge(home, HERON)
     assert git("rev-parse", "HEAD") == refs
 

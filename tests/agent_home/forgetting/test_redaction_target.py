@@ -28,7 +28,7 @@ MEMORY = """# Memory
 """
 
 
-def test_a_passage_of_markdown_gives_way_to_a_mark_and_an_entry_of_nothing_else_goes() -> None:
+def test_a_mark_replaces_a_passage_and_an_emptied_entry_is_removed() -> None:
     only = MEMORY.replace("Blue\n  heron", "Blue heron")
     done = redacted("MEMORY.md", only, HERON)
     assert [entry.id for entry in parse(done).entries()] == ["KD-7F3A", "KD-9X1Z"]
@@ -37,7 +37,7 @@ def test_a_passage_of_markdown_gives_way_to_a_mark_and_an_entry_of_nothing_else_
     assert done.endswith("\n## Lessons Learned\n")
 
 
-def test_an_entry_goes_whole_with_its_further_paragraphs() -> None:
+def test_an_entry_is_removed_with_all_its_paragraphs() -> None:
     text = MEMORY.replace("  Sources: a#m1\n", "  Sources: a#m1\n\n  A second paragraph.\n\n")
     done = redacted("MEMORY.md", text, RedactionTarget((), "KD-7F3A"))
     assert "Code word" not in done
@@ -51,7 +51,7 @@ def test_a_passage_over_two_blocks_is_found() -> None:
     assert done == f"# {MARK} is the word\n"
 
 
-def test_entries_are_read_out_of_any_version() -> None:
+def test_entries_are_found_in_any_version() -> None:
     (entry,) = find_entries(MEMORY, "KD-7F3A")
     assert entry.body == "it is Blue Heron, said twice."
     assert list(find_entries(MEMORY, "KD-0000")) == []
@@ -78,7 +78,7 @@ def test_a_line_of_a_transcript_keeps_its_length_and_its_other_fields(content: s
     assert "]" in values["content"]
 
 
-def test_a_mark_shrinks_where_the_line_has_no_room() -> None:
+def test_a_shorter_mark_is_used_in_a_short_line() -> None:
     short = RedactionTarget((Phrase("a bc"),), name="f-0a1b2c3d")
     text = '{"session":"s","id":"m","content":"a bc a bc a bc"}\n'
     done = redacted("sessions/2026/11/s.jsonl", text, short)
@@ -101,14 +101,14 @@ def test_no_line_of_a_transcript_ever_changes_its_length(content: str, times: in
     assert matching_lines("sessions/2026/11/s.jsonl", done, HERON) == []
 
 
-def test_names_of_fields_are_no_text() -> None:
+def test_field_names_are_not_redacted() -> None:
     said = RedactionTarget((Phrase("content"),))
     line = row("nothing")
     assert redacted("sessions/2026/11/s.jsonl", line, said) == line
     assert json.loads(redacted("sessions/2026/11/s.jsonl", row("my content"), said))["content"].startswith("my [")
 
 
-def test_a_line_that_is_no_json_loses_the_text_all_the_same() -> None:
+def test_an_invalid_json_line_is_redacted_too() -> None:
     done = redacted("sessions/2026/11/s.jsonl", '{"content": "Blue Heron\n', HERON)
     assert "Heron" not in done
     assert len(done.encode()) == len('{"content": "Blue Heron\n')
@@ -120,7 +120,7 @@ def test_a_json_document_keeps_its_shape() -> None:
     assert done == text.replace("Blue Heron", MARK)
 
 
-def test_the_mark_never_says_what_was_forgotten() -> None:
+def test_the_mark_never_contains_the_target() -> None:
     for said in ("forgotten", "removed", "f-0a1b2c3d", "0a1b"):
         target = RedactionTarget((Phrase(said),), name="f-0a1b2c3d")
         assert not target.occurs_in(target.redact(f"x {said} y"))

@@ -26,7 +26,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("text", SPELLINGS)
-def test_every_spelling_is_found_and_replaced_whole(text: str) -> None:
+def test_every_spelling_is_found_and_replaced(text: str) -> None:
     phrase = Phrase("blue heron")
     assert phrase.occurs_in(text)
     done = phrase.redact(text, "[X]")
@@ -54,7 +54,7 @@ def test_json_stays_json_and_keeps_the_rest() -> None:
     assert done == {"content": "He said: [X], twice", "n": 1}
 
 
-def test_what_is_left_before_an_ellipsis_is_found() -> None:
+def test_a_text_cut_by_an_ellipsis_is_found() -> None:
     phrase = Phrase("the launch code word is Blue Heron")
     assert phrase.redact("Close: The launch code word… and more", "[X]") == "Close: [X]… and more"
     assert phrase.redact("the launch code wo... and", "[X]") == "[X]... and"
@@ -66,13 +66,13 @@ def test_an_identifier_is_found_alone_and_as_spelled() -> None:
     assert phrase.redact("X9, [X9] x9 X9b AX9 X9-2", "_") == "_, [_] x9 X9b AX9 X9-2"
 
 
-def test_a_blank_phrase_stands_nowhere() -> None:
+def test_a_blank_phrase_occurs_nowhere() -> None:
     assert not Phrase("").occurs_in("anything")
     assert not Phrase(" \n").occurs_in("any thing")
 
 
 @given(st.text(), st.text(min_size=1), st.text())
-def test_what_was_put_in_is_found_and_is_gone_after_replacing(before: str, said: str, after: str) -> None:
+def test_an_inserted_text_is_found_and_redacted(before: str, said: str, after: str) -> None:
     phrase = Phrase(said)
     if not phrase.folded or "…" in said or phrase.occurs_in("[X]"):
         return
@@ -83,12 +83,12 @@ def test_what_was_put_in_is_found_and_is_gone_after_replacing(before: str, said:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")), st.text(min_size=4, alphabet="abc de"))
-def test_the_quick_look_never_denies_what_is_there(text: str, said: str) -> None:
+def test_the_quick_check_never_misses_an_occurrence(text: str, said: str) -> None:
     phrase = Phrase(said)
     if phrase.occurs_in(text):
         assert phrase.may_occur_in(text.encode())
 
 
-def test_readings_end() -> None:
+def test_the_number_of_readings_is_bounded() -> None:
     assert list(readings("plain")) == ["plain"]
     assert list(readings("a\\\\\\\\n")) == ["a\\\\\\\\n", "a\\\\n", "a\\n", "a\n"]

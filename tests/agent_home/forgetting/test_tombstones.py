@@ -35,7 +35,7 @@ def buried(home: Home, now: datetime) -> Home:
 @pytest.mark.parametrize(
     "text", ["blue heron", "a BLUE\n heron.", "(\uff22lue Heron)", '{"a": "Blue\\u0020Heron"}', "是blue heron。"]
 )
-def test_it_is_recognised_in_every_spelling(buried: Home, text: str) -> None:
+def test_a_forgotten_text_is_recognised_in_every_spelling(buried: Home, text: str) -> None:
     mark = f"[forgotten {tombstones(buried)[0].name}]"
     assert mark in scrubbed(buried, text)
     assert not SAID.occurs_in(scrubbed(buried, text))
@@ -46,7 +46,7 @@ def test_other_texts_are_left_as_they_are(buried: Home) -> None:
         assert scrubbed(buried, text) is text
 
 
-def test_without_tombstones_nothing_is_looked_at(home: Home) -> None:
+def test_without_tombstones_no_text_is_searched(home: Home) -> None:
     text = "blue heron"
     assert scrubbed(home, text) is text
 
@@ -58,13 +58,13 @@ def test_another_home_or_a_lost_salt_recognises_nothing(buried: Home) -> None:
     assert scrubbed(buried, "blue heron") == "blue heron"
 
 
-def test_lines_that_are_no_tombstones_are_passed_over(buried: Home) -> None:
+def test_invalid_lines_are_skipped(buried: Home) -> None:
     path = buried.root / LEDGER
     path.write_text("not json\n[]\n{}\n" + path.read_text() + json.dumps({"name": 1}) + "\n")
     assert [grave.chars for grave in tombstones(buried)] == [10]
 
 
-def test_no_way_of_writing_brings_it_back(buried: Home, now: datetime) -> None:
+def test_no_write_brings_a_forgotten_text_back(buried: Home, now: datetime) -> None:
     with transaction(buried, actor="test", message="m", now=now) as edits:
         edits.write("Knowledge/k.md", "# The Blue Heron\n\n- about the blue heron\n\nand the\nblue heron\n")
         edits.write("Knowledge/notes.txt", "blue heron\n")
@@ -77,7 +77,7 @@ def test_no_way_of_writing_brings_it_back(buried: Home, now: datetime) -> None:
         assert "heron" not in (buried.root / path).read_text().lower()
 
 
-def test_the_verdict_says_that_something_was_taken_out(buried: Home) -> None:
+def test_the_verdict_reports_a_redaction(buried: Home) -> None:
     verdict = ScreeningService(buried).verdict("MEMORY.md", "the blue heron", "user")
     assert verdict.action is Action.REDACT
     assert [finding.rule for finding in verdict.findings] == ["forgotten"]
@@ -89,7 +89,7 @@ def test_digests_differ_from_home_to_home() -> None:
 
 
 @given(st.text(min_size=4), st.text(), st.text())
-def test_whatever_was_forgotten_is_recognised_where_it_begins_a_word(said: str, before: str, after: str) -> None:
+def test_a_forgotten_text_is_recognised_at_the_start_of_a_word(said: str, before: str, after: str) -> None:
     phrase, salt = Phrase(said), "0" * 32
     grave = tombstone(phrase, salt, ts="t", name="f-00000000", entry_id="", places=1, actor="test")
     text = f"{before} {said}{after}"

@@ -41,7 +41,7 @@ def test_nothing_differs_from_itself(home: Home, commit: str) -> None:
     assert compare(home, commit, "HEAD").entries == ()
 
 
-def test_added_changed_and_removed_are_told_apart(home: Home, git: Git, commit: str) -> None:
+def test_added_changed_and_removed_entries_are_distinguished(home: Home, git: Git, commit: str) -> None:
     edit(home, ONE, ONE.replace("first", "1st"))
     edit(home, TWO, "- **[KD-0003] 2026-11-21 three**\n")
     on_disk = compare(home, "HEAD", None)
@@ -57,7 +57,7 @@ def test_added_changed_and_removed_are_told_apart(home: Home, git: Git, commit: 
     assert [change.action for change in compare(home, "HEAD", commit).entries] == ["changed", "added", "removed"]
 
 
-def test_an_entry_that_goes_to_the_archive_and_back_has_moved(home: Home, git: Git, commit: str) -> None:
+def test_archiving_and_restoring_an_entry_is_reported(home: Home, git: Git, commit: str) -> None:
     edit(home, TWO, "")
     edit(home, "", f"# Archive\n\n## Key Decisions\n\n{TWO}", "Archive/MEMORY-2026-11.md")
     (change,) = compare(home, "HEAD", None).entries
@@ -67,7 +67,7 @@ def test_an_entry_that_goes_to_the_archive_and_back_has_moved(home: Home, git: G
     assert (back.id, back.action, back.path) == ("KD-0002", "restored", "MEMORY.md")
 
 
-def test_another_section_is_a_move_and_another_line_is_none(home: Home, commit: str) -> None:
+def test_a_new_section_is_a_move_and_a_new_line_is_not(home: Home, commit: str) -> None:
     edit(home, TWO, "")
     edit(home, ONE, TWO + ONE)
     assert compare(home, "HEAD", None).entries == ()
@@ -88,7 +88,7 @@ def test_other_files_and_the_text_around_entries_are_named(home: Home, commit: s
     ]  # fmt: skip
 
 
-def test_against_nothing_everything_is_added(home: Home, commit: str) -> None:
+def test_compared_with_nothing_every_entry_is_added(home: Home, commit: str) -> None:
     found = compare(home, None, "HEAD")
     assert {change.action for change in found.entries} == {"added"}
     assert {file.action for file in found.files} == {"added"}
@@ -96,6 +96,6 @@ def test_against_nothing_everything_is_added(home: Home, commit: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ["no-such", "--help", "HEAD~99"])
-def test_a_revision_that_is_not_there_is_an_error(home: Home, add_entry: AddEntry, revision: str) -> None:
+def test_a_missing_revision_is_an_error(home: Home, add_entry: AddEntry, revision: str) -> None:
     with pytest.raises(HistoryError, match="no revision"):
         compare(home, revision, None)

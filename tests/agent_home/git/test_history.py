@@ -27,7 +27,7 @@ def change(home: Home, now: datetime, session: str, **texts: tuple[str, str]) ->
     return edits.outcome.commit or ""
 
 
-def test_the_life_of_an_entry_is_told_in_order(home: Home, git: Git, now: datetime, add_entry: AddEntry) -> None:
+def test_the_events_of_an_entry_come_in_order(home: Home, git: Git, now: datetime, add_entry: AddEntry) -> None:
     add_entry("Other")
     line = "- **[KD-7F3A] 2026-11-20 T** - b\n  Evidence: unverified\n"
     commits = [
@@ -51,7 +51,7 @@ def test_the_life_of_an_entry_is_told_in_order(home: Home, git: Git, now: dateti
     assert all(datetime.fromisoformat(event.ts).tzinfo for event in events)
 
 
-def test_an_edit_by_hand_below_the_first_line_is_told(home: Home, add_entry: AddEntry, now: datetime) -> None:
+def test_an_edit_by_hand_below_the_first_line_is_an_event(home: Home, add_entry: AddEntry, now: datetime) -> None:
     with transaction(home, actor="test", message="m", now=now) as edits:
         entry = Entry(id="KD-7F3A", title="T", fields={"Evidence": "unverified"})
         edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
@@ -65,14 +65,12 @@ def test_an_edit_by_hand_below_the_first_line_is_told(home: Home, add_entry: Add
 
 
 @pytest.mark.parametrize("entry_id", ["KD-0000", "", ".*", "KD-7F3A.*", "--all", "KD-....", "x\0y"])
-def test_an_id_that_nobody_has_and_what_is_no_id_have_no_history(
-    home: Home, add_entry: AddEntry, entry_id: str
-) -> None:
+def test_unknown_and_invalid_ids_have_no_history(home: Home, add_entry: AddEntry, entry_id: str) -> None:
     add_entry("T")
     assert history.entry_history(home.root, entry_id) == []
 
 
-def test_a_person_s_git_configuration_does_not_change_what_is_read(home: Home, git: Git, add_entry: AddEntry) -> None:
+def test_the_users_git_configuration_does_not_change_the_output(home: Home, git: Git, add_entry: AddEntry) -> None:
     for name, value in (
         ("diff.noprefix", "true"), ("diff.mnemonicPrefix", "true"), ("color.ui", "always"),
         ("log.showSignature", "true"),
@@ -89,7 +87,7 @@ def test_a_person_s_git_configuration_does_not_change_what_is_read(home: Home, g
     assert history.dirty(home.root, ["Knowledge"]) == ["Knowledge/中文.md"]
 
 
-def test_a_committer_that_git_knows_is_kept(home: Home, git: Git, add_entry: AddEntry) -> None:
+def test_the_configured_committer_is_kept(home: Home, git: Git, add_entry: AddEntry) -> None:
     add_entry("one")
     assert git("log", "-1", "--format=%an <%ae>").strip() == "agent-home <agent-home@localhost>"
     git("config", "user.name", "Owner")
@@ -98,7 +96,7 @@ def test_a_committer_that_git_knows_is_kept(home: Home, git: Git, add_entry: Add
     assert git("log", "-1", "--format=%an <%ae>").strip() == "Owner <owner@example.org>"
 
 
-def test_a_text_of_another_time_is_read_byte_for_byte(home: Home, git: Git, now: datetime) -> None:
+def test_an_old_text_is_read_byte_for_byte(home: Home, git: Git, now: datetime) -> None:
     first = change(home, now, "s", Knowledge__a=("", "one\r\nzwei — 二\n\n"))
     change(home, now, "s", Knowledge__a=("one", "two"))
     assert history.text_at(home.root, first, "Knowledge/a.md") == "one\r\nzwei — 二\n\n"
@@ -107,12 +105,12 @@ def test_a_text_of_another_time_is_read_byte_for_byte(home: Home, git: Git, now:
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD~99", ""])
-def test_a_revision_that_is_not_there_is_an_error(home: Home, revision: str) -> None:
+def test_a_missing_revision_is_an_error(home: Home, revision: str) -> None:
     with pytest.raises(HistoryError, match="no revision"):
         history.text_at(home.root, revision, "MEMORY.md")
 
 
-def test_a_folder_without_a_repository_says_what_to_do(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_repository_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match=r"memory init|git init"):
         history.head(tmp_path)
 
@@ -125,7 +123,7 @@ def test_before_the_first_commit_there_is_no_head_and_no_history(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["MERGE_HEAD", "CHERRY_PICK_HEAD"])
-def test_what_is_unfinished_is_named(home: Home, git: Git, name: str) -> None:
+def test_an_unfinished_operation_is_named(home: Home, git: Git, name: str) -> None:
     history.refuse_unfinished(home.root)
     (home.root / ".git" / name).write_text(git("rev-parse", "HEAD"))
     with pytest.raises(HistoryError, match="--abort"):

@@ -48,16 +48,16 @@ def test_every_object_is_read_with_its_bytes(stored: Home, git: Git) -> None:
     assert found[head].data.decode() == git("cat-file", "commit", "HEAD")
 
 
-def test_objects_that_are_named_come_in_their_order(stored: Home) -> None:
+def test_named_objects_come_in_their_order(stored: Home) -> None:
     ids = sorted(object_kinds(stored.root), reverse=True)[:5]
     assert [item.id for item in objects(stored.root, ids)] == ids
 
 
-def test_reading_may_be_left_early(stored: Home) -> None:
+def test_reading_can_stop_early(stored: Home) -> None:
     assert isinstance(next(objects(stored.root)), GitObject)
 
 
-def test_a_blob_stands_first_where_the_oldest_commit_brought_it(stored: Home, git: Git) -> None:
+def test_the_origin_of_a_blob_is_the_oldest_commit_with_it(stored: Home, git: Git) -> None:
     first = blob_origins(stored.root)
     commits = git("rev-list", "--reverse", "HEAD").split()
     for commit in commits:
@@ -73,7 +73,7 @@ def test_a_tree_is_read_as_git_lists_it(stored: Home, git: Git) -> None:
     assert [(entry.name.decode(), entry.id) for entry in tree_entries(item.data, 20)] == [(r[3], r[2]) for r in listed]
 
 
-def test_a_commit_says_whom_it_names_and_its_message(stored: Home, git: Git) -> None:
+def test_a_commit_yields_its_people_and_its_message(stored: Home, git: Git) -> None:
     git("-c", "user.name=Ada", "-c", "user.email=ada@b.c", "commit", "-q", "--allow-empty", "-m", "Subject\n\nBody")
     (item,) = objects(stored.root, [git("rev-parse", "HEAD").strip()])
     assert message_and_names(item).split("\n\n") == ["Ada <ada@b.c", "Ada <ada@b.c", "Subject", "Body\n"]
@@ -86,7 +86,7 @@ def test_files_beside_the_objects_are_listed(stored: Home) -> None:
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_git_takes_a_pack_of_ours(tmp_path: Path, algorithm: str) -> None:
+def test_git_imports_a_written_pack(tmp_path: Path, algorithm: str) -> None:
     subprocess.run(["git", "init", "-q", f"--object-format={algorithm}", str(tmp_path)], check=True)
     with PackWriter(algorithm) as pack:
         ids = [pack.add("blob", data) for data in (b"", b"x" * 15, b"y" * 16, b"z" * 100_000, b"x" * 15)]
@@ -99,7 +99,7 @@ def test_git_takes_a_pack_of_ours(tmp_path: Path, algorithm: str) -> None:
     assert git.query("ls-tree", tree).endswith(b"\ta\n")
 
 
-def test_a_failing_command_says_what_git_said(stored: Home) -> None:
+def test_the_error_of_a_failing_command_quotes_git(stored: Home) -> None:
     with pytest.raises(HistoryError, match=r"git cat-file failed: .*nothing"):
         home_client(stored.root).query("cat-file", "-p", "nothing")
 

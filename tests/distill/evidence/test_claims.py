@@ -75,7 +75,7 @@ def test_full_width_punctuation_separates_clauses() -> None:
         ("The md5 is d41d8cd98f00b204e9800998ecf8427e, fixed.", ()),
     ],
 )
-def test_hashes_are_told_from_numbers_words_and_other_ids(text: str, commits: tuple[str, ...]) -> None:
+def test_hashes_are_distinguished_from_numbers_words_and_other_ids(text: str, commits: tuple[str, ...]) -> None:
     claim = parse_claim(text)
     assert (claim.commits if claim else ()) == commits
 
@@ -94,11 +94,11 @@ def test_a_denial_is_marked() -> None:
     assert claim.assertions[0].negated
 
 
-def test_words_compare_by_stem_and_without_what_every_report_says() -> None:
+def test_words_compare_by_stem_and_without_common_words() -> None:
     assert content_words("Fixed the retries in uploading files") == content_words("Fix retry: uploads of the file")
 
 
-def test_work_needs_a_verb_and_something_that_work_is_done_on() -> None:
+def test_work_needs_a_verb_and_an_object() -> None:
     assert is_completed_work("I wrote three tests.")
     assert is_completed_work("已完成接口文档。")
     assert not is_completed_work("I wrote a poem.")

@@ -48,13 +48,13 @@ def test_a_revert_and_its_revert_are_followed(repo: Repo) -> None:
     assert ask(CLAIM, repo) == "verified"
 
 
-def test_a_part_that_is_reverted_leaves_the_rest_standing(repo: Repo) -> None:
+def test_a_partial_revert_leaves_the_rest_standing(repo: Repo) -> None:
     speed = repo.git("rev-parse", "HEAD")
     repo.commit(f"Partially revert {speed}: no cache", {"src/parser.py": QUICK + "# no cache\n"}, DURING)
     assert ask(CLAIM, repo) == "verified"
 
 
-def test_that_something_was_reverted_needs_a_revert(repo: Repo) -> None:
+def test_a_claim_of_a_revert_needs_a_revert(repo: Repo) -> None:
     speed = repo.git("rev-parse", "--short=8", "HEAD")
     assert ask(f"Reverted {speed}.", repo) == "unverified"
     assert ask(f"回滚了 {speed}。", repo) == "unverified"
@@ -62,14 +62,14 @@ def test_that_something_was_reverted_needs_a_revert(repo: Repo) -> None:
     assert ask(f"Reverted {speed}.", repo) == ask(f"回滚了 {speed}。", repo) == "verified"
 
 
-def test_words_of_a_revert_do_not_confirm_what_it_reverts(repo: Repo) -> None:
+def test_the_words_of_a_revert_do_not_confirm_the_reverted_work(repo: Repo) -> None:
     speed = repo.git("rev-parse", "HEAD")
     subject = "Speed the parser up with a compiled expression"
     repo.commit(f'Revert "{subject}"\n\nThis reverts commit {speed}.', {"src/parser.py": PLAIN}, DURING)
     assert ask("Improved the parser: implemented a compiled expression for speed.", repo) != "verified"
 
 
-def test_what_is_on_another_branch_only_is_not_verified(repo: Repo) -> None:
+def test_work_on_another_branch_is_not_verified(repo: Repo) -> None:
     repo.git("checkout", "--quiet", "-b", "topic")
     repo.commit("Read dates in the parser", {"src/parser.py": QUICK + "# dates\n"}, DURING)
     topic = repo.git("rev-parse", "--short=8", "HEAD")
@@ -80,7 +80,7 @@ def test_what_is_on_another_branch_only_is_not_verified(repo: Repo) -> None:
     assert [ask(text, repo) for text in claims] == ["verified", "verified"]
 
 
-def test_a_merged_branch_is_known_by_its_merge(repo: Repo) -> None:
+def test_a_merge_confirms_a_merged_branch(repo: Repo) -> None:
     repo.git("checkout", "--quiet", "-b", "feature/dates")
     repo.commit("Read dates", {"src/dates.py": "DATES = 1\n"}, DURING)
     repo.git("checkout", "--quiet", "main")
@@ -91,7 +91,7 @@ def test_a_merged_branch_is_known_by_its_merge(repo: Repo) -> None:
     assert ask("Merged the branch feature/date.", repo) == "unverified"
 
 
-def test_chinese_words_confirm_each_other_when_nearly_all_agree(repo: Repo) -> None:
+def test_chinese_words_confirm_a_claim_when_nearly_all_agree(repo: Repo) -> None:
     repo.commit("修复重复扣款:支付回调增加幂等校验", {"pay.py": "ONCE = 1\n"}, DURING)
     assert ask("修复了重复扣款的问题,支付回调增加了幂等校验。", repo) == "verified"
     assert ask("修复了重复扣款的问题,退款接口增加了频率限制。", repo) == "unverified"
@@ -115,7 +115,7 @@ def test_names_of_files_may_be_chinese(repo: Repo) -> None:
         "为 parser.py 新增了测试。",
     ],
 )  # fmt: skip
-def test_what_is_done_to_at_or_about_a_thing_is_not_done_to_the_thing(repo: Repo, text: str) -> None:
+def test_an_action_at_or_about_a_thing_is_not_an_action_on_it(repo: Repo, text: str) -> None:
     repo.git("tag", "v1.0.0")
     assert ask(text, repo) in {"unverified", "no claim"}
 
@@ -135,7 +135,7 @@ def test_what_is_done_to_at_or_about_a_thing_is_not_done_to_the_thing(repo: Repo
         ("Renamed `split_line()` to `read_line()`.", "unverified"),
     ],
 )
-def test_a_name_alone_does_not_confirm_what_else_is_said(repo: Repo, text: str, state: str) -> None:
+def test_a_name_alone_does_not_confirm_the_rest_of_a_claim(repo: Repo, text: str, state: str) -> None:
     repo.git("tag", "v1.0.0")
     assert ask(text, repo) == state
 
@@ -148,7 +148,7 @@ def test_a_name_alone_does_not_confirm_what_else_is_said(repo: Repo, text: str, 
         "Fixed in 3f9c2e1.", "Removed setup.cfg from the docs: src/parser.py has it all.",
     ],
 )  # fmt: skip
-def test_what_may_lie_outside_of_the_repository_is_not_contradicted(repo: Repo, text: str) -> None:
+def test_a_thing_that_may_be_elsewhere_is_not_contradicted(repo: Repo, text: str) -> None:
     repo.commit("Read lines", {"src/lines.py": "old_lines = 1\n"}, DURING)
     assert ask(text, repo) == "unverified"
 
@@ -160,11 +160,11 @@ def test_what_may_lie_outside_of_the_repository_is_not_contradicted(repo: Repo, 
         "Committed as 3f9c2e1.", "新增了函数 `user_events`。", "Deleted parser.py.",
     ],
 )  # fmt: skip
-def test_what_can_only_be_in_the_repository_is_contradicted(repo: Repo, text: str) -> None:
+def test_a_thing_that_must_be_in_the_repository_is_contradicted(repo: Repo, text: str) -> None:
     assert ask(text, repo) == "contradicted"
 
 
-def test_a_symbol_is_renamed_when_one_commit_takes_the_old_name_out_and_brings_the_new_one(repo: Repo) -> None:
+def test_one_commit_must_remove_the_old_name_and_add_the_new_one(repo: Repo) -> None:
     repo.commit("Say what it reads", {"src/parser.py": QUICK.replace("parse", "read_line")}, DURING)
     assert ask("Renamed `parse()` to `read_line()`.", repo) == "verified"
     assert ask("把 `parse()` 重命名为 `read_line()`。", repo) == "verified"
@@ -178,11 +178,11 @@ def test_a_symbol_is_renamed_when_one_commit_takes_the_old_name_out_and_brings_t
         ("Keep reverted closings away", True), ("Reverting is tested", True), ("Invert the axis", False),
     ],
 )  # fmt: skip
-def test_undoing_is_told_by_the_subject(subject: str, undoing: bool) -> None:
+def test_the_subject_shows_an_undoing(subject: str, undoing: bool) -> None:
     assert undoes(subject) is undoing
 
 
-def test_pairs_do_not_cross_words_that_every_report_holds() -> None:
+def test_pairs_do_not_cross_common_words_of_reports() -> None:
     assert content_pairs("修复了支付") == content_pairs("已经修复支付的问题") == {"支付"}
 
 
@@ -200,6 +200,6 @@ def test_the_line_of_an_entry_is_read_as_it_was_written(evidence: Evidence, addr
     assert (parsed[0].state, parsed[0].commit, parsed[1]) == (evidence.state, evidence.commit, address)
 
 
-def test_a_line_that_a_person_wrote_is_no_evidence() -> None:
+def test_a_persons_line_is_not_evidence() -> None:
     assert Evidence.parse("seen with my own eyes") is None
     assert Evidence.parse("") is None

@@ -100,7 +100,7 @@ def test_a_true_claim_is_verified_with_a_commit(repo: Repo, text: str) -> None:
         ("Removed old_parser.py and legacy_export.py.", "src/legacy_export.py is still at HEAD"),
     ],
 )
-def test_a_false_claim_is_contradicted_with_what_git_has_instead(repo: Repo, text: str, instead: str) -> None:
+def test_a_false_claim_is_contradicted_by_the_state_of_git(repo: Repo, text: str, instead: str) -> None:
     assert ask(text, repo) == Evidence(state="contradicted", detail=instead)
 
 
@@ -118,11 +118,11 @@ def test_a_false_claim_is_contradicted_with_what_git_has_instead(repo: Repo, tex
         "We have not removed src/old_parser.py.",
     ],
 )
-def test_what_git_neither_shows_nor_denies_is_unverified(repo: Repo, text: str) -> None:
+def test_a_claim_that_git_neither_shows_nor_denies_is_unverified(repo: Repo, text: str) -> None:
     assert ask(text, repo).state == "unverified"
 
 
-def test_a_named_commit_must_say_several_of_the_claims_words(repo: Repo) -> None:
+def test_a_named_commit_must_have_several_words_of_the_claim(repo: Repo) -> None:
     fix = repo.git("rev-parse", "--short=8", "HEAD")
     assert ask(f"Fixed the off-by-one in the importer row count in {fix}.", repo).state == "verified"
     assert ask(f"Commit {fix} rewrote the scheduler and the importer.", repo).state == "unverified"
@@ -130,19 +130,19 @@ def test_a_named_commit_must_say_several_of_the_claims_words(repo: Repo) -> None
     assert ask(f"提交 {fix} 重构了调度模块", repo).state == "unverified"
 
 
-def test_a_named_commit_must_touch_the_file_it_is_said_to_have_changed(repo: Repo) -> None:
+def test_a_named_commit_must_touch_the_named_file(repo: Repo) -> None:
     fix = repo.git("rev-parse", "--short=8", "HEAD")
     assert ask(f"Commit {fix} fixed importer.py.", repo).state == "verified"
     assert ask(f"Commit {fix} removed old_parser.py.", repo).state == "unverified"
 
 
-def test_a_number_that_the_commit_does_not_have_is_not_confirmed(repo: Repo) -> None:
+def test_a_number_missing_from_the_commit_is_not_confirmed(repo: Repo) -> None:
     added = repo.git("log", "--format=%h", "--abbrev=8", "--grep=backoff")
     assert ask(f"{added} added exponential backoff retry with limit 30.", repo).state == "verified"
     assert ask(f"{added} added exponential backoff retry with limit 90.", repo).state == "unverified"
 
 
-def test_work_that_is_not_committed_is_not_verified(repo: Repo) -> None:
+def test_uncommitted_work_is_not_verified(repo: Repo) -> None:
     (repo.root / "src/draft.py").write_text("def draft_only():\n    pass\n", encoding="utf-8")
     (repo.root / "src/legacy_export.py").unlink()
     for text in (
@@ -154,13 +154,13 @@ def test_work_that_is_not_committed_is_not_verified(repo: Repo) -> None:
         assert ask(text, repo) == Evidence(state="unverified", detail="not committed"), text
 
 
-def test_a_file_that_came_back_is_not_called_a_false_claim(repo: Repo) -> None:
+def test_a_restored_file_does_not_contradict_its_removal(repo: Repo) -> None:
     repo.commit("Bring the parser back", {"src/old_parser.py": "def old_parse():\n    pass\n"}, DURING)
     evidence = ask("Removed src/old_parser.py.", repo)
     assert (evidence.state, "at HEAD again" in evidence.detail) == ("unverified", True)
 
 
-def test_work_on_another_branch_is_not_called_a_false_claim(repo: Repo) -> None:
+def test_work_on_another_branch_is_not_contradicted(repo: Repo) -> None:
     repo.git("checkout", "--quiet", "-b", "topic")
     repo.commit("Drop the export", {"src/legacy_export.py": None, "src/topic.py": "T = 1\n"}, DURING)
     repo.git("checkout", "--quiet", "main")
@@ -174,7 +174,7 @@ def test_a_commit_that_was_amended_away_does_not_verify(repo: Repo) -> None:
     assert ask(f"Committed as {lost}.", repo).detail == f"commit {lost} is on no branch"
 
 
-def test_a_shallow_clone_cannot_deny(repo: Repo, tmp_path: Path) -> None:
+def test_a_shallow_clone_contradicts_nothing(repo: Repo, tmp_path: Path) -> None:
     repo.git("clone", "--quiet", "--depth=1", f"file://{repo.root}", str(tmp_path / "shallow"))
     clone = type(repo).__new__(type(repo))
     clone.root = tmp_path / "shallow"
@@ -192,9 +192,7 @@ def test_a_symbol_that_a_commit_added_was_not_removed_by_it(repo: Repo) -> None:
     assert ask(f"Commit {start} removed `old_parse()`.", repo).state == "unverified"
 
 
-def test_a_second_repository_can_verify_and_absence_must_be_said_by_all(
-    repo: Repo, make_repo: Callable[[str], Repo]
-) -> None:
+def test_one_repository_verifies_and_all_must_agree_on_absence(repo: Repo, make_repo: Callable[[str], Repo]) -> None:
     other = make_repo("other")
     other.commit("Plan the jobs", {"src/scheduler.py": "def schedule_jobs():\n    pass\n"}, DURING)
     assert ask("Created src/scheduler.py.", repo, other).state == "verified"
@@ -242,7 +240,7 @@ def test_a_broken_repository_is_unchecked(repo: Repo) -> None:
     assert ask("Removed src/old_parser.py.", repo).state == "unchecked"
 
 
-def test_an_empty_repository_denies_nothing_but_existence(make_repo: Callable[[str], Repo]) -> None:
+def test_an_empty_repository_contradicts_only_existence(make_repo: Callable[[str], Repo]) -> None:
     empty = make_repo("empty")
     assert ask("Removed src/old_parser.py.", empty).state == "unverified"
     assert ask("Added src/new.py.", empty).state == "contradicted"
@@ -263,7 +261,7 @@ def test_odd_names_are_names_and_not_patterns(repo: Repo, name: str) -> None:
     assert not (repo.root / "x.py").exists()
 
 
-def test_the_text_form_holds_state_commit_and_place() -> None:
+def test_the_text_form_has_state_commit_and_address() -> None:
     address = "DailyActivity/2026-11-20.md#s-1a2b"
     assert (
         Evidence(state="verified", commit="3f9c2e1", detail="x").render(address)

@@ -81,11 +81,11 @@ def commits(home: Home) -> int:
     return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def test_what_still_holds_changes_nothing_and_makes_no_commit(remembered: Callable[..., Home], now: datetime) -> None:
+def test_a_claim_that_still_holds_makes_no_commit(remembered: Callable[..., Home], now: datetime) -> None:
     home = remembered(ADDED, FIXED)
     before = (evidence(home), commits(home))
     done = apply(home, now)
-    assert [one.now for one in done.entries] == ["verified", "verified"]
+    assert [entry.now for entry in done.entries] == ["verified", "verified"]
     assert (done.commit, done.changed, evidence(home), commits(home)) == (None, (), *before)
 
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_deleted_later_makes_its_entry_stale(
     added = repo.git("rev-parse", "--short", "HEAD~1")
     repo.commit("Drop the cache", {"src/cache.py": None}, LATER)
     shown = verify(home, now=now)
-    assert [(one.was, one.now, one.fell) for one in shown.entries] == [("verified", "stale", True)]
+    assert [(entry.was, entry.now, entry.fell) for entry in shown.entries] == [("verified", "stale", True)]
     assert evidence(home)[0].startswith("verified")  # nothing is written unless asked to
     done = apply(home, now)
     address = entry.fields["Evidence"].split("; ")[1]
@@ -109,7 +109,9 @@ def test_a_file_that_was_deleted_later_makes_its_entry_stale(
     assert (last.commit, last.actor, last.evidence) == (done.commit, "verify", f"stale {added}")
 
 
-def test_a_renamed_file_is_named_by_its_new_name(remembered: Callable[..., Home], repo: Repo, now: datetime) -> None:
+def test_a_renamed_file_is_reported_with_its_new_name(
+    remembered: Callable[..., Home], repo: Repo, now: datetime
+) -> None:
     home = remembered(ADDED)
     repo.git("mv", "src/cache.py", "src/storage.py")
     repo.commit("Call it storage", {}, LATER)
@@ -128,19 +130,19 @@ def test_reverted_work_makes_its_entry_stale(
         "without a word": "Estimates are local again",
     }
     repo.commit(messages[wording], {"src/estimate.py": "NOW = now()\n"}, LATER)
-    (one,) = apply(home, now).entries
-    assert one.now == "stale"
-    assert ("was reverted by" in one.detail) == (wording != "without a word")
+    (entry,) = apply(home, now).entries
+    assert entry.now == "stale"
+    assert ("was reverted by" in entry.detail) == (wording != "without a word")
 
 
-def test_a_symbol_that_is_gone_makes_its_entry_stale_and_one_that_is_back_verifies_it(
+def test_a_lost_symbol_makes_its_entry_stale_until_it_returns(
     remembered: Callable[..., Home], repo: Repo, now: datetime
 ) -> None:
     home = remembered(SYMBOL)
     repo.commit("Read once", {"src/cache.py": "def read(key):\n    return key\n"}, LATER)
-    assert [one.now for one in apply(home, now).entries] == ["stale"]
+    assert [entry.now for entry in apply(home, now).entries] == ["stale"]
     repo.commit("Bring it back", {"src/cache.py": "def load_cached(key):\n    return key\n"}, LATER)
-    assert [(one.was, one.now) for one in apply(home, now).entries] == [("stale", "verified")]
+    assert [(entry.was, entry.now) for entry in apply(home, now).entries] == [("stale", "verified")]
     assert evidence(home)[0].startswith("verified, commit ")
 
 
@@ -149,7 +151,7 @@ FIXED_RATES = "def parse_rate(text):\n    return float(text.strip())\n"
 RENAMED_RATES = "def read_rate(text):\n    return float(text.strip())\n"
 
 
-def test_work_on_a_symbol_is_stale_once_the_symbol_is_gone_and_verified_when_it_is_back(
+def test_work_on_a_symbol_is_stale_while_the_symbol_is_gone(
     remembered: Callable[..., Home], repo: Repo, now: datetime
 ) -> None:
     repo.commit("Start on rates", {"src/rates.py": RATES}, EARLIER)
@@ -157,12 +159,12 @@ def test_work_on_a_symbol_is_stale_once_the_symbol_is_gone_and_verified_when_it_
     home = remembered(f"Conclusion: I fixed parse_rate, which dropped blanks around rates, commit {fixed[:7]}.")
     assert evidence(home)[0].startswith("verified, commit")
     repo.commit("Say it", {"CHANGELOG.md": "parse_rate is read_rate\n", "src/rates.py": RENAMED_RATES}, LATER)
-    assert [(one.was, one.now, one.detail) for one in apply(home, now).entries] == [
+    assert [(entry.was, entry.now, entry.detail) for entry in apply(home, now).entries] == [
         ("verified", "stale", "parse_rate is gone at HEAD")
     ]
     assert verify(home, now=now, everything=True).changed == ()  # it stays so, however often git is asked
     repo.commit("Bring it back", {"src/rates.py": FIXED_RATES}, LATER)
-    assert [(one.was, one.now) for one in apply(home, now).entries] == [("stale", "verified")]
+    assert [(entry.was, entry.now) for entry in apply(home, now).entries] == [("stale", "verified")]
 
 
 def test_a_symbol_that_moved_to_another_file_is_not_gone(
@@ -189,26 +191,26 @@ def test_a_removal_is_not_stale_because_its_symbol_is_gone(
     home = remembered(f"Conclusion: {claim}, commit {done[:7]}.")
     assert evidence(home)[0].startswith("verified, commit")
     repo.commit("Leave nothing of it", {"src/rates.py": "RATE = 2\n"}, LATER)
-    assert [(one.now, one.line) for one in apply(home, now).entries] == [("verified", "")]
+    assert [(entry.now, entry.line) for entry in apply(home, now).entries] == [("verified", "")]
 
 
-def test_a_rewritten_commit_is_replaced_by_the_one_that_does_the_same_and_stale_without_one(
+def test_a_rewritten_commit_is_replaced_by_its_successor_or_stale(
     remembered: Callable[..., Home], repo: Repo, now: datetime
 ) -> None:
     home = remembered(FIXED)
     old = evidence(home)[0]
     repo.git("commit", "--quiet", "--amend", "-m", "Fix timezone offset of estimates", when=DURING)
-    (one,) = apply(home, now).entries
-    assert (one.was, one.now, evidence(home)[0] != old) == ("verified", "verified", True)
-    assert repo.git("rev-parse", "HEAD").startswith(one.commit)
+    (entry,) = apply(home, now).entries
+    assert (entry.was, entry.now, evidence(home)[0] != old) == ("verified", "verified", True)
+    assert repo.git("rev-parse", "HEAD").startswith(entry.commit)
     repo.git("checkout", "--quiet", "--detach", "HEAD~1")
     repo.git("branch", "--quiet", "-D", "main")
-    assert [(one.now, one.detail) for one in apply(home, now).entries] == [
-        ("stale", f"commit {one.commit} is on no branch")
+    assert [(entry.now, entry.detail) for entry in apply(home, now).entries] == [
+        ("stale", f"commit {entry.commit} is on no branch")
     ]
 
 
-def test_another_branch_that_is_checked_out_denies_nothing(
+def test_checking_out_another_branch_contradicts_nothing(
     remembered: Callable[..., Home], repo: Repo, now: datetime
 ) -> None:
     home = remembered(ADDED, FIXED)
@@ -218,17 +220,17 @@ def test_another_branch_that_is_checked_out_denies_nothing(
     assert (done.changed, evidence(home)) == ((), before)
 
 
-def test_work_that_is_committed_later_is_verified_then(home: Home, repo: Repo, talk: Talk, now: datetime) -> None:
+def test_work_that_is_committed_later_becomes_verified(home: Home, repo: Repo, talk: Talk, now: datetime) -> None:
     rows = [("assistant", "Conclusion: Added src/labels.py for printing.")]
     (repo.root / "src/labels.py").write_text("LABEL = 1\n", encoding="utf-8")
     transcript.append(home, "fc-1", talk(*rows, cwd=str(repo.root)), actor="test", now=now)
     close(home, "fc-1", now=now)
     assert evidence(home) == ["unverified, not committed"]
     repo.commit("Print labels", {"src/labels.py": "LABEL = 1\n"}, LATER)
-    assert [(one.was, one.now) for one in apply(home, now).entries] == [("unverified", "verified")]
+    assert [(entry.was, entry.now) for entry in apply(home, now).entries] == [("unverified", "verified")]
 
 
-def test_entries_whose_repository_did_not_move_are_not_asked_about(
+def test_entries_whose_repository_did_not_move_are_skipped(
     remembered: Callable[..., Home], repo: Repo, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = remembered(ADDED, FIXED)
@@ -249,7 +251,7 @@ def test_entries_whose_repository_did_not_move_are_not_asked_about(
     assert len(apply(home, now).entries) == 2
 
 
-def test_a_repository_transcript_or_answer_that_is_missing_changes_nothing(
+def test_a_missing_repository_transcript_or_answer_changes_nothing(
     remembered: Callable[..., Home], repo: Repo, now: datetime, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     home = remembered(ADDED)
@@ -262,21 +264,19 @@ def test_a_repository_transcript_or_answer_that_is_missing_changes_nothing(
     toml.write_text(toml.read_text(encoding="utf-8") + "\n[distill]\nclaim-timeout-s = 0.3\n", encoding="utf-8")
     with monkeypatch.context() as patch:
         patch.setenv("PATH", f"{slow.parent}:/usr/bin:/bin")
-        assert [one.now for one in apply(Home(home.root), now).entries] == ["unchecked"]
+        assert [entry.now for entry in apply(Home(home.root), now).entries] == ["unchecked"]
     repo.commit("Drop the cache", {"src/cache.py": None}, LATER)
     shutil.move(repo.root, tmp_path / "elsewhere")
-    assert [(one.now, one.detail) for one in apply(home, now).entries] == [("unchecked", "no repository")]
+    assert [(entry.now, entry.detail) for entry in apply(home, now).entries] == [("unchecked", "no repository")]
     assert apply(home, now).unmoved == 1
-    (one,) = verify_without_transcripts(home, now).entries
-    assert "no transcript of fc-1" in one.detail
+    (entry,) = verify_without_transcripts(home, now).entries
+    assert "no transcript of fc-1" in entry.detail
     assert evidence(home) == before
     shutil.move(tmp_path / "elsewhere", repo.root)
-    assert [one.now for one in apply(home, now).entries] == ["stale"]
+    assert [entry.now for entry in apply(home, now).entries] == ["stale"]
 
 
-def test_an_entry_that_somebody_changed_meanwhile_keeps_its_words(
-    remembered: Callable[..., Home], repo: Repo, now: datetime
-) -> None:
+def test_an_entry_changed_meanwhile_keeps_its_text(remembered: Callable[..., Home], repo: Repo, now: datetime) -> None:
     home = remembered(ADDED)
     repo.commit("Drop the cache", {"src/cache.py": None}, LATER)
     memory = home.root / "MEMORY.md"
@@ -289,10 +289,10 @@ def test_an_entry_that_somebody_changed_meanwhile_keeps_its_words(
     assert done.commit is None
     assert "in memory" in memory.read_text(encoding="utf-8")
     assert "stale" not in memory.read_text(encoding="utf-8")
-    assert [one.now for one in apply(home, now).entries] == ["stale"]  # the next run asks again
+    assert [entry.now for entry in apply(home, now).entries] == ["stale"]  # the next run asks again
 
 
-def test_only_claims_are_asked_about_and_an_unknown_id_is_an_error(
+def test_only_claims_are_checked_and_an_unknown_id_is_an_error(
     home: Home, talk: Talk, repo: Repo, now: datetime
 ) -> None:
     rows = [("user", "Decision: ship on Monday.")]
