@@ -364,8 +364,9 @@ class _Output:
         """Return the exit code of a command whose output was read to its end, 0 for one that was left early."""
         if not self._ended:
             return 0
+        _await_exit(self._process, self._left_s)
         try:
-            return self._process.wait(self._left_s)
+            return self._process.wait(0)
         except subprocess.TimeoutExpired as error:
             raise GitTimeout(self._command, self._timeout_s) from error
 
@@ -426,6 +427,25 @@ def open_repository(root: Path) -> Repo:
         return Repo(root)
     except (InvalidGitRepositoryError, NoSuchPathError) as error:
         raise NoRepository(root) from error
+
+
+def _await_exit(process: subprocess.Popen[bytes], timeout_s: float) -> None:
+    """Wait until *process* ends, at most *timeout_s* seconds.
+
+    ``Popen.wait`` with a timeout sleeps between its looks, which costs milliseconds for each command.
+    """
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # another system than Linux, or an old kernel
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout_s)
+        return
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        ended.poll(timeout_s * 1000)
+    finally:
+        os.close(descriptor)
 
 
 def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
