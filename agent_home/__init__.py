@@ -1,7 +1,7 @@
 """An agent's memory as a folder of Markdown in git: layout, documents, entries, the write gateway, history.
 
-Everything is imported from its module (``from agent_home.store.gateway import transaction``); this package adds no
-names, so that reading a document does not load what writing one needs.
+Import every name from its module (``from agent_home.store.gateway import transaction``). This package exports no names,
+so that reading a document does not load the modules for writing.
 """
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""Who may read what. One question, answered here for injection and for recall alike: deny unless allowed.
+"""Audiences and their rights to read files, the same for injection and for recall: deny unless allowed.
 
-A path that no rule names is the owner's alone.
+A path without a rule is the owner's alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["FOLDERS", "Audience", "may_read"]
 
 
 class Audience(StrEnum):
-    """Who will see the prompt."""
+    """The readers of a prompt."""
 
     owner = "owner"  # the person the agent works for
     trusted = "trusted"  # a person the owner trusts with work matters
@@ -20,7 +20,7 @@ class Audience(StrEnum):
     job = "job"  # a scheduled run without a person
 
 
-#: Folders and who besides the owner reads them, when ``agent.toml`` says nothing.
+#: Folders and the audiences besides the owner that read them, unless ``agent.toml`` sets others.
 FOLDERS: Mapping[str, frozenset[Audience]] = {
     "Knowledge/": frozenset({Audience.trusted, Audience.group, Audience.job}),
     "Projects/": frozenset({Audience.trusted, Audience.job}),
@@ -32,11 +32,11 @@ FOLDERS: Mapping[str, frozenset[Audience]] = {
 
 
 def may_read(rules: Mapping[str, Iterable[str]], path: str, audience: str) -> bool:
-    """Whether *audience* may see the file *path* (relative to the home, ``/`` between its parts).
+    """Return whether *audience* may see the file *path* (relative to the home, ``/`` between its parts).
 
-    *rules* maps a file, or a folder ending in ``/``, to the audiences allowed; the longest match decides. The owner
-    reads everything; a path without a rule is the owner's alone, and so is one that could be another path in disguise
-    (``Knowledge/../MEMORY.md``); an unknown audience reads nothing.
+    *rules* maps a file, or a folder ending in ``/``, to the allowed audiences. The longest match decides. The owner
+    reads everything. A path without a rule is the owner's alone, and so is a path that could be another one in disguise
+    (``Knowledge/../MEMORY.md``). An unknown audience reads nothing.
 
     >>> may_read({"Knowledge/": ["group"]}, "Knowledge/a.md", "group")
     True

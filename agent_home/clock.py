@@ -1,4 +1,4 @@
-"""The time that a command takes for now, so that it can be told and a result can be repeated."""
+"""The present time of a command, which ``--now`` can set so that a result can be repeated."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ["now", "parse_time"]
 
 
 def now() -> datetime:
-    """The present, in the machine's own zone."""
+    """Return the present time in the machine's own zone."""
     return datetime.now(UTC).astimezone()
 
 
 def parse_time(text: str) -> datetime:
-    """An ISO 8601 time; one without a zone is taken to be in the machine's.
+    """Parse an ISO 8601 time. A time without a zone is in the machine's own.
 
     Raises:
         ValueError: *text* is no ISO 8601 date or time.
@@ -24,7 +24,7 @@ def parse_time(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
-        raise ValueError(f"{text!r} is no ISO 8601 time; write for example 2026-11-21T09:00:00") from error
+        raise ValueError(f"{text!r} is no ISO 8601 time. Write for example 2026-11-21T09:00:00") from error
     if not 1900 <= moment.year <= 9000:  # outside, arithmetic with days and zones overflows
-        raise ValueError(f"{text!r} is out of range; write a time from 1900 to 9000")
+        raise ValueError(f"{text!r} is out of range. Write a time from 1900 to 9000")
     return moment if moment.tzinfo else moment.astimezone()

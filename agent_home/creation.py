@@ -1,6 +1,6 @@
-"""Making a home: the template's files, a git repository, and the first commit.
+"""Creation of a home: the template's files, a git repository, and the first commit.
 
-Doing it again adds what is missing and changes nothing that is there.
+Running it again adds missing files and changes no existing one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sess
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
-    """What :func:`create` did. *commit* is ``None`` when nothing was missing.
+    """Result of :func:`create`. *commit* is ``None`` when nothing was missing.
 
-    *redacted* counts the seeds of which the guard took something out, *quarantined* are those that it held back. *hook*
-    is the commit hook that screens what people commit by hand.
+    *redacted* counts the seeds that the guard redacted, and *quarantined* holds those that it quarantined. *hook* is
+    the commit hook that screens commits made by hand.
     """
 
     home: Home
@@ -45,26 +45,26 @@ class Created:
 
 
 def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
-    """Make *root* a home called *name* (default: the folder's name), with *seeds* as its first preferences.
+    """Create a home in *root* called *name* (default: the folder's name), with *seeds* as its first preferences.
 
     A home that has a name already keeps it.
 
     Raises:
         HistoryError: git is absent or refused.
         GuardRefused: the guard could not run.
-        SettingsInvalid: there is an ``agent.toml`` that does not say what it must.
+        SettingsInvalid: the existing ``agent.toml`` is invalid.
     """
     root = root.expanduser().absolute()
     root.mkdir(parents=True, exist_ok=True)
     history.init(root)
-    made = (root / MANIFEST).exists()
-    home = Home(root) if made else Home(root, load_manifest(_template() / MANIFEST))
-    called = " ".join((home.manifest.name if made else name or root.name).split())
-    message = f"Add what was missing in the home of {called}" if made else f"Make the home of {called}"
+    existed = (root / MANIFEST).exists()
+    home = Home(root) if existed else Home(root, load_manifest(_template() / MANIFEST))
+    title = " ".join((home.manifest.name if existed else name or root.name).split())
+    message = f"Add missing files to the home of {title}" if existed else f"Make the home of {title}"
     with transaction(home, actor="init", message=message, source="user", now=now) as edits:
         for path, text in template_files():
             if not _exists(root, path):
-                edits.write(path, text.replace("{{name}}", _quoted(called) if path == MANIFEST else called))
+                edits.write(path, text.replace("{{name}}", _escaped(title) if path == MANIFEST else title))
         edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
         for seed in seeds:
             _add_seed(edits, seed, now)
@@ -80,7 +80,7 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
 
 
 def template_files() -> Iterator[tuple[str, str]]:
-    """``(path in the home, text)`` of every file that a new home starts with, in order of the path."""
+    """Yield ``(path in the home, text)`` of every file of a new home, in order of the path."""
     folder = _template()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in {".py", ".pyc"} and path.name != "py.typed":
@@ -93,8 +93,8 @@ def _template() -> Path:
         return folder
 
 
-def _quoted(name: str) -> str:
-    """*name* as it stands between the quotes of a TOML string."""
+def _escaped(name: str) -> str:
+    """Return *name* escaped for the inside of a TOML string."""
     return json.dumps(name, ensure_ascii=False)[1:-1]
 
 
@@ -103,12 +103,12 @@ def _exists(root: Path, path: str) -> bool:
 
 
 def _add_seed(edits: Transaction, seed: str, now: datetime) -> None:
-    """Add *seed* as a standing preference, unless one says the same already."""
+    """Add *seed* as a standing preference, unless an equal one exists."""
     rule = section_of("SP")
     document = edits.read(MEMORY)
     text = " ".join(seed.split())
-    planted = new_id("SP", f"seed\0{text}", ())
-    if rule is None or not text or any(text == e.text or planted == e.id for e in document.section_entries(rule.title)):
+    seed_id = new_id("SP", f"seed\0{text}", ())
+    if rule is None or not text or any(text == e.text or seed_id == e.id for e in document.section_entries(rule.title)):
         return
     entry = Entry(id=edits.new_id("SP", f"seed\0{text}"), date=f"{now:%Y-%m-%d}", title=text, fields={"Origin": "user"})
     edits.write(MEMORY, document.with_entry(rule.title, entry))

@@ -1,14 +1,14 @@
-"""What can go wrong with a home. Every error says what was found, what was wanted and what to do next.
+"""Errors of a home. Every message names what is wrong, where, and what to do.
 
 ``HomeError``
-├── ``NoHome``             no ``agent.toml`` there
-├── ``SettingsInvalid``    ``agent.toml`` does not say what it must
-├── ``DocumentInvalid``    a Markdown or JSONL file is not what it must be
-├── ``Locked``             another process kept the lock too long
-├── ``Changed``            a file changed under a transaction that did not hold its reader's version
+├── ``NoHome``             no ``agent.toml`` in the folder or above it
+├── ``SettingsInvalid``    ``agent.toml`` has an unknown key or a wrong value
+├── ``DocumentInvalid``    a Markdown or JSONL file breaks a rule of its format
+├── ``Locked``             another process held the lock too long
+├── ``Changed``            another program changed a file during a transaction
 ├── ``GuardRefused``       the guard rejected a text, or could not run
-├── ``NoSuchEntry``        no entry with that id
-└── ``HistoryError``       git is absent, or refused
+├── ``NoSuchEntry``        no entry has that id
+└── ``HistoryError``       git is absent, or a git operation failed
     ├── ``GitMissing``     git is not installed
     ├── ``NoRepository``   the folder is not the top of a git repository
     ├── ``GitFailed``      a git command ended with an error
@@ -42,17 +42,17 @@ class HomeError(Exception):
 
 
 class NoHome(HomeError):
-    """There is no home where one was looked for."""
+    """The folder is no home, and neither is a folder above it."""
 
     def __init__(self, where: Path) -> None:
         super().__init__(
-            f"no agent.toml in {where} or above it; make a home with `memory init {where}`, or name one with --home"
+            f"no agent.toml in {where} or above it. Make a home with `memory init {where}`, or name one with --home"
         )
         self.where = where
 
 
 class SettingsInvalid(HomeError):
-    """``agent.toml`` has a key, type or value that is not known."""
+    """``agent.toml`` has an unknown key, or a value of a wrong type."""
 
     def __init__(self, path: Path | str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -60,7 +60,7 @@ class SettingsInvalid(HomeError):
 
 
 class DocumentInvalid(HomeError):
-    """A file is not what it must be. *line* counts from 1; 0 means the whole file."""
+    """A file breaks a rule of its format. *line* counts from 1, and 0 means the whole file."""
 
     def __init__(self, path: Path | str, line: int, rule: str, problem: str) -> None:
         place = f"{path}:{line}" if line else f"{path}"
@@ -72,37 +72,37 @@ class Locked(HomeError):
     """The home's write lock was not free in time."""
 
     def __init__(self, path: Path, waited_s: float) -> None:
-        super().__init__(f"another process has held {path} for {waited_s:g} s; try again when it is done")
+        super().__init__(f"another process has held {path} for {waited_s:g} s. Try again when it is done")
         self.path, self.waited_s = path, waited_s
 
 
 class Changed(HomeError):
-    """A file was changed by somebody outside the gateway while a transaction held it. Nothing was written."""
+    """Another program changed a file while a transaction used it. Nothing was written."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} was changed outside the gateway during the write; nothing was written, run it again")
+        super().__init__(f"another program changed {path} during the write. Nothing was written. Run the command again")
         self.path = path
 
 
 class GuardRefused(HomeError):
-    """The guard rejected the text, or could not run; nothing was written."""
+    """The guard rejected the text, or could not run. Nothing was written."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"the guard refused a text for {path}: {reason}; change the text, nothing was written")
+        super().__init__(f"the guard refused a text for {path}: {reason}. Change the text: nothing was written")
         self.path, self.reason = path, reason
 
 
 class NoSuchEntry(HomeError):
-    """No live or archived entry has that id. *near* are ids that are spelled much like it."""
+    """No live or archived entry has that id. *near* holds ids of similar spelling."""
 
     def __init__(self, entry_id: str, near: Sequence[str] = ()) -> None:
-        meant = f"did you mean {' or '.join(near)}?" if near else "`memory search` finds entries by their words"
-        super().__init__(f"no entry {entry_id} in MEMORY.md or Archive/; {meant}")
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`memory search` finds entries by their words"
+        super().__init__(f"no entry {entry_id} in MEMORY.md or Archive/. {hint}")
         self.entry_id, self.near = entry_id, tuple(near)
 
 
 class HistoryError(HomeError):
-    """Git is absent, or an operation failed; the files themselves are whole."""
+    """Git is absent, or an operation failed. The files themselves are complete."""
 
 
 class GitMissing(HistoryError):

@@ -1,6 +1,6 @@
-"""The folder that is an agent's memory: where it is, and what lies where in it.
+"""The folder of an agent's memory: its location and its layout.
 
-Finding and describing only. Making a home is ``agent_home.creation``; changing one is ``agent_home.store.gateway``.
+``agent_home.creation`` makes a home, and ``agent_home.store.gateway`` changes one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .settings import MANIFEST, Manifest, load_manifest
 __all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "Home", "find_home"]
 
 MEMORY = "MEMORY.md"
-#: Where daily logs go when they are old.
+#: Folder of archived daily logs.
 ARCHIVED_DAILY = "Archive/DailyActivity/"
 #: Another name under which a context file is accepted.
 ALIASES: Mapping[str, str] = {"AGENT.md": "AGENTS.md"}
@@ -25,14 +25,14 @@ ALIASES: Mapping[str, str] = {"AGENT.md": "AGENTS.md"}
 
 @dataclass(frozen=True)
 class Home:
-    """A home and its manifest. *root* is absolute; paths inside a home are written relative, with ``/``."""
+    """A home and its manifest. *root* is absolute. Paths inside a home are relative, with ``/``."""
 
     root: Path
-    given: Manifest | None = None  # for a home that is being made and has no file yet
+    given: Manifest | None = None  # of a home without a file yet, while it is created
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What ``agent.toml`` says, read once.
+        """The content of ``agent.toml``, read once.
 
         Raises:
             SettingsInvalid: see :func:`agent_home.settings.load_manifest`.
@@ -41,7 +41,7 @@ class Home:
 
     @property
     def machine(self) -> Path:
-        """State of this machine alone, never in git: index, lock, audit, quarantine."""
+        """The folder of this machine's state, never in git: index, lock, audit, quarantine."""
         return self.root / ".memory"
 
     @property
@@ -69,28 +69,28 @@ class Home:
         return self.root / "DailyActivity"
 
     def path(self, relative: str) -> Path:
-        """The absolute path of a file of this home.
+        """Return the absolute path of a file of this home.
 
         Raises:
             DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
         path = (self.root / relative).resolve()
         if path != self.root.resolve() and self.root.resolve() not in path.parents:
-            problem = f"leads out of the home {self.root}; put the file itself there in place of the link"
+            problem = f"leads out of the home {self.root}. Put the file itself there in place of the link"
             raise DocumentInvalid(relative, 0, "outside-home", problem)
         return self.root / relative
 
     def relative(self, path: Path) -> str:
-        """*path*, inside the home, as it is written in sources and receipts."""
+        """Return *path*, which is inside the home, as sources and receipts write it."""
         return path.relative_to(self.root).as_posix()
 
     def context_path(self, file: str) -> str:
-        """The name under which context file *file* lies here: itself, or its alias where only that exists."""
+        """Return the file name of context file *file* in this home: its own, or its alias where only that exists."""
         alias = ALIASES.get(file, file)
         return alias if alias != file and not (self.root / file).exists() and (self.root / alias).exists() else file
 
     def may_read(self, relative: str, audience: str) -> bool:
-        """Whether *audience* may see that file; the same answer for the prompt and for recall."""
+        """Return whether *audience* may see that file. Prompt and recall use the same answer."""
         rules = self.manifest.audiences
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
@@ -98,10 +98,10 @@ class Home:
 
 
 def find_home(named: str | None, environment: Mapping[str, str], start: Path) -> Home:
-    """The home that is meant: *named*, else ``$AGENT_HOME``, else the nearest folder from *start* upwards.
+    """Find the home: *named*, else ``$AGENT_HOME``, else the nearest folder from *start* upwards.
 
     Raises:
-        NoHome: there is no ``agent.toml`` there.
+        NoHome: the folder has no ``agent.toml``.
     """
     given = named or environment.get("AGENT_HOME")
     if given:

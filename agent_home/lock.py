@@ -1,6 +1,6 @@
-"""The one lock of a home: whoever changes a file of it holds this.
+"""The write lock of a home. A process holds it while it changes files.
 
-The lock file is never removed: a process that has it open would go on holding a name that no longer exists. The
+The lock file is never removed, because a process with an open lock file would hold the lock of a deleted name. The
 operating system frees the lock of a killed process.
 """
 
@@ -16,7 +16,7 @@ from .errors import Locked
 
 __all__ = ["DEFAULT_TIMEOUT_S", "hold"]
 
-#: A commit takes some 50 ms; this is a queue of hundreds of writers.
+#: A commit takes some 50 ms, so this is the time of hundreds of queued writers.
 DEFAULT_TIMEOUT_S = 30.0
 
 
@@ -25,7 +25,7 @@ def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
     """Hold the lock file *path* for the block. Not reentrant across threads.
 
     Raises:
-        Locked: it was not free within *timeout_s* seconds.
+        Locked: the lock was not free within *timeout_s* seconds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, poll_interval=0.01)

@@ -1,8 +1,8 @@
-"""A random value of this home on this machine, mixed into the digests of what the guard found.
+"""A random value of this home on this machine, the salt in the digests of the guard's findings.
 
-A digest tells the same secret again in the audit. Without a salt a short one, a phone number say, could be guessed
-from it. The salt lies in ``.memory`` beside the audit, never in git: whoever is given a clone of the home cannot guess
-with it. Where the salt is lost, old digests cannot be compared with new ones; nothing else is.
+A digest shows in the audit that a secret occurred before. Without a salt a short secret, such as a phone number, could
+be guessed from its digest. The salt lies in ``.memory`` beside the audit, never in git, so a clone of the home does not
+have it. If the salt is lost, old digests cannot be compared with new ones. Nothing else is affected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BYTES = 16
 
 
 def read_salt(home: Home) -> str:
-    """The home's salt, 32 hexadecimal digits; empty before the first write on this machine."""
+    """Return the home's salt, 32 hexadecimal digits. It is empty before the first write on this machine."""
     try:
         return (home.machine / "salt").read_text(encoding="ascii", errors="replace").strip()
     except OSError:
@@ -26,7 +26,7 @@ def read_salt(home: Home) -> str:
 
 
 def ensure_salt(home: Home) -> str:
-    """The home's salt, made if there is none. Call with the home's lock held, so that two writers agree."""
+    """Return the home's salt, and create one if there is none. The caller holds the home's lock."""
     known = read_salt(home)
     if known:
         return known

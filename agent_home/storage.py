@@ -1,6 +1,6 @@
-"""Bytes on the disk, durably: a reader sees the old version of a file or the new one, never a part.
+"""Durable files: a reader sees the old version of a file or the new one, never a part.
 
-Durable after return on a filesystem that honours fsync. Who may write, and when, is the gateway's business.
+A write is durable after return on a filesystem that honours fsync. The gateway decides who may write, and when.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder", "
 
 
 def read_text(path: Path) -> str:
-    """The file as text, line endings as they are; an absent file is empty.
+    """Return the file as text with its own line endings. An absent file is empty.
 
     Raises:
-        DocumentInvalid: the file is not UTF-8; the line is named.
+        DocumentInvalid: the file is not UTF-8. The error names the line.
     """
     try:
         data = path.read_bytes()
@@ -30,12 +30,12 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DocumentInvalid(
-            path, line, "not-utf8", "is not UTF-8; save it as UTF-8, or take it back from git"
+            path, line, "not-utf8", "is not UTF-8. Save it as UTF-8, or restore it from git"
         ) from error
 
 
 def stage(path: Path, data: bytes) -> None:
-    """Write *data* to *path* and wait until the disk has it."""
+    """Write *data* to *path* and wait until it is on the disk."""
     _make_folder(path.parent)
     with path.open("wb") as file:
         file.write(data)
@@ -44,7 +44,7 @@ def stage(path: Path, data: bytes) -> None:
 
 
 def replace(staged: Path, target: Path) -> None:
-    """Put the staged file in *target*'s place, keeping the mode that *target* had."""
+    """Replace *target* by the staged file, and keep the mode of *target*."""
     _make_folder(target.parent)
     if target.exists():
         staged.chmod(target.stat().st_mode & 0o7777)
@@ -53,9 +53,9 @@ def replace(staged: Path, target: Path) -> None:
 
 
 def write_cache(path: Path, data: bytes) -> None:
-    """Put *data* in *path*'s place without waiting for the disk: for what is computed again where it is lost.
+    """Replace *path* by *data* without waiting for the disk. Use it for data that can be computed again.
 
-    A home that cannot be written keeps nothing, which is no error either.
+    A home that is not writable caches nothing, and this is no error.
     """
     with contextlib.suppress(OSError):
         descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
@@ -69,17 +69,16 @@ def write_cache(path: Path, data: bytes) -> None:
 
 
 def remove(target: Path) -> None:
-    """Take the file away; an absent one is no error."""
+    """Delete the file. An absent file is no error."""
     if target.exists():
         target.unlink()
         sync_folder(target.parent)
 
 
 def append(path: Path, data: bytes) -> int:
-    """Append *data* and return the offset where it begins. A half-written last line is cut off first.
+    """Append *data* and return the offset where it begins. An incomplete last line is truncated first.
 
-    Such a line is what a killed writer left: nobody was ever told that it had been stored. When the disk does not
-    take *data*, the file is what it was.
+    A killed writer leaves such a line, which it never reported as stored. If the write fails, the file is restored.
     """
     _make_folder(path.parent)
     fresh = not path.exists()
@@ -109,7 +108,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _make_folder(folder: Path) -> None:
-    """Make *folder* and those above it as durable as the file that will lie in it."""
+    """Create *folder* and its parents durably."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -117,7 +116,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _whole_lines_end(size: int, path: Path) -> int:
-    """The offset after the last newline among the first *size* bytes."""
+    """Return the offset after the last newline among the first *size* bytes."""
     with path.open("rb") as file:
         end = size
         while end > 0:

@@ -1,20 +1,19 @@
-"""Count the tokens of a text without a vocabulary file: an estimate, within a few per cent of the real count.
+"""Token counts without a vocabulary file, estimated within a few per cent of the real count.
 
-Owns the estimator. A text is cut into the pieces that a byte-pair vocabulary cuts it into (a word with the sign before
-it, up to three digits, a run of signs, white space). Each piece is covered, longest match first, with the entries of
-``agent_home.token_weights``: the most common tokens of one vocabulary. A piece that one entry covers is one token;
-the next entries cost a calibrated share of a token each, because a rarer word that the table leaves out is often one
-token in the full vocabulary.
+A text is split as a byte-pair vocabulary splits it: a word with the sign before it, up to three digits, a run of signs,
+white space. Each piece is covered, longest match first, with the entries of ``agent_home.token_weights``: the most
+common tokens of one vocabulary. A piece that one entry covers is one token. Further entries cost a calibrated share of
+a token each, because a rarer word that the table lacks is often one token in the full vocabulary.
 
 Promises, for every text, lone surrogates included:
 
-- the same text has the same count; "" is 0 tokens, everything else at least 1;
-- when *a* ends with a newline, ``count(a) <= count(a + b) <= count(a) + count(b)``: texts cut at line ends can be
-  counted one by one and the sum is never too small;
-- elsewhere an appended text can complete the last word and so lower the count, by less than that word's own count.
+- The same text has the same count. "" is 0 tokens, every other text at least 1.
+- When *a* ends with a newline, ``count(a) <= count(a + b) <= count(a) + count(b)``. So texts split at line ends can be
+  counted one by one, and the sum is never too small.
+- Elsewhere an appended text can complete the last word and so lower the count, by less than that word's own count.
 
-Leaves to others: the budget, and which vocabulary a model uses (a setting). ``bench/tokens.py`` makes the table and
-measures the error; ``docs/tokens.md`` shows it.
+The budget and the choice of vocabulary, which is a setting, belong to other modules. ``bench/tokens.py`` makes the
+table and measures the error. ``docs/tokens.md`` shows it.
 """
 
 import base64
@@ -28,17 +27,17 @@ from agent_home import token_weights
 
 __all__ = ["DEFAULT", "VOCABULARIES", "PieceCost", "TokenTable", "count_tokens", "pretokenize"]
 
-# It spends the most tokens on Chinese, Japanese and Korean: for a model with another vocabulary the count is too high.
+# cl100k spends the most tokens on Chinese, Japanese and Korean, so for other vocabularies the count is too high.
 DEFAULT = "cl100k"
 VOCABULARIES: tuple[str, ...] = tuple(token_weights.VOCABULARIES)
 
-# Costs are whole thousandths of a token, so that sums are exact and the promises hold to the last digit.
+# Costs are whole thousandths of a token, so that sums are exact and the promises hold exactly.
 _UNIT = 1000
-# A longer run is cut: it bounds the memory of the cache and the time for a megabyte without a space.
+# A longer run is split. This bounds the memory of the cache, and the time for a megabyte without a space.
 _LONGEST_RUN = 64
-# So many white-space characters in a row are about one token: more for spaces, fewer for line ends.
+# About this many white-space characters in a row are one token: more for spaces, fewer for line ends.
 _LONGEST_BLANK = 32
-# In these kinds at most so many further entries cost a share; the ones after them cost a whole token each.
+# In these kinds at most _SHARED_ENTRIES further entries cost a share. Each one after them costs a whole token.
 _GRADED = ("lower", "title", "upper", "mixed", "signs")
 _SHARED_ENTRIES = 2
 _SCRIPTS = (
@@ -51,7 +50,7 @@ _SCRIPTS = (
 _CACHED_PIECES = 1 << 15
 
 _LATIN = "A-Za-zÀ-ÖØ-öø-ɏ"
-# Latin letters are cut from other scripts (real vocabularies keep them in one piece) because tokens rarely span both.
+# Latin letters are split from other scripts. Real vocabularies keep them together, but tokens rarely span both.
 _PIECES = re.compile(
     r"'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)"
     rf"|(?:[^\r\n\w]|_)?(?:[{_LATIN}]{{1,{_LONGEST_RUN}}}|[^\W\d_{_LATIN}]{{1,{_LONGEST_RUN}}})"
@@ -62,7 +61,7 @@ _PIECES = re.compile(
 
 
 class PieceCost(NamedTuple):
-    """What one piece costs: *fixed* tokens, and *further* entries, each at the share of its *kind*."""
+    """Cost of one piece: *fixed* tokens, and *further* entries, each at the share of its *kind*."""
 
     fixed: int
     kind: str
@@ -73,7 +72,7 @@ def count_tokens(text: str, *, vocabulary: str = DEFAULT) -> int:
     """Estimate how many tokens *text* is.
 
     Args:
-        text: any string; lone surrogates count like other rare characters.
+        text: any string. Lone surrogates count like other rare characters.
         vocabulary: one of `VOCABULARIES`.
 
     Returns:
@@ -92,12 +91,12 @@ def count_tokens(text: str, *, vocabulary: str = DEFAULT) -> int:
 
 
 def pretokenize(text: str) -> list[str]:
-    """The pieces of *text*, in order; joined they are *text* again. No token spans two pieces."""
+    """Split *text* into pieces that no token spans. Joined in order, they are *text* again."""
     return _PIECES.findall(text)
 
 
 class TokenTable:
-    """A set of tokens, as bytes, that covers pieces; a byte that no token starts with stands for itself."""
+    """A set of tokens, as bytes, that covers pieces. A byte that starts no token covers itself."""
 
     def __init__(self, entries: Iterable[bytes]) -> None:
         self._entries = frozenset(entries)
@@ -108,11 +107,11 @@ class TokenTable:
         self._lengths = {start: tuple(sorted(found, reverse=True)) for start, found in lengths.items()}
 
     def cover(self, piece: str) -> PieceCost:
-        """Cover one piece of `cut`; its kind names script, case and the sign before the word."""
+        """Cover one piece of `pretokenize`. Its kind names script, case and the sign before the word."""
         if piece.isspace():
             return PieceCost(1 + (len(piece) - 1) // _LONGEST_BLANK, "blank", 0)
         signs = piece.rstrip("\r\n")
-        # However many line ends follow a run of signs, they count as one: the promise on texts cut at line ends.
+        # Any number of line ends after a run of signs counts as one: the promise on texts split at line ends needs it.
         entries = self._count(signs if len(signs) == len(piece) else signs + "\n")
         word = piece if piece[0].isalpha() else piece[1:]
         if not word[:1].isalpha():
@@ -143,10 +142,10 @@ class TokenTable:
 
 @cache
 def _costs(vocabulary: str) -> tuple[Callable[[str], int], int]:
-    """The cost of one piece, cached, and the margin on the sum; both in thousandths."""
+    """Return a cached function for the cost of one piece, and the margin on the sum. Both are in thousandths."""
     if vocabulary not in token_weights.VOCABULARIES:
         known = ", ".join(VOCABULARIES)
-        raise ValueError(f"unknown vocabulary {vocabulary!r}; known are {known}")
+        raise ValueError(f"unknown vocabulary {vocabulary!r}. Known vocabularies are {known}")
     packed, shares, margin = token_weights.VOCABULARIES[vocabulary]
     table = TokenTable(_unpack(packed))
 
@@ -159,7 +158,7 @@ def _costs(vocabulary: str) -> tuple[Callable[[str], int], int]:
 
 
 def _unpack(packed: str) -> list[bytes]:
-    """Sorted entries; each is stored as the number of bytes it shares with the one before, and the rest."""
+    """Unpack the sorted entries. Each is stored as the number of bytes shared with the one before, and the rest."""
     entries = []
     entry = b""
     for line in zlib.decompress(base64.b85decode("".join(packed.split()))).split(b"\xff"):
@@ -169,7 +168,7 @@ def _unpack(packed: str) -> list[bytes]:
 
 
 def _graded(kind: str, entries: int) -> PieceCost:
-    """One token missing from the table explains two or three entries; more are no token of any vocabulary."""
+    """Return the cost of *entries*. One token missing from the table explains two or three of them, and no more."""
     further = min(entries - 1, _SHARED_ENTRIES) if kind.startswith(_GRADED) else entries - 1
     return PieceCost(entries - further, kind, further)
 

@@ -1,4 +1,4 @@
-"""Deny by default: who reads what, the same answer for every way to ask."""
+"""Tests of audiences: access is denied unless a rule allows it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_path_in_disguise_reads_nothing(parts: list[str], audience: str) -> No
     assert allowed == (parts[0] == "Knowledge" and len(parts) > 1 and not {"", ".", ".."} & set(parts))
 
 
-def test_folders_without_a_word_in_the_manifest_have_the_narrow_rule() -> None:
+def test_folders_that_the_manifest_does_not_name_have_the_default_rule() -> None:
     assert {folder for folder, allowed in FOLDERS.items() if Audience.group in allowed} == {"Knowledge/"}
     for folder in ("Archive/", "sessions/", "outputs/"):
         assert not any(may_read(FOLDERS, f"{folder}x", audience) for audience in OTHERS)
@@ -69,7 +69,7 @@ def _home(manifest: Path, extra: str) -> Home:
     return Home(manifest.parent)
 
 
-def test_an_alias_has_the_rule_of_the_file_it_stands_for(manifest: Path) -> None:
+def test_an_alias_has_the_rule_of_its_file(manifest: Path) -> None:
     home = _home(manifest, "")
     assert home.may_read("AGENTS.md", "group")
     assert home.may_read("AGENT.md", "group")

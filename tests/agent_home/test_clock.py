@@ -1,4 +1,4 @@
-"""Times are told with a zone, or refused."""
+"""Tests of parsing times: they get a zone, or are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_present_has_a_zone() -> None:
 
 
 @given(st.integers(0, 4_000_000_000), st.timezones())
-def test_a_time_with_a_zone_comes_back(seconds: int, zone: tzinfo) -> None:
+def test_a_time_with_a_zone_is_unchanged(seconds: int, zone: tzinfo) -> None:
     moment = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     assert parse_time(f" {moment.isoformat()} ").isoformat() == moment.isoformat()
 
@@ -27,6 +27,6 @@ def test_a_time_always_gets_a_zone(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "21.11.2026", "1763715600"])
-def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="write for example"):
+def test_an_invalid_time_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="Write for example"):
         parse_time(text)

@@ -1,4 +1,4 @@
-"""Making a home, and making it again."""
+"""Tests of creating a home, once and again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_new_home_is_one_commit_without_problems(tmp_path: Path, now: datetime
     assert git(root, "branch", "--show-current").strip() == "main"
 
 
-def test_making_it_again_changes_nothing_and_adds_what_is_missing(tmp_path: Path, now: datetime) -> None:
+def test_creating_again_adds_missing_files_alone(tmp_path: Path, now: datetime) -> None:
     root = create(tmp_path / "home", now=now).home.root
     (root / "SOUL.md").write_text("# My own soul\n")
     again = create(root, now=now)
@@ -70,7 +70,7 @@ def test_a_home_inside_another_repository_has_its_own_history(tmp_path: Path, no
     assert git(tmp_path, "rev-list", "--all") == ""
 
 
-def test_a_repository_that_was_only_begun_is_finished(tmp_path: Path, now: datetime) -> None:
+def test_an_empty_repository_is_completed(tmp_path: Path, now: datetime) -> None:
     (tmp_path / "home" / ".git").mkdir(parents=True)
     assert create(tmp_path / "home", now=now).commit
 

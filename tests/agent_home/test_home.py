@@ -1,4 +1,4 @@
-"""Which folder is the home, and what cannot be reached from it."""
+"""Tests of finding a home, and of paths that lead out of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_home.errors import DocumentInvalid, NoHome
 from agent_home.home import Home, find_home
 
 
-def test_a_named_home_wins_over_the_environment_and_that_over_the_folder(tmp_path: Path) -> None:
+def test_a_named_home_precedes_the_environment_and_the_folder(tmp_path: Path) -> None:
     for name in ("named", "environment", "folder"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "agent.toml").touch()
@@ -31,7 +31,7 @@ def test_the_nearest_home_above_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_no_home_is_an_error_that_says_how_to_make_one(tmp_path: Path, named: bool) -> None:
+def test_no_home_is_an_error_with_the_command_that_makes_one(tmp_path: Path, named: bool) -> None:
     with pytest.raises(NoHome, match="memory init"):
         find_home(str(tmp_path) if named else None, {}, tmp_path)
 

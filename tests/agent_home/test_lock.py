@@ -1,4 +1,4 @@
-"""One holder at a time, in whatever process; the dead hold nothing."""
+"""Tests of the write lock: one holder at a time, and none that was killed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ with hold(Path(sys.argv[1])):
 
 @contextmanager
 def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds *path* until it is told or killed."""
+    """Start a process that holds *path* until it is released or killed."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -49,7 +49,7 @@ def test_a_second_process_waits_and_then_gives_up_with_exit_code_5(tmp_path: Pat
     with holder(tmp_path / "x" / "lock"), pytest.raises(Locked) as caught, hold(tmp_path / "x" / "lock", 0.2):
         pass
     assert exit_code(caught.value) == 5
-    assert "try again" in str(caught.value)
+    assert "Try again" in str(caught.value)
     assert caught.value.waited_s == 0.2
 
 

@@ -1,4 +1,4 @@
-"""The salt of findings' digests: one for each home, never in git, steady once there."""
+"""Tests of the salt: one for each home, never in git, and constant."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_audit_holds_salted_digests(home: Home, add_entry: AddEntry) -> None
     assert row["findings"][0]["digest"] == digest_of(home)
 
 
-def test_a_salt_in_the_settings_counts_instead(home: Home) -> None:
+def test_a_salt_in_the_settings_takes_precedence(home: Home) -> None:
     manifest = home.root / "agent.toml"
     manifest.write_text(manifest.read_text() + '\n[guard]\nsalt = "shared by a team"\n')
     assert ScreeningService(Home(home.root)).settings.salt == "shared by a team"

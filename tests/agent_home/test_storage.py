@@ -1,4 +1,4 @@
-"""A reader sees the old file or the new one; a disk that is full, or fails, leaves the old one whole."""
+"""Tests of durable files: a reader sees the old file or the new one, also after a failure of the disk."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_a_file_that_is_not_utf8_is_named_with_its_line(tmp_path: Path, end: byt
     assert (caught.value.line, caught.value.rule) == (3, "not-utf8")
 
 
-def test_line_ends_and_marks_are_read_as_they_are(tmp_path: Path) -> None:
+def test_line_ends_and_byte_order_marks_are_kept(tmp_path: Path) -> None:
     text = "\ufeffa\r\nb\rc\n\x0c\u2028"
     (tmp_path / "x.md").write_bytes(text.encode())
     assert storage.read_text(tmp_path / "x.md") == text
 
 
-def test_replacing_keeps_the_mode_that_the_file_had(tmp_path: Path) -> None:
+def test_replacing_keeps_the_mode_of_the_file(tmp_path: Path) -> None:
     target = tmp_path / "MEMORY.md"
     target.write_text("old")
     target.chmod(0o640)
@@ -57,7 +57,7 @@ def test_appending_returns_where_the_new_lines_begin(tmp_path: Path) -> None:
     whole=st.lists(st.binary(max_size=50).map(lambda b: b.replace(b"\n", b"")), max_size=5),
     half=st.binary(max_size=200),
 )
-def test_a_half_written_last_line_is_cut_off(
+def test_an_incomplete_last_line_is_truncated(
     tmp_path_factory: pytest.TempPathFactory, whole: list[bytes], half: bytes
 ) -> None:
     half = half.replace(b"\n", b"")
@@ -68,7 +68,7 @@ def test_a_half_written_last_line_is_cut_off(
     assert path.read_bytes() == lines + b"new\n"
 
 
-def test_a_half_line_longer_than_one_block_is_cut_off(tmp_path: Path) -> None:
+def test_an_incomplete_line_longer_than_one_block_is_truncated(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"whole\n" + b"x" * 200_000)
     assert storage.append(path, b"new\n") == 6
@@ -76,9 +76,7 @@ def test_a_half_line_longer_than_one_block_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fails", ["write", "fsync"])
-def test_an_append_that_the_disk_refuses_leaves_the_file_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str
-) -> None:
+def test_a_failed_append_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     path = tmp_path / "x.jsonl"
     storage.append(path, b"one\n")
     if fails == "fsync":

@@ -1,4 +1,4 @@
-"""The files a new home starts with: complete, lossless, private where they must be, and small."""
+"""Tests of the template's files: complete, lossless, private where necessary, and small."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_no_file_contains_the_fence_that_marks_injected_text() -> None:
         assert "<!--" not in (TEMPLATE / name).read_text(encoding="utf-8")
 
 
-def test_git_keeps_machine_state_and_transcripts_out_and_joins_ledgers() -> None:
+def test_git_ignores_machine_state_and_transcripts_and_merges_ledgers() -> None:
     ignored = (TEMPLATE / "gitignore").read_text(encoding="utf-8").splitlines()
     assert {".memory/", "sessions/", "outputs/"} <= set(ignored)
     attributes = (TEMPLATE / "gitattributes").read_text(encoding="utf-8").splitlines()
@@ -138,14 +138,14 @@ def test_the_template_leaves_most_of_the_smallest_budget_to_memory() -> None:
     assert sum(tokens[name] for name in ORDER[:4]) < 1400
 
 
-def test_a_floor_never_asks_for_much_more_than_a_steady_file_has(manifest: Manifest) -> None:
-    """The files that a home rarely changes: their floor protects them whole, AGENT.md in its first half."""
+def test_a_floor_is_not_much_larger_than_a_steady_file(manifest: Manifest) -> None:
+    """Compare floors with steady files: they are protected whole, and AGENT.md in its first half."""
     for item in manifest.context[:4]:
         assert item.floor <= count_tokens((TEMPLATE / item.file).read_text(encoding="utf-8")) * 1.3
 
 
 def test_a_new_home_holds_the_template_word_for_word(home: Home) -> None:
-    """Nothing in it looks like an attack or a secret to the guard that screens the first commit."""
+    """Create a home: the guard that screens its first commit finds no attack and no secret."""
     for name in (*ORDER, "agent.toml"):
         written = (home.root / name).read_text(encoding="utf-8")
         assert written == (TEMPLATE / name).read_text(encoding="utf-8").replace("{{name}}", "Test")

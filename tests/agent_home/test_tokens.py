@@ -1,4 +1,4 @@
-"""Token counts are close to two real vocabularies and keep the promises that the assembler builds on."""
+"""Tests of token counts: close to two real vocabularies, and with the promises that the assembler needs."""
 
 import base64
 import json
@@ -68,11 +68,11 @@ def test_every_sample_has_its_real_count() -> None:
         ('{"id":"evt_00001","duration_ms":12.5,"tags":["beta","mobile"],"error":null}', 25),
     ],
 )
-def test_short_texts_of_many_kinds_are_not_far_off(text: str, real: int) -> None:
+def test_short_texts_of_many_kinds_have_a_small_error(text: str, real: int) -> None:
     assert real - 2 <= count_tokens(text) <= 1.15 * real + 2
 
 
-def test_random_letters_and_digits_are_not_taken_for_words() -> None:
+def test_random_letters_and_digits_are_not_counted_as_words() -> None:
     rows = random.Random(1)  # noqa: S311 - test data
     blob = base64.b64encode(rows.randbytes(3000)).decode()
     # 4 000 characters of base64 are about 2 800 tokens in every vocabulary looked at, 6 000 of hexadecimal about 3 400.
@@ -80,15 +80,15 @@ def test_random_letters_and_digits_are_not_taken_for_words() -> None:
     assert 3100 < count_tokens(rows.randbytes(3000).hex()) < 3800
 
 
-def test_the_default_is_the_vocabulary_that_counts_more_for_chinese_japanese_and_korean() -> None:
+def test_the_default_vocabulary_counts_more_for_chinese_japanese_and_korean() -> None:
     for language in ("chinese", "japanese", "korean"):
         text = (SAMPLES / f"{language}_prose.txt").read_text("utf-8")
         assert count_tokens(text) == max(count_tokens(text, vocabulary=name) for name in VOCABULARIES)
     assert DEFAULT == "cl100k"
 
 
-def test_an_unknown_vocabulary_is_named_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown vocabulary 'gpt2'; known are cl100k, o200k"):
+def test_an_error_for_an_unknown_vocabulary_names_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"unknown vocabulary 'gpt2'\. Known vocabularies are cl100k, o200k"):
         count_tokens("text", vocabulary="gpt2")
 
 
@@ -98,21 +98,21 @@ def test_the_pieces_joined_are_the_text(text: str) -> None:
 
 
 @given(TEXT, VOCABULARY)
-def test_only_the_empty_text_is_no_token(text: str, vocabulary: str) -> None:
+def test_only_the_empty_text_has_no_tokens(text: str, vocabulary: str) -> None:
     count = count_tokens(text, vocabulary=vocabulary)
     assert count == count_tokens(text, vocabulary=vocabulary)
     assert (count == 0) == (text == "")
 
 
 @given(TEXT, TEXT, st.sampled_from(["\n", "\r\n", "\n\n", "\r"]), VOCABULARY)
-def test_cutting_at_a_line_end_never_saves_tokens(first: str, second: str, end: str, vocabulary: str) -> None:
+def test_splitting_at_a_line_end_never_saves_tokens(first: str, second: str, end: str, vocabulary: str) -> None:
     alone = count_tokens(first + end, vocabulary=vocabulary)
     together = count_tokens(first + end + second, vocabulary=vocabulary)
     assert alone <= together <= alone + count_tokens(second, vocabulary=vocabulary)
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.sampled_from(["", ".", "。", " ", "\t", "=" * 64]), VOCABULARY)
-def test_cutting_in_a_long_run_of_line_ends_never_saves_tokens(
+def test_splitting_a_long_run_of_line_ends_never_saves_tokens(
     before: int, after: int, start: str, vocabulary: str
 ) -> None:
     first, second = start + "\n" * before, "\n" * after + " \n"

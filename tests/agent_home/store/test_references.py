@@ -150,7 +150,7 @@ def test_an_id_is_found_beside_any_text(text: str) -> None:
 def test_an_unknown_id_names_those_near_it() -> None:
     known = {"KD-7F3A", "KD-7F3B", "RC-0000"}
     assert resolve_ids(["[kd-7f3a]", "KD-7F3A"], known) == ["KD-7F3A"]
-    with pytest.raises(NoSuchEntry, match="did you mean KD-7F3") as caught:
+    with pytest.raises(NoSuchEntry, match="Did you mean KD-7F3") as caught:
         resolve_ids(["KD-7F3C"], known)
     assert set(caught.value.near) == {"KD-7F3A", "KD-7F3B"}
     with pytest.raises(NoSuchEntry, match="memory search"):

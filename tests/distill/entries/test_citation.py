@@ -61,7 +61,7 @@ def test_citation_adds_one_ledger_line_and_one_commit(archived: Home) -> None:
 
 def test_unknown_id_among_several_notes_none(archived: Home) -> None:
     before = commits(archived)
-    with pytest.raises(NoSuchEntry, match="did you mean"):
+    with pytest.raises(NoSuchEntry, match="Did you mean"):
         cite(archived, ["LL-0002", "LL-0009"], now=NOW)
     assert (commits(archived), list(read(archived))) == (before, [])
 

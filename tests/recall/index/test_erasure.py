@@ -1,4 +1,4 @@
-"""What the files do not say any more, no row, page or log of the index says."""
+"""Tests of erasure: a text that the files lost is in no row, page or log of the index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def indexed(home: Home) -> Home:
     return home
 
 
-def test_rows_and_bytes_that_say_it_are_named(indexed: Home) -> None:
+def test_rows_and_bytes_with_the_text_are_named(indexed: Home) -> None:
     found = list(occurrences(indexed, HERON))
     assert {file for file, _ in found} >= {".memory/index.db"}
     assert [what for _, what in found if what.startswith("Knowledge/k.md")] != []
@@ -38,7 +38,7 @@ def test_rows_and_bytes_that_say_it_are_named(indexed: Home) -> None:
     assert list(occurrences(indexed, RedactionTarget((Phrase("grey goose"),)))) == []
 
 
-def test_after_erasing_no_row_page_or_log_says_it(indexed: Home) -> None:
+def test_erasure_leaves_no_row_page_or_log_with_the_text(indexed: Home) -> None:
     write(indexed, "# Birds\n")
     assert [what for _, what in occurrences(indexed, HERON)] != []
     assert erase(indexed, RecallSettings()) == []
@@ -47,7 +47,7 @@ def test_after_erasing_no_row_page_or_log_says_it(indexed: Home) -> None:
     assert verify(indexed, RecallSettings()).ok
 
 
-def test_what_was_set_aside_goes(indexed: Home) -> None:
+def test_erasure_deletes_files_set_aside(indexed: Home) -> None:
     aside = indexed.index.with_name("index.db.corrupt-1")
     aside.write_bytes(b"\0Blue Heron\0")
     building = indexed.index.with_name("index.db.building")
@@ -63,7 +63,7 @@ def test_a_home_without_an_index_gets_none(home: Home) -> None:
     assert list(occurrences(home, HERON)) == []
 
 
-def test_a_reader_that_keeps_the_log_is_told_of(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_that_keeps_the_log_is_reported(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "BUSY_TIMEOUT_MS", 50)
     write(indexed, "# Birds\n")
     reader = schema.open_reader(indexed.index)

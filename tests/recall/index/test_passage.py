@@ -1,4 +1,4 @@
-"""Where files are cut, and under which address each piece is found."""
+"""Tests of the borders and addresses of passages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pieces(home: Home, path: str, settings: RecallSettings = SETTINGS) -> tuple[
         ("Knowledge/.hidden.md", None),
     ],
 )
-def test_the_folder_tells_the_layer(path: str, layer: str | None) -> None:
+def test_the_folder_decides_the_layer(path: str, layer: str | None) -> None:
     assert layer_of(path) == layer
     assert layer is None or layer in LAYERS
 
@@ -72,7 +72,7 @@ def test_a_long_turn_is_split_under_one_address(home: Home, say: Callable[..., P
     assert [turn.ordinal for turn in turns] == list(range(len(turns)))
 
 
-def test_lines_that_are_no_messages_are_skipped_and_said(home: Home, say: Callable[..., Path]) -> None:
+def test_lines_that_are_no_messages_are_skipped_and_reported(home: Home, say: Callable[..., Path]) -> None:
     path = say("s1", "one")
     with path.open("ab") as file:
         file.write(b'not json\n{"session": "s1"}\n\xff\xfe\n{"session": "s1", "id": "m2", "content": "half')
@@ -81,12 +81,12 @@ def test_lines_that_are_no_messages_are_skipped_and_said(home: Home, say: Callab
     assert found.skipped == ("sessions/2026/11/s1.jsonl has 3 lines that are no messages. They are not indexed",)
 
 
-def test_half_a_surrogate_pair_becomes_storable(home: Home, say: Callable[..., Path]) -> None:
+def test_a_lone_surrogate_becomes_storable(home: Home, say: Callable[..., Path]) -> None:
     say("s1", "broken \ud83d emoji")
     assert pieces(home, "sessions/2026/11/s1.jsonl")[0].text == "broken ? emoji"
 
 
-def test_markdown_is_cut_by_heading_with_line_addresses(home: Home, write: Callable[[str, str], Path]) -> None:
+def test_markdown_is_split_at_headings_with_line_addresses(home: Home, write: Callable[[str, str], Path]) -> None:
     write("Knowledge/ops/db.md", "# Backup\nintro\n\n## Nightly\n\nAt two.\nTo the vault.\n\n```\n# no heading\n```\n")
     found = pieces(home, "Knowledge/ops/db.md")
     assert [(p.source, p.heading) for p in found] == [
@@ -161,7 +161,7 @@ def test_outputs_are_counted_in_chunks(home: Home, write: Callable[[str, str], P
         (b"x" * 200, "is larger than 100 bytes"),
     ],
 )
-def test_a_file_that_is_no_text_is_skipped_and_said(home: Home, data: bytes, reason: str) -> None:
+def test_a_file_that_is_no_text_is_skipped_and_reported(home: Home, data: bytes, reason: str) -> None:
     (home.root / "Knowledge/bad.md").parent.mkdir(exist_ok=True)
     (home.root / "Knowledge/bad.md").write_bytes(data)
     found = read_passages(home.root, "Knowledge/bad.md", replace(SETTINGS, max_file_bytes=100))
@@ -173,7 +173,7 @@ TEXTS = st.text(alphabet="ab .!?\n。！数据\U0001f600", max_size=300)
 
 
 @given(TEXTS, st.integers(1, 40))
-def test_spans_leave_nothing_out_and_are_bounded(text: str, tokens: int) -> None:
+def test_spans_cover_the_text_and_are_bounded(text: str, tokens: int) -> None:
     spans = split_text(text, tokens)
     assert "".join(text[a:b] for a, b in spans) == text
     assert all(estimate_tokens(text[a:b]) <= tokens for a, b in spans)

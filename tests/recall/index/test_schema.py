@@ -1,4 +1,4 @@
-"""Opening the index: what is ours, what is damaged, and what becomes of it."""
+"""Tests of opening an index: our own, damaged and foreign files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def aside(path: Path) -> list[str]:
     return sorted(p.name for p in path.parent.glob("*corrupt*"))
 
 
-def test_a_new_index_says_its_version_and_waits_for_locks(tmp_path: Path) -> None:
+def test_a_new_index_has_its_version_and_a_busy_timeout(tmp_path: Path) -> None:
     conn, note = schema.open_writer(tmp_path / "index.db")
     assert note == ""
     assert conn.pragma("user_version") == len(schema.MIGRATIONS)
@@ -68,7 +68,7 @@ def test_the_index_of_a_newer_program_is_set_aside(tmp_path: Path) -> None:
     assert "schema version 99" in note
 
 
-def test_files_set_aside_keep_each_other(tmp_path: Path) -> None:
+def test_files_set_aside_do_not_replace_each_other(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     for _ in range(3):
         path.write_bytes(b"damage" * 999)
@@ -76,13 +76,13 @@ def test_files_set_aside_keep_each_other(tmp_path: Path) -> None:
     assert aside(path) == ["index.db.corrupt-1", "index.db.corrupt-2", "index.db.corrupt-3"]
 
 
-def test_an_index_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(IndexUnusable, match="unusable and could not be rebuilt"):
         schema.open_writer(tmp_path / "file" / "index.db")
 
 
-def test_a_reader_finds_nothing_where_nothing_is_and_cannot_write(tmp_path: Path) -> None:
+def test_a_reader_needs_an_index_and_cannot_write(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     assert schema.open_reader(path) is None
     assert not path.exists()
@@ -105,7 +105,7 @@ def test_a_failing_migration_leaves_the_old_schema(tmp_path: Path, monkeypatch: 
     assert schema.value(conn, "SELECT count(*) FROM sqlite_schema WHERE name = 'extra'") == 0
 
 
-def test_the_index_says_whose_vectors_it_holds_and_how_they_are_compared(tmp_path: Path) -> None:
+def test_the_index_records_the_model_and_the_metric(tmp_path: Path) -> None:
     conn, _ = schema.open_writer(tmp_path / "index.db")
     with schema.transaction(conn):
         schema.describe_vectors(conn, "model", "model:1", 2)

@@ -1,4 +1,4 @@
-"""The index follows the files: what is added, changed, moved and removed, and what it costs."""
+"""Tests of the sync: added, changed, moved and removed files, and the cost of each."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_moved_lines_keep_their_vectors_under_new_addresses(
     assert sources("falcons nest")[0] == "Knowledge/a.md#L7"
 
 
-def test_a_removed_file_is_gone_from_every_table(
+def test_a_removed_file_leaves_no_row_in_any_table(
     update: Update, say: Say, write: Write, home: Home, settings: RecallSettings, sources: Sources
 ) -> None:
     say("s1", "falcon", "otter")
@@ -171,7 +171,7 @@ def test_a_vector_that_is_no_number_is_not_stored(update: Update, say: Say, embe
     assert "no finite vector" in report.degraded[0]
 
 
-def test_words_are_searchable_before_vectors_are_made(
+def test_words_are_searchable_before_vectors_exist(
     home: Home, settings: RecallSettings, say: Say, sources: Sources
 ) -> None:
     say("s1", "the falcon nests")
@@ -180,7 +180,7 @@ def test_words_are_searchable_before_vectors_are_made(
     assert sources("falcon") == ["s1#m1"]
 
 
-def test_vectors_are_made_for_memory_first_and_then_for_the_newest_session(
+def test_memory_is_embedded_first_and_then_the_newest_session(
     home: Home, settings: RecallSettings, say: Say, write: Write, embedder: HashingEmbedder
 ) -> None:
     say("a-old", "old")
@@ -218,7 +218,7 @@ def test_another_model_is_an_error_that_names_the_remedy(
     assert ask("otter", embedder=other).degraded == ()
 
 
-def test_reindexing_takes_over_the_vectors_of_unchanged_texts(
+def test_reindexing_reuses_the_vectors_of_unchanged_texts(
     home: Home, settings: RecallSettings, say: Say, update: Update, embedder: HashingEmbedder
 ) -> None:
     say("s1", "one", "two", "three")
@@ -258,7 +258,7 @@ def test_a_deleted_index_comes_back_with_the_same_answers(
     assert [ask(question, k=50).hits for question in questions] == before
 
 
-def test_other_cutting_settings_cut_everything_anew(
+def test_another_passage_size_rebuilds_the_index(
     home: Home, settings: RecallSettings, say: Say, update: Update, embedder: HashingEmbedder
 ) -> None:
     say("s1", "word " * 300)
@@ -270,7 +270,7 @@ def test_other_cutting_settings_cut_everything_anew(
     assert verify(home, smaller).differences == ()
 
 
-def test_a_corrupt_index_is_set_aside_and_built_anew(
+def test_a_corrupt_index_is_set_aside_and_rebuilt(
     home: Home, say: Say, update: Update, sources: Sources, settings: RecallSettings
 ) -> None:
     say("s1", "the falcon nests")
@@ -284,7 +284,7 @@ def test_a_corrupt_index_is_set_aside_and_built_anew(
     assert verify(home, settings).ok
 
 
-def test_a_second_sync_waits_and_says_that_it_could_not(home: Home, say: Say, settings: RecallSettings) -> None:
+def test_a_second_sync_waits_and_then_raises(home: Home, say: Say, settings: RecallSettings) -> None:
     say("s1", "one")
     with sync_lock(home, 1.0), pytest.raises(Locked):
         sync(home, replace(settings, sync_timeout_s=0.05), None)
@@ -296,7 +296,7 @@ def test_freshness_never_waits_for_another_sync(home: Home, say: Say, settings: 
         assert "another sync is running" in ensure_fresh(home, settings, None).degraded[0]
 
 
-def test_freshness_indexes_words_at_once_and_a_handful_of_vectors(
+def test_freshness_indexes_words_at_once_and_a_few_vectors(
     home: Home, say: Say, settings: RecallSettings, embedder: HashingEmbedder, update: Update
 ) -> None:
     say("s1", "one")
@@ -319,7 +319,7 @@ def test_freshness_reports_another_model_instead_of_failing(
     assert "memory reindex" in ensure_fresh(home, settings, type(embedder)("other")).degraded[0]
 
 
-def test_freshness_makes_the_first_index(home: Home, say: Say, settings: RecallSettings, sources: Sources) -> None:
+def test_freshness_creates_the_first_index(home: Home, say: Say, settings: RecallSettings, sources: Sources) -> None:
     say("s1", "the falcon nests")
     ensure_fresh(home, settings, None)
     assert sources("falcon", mode="lexical") == ["s1#m1"]
@@ -336,10 +336,10 @@ def test_progress_counts_to_the_end(
     assert seen[0][0] == "files"
 
 
-def test_an_index_of_the_first_version_is_built_anew_and_says_so(
+def test_an_index_of_the_first_version_is_rebuilt_and_reported(
     home: Home, settings: RecallSettings, say: Say, update: Update, sources: Sources, embedder: HashingEmbedder
 ) -> None:
-    """Its rows lack what ranking needs, and its vectors are stored in another way."""
+    """Build an index whose rows lack context windows and whose vectors have another encoding."""
     say("s1", "the falcon nests", "in the old tower")
     home.machine.mkdir(exist_ok=True)
     old = schema.connect(home.index)

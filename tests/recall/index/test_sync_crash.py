@@ -1,4 +1,4 @@
-"""A sync that is killed, and readers while one is running."""
+"""Tests of a killed sync, and of readers during a sync."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_killed_sync_is_completed_by_the_next(
 
 
 @pytest.mark.slow
-def test_searches_go_on_while_another_thread_syncs(
+def test_searches_work_while_another_thread_syncs(
     home: Home, settings: RecallSettings, say: Say, many_turns: Turns, ask: Callable[..., SearchResult],
     update: Callable[[], SyncReport],
 ) -> None:  # fmt: skip

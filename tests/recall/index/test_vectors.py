@@ -1,4 +1,4 @@
-"""Stored vectors: eight bits keep the order of cosines, and codes follow what is stored."""
+"""Tests of stored vectors: eight bits keep the order of cosines, and binary vectors follow the stored ones."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_eight_bits_move_a_cosine_by_less_than_a_hundredth(seed: int) -> None:
     assert np.allclose(np.linalg.norm(stored, axis=1), 1, atol=1e-5)
 
 
-def test_a_vector_of_nothing_stays_nothing() -> None:
+def test_a_zero_vector_stays_zero() -> None:
     assert not vectors.quantize(np.zeros((1, 4), np.float32)).any()
     assert not vectors.dequantize([bytes(4)], 4).any()
 
 
 def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
-    """A longer vector in the same direction is as near as a short one: the measure is not a distance."""
+    """Compare a long and a short vector of one direction: both are equally near, because the measure is the cosine."""
     conn, _ = schema.open_writer(tmp_path / "index.db")
     schema.describe_vectors(conn, "model", "model:1", 4)
     rows = np.array([[127, 0, 0, 0], [1, 0, 0, 0], [0, 5, 0, 0]], np.int8)
@@ -50,7 +50,7 @@ def test_cosines_are_those_of_the_stored_vectors(tmp_path: Path) -> None:
     assert list(vectors.nearest_by_cosine(conn, np.array([0, 1, 0, 0], np.float32), [1, 2, 3, 4], 1)[0]) == [3]
 
 
-def test_codes_are_taken_around_the_middle_once_there_are_many(
+def test_bits_are_taken_around_the_centroid_of_many_vectors(
     home: Home, say: Callable[..., Path], settings: RecallSettings, embedder: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_CENTRED_AT", (4, 8))

@@ -1,4 +1,4 @@
-"""Verification finds every way in which an index can differ from the files."""
+"""Tests of verification: it finds every kind of difference between an index and the files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def indexed(home: Home, say: Say, write: Callable[[str, str], Path], update: Upd
     return home
 
 
-def test_an_index_that_was_synced_has_no_differences(indexed: Home, settings: RecallSettings) -> None:
+def test_a_synced_index_has_no_differences(indexed: Home, settings: RecallSettings) -> None:
     found = verify(indexed, settings)
     assert (found.ok, found.differences, found.passages, found.pending) == (True, (), 4, 0)
 
@@ -43,7 +43,7 @@ def test_no_index_is_a_difference(home: Home, settings: RecallSettings) -> None:
     assert verify(home, settings).differences == ("there is no index. Run `memory sync`",)
 
 
-def test_files_that_changed_since_are_named(
+def test_files_changed_after_the_sync_are_named(
     indexed: Home, write: Callable[[str, str], Path], settings: RecallSettings
 ) -> None:
     write("Knowledge/new.md", "new\n")

@@ -1,4 +1,4 @@
-"""The watcher inside a process: vectors after words, limits of the system, lost events."""
+"""Tests of the watcher inside a process: vectors after words, limits of the system, lost events."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_words_come_first_and_vectors_follow(
 def test_new_words_do_not_wait_for_old_vectors(
     home: Home, embedder: Embedder, say_many: Callable[[str, int], Path], say: Callable[..., Path]
 ) -> None:
-    """Two hundred vectors are to be made; a file that changes meanwhile is searchable before they all are."""
+    """Change a file while two hundred vectors are pending: its words are searchable before all vectors exist."""
     say_many("s1", 200)
     seen: list[tuple[str, int, int]] = []
 
@@ -52,7 +52,7 @@ def test_new_words_do_not_wait_for_old_vectors(
         if what == "vectors" and done < 100 and not seen:
             seen.append((what, done, total))
             say("s2", "the falcon nests in the tower")
-            threading.Event().wait(0.3)  # the system tells after a moment
+            threading.Event().wait(0.3)  # the event comes after a moment
 
     done = list(Watcher(home, open_embedder=lambda _: embedder, progress=progress, timing=QUICK).run(once=True))
     assert seen == [("vectors", 64, 200)]
@@ -69,7 +69,9 @@ def test_without_a_model_the_words_are_indexed(home: Home, say: Callable[..., Pa
     assert phases(done) == ["words", "words only: no model here"]
 
 
-def test_texts_that_cannot_be_embedded_do_not_keep_it_busy(home: Home, embedder: Any, say: Callable[..., Path]) -> None:
+def test_texts_that_cannot_be_embedded_do_not_keep_the_watcher_busy(
+    home: Home, embedder: Any, say: Callable[..., Path]
+) -> None:
     embedder.refused.append("walrus")
     say("s1", "falcon", "walrus")
     done = list(Watcher(home, open_embedder=lambda _: embedder, timing=QUICK).run(once=True))
@@ -80,7 +82,7 @@ def test_texts_that_cannot_be_embedded_do_not_keep_it_busy(home: Home, embedder:
     assert any("could not be embedded" in line for line in last.report.degraded)
 
 
-def test_a_busy_index_is_tried_again_without_a_change(home: Home, say: Callable[..., Path]) -> None:
+def test_a_busy_index_is_retried_without_a_change(home: Home, say: Callable[..., Path]) -> None:
     say("s1", "falcon")
     watcher = Watcher(home, timing=QUICK)
     with closing(watcher.run()) as outcomes:
@@ -95,7 +97,7 @@ def test_a_busy_index_is_tried_again_without_a_change(home: Home, say: Callable[
 @pytest.mark.parametrize(
     ("number", "name"), [(errno.ENOSPC, "fs.inotify.max_user_watches"), (errno.EMFILE, "fs.inotify.max_user_instances")]
 )
-def test_at_the_systems_limit_it_goes_on_by_polling(
+def test_at_the_systems_limit_the_watcher_polls(
     home: Home, say: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, number: int, name: str
 ) -> None:
     def refuse(*_arguments: object, **_options: object) -> None:
@@ -115,22 +117,22 @@ def test_at_the_systems_limit_it_goes_on_by_polling(
     assert following.report.added == 1
 
 
-def test_events_that_never_come_are_made_up_for(
+def test_lost_events_are_replaced_by_polling(
     home: Home, say: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a network drive: the next look finds the change, and from then on the files are polled."""
+    """Drop all events, as on a network drive: the next scan finds the change, and the watcher polls from then on."""
     monkeypatch.setattr("recall.index.watch._Relay.on_any_event", lambda *_: None)
     with closing(Watcher(home, timing=QUICK).run()) as outcomes:
         assert isinstance(next(outcomes), Synced)
         say("s1", "falcon")
-        found, told = next(outcomes), next(outcomes)
+        found, notice = next(outcomes), next(outcomes)
     assert isinstance(found, Synced)
     assert found.report.added == 1
-    assert isinstance(told, WatchProblem)
-    assert "now polls all files" in told.message
+    assert isinstance(notice, WatchProblem)
+    assert "now polls all files" in notice.message
 
 
-def test_constant_change_is_synced_in_between(home: Home, say: Callable[..., Path]) -> None:
+def test_constant_change_does_not_delay_a_sync_for_ever(home: Home, say: Callable[..., Path]) -> None:
     end = threading.Event()
 
     def chatter() -> None:

@@ -84,7 +84,7 @@ def test_an_unknown_id_prints_one_line_with_similar_ids(run: Run, command: str) 
     result = run(command, "LL-0AAB")
     assert result.exit_code == 2
     (line,) = result.stderr.splitlines()
-    assert line.startswith("memory: no entry LL-0AAB in MEMORY.md or Archive/; did you mean LL-0AAA")
+    assert line.startswith("memory: no entry LL-0AAB in MEMORY.md or Archive/. Did you mean LL-0AAA")
 
 
 def test_citing_nothing_is_wrong_usage(run: Run) -> None:

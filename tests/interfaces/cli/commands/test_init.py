@@ -46,7 +46,7 @@ def test_an_existing_name_is_kept_in_the_commit(tmp_path: Path) -> None:
     init(home, "--name", "Ada")
     assert init(home, "--name", "Other", "--seed", "Answer briefly.").exit_code == 0
     done = subprocess.run(["git", "log", "--format=%s"], cwd=home, check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["Add what was missing in the home of Ada", "Make the home of Ada"]
+    assert done.stdout.splitlines() == ["Add missing files to the home of Ada", "Make the home of Ada"]
     (home / "SOUL.md").unlink()
     init(home, "--name", "Other")
     assert "Other" not in (home / "SOUL.md").read_text()
