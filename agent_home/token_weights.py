@@ -1039,7 +1039,7 @@ uXXtT_)wlI|6ImDAILx9zc}-Mk6V=mqPtetEDBNX$GHP9!_)Ug>wBG9kCPklmSo0XIkE2gN^gCCwp=!h
 $CSw
 """
 
-# Packed entries; the share that each further entry of a piece costs; the margin on the sum (thousandths).
+# Packed entries, the share that each further entry of a piece costs, and the margin on the sum (thousandths).
 VOCABULARIES: dict[str, tuple[str, dict[str, int], int]] = {
     "cl100k": (
         _CL100K,

@@ -81,7 +81,7 @@ _FIRST_DAY = datetime(2016, 1, 1, 9, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An embedder that answers questions truly; it draws the vectors of passages from *pool* and *noise*, by text."""
+    """Embedder with real vectors of questions. Vectors of passages are drawn from *pool* and *noise*, by their text."""
 
     inner: Embedder
     pool: Vector
@@ -113,7 +113,7 @@ class Drawn:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table; returns the exit code."""
+    """Print the tables. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="Folder of evaluation data.")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="Passages, one home for each.")
@@ -167,7 +167,7 @@ def _command(phase: str, home: Path, options: argparse.Namespace, size: str) -> 
 
 
 def _sync(options: argparse.Namespace) -> dict[str, Any]:
-    """Make the home and its index; passages a second with words alone, and vectors a second."""
+    """Make the home and its index. Return passages a second with words alone, and vectors a second."""
     home = make_home(options.home, options.data, int(options.sizes), options.turns)
     embedder = _drawn(options.home.parent, options.data)
     settings = RecallSettings()
@@ -181,7 +181,7 @@ def _sync(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ask(options: argparse.Namespace) -> dict[str, Any]:
-    """Ask every question; milliseconds of each way, and what share of the exact ten nearest the vectors found."""
+    """Ask every question. Return milliseconds of each way, and the share of the exact ten nearest that were found."""
     home = Home(options.home)
     embedder = _drawn(options.home.parent, options.data)
     questions = _questions(options.data, options.questions + _WARM_UP)
@@ -223,7 +223,7 @@ def _candidates(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _during(options: argparse.Namespace) -> dict[str, Any]:
-    """Ask while another process syncs as many passages again; beside it the same questions before and after."""
+    """Ask while another process syncs as many passages again, and ask the same questions before and after."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "home"
         shutil.copytree(options.home, root)
@@ -279,7 +279,7 @@ def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[floa
 
 
 def _drawn(folder: Path, data: Path) -> Drawn:
-    """The embedder, with the vectors of some real turns kept in *folder*."""
+    """Return the embedder, with the vectors of some real turns cached in *folder*."""
     inner = open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(inner, NoEmbedder):
         raise SystemExit(f"no embedding model: {inner.reason}")
@@ -292,7 +292,7 @@ def _drawn(folder: Path, data: Path) -> Drawn:
 
 
 def _questions(data: Path, number: int) -> list[str]:
-    """Questions spread evenly over all conversations."""
+    """Return questions spread evenly over all conversations."""
     rows = [row for file in sorted(data.glob("locomo/*.queries.jsonl")) for row in _turns(file)]
     return [str(row["query"]) for row in rows[:: max(1, len(rows) // number)]][:number]
 
@@ -311,7 +311,7 @@ def _since(start: float) -> float:
 
 
 def make_home(root: Path, data: Path, passages: int, turns: int) -> Home:
-    """A home with transcripts of *passages* turns in all, *turns* in each; one that is there is used as it is."""
+    """Return a home with transcripts of *passages* turns in all, *turns* in each. An existing one is used unchanged."""
     home = create(root, name="Scale", now=_FIRST_DAY).home
     if not any(home.sessions.glob("*/*/*.jsonl")):
         _write_sessions(home, data, range(-(-passages // turns)), turns)
@@ -340,7 +340,7 @@ def _turns(file: Path) -> list[dict[str, Any]]:
 
 
 def _row(number: int, at: int, start: datetime, one: dict[str, Any], other: dict[str, Any]) -> dict[str, str]:
-    """A turn: the first sentence of one turn and the last of another, said by who said the first."""
+    """Return a turn of the first turn's speaker: its first sentence and the last sentence of the second turn."""
     content = f"{_SENTENCE.split(one['content'])[0]} {_SENTENCE.split(other['content'])[-1]}"
     ts = (start + timedelta(seconds=30 * at)).isoformat()
     return {
@@ -350,7 +350,7 @@ def _row(number: int, at: int, start: datetime, one: dict[str, Any], other: dict
 
 
 def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedder: Embedder) -> dict[str, float]:
-    """What share of the ten that are nearest among all vectors the vector leg found, of each kind of vector.
+    """Return the share of the ten nearest of all vectors that vector retrieval found, for each kind of vector.
 
     Passages are compared with the vectors as the model gave them, before the index rounded them.
     """
@@ -372,7 +372,7 @@ def _recall(conn: apsw.Connection, home: Home, questions: Sequence[str], embedde
 def _exhaustive(
     conn: apsw.Connection, asked: Vector, column: str, vectors_of: Callable[[list[Any]], Vector]
 ) -> list[set[int]]:
-    """The ten passages nearest to each question by comparing it with all, and those that are as near as the tenth."""
+    """Compare each question with all passages. Return the ten nearest, and those that are as near as the tenth."""
     best: list[list[tuple[float, int]]] = [[] for _ in asked]
     cursor = conn.execute(f"SELECT p.id, {column} FROM passages p JOIN embeddings e ON e.passage = p.id ORDER BY p.id")  # noqa: S608
     while rows := list(islice(cursor, _AT_ONCE)):
@@ -388,7 +388,7 @@ def _share(exact: Sequence[set[int]], found: Sequence[Sequence[int]]) -> float:
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:
-    """Markdown: a line for each thing measured, a column for each home."""
+    """Return a Markdown table with a row for each measure and a column for each home."""
     names = list(dict.fromkeys(name for row in rows for name in row if name not in {"passages", "turns", "candidates"}))
     head = " | ".join(f"{row['passages']:,} passages in {row['passages'] // row['turns']:,} sessions" for row in rows)
     lines = [f"| | {head} |", "|---|" + "---:|" * len(rows)]

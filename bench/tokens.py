@@ -1,13 +1,13 @@
-"""Calibrate the token estimator against real vocabularies, and measure how far off it is.
+"""Calibration of the token estimator against real vocabularies, and the measurement of its error.
 
-Owns the table of ``agent_home.token_weights`` and the numbers in ``docs/tokens.md``. Needs the dependency group
-``bench``: litellm carries the vocabularies as data files (it is never imported), tiktoken reads two of them, tokenizers
-two more that play no part in the calibration. Nothing is downloaded.
+Owns the table of ``agent_home.token_weights`` and the numbers in ``docs/tokens.md``. It needs the dependency group
+``bench``. litellm carries the vocabularies as data files and is never imported. tiktoken reads two of them. tokenizers
+reads two more that play no part in the calibration. Nothing is downloaded.
 
-The text is what the machine has: the Python standard library, Markdown, JSON and Python files of the installed
+The texts are files of the machine: the Python standard library, Markdown, JSON and Python files of the installed
 packages, translated program messages and manual pages, the samples written for this project, and every ``--data``
-folder. Half of the files (by a checksum of the name) calibrate, the other half is only measured; the samples and the
-``--data`` folders are only measured.
+folder. Half of the files (by a checksum of the name) calibrate. The other half, the samples and the ``--data`` folders
+are only measured.
 
     python -m bench.tokens                       print the table
     python -m bench.tokens --data FOLDER         with more text: .py .md .json .txt, and .jsonl with text fields
@@ -80,7 +80,7 @@ _SAMPLE_REPEATS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
+class SourceText:
     """One file's text: *part* is calibration, held-out, samples or data."""
 
     language: str
@@ -90,7 +90,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ErrorRow:
     """The texts of one language and part: sums, and the error of the single texts that are long enough to have one."""
 
     language: str
@@ -102,11 +102,11 @@ class Row:
     words: int
 
     def error(self, vocabulary: str, estimated: str | None = None) -> str:
-        """Of the total against a real *vocabulary*; *estimated* names the table when it is another one."""
+        """Return the error of the total against a real *vocabulary*. *estimated* names another table than its own."""
         return _percent(sum(self.estimate[estimated or vocabulary]), sum(self.real[vocabulary]))
 
     def range(self, vocabulary: str) -> str:
-        """The lowest and the highest error of a single text."""
+        """Return the lowest and the highest error of a single text."""
         pairs = zip(self.estimate[vocabulary], self.real[vocabulary], strict=True)
         ratios = sorted((guess / real, guess, real) for guess, real in pairs if real >= MIN_TOKENS)
         return f"{_percent(*ratios[0][1:])} to {_percent(*ratios[-1][1:])}" if ratios else "-"
@@ -125,7 +125,7 @@ def _folder() -> Path:
 
 @cache
 def real_counter(vocabulary: str) -> Callable[[str], int]:
-    """The real count of a vocabulary of `RANKS` or `OTHERS`, special tokens read as plain text."""
+    """Return the function that counts with a vocabulary of `RANKS` or `OTHERS`. Special tokens are plain text to it."""
     if vocabulary in OTHERS:
         tokenizer = Tokenizer.from_file(str(_folder() / OTHERS[vocabulary]))
         return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
@@ -142,18 +142,18 @@ def _ranks(vocabulary: str) -> dict[bytes, int]:
 # ------------------------------------------------------------------------------------------------------------ texts
 
 
-def texts(data: Sequence[Path] = ()) -> list[Text]:
-    """Every text there is: samples, what the machine has (split in halves by file), then the *data* folders."""
+def texts(data: Sequence[Path] = ()) -> list[SourceText]:
+    """Return all texts: samples, the machine's files (split in halves by name), then the *data* folders."""
     found = list(_files(SAMPLES, "samples"))
     for language, name, text in _machine():
         part = "held-out" if zlib.crc32(name.encode()) & 1 else "calibration"
-        found.append(Text(language=language, name=name, part=part, text=text[:MAX_CHARACTERS]))
+        found.append(SourceText(language=language, name=name, part=part, text=text[:MAX_CHARACTERS]))
     for folder in data:
         found.extend(_files(folder, "data"))
     return found
 
 
-def _files(folder: Path, part: str) -> Iterator[Text]:
+def _files(folder: Path, part: str) -> Iterator[SourceText]:
     by_suffix = {".py": "Python", ".md": "Markdown", ".json": "JSON", ".txt": ""}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -161,13 +161,13 @@ def _files(folder: Path, part: str) -> Iterator[Text]:
             continue
         text = path.read_text("utf-8", errors="replace")
         if path.suffix == ".jsonl":
-            yield Text(language="JSON", name=name, part=part, text=text[:MAX_CHARACTERS])
+            yield SourceText(language="JSON", name=name, part=part, text=text[:MAX_CHARACTERS])
             text = "\n".join(value for line in text.splitlines() if line for value in _strings(json.loads(line)))
-        yield Text(language=by_suffix.get(path.suffix, "") or _language(text), name=name, part=part, text=text)
+        yield SourceText(language=by_suffix.get(path.suffix, "") or _language(text), name=name, part=part, text=text)
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The sentences inside a JSON value: strings with a blank in them, or longer than any identifier."""
+    """Yield the sentences inside a JSON value: strings with a space, or longer than any identifier."""
     if isinstance(value, str) and (" " in value or len(value) > 40):
         yield value
     elif isinstance(value, dict | list):
@@ -207,7 +207,7 @@ def _machine() -> Iterator[tuple[str, str, str]]:
 
 
 def _reformatted(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
-    """The same JSON on one line and indented by two: both are common in prompts."""
+    """Yield the same JSON on one line and indented by two. Both are common in prompts."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -217,7 +217,7 @@ def _reformatted(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _translated(language: str, code: str) -> Iterator[tuple[str, str, str]]:
-    """Program messages and manual pages in one language, where the machine has them."""
+    """Yield program messages and manual pages in one language, where the machine has them."""
     for path in sorted(Path(f"/usr/share/locale/{code}/LC_MESSAGES").glob("*.mo")):
         if not path.name.startswith("iso_"):
             with path.open("rb") as file:
@@ -234,7 +234,7 @@ def _translated(language: str, code: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _documentation() -> Iterator[tuple[str, str, str]]:
-    """English prose: the docstrings of the standard library, licences and read-me texts."""
+    """Yield English prose: docstrings of the standard library, and descriptions of packages."""
     for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         found = re.findall(r'"""(.+?)"""', path.read_text("utf-8", errors="replace"), flags=re.DOTALL)
         text = "\n\n".join(found)
@@ -250,18 +250,18 @@ def _documentation() -> Iterator[tuple[str, str, str]]:
 
 
 def entries(vocabulary: str) -> list[bytes]:
-    """The tokens of *vocabulary* that enter the packed table, sorted."""
+    """Return the tokens of *vocabulary* that enter the packed table, sorted."""
     kept = []
     for token, rank in _ranks(vocabulary).items():
         if len(token) < 2 or not token.strip() or b"\xff" in token:
             continue
         if re.fullmatch(r" ?([^\sA-Za-z0-9])\1+[\s)]*", token.decode("utf-8", "ignore")):
-            wanted = len(token) <= LONGEST_RULE_BYTES
+            useful = len(token) <= LONGEST_RULE_BYTES
         elif token.isascii() and not re.search(rb"[A-Za-z]", token):
-            wanted = rank < SIGNS_RANK and len(token) <= LONGEST_SIGNS_BYTES
+            useful = rank < SIGNS_RANK and len(token) <= LONGEST_SIGNS_BYTES
         else:
-            wanted = not token.isascii() and (len(token) <= 4 or (rank < CJK_RANK[vocabulary] and _is_wide(token)))
-        if (wanted or rank < COMMON_RANK[vocabulary]) and len(token) <= LONGEST_RULE_BYTES:
+            useful = not token.isascii() and (len(token) <= 4 or (rank < CJK_RANK[vocabulary] and _is_wide(token)))
+        if (useful or rank < COMMON_RANK[vocabulary]) and len(token) <= LONGEST_RULE_BYTES:
             kept.append(token)
     return sorted(kept)
 
@@ -271,9 +271,9 @@ def _is_wide(token: bytes) -> bool:
 
 
 def shares(vocabulary: str, table: TokenTable, pieces: Mapping[str, Counter[str]]) -> dict[str, int]:
-    """For each kind of piece, the tokens that one further entry stands for, in thousandths.
+    """Return for each kind of piece the tokens that one further entry stands for, in thousandths.
 
-    Every language of *pieces* weighs the same, however much text of it there is.
+    Every language of *pieces* has the same weight, whatever the amount of its text.
     """
     real = real_counter(vocabulary)
     weights: dict[str, float] = defaultdict(float)
@@ -291,8 +291,8 @@ def shares(vocabulary: str, table: TokenTable, pieces: Mapping[str, Counter[str]
     return {kind: max(0, round(1000 * tokens[kind] / covered[kind])) for kind in sorted(covered)}
 
 
-def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibration: Iterable[Text]) -> int:
-    """What the sum is multiplied with, in thousandths, so that the middle language comes out at `AIM`."""
+def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibration: Iterable[SourceText]) -> int:
+    """Return the factor of the sum, in thousandths, that brings the median language to `AIM`."""
     real = real_counter(vocabulary)
     truth: Counter[str] = Counter()
     pieces = _pieces(calibration)
@@ -308,16 +308,16 @@ def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibra
     return round(1000 * AIM / statistics.median(ratios))
 
 
-def _pieces(calibration: Iterable[Text]) -> dict[str, Counter[str]]:
-    """How often each piece occurs, per language."""
+def _pieces(calibration: Iterable[SourceText]) -> dict[str, Counter[str]]:
+    """Count each piece, by language."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for text in calibration:
         found[text.language].update(pretokenize(text.text))
     return found
 
 
-def weights(calibration: Sequence[Text]) -> str:
-    """The source of ``agent_home/token_weights.py``."""
+def weights(calibration: Sequence[SourceText]) -> str:
+    """Return the source of ``agent_home/token_weights.py``."""
     head = '"""Made by `python -m bench.tokens --write-weights`: the most common tokens of each vocabulary, packed."""'
     parts = [head, '__all__ = ["VOCABULARIES"]']
     rows = []
@@ -333,7 +333,7 @@ def weights(calibration: Sequence[Text]) -> str:
         values = f"        _{vocabulary.upper()},\n        {{\n{listed}        }},\n        {factor},\n"
         rows.append(f'    "{vocabulary}": (\n{values}    ),\n')
     meaning = (
-        "# Packed entries; the share that each further entry of a piece costs; the margin on the sum (thousandths)."
+        "# Packed entries, the share that each further entry of a piece costs, and the margin on the sum (thousandths)."
     )
     parts.append(f"{meaning}\nVOCABULARIES: dict[str, tuple[str, dict[str, int], int]] = {{\n{''.join(rows)}}}\n")
     return "\n\n".join(parts)
@@ -353,10 +353,10 @@ def _pack(kept: Sequence[bytes]) -> str:
 # ------------------------------------------------------------------------------------------------------ measurement
 
 
-def measure(found: Iterable[Text], vocabularies: Sequence[str] = tuple(RANKS)) -> list[Row]:
-    """One row per language and part, in the order of `LANGUAGES`; calibration texts are left out.
+def measure(found: Iterable[SourceText], vocabularies: Sequence[str] = tuple(RANKS)) -> list[ErrorRow]:
+    """Return one row per language and part, in the order of `LANGUAGES`. Calibration texts are left out.
 
-    *vocabularies* names the real ones to count with; the estimate is made for each of `RANKS`.
+    *vocabularies* names the real ones to count with. The estimate is made for each of `RANKS`.
     """
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for text in found:
@@ -365,7 +365,7 @@ def measure(found: Iterable[Text], vocabularies: Sequence[str] = tuple(RANKS)) -
     for language in LANGUAGES:
         for part in ("samples", "held-out", "data"):
             if group := groups.get((language, part)):
-                row = Row(
+                row = ErrorRow(
                     language=language,
                     part=part,
                     characters=sum(map(len, group)),
@@ -379,14 +379,14 @@ def measure(found: Iterable[Text], vocabularies: Sequence[str] = tuple(RANKS)) -
 
 
 def _by_words(text: str) -> int:
-    """A common rule of thumb: a CJK character is 1/1.5 token, a word 4/3."""
+    """Count by a common rule of thumb: a CJK character is 1/1.5 token, a word 4/3."""
     cjk = len(re.findall(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]", text))
     words = len(re.sub(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]", " ", text).split())
     return round(cjk / 1.5 + words * 4 / 3)
 
 
-def render(rows: Sequence[Row]) -> str:
-    """The rows as a Markdown table; errors in per cent of the real count."""
+def render(rows: Sequence[ErrorRow]) -> str:
+    """Return the rows as a Markdown table, with errors in per cent of the real count."""
     head = ["text", "files", "cl100k", "estimate", "error", "single files", "chars/4", "words rule"]
     head += ["o200k", "estimate", "error"]
     body = []
@@ -399,8 +399,8 @@ def render(rows: Sequence[Row]) -> str:
     return _table(head, body)
 
 
-def render_others(rows: Sequence[Row]) -> str:
-    """Errors of the default estimate against vocabularies that it was not calibrated for."""
+def render_others(rows: Sequence[ErrorRow]) -> str:
+    """Return a table of the default estimate's errors against vocabularies that it was not calibrated for."""
     names = [name for name in rows[0].real if name != "cl100k"]
     body = [[f"{row.language}, {row.part}", *(row.error(name, "cl100k") for name in names)] for row in rows]
     return _table(["text", *names], body)
@@ -428,7 +428,7 @@ def _percent(estimate: int, real: int) -> str:
     return f"{100 * (estimate / real - 1):+.1f} %"
 
 
-def _write_docs(rows: Sequence[Row]) -> None:
+def _write_docs(rows: Sequence[ErrorRow]) -> None:
     """Replace what stands between the markers of ``docs/tokens.md``, and the real counts beside the samples."""
     put(DOCS, {"measured": render(rows), "others": render_others(rows)})
     counts = {
@@ -439,7 +439,7 @@ def _write_docs(rows: Sequence[Row]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and write what the options ask for; 0 when done."""
+    """Measure, and write the files that the options name. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench.tokens", description="Calibrate and measure token counting.")
     parser.add_argument("--data", type=Path, action="append", default=[], help="folder with more text to measure")
     parser.add_argument("--write-weights", action="store_true", help="rebuild agent_home/token_weights.py and stop")
