@@ -1,4 +1,4 @@
-"""Measure how well claims about work are verified, beside the rule of the original system.
+"""Measure how well claims about work are verified, beside the rule of the earlier system.
 
     python -m bench.evidence                 print the tables, as Markdown
     python -m bench.evidence --show          and print every claim that was judged wrongly
@@ -8,9 +8,9 @@ The corpus (``bench/evidence_data``) comes with its repositories. A true claim s
 false, vague or undone later never should. Precision is the share of true claims among the verified ones. Recall is the
 share of verified claims among the true ones that git can confirm.
 
-The original's rule is reimplemented from its description. A sentence with one of thirteen English verbs is verified
-when any of its three longest words stands in any commit message of any branch, or one of the first two in a file name
-or in the code. A timeout verifies as well. Its only answers are verified and not verified.
+The earlier system's rule is reimplemented from its description. A sentence with one of thirteen English verbs is
+verified when any of its three longest words stands in any commit message of any branch, or one of the first two in a
+file name or in the code. A timeout verifies as well. Its only answers are verified and not verified.
 """
 
 import argparse
@@ -34,10 +34,12 @@ __all__ = ["FLOORS", "ClaimScore", "JudgedClaim", "judged_claims", "main", "scor
 CHECKOUT = Path(__file__).resolve().parent.parent
 #: Precision of verified claims and recall of true checkable claims. A true claim is never contradicted.
 FLOORS = (0.98, 0.80)
-_HEAD = ("claims", "precision of verified", "recall of true checkable", "true contradicted")
+_HEAD = ("claims", "precision of verified", "recall of checkable true claims", "true claims contradicted")
+#: Halves of the corpus as the tables name them.
+_HALF_NAMES: dict[Half | None, str] = {"development": "development", "heldback": "held-out"}
 _SLACK_S = 3600.0
 _TIMEOUT_S = 20.0
-_ORIGINAL_VERBS = re.compile(
+_EARLIER_VERBS = re.compile(
     r"\b(?:implement|ship|built|creat|complet|fix|deploy|launch|refactor|migrat|rewrit|rewrote|delet|remov|replac)",
     re.IGNORECASE,
 )
@@ -92,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if OWN not in found:
             print(f"(this checkout does not hold the project's history: claims about `{OWN}` are left out)\n")
         ours = judged_claims(found, by_evidence)
-        beside = {"original's rule": by_original_rule, "its words on every claim": by_original_words}
+        beside = {"the earlier system's rule": by_earlier_rule, "its word search on every claim": by_earlier_words}
         rules_judged = {"evidence": ours, **{name: judged_claims(found, judge) for name, judge in beside.items()}}
     rules, groups = _rules_table(rules_judged), _groups_table(ours)
     print(f"{rules}\n\n{groups}")
@@ -144,13 +146,13 @@ def by_evidence(text: str, root: Path, window: Window) -> tuple[str, str]:
     return (said.state, said.detail) if said else ("no claim", "")
 
 
-def by_original_rule(text: str, root: Path, window: Window) -> tuple[str, str]:
-    """Return the verdict of the original's rule."""
-    return by_original_words(text, root, window) if _ORIGINAL_VERBS.search(text) else ("no claim", "")
+def by_earlier_rule(text: str, root: Path, window: Window) -> tuple[str, str]:
+    """Return the verdict of the earlier system's rule."""
+    return by_earlier_words(text, root, window) if _EARLIER_VERBS.search(text) else ("no claim", "")
 
 
-def by_original_words(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
-    """Return the verdict of the original's word search on any sentence, with or without one of its verbs."""
+def by_earlier_words(text: str, root: Path, window: Window) -> tuple[str, str]:  # noqa: ARG001 - it knows no session
+    """Return the verdict of the earlier system's word search on any sentence, with or without one of its verbs."""
     words = sorted(re.findall(r"[A-Za-z][A-Za-z0-9_]{2,}", text), key=len, reverse=True)[:3]
     questions = [["log", "--all", "--oneline", "-3", "-i", "-F", f"--grep={word}"] for word in words]
     questions += [["ls-files", f"*{word}*"] for word in words[:2]]
@@ -178,8 +180,8 @@ def _rules_table(rules: Mapping[str, Sequence[JudgedClaim]]) -> str:
         for name, judgements in rules.items():
             chosen = [row for row in judgements if half in {None, row.half}]
             ms = 1000 * sum(row.seconds for row in chosen) / max(len(chosen), 1)
-            rows.append([half or "all", name, str(len(chosen)), *_cells(score(chosen)), f"{ms:.0f}"])
-    return markdown(["half", "rule", *_HEAD, "ms a claim"], rows, align="llrrrrr")
+            rows.append([_HALF_NAMES.get(half, "all"), name, str(len(chosen)), *_cells(score(chosen)), f"{ms:.0f}"])
+    return markdown(["half", "rule", *_HEAD, "ms per claim"], rows, align="llrrrrr")
 
 
 def _groups_table(judgements: Sequence[JudgedClaim]) -> str:
@@ -197,9 +199,14 @@ def _groups_table(judgements: Sequence[JudgedClaim]) -> str:
 
 
 def _cells(found: ClaimScore) -> list[str]:
-    precision = f"{found.precision:.3f} ({found.verified_true}/{found.verified})"
-    recall = f"{found.recall:.3f} ({found.checkable_verified}/{found.checkable})"
+    precision = _share(found.precision, found.verified_true, found.verified)
+    recall = _share(found.recall, found.checkable_verified, found.checkable)
     return [precision, recall, str(found.true_contradicted)]
+
+
+def _share(share: float, part: int, whole: int) -> str:
+    """Return the share with its counts, or a dash when there is nothing to count."""
+    return f"{share:.3f} ({part}/{whole})" if whole else "–"
 
 
 def _print_mistakes(rows: Sequence[JudgedClaim]) -> None:

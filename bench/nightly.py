@@ -265,8 +265,8 @@ def _git(home: Home, *arguments: str) -> None:
 def table(rows: Sequence[Measured], new: int) -> str:
     """Return one line for each size."""
     steps = list(dict.fromkeys(step for row in rows for step in row.steps))
-    head = ["sessions", f"night of {new}, s", *steps, "second run, s", "reading every daily log, s", "entries, tokens",
-            "MEMORY.md of all text", "with transcripts"]  # fmt: skip
+    head = ["sessions", f"run with {new} new, s", *steps, "second run, s", "reading all daily logs, s",
+            "entries, tokens", "MEMORY.md / all text", "MEMORY.md / all text and transcripts"]  # fmt: skip
     lines = [
         [str(row.sessions), f"{row.night_s:.1f}", *(f"{row.steps.get(step, 0):.1f}" for step in steps),
          f"{row.idle_s:.1f}", f"{row.reading_all_s:.1f}", f"{row.entries}, {row.tokens}", f"{row.share:.1%}",
