@@ -12,10 +12,11 @@ demo: $(VENV)/.ready           ## make an agent home, import and close two conve
 test: $(VENV)/.ready           ## every test, warnings are errors
 	$(BIN)/python -m pytest -n auto
 
-lint: $(VENV)/.ready           ## ruff, mypy strict, generated help in docs is current
+lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m bench.style --check
 	$(BIN)/cog --check docs/*.md README.md
 
 fix: $(VENV)/.ready            ## what ruff can mend by itself, and the generated docs

@@ -1,12 +1,11 @@
-"""Measure what each ranking constant is worth: every one at other values, on every set, in both halves of its
-questions.
+"""Measure what each ranking constant is worth.
 
     python -m bench.ablation --data DIR [--sets locomo,...] [--only NAME,...] [--json FILE]
 
-The conversations of a set are split into those on which the constants were chosen and those that confirm them.
-Documents are split by every other question. Both retrievers answer each question once, and only reranking is repeated.
-Figures are frac@5 and frac@10 of hybrid search, or nDCG@10 and any@5 for documents. The chosen half comes first, then
-the confirming half.
+Every constant is tried at other values, on every set, in both halves of its questions. The conversations of a set are
+split into those on which the constants were chosen and those that confirm them. Documents are split by every other
+question. Both retrievers answer each question once, and only reranking is repeated. Figures are frac@5 and frac@10 of
+hybrid search, or nDCG@10 and any@5 for documents. The chosen half comes first, then the confirming half.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Measure how much the guard catches, what it stops wrongly, and how long it takes, beside detect-secrets where
-installed.
+"""Measure the guard: its hits, its false alarms and its time, beside detect-secrets where installed.
 
     python -m bench.guard --data DIR                  print the tables, as Markdown
     python -m bench.guard --data DIR --write-docs     and put them into docs/guard.md

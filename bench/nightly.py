@@ -115,8 +115,9 @@ def _said(number: int, chance: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def _decision(number: int, topic: str) -> str:
-    """Return a decision. One in five is about something new and lasts. The others are about a subject that is decided
-    again.
+    """Return a decision.
+
+    One in five is about something new and lasts. The others are about a subject that is decided again.
     """
     if number % 5 == 0:
         return f"use {topic} for the new part."

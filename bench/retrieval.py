@@ -1,5 +1,4 @@
-"""Measure how well and how fast recall finds, beside plain searches of the same texts for the same questions in one
-run.
+"""Measure recall beside plain searches of the same texts for the same questions in one run.
 
     python -m bench.retrieval --data DIR [--sets locomo,realtalk,...] [--split choose|confirm] [--cached]
                               [--markdown] [--write-docs] [--json FILE]

@@ -1,9 +1,9 @@
-"""A simulated year of sessions: does memory stay small, does only what is unused leave, and is it found again?
+"""Simulate a year of sessions: ``python -m bench.year [--sessions 300] [--seed 1]``.
 
-``python -m bench.year [--sessions 300] [--seed 1]`` makes a home in a temporary folder and lives a year in it, with a
-clock that runs as fast as the sessions are closed: topics that come back and topics that do not, decisions that are
-taken back, corrections, citations, protected entries, and each month somebody who wants an archived entry back. Once a
-month what is old is archived. What should be archived is computed here a second time, from the plan alone.
+The run checks that memory stays small, that only unused entries leave, and that they are found again. It makes a home
+in a temporary folder. Its clock runs as fast as the sessions are closed. The sessions hold topics that recur and topics
+that do not, reversed decisions, corrections, citations and protected entries. Each month somebody restores an archived
+entry, and old entries are archived. The expected archive is computed a second time from the plan alone.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ _FIRST, _LATER = 0.2, 0.4
 
 @dataclass(slots=True)
 class Year:
-    """The result of a simulated year. *wrongly_archived*, *left_behind*, *not_found* and *not_exact* are ids and should
-    be empty.
+    """The result of a simulated year.
 
-    *tokens* is the size of MEMORY.md after each session. *everything* is its size if no entry ever left.
+    *wrongly_archived*, *left_behind*, *not_found* and *not_exact* are ids and should be empty. *tokens* is the size of
+    MEMORY.md after each session. *everything* is its size if no entry ever left.
     """
 
     home: Home

@@ -80,7 +80,7 @@ def styled(line: str) -> Text:
     text = Text(line)
     text.highlight_regex(r"\[[A-Z]{2}-[0-9A-Z]{4}\]", "cyan")
     text.highlight_regex(r"\(verified\)", "green")
-    text.highlight_regex(r"not remembered, git contradicts it", "yellow")
+    text.highlight_regex(r"not remembered, because git contradicts it", "yellow")
     return text
 
 

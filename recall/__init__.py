@@ -1,6 +1,7 @@
-"""Recall: what is in the home, found by a question.
+"""Find what is in the home by a question.
 
-The index is a cache made from the files. Importing this package is light; each module is imported where it is used.
+The index is a cache made from the files. Importing this package is light, because each module is imported where it is
+used.
 """
 
 from .errors import IndexStale, IndexUnusable, ModelError, RecallError

@@ -56,8 +56,9 @@ _STOP = frozenset(
 def plain(
     texts: Mapping[str, str], embedder: Embedder | NoEmbedder, grains: Sequence[Grain]
 ) -> dict[Grain, dict[str, Find]]:
-    """Return every baseline over *texts* (address to text) by name, for each grain. Without a model, those without
-    vectors.
+    """Return every baseline over *texts* (address to text) by name, for each grain.
+
+    Without a model, the baselines with vectors are left out.
     """
     matrix = None if isinstance(embedder, NoEmbedder) else embedder.embed(list(texts.values()))
     found: dict[Grain, dict[str, Find]] = {}

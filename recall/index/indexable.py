@@ -1,7 +1,7 @@
-"""What of a file may be found by search: the index policy of the screening service, with lines for the sync's report.
+"""Apply the index policy of the screening service to files, and report what it removed.
 
-A pure function of the file, the guard's program and rules, and what people approved;
-``agent_home.screening.ruleset.guard_signature`` names the first two in the index.
+The result is a pure function of the file, the guard's program and rules, and the texts that people approved.
+``agent_home.screening.ruleset.guard_signature`` records the first two in the index.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["Screen"]
 
 
 class Screen:
-    """Screens the files of one home. *known* are messages that are known to be clean."""
+    """Screener for the files of one home. *known* holds messages that are known to be clean."""
 
     def __init__(self, home: Home) -> None:
         self._screening = ScreeningService(home)
@@ -23,15 +23,15 @@ class Screen:
 
     @property
     def problem(self) -> str:
-        """Why a text was judged by the bundled rules alone; empty while the home's own ones can be used."""
+        """Reason why only the bundled rules apply, empty while the home's own rules can be used."""
         return self._screening.problem
 
     def hides(self, path: str) -> bool:
-        """Whether a name in *path* is a secret: a hit would print it."""
+        """Return whether a name in *path* is a secret, which a hit would print."""
         return any(self._screening.is_secret_name(name) for name in path.split("/"))
 
     def document(self, path: str, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text of a file as it may be indexed, line by line at its place; and what the report says of the rest."""
+        """Return the indexable text of a file, line by line at its place, and the lines for the report of a sync."""
         indexable = self._screening.indexable(path, text)
         reported = [finding for finding in indexable.findings if finding.removes_words]
         if not reported:
@@ -41,12 +41,12 @@ class Screen:
         return indexable.text, (f"{path} has {places} that the guard keeps out, the first {first.line}: {first.name}",)
 
     def message(self, path: str, content: str) -> str:
-        """A message's words as they may be indexed; empty when the guard holds them back."""
+        """Return the indexable words of a message, or an empty text when the guard quarantines it."""
         if content.strip() in self.known:
             return content
         indexable = self._screening.indexable(path, content)
         return "" if any(finding.held_back for finding in indexable.findings) else indexable.text
 
     def name(self, path: str, name: str) -> str:
-        """A speaker's name as it may be indexed."""
+        """Return the indexable name of a speaker."""
         return self.message(path, name) if name else ""

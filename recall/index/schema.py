@@ -257,8 +257,11 @@ def value(conn: apsw.Connection, statement: str, values: Sequence[Any] = ()) -> 
 
 
 def read_meta(conn: apsw.Connection) -> dict[str, str]:
-    """Return the index's own description: ``terms``, ``cut``, ``guard``, ``model``, ``fingerprint``, ``dimension``,
-    ``metric``, ``middle``, ``centred``."""
+    """Return the index's own description.
+
+    Its keys are ``terms``, ``cut``, ``guard``, ``model``, ``fingerprint``, ``dimension``, ``metric``, ``middle`` and
+    ``centred``.
+    """
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
 
 

@@ -218,9 +218,7 @@ def _words(
 def _steps(
     windows: ContextWindows, sessions: Flags, weights: RankingWeights
 ) -> Sequence[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]]:
-    """Return for each distance the passages, their neighbours at that distance, and the weight of the neighbours'
-    words.
-    """
+    """Return for each distance the passages, their neighbours and the weight of the neighbours' words."""
     steps = []
     place = np.arange(len(windows))
     for distance in range(1, weights.context_reach + 1):
