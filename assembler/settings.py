@@ -11,27 +11,47 @@ __all__ = ["AssemblerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblerSettings:
-    """Settings of a prompt. Shares are fractions of the memory budget."""
+    """The table ``[assembler]`` of ``agent.toml``. Shares are fractions of the memory budget.
 
-    window: int = 200_000  # tokens of the model's window, unless the caller gives one
-    vocabulary: str = DEFAULT  # vocabulary for counting; the default counts CJK text most cautiously
-    #: Pairs of the least window and its budget. Below the smallest window the budget is minimal.
+    Attributes:
+        window: tokens of the model's context window, unless the caller gives a number.
+        vocabulary: vocabulary for counting tokens. The default counts Chinese, Japanese and Korean most cautiously.
+        tiers: pairs of a window and the memory budget from that window on. Smaller windows get a minimal budget.
+        daily_share: largest share of the budget for the daily log.
+        sessions_share: largest share of the budget for past conversations (layer 3).
+        knowledge_share: largest share of the budget for layer 4: knowledge, projects, daily logs, archive and outputs.
+        daily_tokens: largest number of tokens of the daily log. More text does not help, however large the budget is.
+        sessions_tokens: largest number of tokens of past conversations.
+        knowledge_tokens: largest number of tokens of layer 4.
+        sessions_cutoff: turns that score less than this fraction of the best score are left out.
+        memory_first: share of ``MEMORY.md`` in the tokens that remain after floors and protected files.
+        index_share: largest part of ``MEMORY.md``'s share that layer 2 uses for index lines.
+        selected_share: smallest part of ``MEMORY.md``'s share that layer 2 leaves for matching entries.
+        selective_ms: deadline of layer 2 in milliseconds.
+        sessions_ms: deadline of layer 3 in milliseconds.
+        knowledge_ms: deadline of layer 4 in milliseconds.
+        resume_days: days after which the prompt no longer mentions an open session.
+        near_misses: number of the best entries left out that the receipt names.
+    """
+
+    window: int = 200_000
+    vocabulary: str = DEFAULT
     tiers: tuple[tuple[int, ...], ...] = ((500_000, 100_000), (200_000, 50_000), (64_000, 30_000))
     daily_share: float = 0.10
     sessions_share: float = 0.12
     knowledge_share: float = 0.12
-    daily_tokens: int = 4_000  # caps: in a large budget, more recalled text does not help
+    daily_tokens: int = 4_000
     sessions_tokens: int = 2_000
     knowledge_tokens: int = 4_000
-    sessions_cutoff: float = 0.6  # turns that score less than this fraction of the best score are left out
-    memory_first: float = 0.6  # MEMORY.md's part of the tokens that floors and protected files leave
-    index_share: float = 0.4  # most of MEMORY.md's share that layer 2 uses for index lines
-    selected_share: float = 0.2  # least of MEMORY.md's share that layer 2 leaves for matching entries
+    sessions_cutoff: float = 0.6
+    memory_first: float = 0.6
+    index_share: float = 0.4
+    selected_share: float = 0.2
     selective_ms: float = 50.0
     sessions_ms: float = 100.0
     knowledge_ms: float = 150.0
-    resume_days: int = 7  # older open sessions are not mentioned
-    near_misses: int = 10  # best entries left out that the receipt names
+    resume_days: int = 7
+    near_misses: int = 10
 
     def __post_init__(self) -> None:
         for tier in self.tiers:

@@ -18,27 +18,29 @@ class DistillSettings:
     """The table ``[distill]`` of ``agent.toml``.
 
     Attributes:
-        claim_timeout_s: limit of all git queries about one claim. A claim beyond it is ``unchecked``.
-        session_timeout_s: limit of all git queries of one closing.
+        claim_timeout_s: limit in seconds of all git queries about one claim. A claim beyond it is ``unchecked``.
+        session_timeout_s: limit in seconds of all git queries of one closing.
         window_slack_s: seconds before the first and after the last message in which a commit belongs to the session.
-        max_topics: most topics in a section of the daily log.
-        max_items: most items of one kind in a section of the daily log. Figures get a third of it.
+        max_topics: largest number of topics in a section of the daily log.
+        max_items: largest number of items of one kind in a section of the daily log. Figures get a third of it.
         log_share: the section's share of the tokens of the conversation, 0 to 1. Items with a cue stand there in any
             case, and facts fill the rest. 0 selects no facts.
-        max_title_chars: the longest title of an entry. The rest of the text is its body.
-        max_entries_per_section: most entries that one closing adds to a section of ``MEMORY.md``. Further items stay in
-            the daily log.
+        max_title_chars: longest title of an entry, in characters. The rest of the text is its body.
+        max_entries_per_section: largest number of entries that one closing adds to a section of ``MEMORY.md``. Further
+            items stay in the daily log.
         archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily
             log is archived.
         recurrence_days: days of daily logs that are searched for recurring topics. 0 turns the search off.
-        max_recurring: most facts that earn an entry in one closing because another session had their topic.
+        max_recurring: largest number of facts that become entries in one closing because another session had their
+            topic.
         recurring: titles of sections whose entries also need an earlier session with their topic.
-        section_entries: most entries of a section of ``MEMORY.md``. Beyond it the least useful ones are archived.
-        room: the same limit for single sections, by title.
-        memory_tokens: most tokens of ``MEMORY.md``. Beyond it the least useful entries are archived.
+        section_entries: largest number of entries in a section of ``MEMORY.md``. Beyond it, the least useful ones are
+            archived.
+        room: the limit ``section_entries`` for single sections, by title.
+        memory_tokens: largest number of tokens of ``MEMORY.md``. Beyond it, the least useful entries are archived.
         rule_after_sessions: number of sessions with the same correction after which a rule is proposed.
         retire_rules_after_days: days without a mention or breach of a rule after which its retirement is proposed.
-        resume_tokens: size of `memory resume`.
+        resume_tokens: size of the summary of ``memory resume``.
         review: by section title, ``commit`` or ``propose``: whether a closing commits new entries or proposes them to a
             person. The default is ``commit``.
         endpoint: the language model that rewords summaries. Without the table ``[distill.endpoint]`` none is used.

@@ -24,18 +24,21 @@ class GuardSettings:
     """Limits and policy of the guard.
 
     Attributes:
-        max_chars: longest text for an entry, a profile, settings or a prompt block. A longer one is rejected.
-        max_document_chars: longest text for whole files and records (transcript, output, knowledge, project, daily).
-            They are scanned completely, never only a prefix.
-        entries: destinations where a text becomes one list item, so that a heading in it forges structure.
-        keep_email, keep_phone: destinations that may hold the owner's addresses and numbers.
+        max_chars: longest text in characters for an entry, a profile, settings or a prompt block. A longer one is
+            rejected.
+        max_document_chars: longest text in characters for whole files and records (transcript, output, knowledge,
+            project, daily). They are scanned completely, never only a prefix.
+        entries: destinations where a text becomes one list item. A heading in such a text would forge structure.
+        keep_email: destinations that may hold the owner's e-mail addresses.
+        keep_phone: destinations that may hold the owner's telephone numbers.
         salt: key of the digests in findings, which makes them unguessable across homes.
-        rules: paths of rule files in gitleaks' format. The guard reads no files. The caller reads them and sets
-            *loaded*. While *rules* names files and *loaded* is None, ``screen`` raises ``GuardError``.
+        rules: paths of rule files in gitleaks' format.
         model: a function from a text to the likelihood, 0 to 1, that it is an injection. None disables it. An
             exception of the model becomes a ``GuardError``.
         model_threshold: likelihood from which text from a tool or the web is quarantined instead of stored in memory.
-        loaded: rule sets from ``rules_from_gitleaks``, used beside the bundled rules.
+        loaded: rule sets from ``rules_from_gitleaks``, used beside the bundled rules. The guard reads no files: the
+            caller reads *rules* and sets *loaded*. While *rules* names files and *loaded* is None, ``screen`` raises
+            ``GuardError``.
     """
 
     max_chars: int = 65_536

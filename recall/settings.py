@@ -18,30 +18,34 @@ class RecallSettings:
     """Settings of the index and of a search.
 
     Changing ``passage_tokens`` makes the next sync cut every file again. The others take effect at once.
+
+    Attributes:
+        passage_tokens: longest passage, in tokens of :func:`recall.index.passage.estimate_tokens`. MiniLM reads 256 at
+            most. A change makes the next sync cut every file again.
+        vector_weight: weight of the cosine of a passage's vector, or of a turn with its neighbours. Words have weight
+            1. It depends on the embedding model: 1.2 was chosen for MiniLM.
+        cjk_vector_weight: share of the vectors' weights for a question in Chinese, Japanese or Korean. MiniLM does not
+            read these scripts. Set 1 for a model that does.
+        archive_weight: share of its score that an archived passage keeps.
+        lexical_deadline_ms: milliseconds after which the search goes on without the words.
+        vector_deadline_ms: milliseconds after which the search goes on without the vectors. They include the first load
+            of the model.
+        sync_timeout_s: seconds that a sync waits for another one.
+        fresh_embeddings: number of new passages that a search embeds itself. The rest waits for ``memory sync``.
+        max_file_bytes: size in bytes above which a file is reported and not indexed.
     """
 
-    #: Longest passage, in tokens as :func:`recall.index.passage.estimate_tokens` counts them. MiniLM reads 256 at most.
     passage_tokens: int = 180
 
-    #: Weight of the cosine of the passage's vector, or of the turn's with its neighbours, beside 1 for the words.
-    #: It depends on the embedding model: 1.2 was chosen for MiniLM.
     vector_weight: float = 1.2
-    #: Share of the vectors' weights that is left for a question in Chinese, Japanese or Korean. MiniLM does not read
-    #: these scripts; 1 suits a model that does.
     cjk_vector_weight: float = 0.0
-    #: Share of its score that an archived passage keeps.
     archive_weight: float = 0.95
 
-    #: How long the words may take before the search goes on without them, in milliseconds.
     lexical_deadline_ms: float = 1000.0
-    #: How long the vectors may take, including the first load of the model, in milliseconds.
     vector_deadline_ms: float = 3000.0
 
-    #: How long a sync waits for another one, in seconds.
     sync_timeout_s: float = 60.0
-    #: Passages that a search embeds on the way; the rest waits for `memory sync`.
     fresh_embeddings: int = 32
-    #: A longer file is not indexed, and reported, in bytes.
     max_file_bytes: int = 50_000_000
 
     #: Former settings that are constants now. Naming one in ``agent.toml`` is an error that says so.

@@ -59,7 +59,7 @@ class SectionRule:
     title: str
     prefix: str
     leaves: Leaves  # which entries are archived after some time without references
-    always: bool  # shown in full for every message
+    always: bool  # shown in full for every message, while the budget has room
 
 
 SECTIONS = (

@@ -42,12 +42,12 @@ class EndpointSettings:
         url: base address of the interface, such as ``https://models.example/v1``. Plain ``http`` is allowed without a
             key, or on this machine.
         model: the model's name at that address.
-        key_env: the environment variable that holds the key. Empty where no key is needed.
-        timeout_s: limit of one request, from the name lookup to the last byte of the answer.
+        key_env: name of the environment variable that holds the key. Empty where no key is needed.
+        timeout_s: limit of one request in seconds, from the name lookup to the last byte of the answer.
         daily_tokens: tokens that all closings of a home may spend in a day, prompts and completions together. They are
             counted in the home's ``.memory``.
-        question_tokens: limit of one prompt. Lines beyond it are not reworded.
-        answer_tokens: limit of one completion.
+        question_tokens: limit of one prompt in tokens. Lines beyond it are not reworded.
+        answer_tokens: limit of one completion in tokens.
     """
 
     url: str

@@ -69,19 +69,23 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingSettings:
-    """The ``[embedding]`` table of ``agent.toml``. Changing *model* or *folder* needs a reindex."""
+    """The table ``[embedding]`` of ``agent.toml``. Changing *model* or *folder* needs a reindex.
 
-    #: The default model, or any name that fastembed knows.
+    Attributes:
+        model: the default model, or any name that fastembed knows. A change needs ``memory reindex``.
+        folder: a folder with the ONNX file and the tokenizer's files. It takes precedence over every other place. A
+            change needs ``memory reindex``.
+        download: whether fastembed may download the model from its hub.
+        download_timeout_s: limit of a download in seconds.
+        threads: number of texts embedded at the same time, one thread each. 0 takes all cores.
+        enabled: whether vectors are used. Otherwise the search uses words alone.
+    """
+
     model: str = DEFAULT_MODEL
-    #: A folder with the ONNX file and the tokenizer's files. It takes precedence over every other place.
     folder: str = ""
-    #: ``true`` lets fastembed download the model from its hub.
     download: bool = False
-    #: Longest time for a download, in seconds.
     download_timeout_s: float = 600.0
-    #: Texts embedded at the same time, one thread each. 0 takes all cores.
     threads: int = 0
-    #: ``false``: search by words alone.
     enabled: bool = True
 
     def __post_init__(self) -> None:
