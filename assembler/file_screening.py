@@ -14,11 +14,11 @@ from .receipt import EntryLine
 if TYPE_CHECKING:
     from agent_home.screening.personal_text import LocatedFinding
 
-__all__ = ["FileScreening", "ScreenedText"]
+__all__ = ["BlockedText", "FileScreening"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScreenedText:
+class BlockedText:
     """A file's text as a model may see it, with the receipt's *lines* about parts that were taken out.
 
     *problem* is the reason why the home's own rules could not be used.
@@ -35,10 +35,10 @@ class FileScreening:
     def __init__(self, home: Home) -> None:
         self._screening = ScreeningService(home)
 
-    def screened(self, path: str, text: str) -> ScreenedText:
+    def screened(self, path: str, text: str) -> BlockedText:
         """Return the Markdown *text* of the file *path* as a model may see it."""
         shown = self._screening.shown(path, text)
-        return ScreenedText(text=shown.text, lines=_lines(shown.findings), problem=self._screening.problem)
+        return BlockedText(text=shown.text, lines=_lines(shown.findings), problem=self._screening.problem)
 
     def remember(self) -> None:
         """Record the clean texts for the next process."""

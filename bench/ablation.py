@@ -148,7 +148,7 @@ def _answers(
     late = start_vector_retrieval(home.index, asked.query, embedder, Scope(), NEAREST)
     words = retrieve_by_words(conn, parsed, Scope(), CANDIDATES, _PATIENCE_MS)
     vectors = late.result(_PATIENCE_MS, _PATIENCE_MS)
-    sheets = load_windows(conn, candidates(words, vectors, CANDIDATES))
+    windows = load_windows(conn, candidates(words, vectors, CANDIDATES))
     seen = QueryFeatures(
         terms=words.terms,
         mean_words=words.mean_words,
@@ -156,10 +156,10 @@ def _answers(
         cjk=parsed.cjk,
         periods=periods(asked.query),
     )
-    names = [sources[ident] for ident in sheets.ids.tolist()]
+    names = [sources[ident] for ident in windows.ids.tolist()]
     answers = []
     for variant in variants:
-        ranking = rank(sheets, seen, words.groups, vectors.nearest, variant.weights)
+        ranking = rank(windows, seen, words.groups, vectors.nearest, variant.weights)
         total = np.where(ranking.found, ranking.total, -np.inf)
         best: dict[str, None] = {}
         for place in np.argsort(-total, kind="stable").tolist():

@@ -58,7 +58,7 @@ class ClosingPath:
 
 
 @dataclass(slots=True)
-class _Watcher:
+class _CallRecorder:
     """Profile function that notes the calls of the project's functions."""
 
     root: Path
@@ -152,12 +152,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _watched(root: Path, command: Sequence[str]) -> _Watcher:
+def _watched(root: Path, command: Sequence[str]) -> _CallRecorder:
     """Run *command* of the checkout *root* in this process, and return what was seen of it."""
     sys.path.insert(0, str(root))
     from interfaces.cli import cli
 
-    watcher = _Watcher(root)
+    watcher = _CallRecorder(root)
     with redirect_stdout(io.StringIO()):
         sys.setprofile(watcher)
         try:

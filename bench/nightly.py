@@ -43,7 +43,7 @@ from recall.settings import RecallSettings
 
 from .measure.page import DOCS, markdown, put, stamp
 
-__all__ = ["Measured", "grow", "main", "measure"]
+__all__ = ["NightMeasurement", "grow", "main", "measure"]
 
 START = datetime(2026, 1, 1, 9, 0, tzinfo=UTC)
 A_DAY = 30
@@ -64,7 +64,7 @@ _DOINGS = (
 
 
 @dataclass(slots=True)
-class Measured:
+class NightMeasurement:
     """One size: seconds by step, of the idle second run, of reading every daily log, and the tokens of MEMORY.md.
 
     *share* is MEMORY.md's part of MEMORY.md, daily logs and archive. *share_all* is its part of these and the
@@ -206,7 +206,7 @@ def _day(
     return placed.documents[MEMORY]
 
 
-def measure(home: Home, sessions: int, new: int, chance: random.Random) -> Measured:
+def measure(home: Home, sessions: int, new: int, chance: random.Random) -> NightMeasurement:
     """Time a night's work on *new* waiting sessions in a home of *sessions*.
 
     The index has the words of the other sessions.
@@ -215,7 +215,7 @@ def measure(home: Home, sessions: int, new: int, chance: random.Random) -> Measu
     for number in range(sessions, sessions + new):
         write_transcript(home, number, chance)
     now = moment_of(sessions + new - 1) + timedelta(hours=6)
-    row = Measured(sessions=sessions)
+    row = NightMeasurement(sessions=sessions)
     started = time.perf_counter()
     night, row.steps = _timed_night(home, now)
     between = time.perf_counter()
@@ -248,7 +248,7 @@ def _timed_night(home: Home, now: datetime) -> tuple[NightlyRun, dict[str, float
     return distill_home(home, now=now, progress=told), dict(steps)
 
 
-def _sizes(home: Home, row: Measured) -> None:
+def _sizes(home: Home, row: NightMeasurement) -> None:
     text = storage.read_text(home.root / MEMORY)
     row.tokens, row.entries = count_tokens(text), sum(1 for _ in parse(text).entries())
     memory = len(text.encode())
@@ -263,7 +263,7 @@ def _git(home: Home, *arguments: str) -> None:
     subprocess.run(["git", *identity, *arguments], cwd=home.root, check=True, capture_output=True)
 
 
-def table(rows: Sequence[Measured], new: int) -> str:
+def table(rows: Sequence[NightMeasurement], new: int) -> str:
     """Return one line for each size."""
     steps = list(dict.fromkeys(step for row in rows for step in row.steps))
     head = ["sessions", f"run with {new} new, s", *steps, "second run, s", "reading all daily logs, s",
@@ -285,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", help="not used: everything is invented")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/nightly.md")
     options = parser.parse_args(arguments)
-    rows: list[Measured] = []
+    rows: list[NightMeasurement] = []
     chance = random.Random(1)  # noqa: S311 - the same home each time
     with tempfile.TemporaryDirectory() as folder:
         home: Home = create(Path(folder) / "home", name="Nightly", now=START).home

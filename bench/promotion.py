@@ -51,7 +51,7 @@ class PairScore:
 
     given: int
     right: int
-    wanted: int
+    expected: int
 
     @property
     def precision(self) -> float:
@@ -59,7 +59,7 @@ class PairScore:
 
     @property
     def recall(self) -> float:
-        return self.right / self.wanted if self.wanted else 1.0
+        return self.right / self.expected if self.expected else 1.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,10 +105,10 @@ def by_rules(rows: Sequence[Pair], cosines: Sequence[float] | None) -> list[str]
 
 def score(rows: Sequence[Pair], said: Said, answer: str) -> PairScore:
     """Return how well *answer* was given."""
-    wanted = [_WANTED[pair.label] == answer for pair in rows]
+    expected = [_WANTED[pair.label] == answer for pair in rows]
     given = [one == answer for one in said]
-    right = sum(a and b for a, b in zip(wanted, given, strict=True))
-    return PairScore(given=sum(given), right=right, wanted=sum(wanted))
+    right = sum(a and b for a, b in zip(expected, given, strict=True))
+    return PairScore(given=sum(given), right=right, expected=sum(expected))
 
 
 def swaps(text: str, speaker: str, other: str) -> Iterator[tuple[str, str]]:
@@ -140,7 +140,7 @@ def _best_threshold(rows: Sequence[Pair], cosines: Sequence[float]) -> float:
 
     def quality(threshold: float) -> float:
         found = score(rows, _by_cosine(cosines, threshold), "replaced")
-        return 2 * found.right / (found.given + found.wanted)
+        return 2 * found.right / (found.given + found.expected)
 
     return max(sorted(set(cosines)), key=quality)
 
@@ -160,7 +160,7 @@ def _table(found: Mapping[Half, Sequence[Pair]], near: Mapping[Half, Sequence[fl
             whole, same = score(found[half], said, "replaced"), score(found[half], said, "same")
             rows.append([
                 half, name, *(_share(found[half], said, label) for label in _LABELS), f"{whole.precision:.3f}",
-                f"{whole.recall:.3f}", f"{same.right}/{same.wanted}", str(same.given - same.right),
+                f"{whole.recall:.3f}", f"{same.right}/{same.expected}", str(same.given - same.right),
             ])  # fmt: skip
     return markdown(head, rows, align="llrrrrrrrr")
 

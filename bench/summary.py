@@ -47,7 +47,7 @@ __all__ = [
     "SHARE",
     "Counts",
     "Gold",
-    "LogLine",
+    "SummaryLine",
     "faults",
     "gold_of",
     "holds",
@@ -72,7 +72,7 @@ _SETS = ("locomo", "realtalk", "beam100k")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
+class SummaryLine:
     """A line that a method may choose: its turn's address and what it costs."""
 
     source: str
@@ -98,7 +98,7 @@ class Counts:
     cited: dict[str, float] = field(default_factory=dict)
     told: dict[str, float] = field(default_factory=dict)
 
-    def add(self, name: str, choices: Sequence[Sequence[LogLine]], gold: Gold) -> None:
+    def add(self, name: str, choices: Sequence[Sequence[SummaryLine]], gold: Gold) -> None:
         """Count what *choices* hold, on average: a random method has several."""
         for chosen in choices:
             texts: dict[str, set[str]] = {}
@@ -229,8 +229,8 @@ def _log(messages: Sequence[Message], embedder: Embedder | None) -> Summary:
     return add_facts(found, messages, share=SHARE, max_items=settings.max_items, embedder=embedder)
 
 
-def _lines_of(summary: Summary) -> list[LogLine]:
-    return [LogLine(source=source, text=item.text, tokens=0) for item in summary.items for source in item.sources]
+def _lines_of(summary: Summary) -> list[SummaryLine]:
+    return [SummaryLine(source=source, text=item.text, tokens=0) for item in summary.items for source in item.sources]
 
 
 def _terms(text: str) -> set[str]:
@@ -238,10 +238,10 @@ def _terms(text: str) -> set[str]:
     return {term.casefold()[:5] for term in content_terms(text)}
 
 
-def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[LogLine]]]]:
+def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, list[list[SummaryLine]]]]:
     """Return the choice of each other method, once for each seed."""
     sentences = [_line(message, text) for message in messages for text in _sentences(message)]
-    turns = [LogLine(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
+    turns = [SummaryLine(source=m.source, text=m.content, tokens=count_tokens(m.content)) for m in messages]
     firsts = list({line.source: line for line in reversed(sentences)}.values())[::-1]
     ranks = text_rank([line.text for line in sentences])
     ranked = [line for _, _, line in sorted((-rank, n, sentences[n]) for n, rank in enumerate(ranks))]
@@ -251,20 +251,20 @@ def _baselines(messages: Sequence[Message], room: int) -> Iterable[tuple[str, li
         yield name, [_fitting(units, room)]
 
 
-def _line(message: Message, text: str) -> LogLine:
+def _line(message: Message, text: str) -> SummaryLine:
     item = Item(kind="fact", text=text, sources=(message.source,), role=message.role)
-    return LogLine(source=message.source, text=text, tokens=count_item_tokens(item))
+    return SummaryLine(source=message.source, text=text, tokens=count_item_tokens(item))
 
 
 def _sentences(message: Message) -> list[str]:
     return [sentence for line in prose_lines(message.content) for sentence in split_sentences(line.text)]
 
 
-def _shuffled(units: Sequence[LogLine], seed: int) -> list[LogLine]:
+def _shuffled(units: Sequence[SummaryLine], seed: int) -> list[SummaryLine]:
     return random.Random(seed).sample(units, len(units))  # noqa: S311 - a baseline, not a secret
 
 
-def _fitting(units: Iterable[LogLine], room: int) -> list[LogLine]:
+def _fitting(units: Iterable[SummaryLine], room: int) -> list[SummaryLine]:
     """Return those *units*, in their order, that still fit."""
     chosen = []
     for unit in units:

@@ -80,7 +80,7 @@ _SAMPLE_REPEATS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceText:
+class CalibrationText:
     """One file's text: *part* is calibration, held-out, samples or data."""
 
     language: str
@@ -142,18 +142,18 @@ def _ranks(vocabulary: str) -> dict[bytes, int]:
 # ------------------------------------------------------------------------------------------------------------ texts
 
 
-def texts(data: Sequence[Path] = ()) -> list[SourceText]:
+def texts(data: Sequence[Path] = ()) -> list[CalibrationText]:
     """Return all texts: samples, the machine's files (split in halves by name), then the *data* folders."""
     found = list(_files(SAMPLES, "samples"))
     for language, name, text in _machine():
         part = "held-out" if zlib.crc32(name.encode()) & 1 else "calibration"
-        found.append(SourceText(language=language, name=name, part=part, text=text[:MAX_CHARACTERS]))
+        found.append(CalibrationText(language=language, name=name, part=part, text=text[:MAX_CHARACTERS]))
     for folder in data:
         found.extend(_files(folder, "data"))
     return found
 
 
-def _files(folder: Path, part: str) -> Iterator[SourceText]:
+def _files(folder: Path, part: str) -> Iterator[CalibrationText]:
     by_suffix = {".py": "Python", ".md": "Markdown", ".json": "JSON", ".txt": ""}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -161,9 +161,11 @@ def _files(folder: Path, part: str) -> Iterator[SourceText]:
             continue
         text = path.read_text("utf-8", errors="replace")
         if path.suffix == ".jsonl":
-            yield SourceText(language="JSON", name=name, part=part, text=text[:MAX_CHARACTERS])
+            yield CalibrationText(language="JSON", name=name, part=part, text=text[:MAX_CHARACTERS])
             text = "\n".join(value for line in text.splitlines() if line for value in _strings(json.loads(line)))
-        yield SourceText(language=by_suffix.get(path.suffix, "") or _language(text), name=name, part=part, text=text)
+        yield CalibrationText(
+            language=by_suffix.get(path.suffix, "") or _language(text), name=name, part=part, text=text
+        )
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -291,7 +293,7 @@ def shares(vocabulary: str, table: TokenTable, pieces: Mapping[str, Counter[str]
     return {kind: max(0, round(1000 * tokens[kind] / covered[kind])) for kind in sorted(covered)}
 
 
-def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibration: Iterable[SourceText]) -> int:
+def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibration: Iterable[CalibrationText]) -> int:
     """Return the factor of the sum, in thousandths, that brings the median language to `AIM`."""
     real = real_counter(vocabulary)
     truth: Counter[str] = Counter()
@@ -308,7 +310,7 @@ def margin(vocabulary: str, table: TokenTable, share: Mapping[str, int], calibra
     return round(1000 * AIM / statistics.median(ratios))
 
 
-def _pieces(calibration: Iterable[SourceText]) -> dict[str, Counter[str]]:
+def _pieces(calibration: Iterable[CalibrationText]) -> dict[str, Counter[str]]:
     """Count each piece, by language."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for text in calibration:
@@ -316,7 +318,7 @@ def _pieces(calibration: Iterable[SourceText]) -> dict[str, Counter[str]]:
     return found
 
 
-def weights(calibration: Sequence[SourceText]) -> str:
+def weights(calibration: Sequence[CalibrationText]) -> str:
     """Return the source of ``agent_home/token_weights.py``."""
     head = '"""Made by `python -m bench.tokens --write-weights`: the most common tokens of each vocabulary, packed."""'
     parts = [head, '__all__ = ["VOCABULARIES"]']
@@ -353,7 +355,7 @@ def _pack(kept: Sequence[bytes]) -> str:
 # ------------------------------------------------------------------------------------------------------ measurement
 
 
-def measure(found: Iterable[SourceText], vocabularies: Sequence[str] = tuple(RANKS)) -> list[ErrorRow]:
+def measure(found: Iterable[CalibrationText], vocabularies: Sequence[str] = tuple(RANKS)) -> list[ErrorRow]:
     """Return one row per language and part, in the order of `LANGUAGES`. Calibration texts are left out.
 
     *vocabularies* names the real ones to count with. The estimate is made for each of `RANKS`.

@@ -240,6 +240,15 @@ def test_every_test_file_mirrors_a_module() -> None:
     assert orphans == []
 
 
+def test_one_class_name_has_one_meaning() -> None:
+    places: dict[str, list[str]] = {}
+    for path, module in zip(FILES, MODULES, strict=True):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name.lstrip("_"), []).append(module)
+    assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
+
+
 def test_a_library_with_one_owner_is_imported_by_it_alone() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{line} imports {name}"

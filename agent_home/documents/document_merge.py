@@ -44,7 +44,7 @@ class MergedText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chunk:
+class _MergeChunk:
     key: _Key
     raw: str  # without blank lines around it, ends in a newline
     parent: _Key  # key of the heading above; a heading and a section in one chunk are their own parents
@@ -57,7 +57,7 @@ class _Chunk:
 class _Version:
     """A file as chunks by key, in file order. *gaps* has the blank lines between two neighbouring chunks."""
 
-    chunks: dict[_Key, _Chunk] = field(default_factory=dict)
+    chunks: dict[_Key, _MergeChunk] = field(default_factory=dict)
     gaps: dict[tuple[_Key | None, _Key | None], str] = field(default_factory=dict)
 
     @property
@@ -117,7 +117,7 @@ def _parse_version(document: Document, path: str) -> _Version:
     return version
 
 
-def _chunks(document: Document, path: str) -> Iterator[_Chunk | str]:
+def _chunks(document: Document, path: str) -> Iterator[_MergeChunk | str]:
     """Yield the chunks of a file, and the blank lines between them as strings."""
     by_section = path.startswith(_LOGS)
     sections = document.sections()
@@ -131,31 +131,31 @@ def _chunks(document: Document, path: str) -> Iterator[_Chunk | str]:
             end -= 1
         raw = _with_line_end("".join(block.raw for block in blocks[:end]))
         name = raw if _is_conflicting_section(section.title) else _anchor_or_title(section.title)
-        yield _Chunk(key=("part", name, 0), raw=raw, parent=_TOP)
+        yield _MergeChunk(key=("part", name, 0), raw=raw, parent=_TOP)
         yield "".join(block.raw for block in blocks[end:])
 
 
-def _chunk(block: Block, entries: bool) -> _Chunk:  # noqa: FBT001
+def _chunk(block: Block, entries: bool) -> _MergeChunk:  # noqa: FBT001
     if block.kind == "heading" and block.level == 2:
-        return _Chunk(
+        return _MergeChunk(
             key=("part", block.title.casefold(), 0), raw=_with_line_end(block.raw), parent=_TOP, is_heading=True
         )
     if block.entry and entries:
-        return _Chunk(
+        return _MergeChunk(
             key=("entry", block.entry.id, 0),
             raw=_with_line_end(block.raw),
             parent=_TOP,
             entry=block.entry,
             is_list_item=True,
         )
-    return _Chunk(key=("text", block.raw.rstrip(), 0), raw=_with_line_end(block.raw), parent=_TOP,
+    return _MergeChunk(key=("text", block.raw.rstrip(), 0), raw=_with_line_end(block.raw), parent=_TOP,
                   is_list_item=block.kind in {"entry", "item"})  # fmt: skip
 
 
-def _merge_versions(base: _Version, ours: _Version, theirs: _Version) -> tuple[list[_Chunk], list[str]]:
+def _merge_versions(base: _Version, ours: _Version, theirs: _Version) -> tuple[list[_MergeChunk], list[str]]:
     """Return the chunks of the merged file in order, and the names of the flagged ones."""
-    kept: dict[_Key, _Chunk] = {}
-    conflicting: dict[_Key, _Chunk] = {}
+    kept: dict[_Key, _MergeChunk] = {}
+    conflicting: dict[_Key, _MergeChunk] = {}
     known = ours.entries | theirs.entries
     for key in dict.fromkeys((*ours.chunks, *theirs.chunks)):
         chunk, other = _three_way(base.chunks.get(key), ours.chunks.get(key), theirs.chunks.get(key), known)
@@ -175,8 +175,8 @@ def _merge_versions(base: _Version, ours: _Version, theirs: _Version) -> tuple[l
 
 
 def _three_way(
-    base: _Chunk | None, ours: _Chunk | None, theirs: _Chunk | None, known: Mapping[str, Entry]
-) -> tuple[_Chunk | None, _Chunk | None]:
+    base: _MergeChunk | None, ours: _MergeChunk | None, theirs: _MergeChunk | None, known: Mapping[str, Entry]
+) -> tuple[_MergeChunk | None, _MergeChunk | None]:
     """Return the merged chunk, or ``None``, and the conflicting version where both sides changed the chunk."""
     if ours is None or theirs is None:
         remaining = ours or theirs
@@ -194,7 +194,7 @@ def _three_way(
     return replace(first, parent=ours.parent), _as_conflicting_version(replace(second, parent=ours.parent), known)
 
 
-def _as_conflicting_version(chunk: _Chunk, known: Mapping[str, Entry]) -> _Chunk:
+def _as_conflicting_version(chunk: _MergeChunk, known: Mapping[str, Entry]) -> _MergeChunk:
     """Return *chunk* with a key of its own, flagged as a conflicting version."""
     if chunk.entry:
         entry = conflicting_version(chunk.entry.id, chunk.entry, known)
@@ -222,7 +222,7 @@ def _ordered(ours: _Version, theirs: _Version, selected: Collection[_Key]) -> li
     return order
 
 
-def _render(chunks: Sequence[_Chunk], versions: Sequence[_Version], path: str) -> str:
+def _render(chunks: Sequence[_MergeChunk], versions: Sequence[_Version], path: str) -> str:
     selected = Counter(chunk.raw.strip() for chunk in chunks if chunk.entry)
     for min_gap in ("", "\n"):
         text = "".join(_with_gaps(chunks, versions, min_gap))
@@ -232,8 +232,8 @@ def _render(chunks: Sequence[_Chunk], versions: Sequence[_Version], path: str) -
     raise DocumentInvalid(path, 0, "malformed-entry", problem)
 
 
-def _with_gaps(chunks: Sequence[_Chunk], versions: Sequence[_Version], min_gap: str) -> Iterator[str]:
-    before: _Chunk | None = None
+def _with_gaps(chunks: Sequence[_MergeChunk], versions: Sequence[_Version], min_gap: str) -> Iterator[str]:
+    before: _MergeChunk | None = None
     for chunk in chunks:
         yield _gap(before, chunk, versions, min_gap)
         yield chunk.raw
@@ -242,7 +242,7 @@ def _with_gaps(chunks: Sequence[_Chunk], versions: Sequence[_Version], min_gap: 
     yield next((version.gaps[last, None] for version in versions if (last, None) in version.gaps), "")
 
 
-def _gap(before: _Chunk | None, chunk: _Chunk, versions: Sequence[_Version], min_gap: str) -> str:
+def _gap(before: _MergeChunk | None, chunk: _MergeChunk, versions: Sequence[_Version], min_gap: str) -> str:
     pair = (before.key if before else None, chunk.key)
     for version in versions:
         if pair in version.gaps:
@@ -256,7 +256,7 @@ def _is_conflicting_section(title: str) -> bool:
     return _ANCHOR.sub("", title).rstrip().endswith(_CONFLICT_TITLE)
 
 
-def _display_name(chunk: _Chunk) -> str:
+def _display_name(chunk: _MergeChunk) -> str:
     """Return the id, anchor or title by which a person finds the chunk."""
     return chunk.entry.id if chunk.entry else _anchor_or_title(chunk.raw.split("\n", 1)[0])
 

@@ -23,7 +23,7 @@ from recall.index import schema
 from recall.index.binary_quantization import binarize, load_binary_vectors, recorded_centroid, store_binary_vectors
 from recall.index.vectors import dequantize, nearest_by_cosine
 
-__all__ = ["HEAD", "WAYS", "Measured", "compare_ways", "table_row"]
+__all__ = ["HEAD", "WAYS", "SearchMeasurement", "compare_ways", "table_row"]
 
 #: Rows written in one transaction, as in a sync.
 _BATCH = 128
@@ -39,7 +39,7 @@ FROM embeddings e JOIN passages p ON p.id = e.passage ORDER BY e.passage
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class QuestionBatch:
     """Passages ``(id, file, layer)`` with two unit vectors each, as arrays (passages, dimension)."""
 
     passages: list[tuple[int, int, int]]
@@ -58,7 +58,7 @@ class OurCodes:
         schema.migrate(conn)
         schema.set_meta(conn, recorded)
 
-    def insert(self, conn: apsw.Connection, batch: Batch, around: Vector) -> None:  # noqa: ARG002 - as the other ways
+    def insert(self, conn: apsw.Connection, batch: QuestionBatch, around: Vector) -> None:  # noqa: ARG002 - as the other ways
         """Add a batch."""
         store_binary_vectors(conn, "vector", batch.passages, batch.vectors)
         store_binary_vectors(conn, "window", batch.passages, batch.windows)
@@ -85,7 +85,7 @@ class Vec0Bits:
         """Make the tables."""
         conn.execute(self._create.format(dimension=recorded["dimension"]))
 
-    def insert(self, conn: apsw.Connection, batch: Batch, around: Vector) -> None:
+    def insert(self, conn: apsw.Connection, batch: QuestionBatch, around: Vector) -> None:
         """Add a batch. *around* is the point around which bits are taken."""
         both = zip(_bits(batch.vectors, around), _bits(batch.windows, around), strict=True)
         conn.executemany(self._insert, ((*row, *blobs) for row, blobs in zip(batch.passages, both, strict=True)))
@@ -117,7 +117,7 @@ class Vec0Floats:
         columns = f"passage INTEGER PRIMARY KEY, file INTEGER, layer INTEGER, vector {column}, window {column}"
         conn.execute(f"CREATE VIRTUAL TABLE whole USING vec0({columns})")
 
-    def insert(self, conn: apsw.Connection, batch: Batch, around: Vector) -> None:  # noqa: ARG002 - as the other ways
+    def insert(self, conn: apsw.Connection, batch: QuestionBatch, around: Vector) -> None:  # noqa: ARG002 - as the other ways
         """Add a batch."""
         both = ((vector.tobytes(), near.tobytes()) for vector, near in zip(batch.vectors, batch.windows, strict=True))
         rows = ((*row, *blobs) for row, blobs in zip(batch.passages, both, strict=True))
@@ -134,7 +134,7 @@ WAYS: tuple[Way, ...] = (OurCodes(), Vec0Bits(), PlainBits(), Vec0Floats())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class SearchMeasurement:
     """Figures of one way. Times are in milliseconds, as p50 and p95."""
 
     way: str
@@ -153,7 +153,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def table_row(measured: Measured) -> list[str]:
+def table_row(measured: SearchMeasurement) -> list[str]:
     """Return the cells of *measured* under `HEAD`."""
     times = [f"{p50:.1f} / {p95:.1f}" for p50, p95 in (measured.candidates_ms, measured.with_comparison_ms)]
     figures = [f"{measured.recall:.3f}", f"{measured.first_ms:.0f}", f"{measured.rows_per_s:,.0f}".replace(",", " ")]
@@ -169,7 +169,7 @@ def compare_ways(
     limit: int,
     ways: Sequence[Way] = WAYS,
     processes: int = 5,
-) -> list[Measured]:
+) -> list[SearchMeasurement]:
     """Store the vectors of the index at *index* in every way, and answer *questions* in every way.
 
     Args:
@@ -201,7 +201,7 @@ def compare_ways(
                 shares[way.name].append(len(best & set(found[:10])) / 10)
     numbers = {way.name: _number(way, compared, limit) for way in ways}
     return [
-        Measured(
+        SearchMeasurement(
             way=way.name,
             number=numbers[way.name],
             candidates_ms=_quantiles(candidates[way.name]),
@@ -246,11 +246,11 @@ def _store(way: Way, path: Path, source: apsw.Connection, recorded: dict[str, st
     return rows / seconds, (path.stat().st_size - empty) / 1e6
 
 
-def _batches(conn: apsw.Connection, dimension: int) -> Iterator[Batch]:
+def _batches(conn: apsw.Connection, dimension: int) -> Iterator[QuestionBatch]:
     cursor = conn.execute(_SELECT_STORED)
     while rows := list(islice(cursor, _BATCH)):
         vectors, windows = (dequantize([row[column] for row in rows], dimension) for column in (3, 4))
-        yield Batch([row[:3] for row in rows], vectors, windows)
+        yield QuestionBatch([row[:3] for row in rows], vectors, windows)
 
 
 def _exact(conn: apsw.Connection, questions: Sequence[Vector], dimension: int) -> list[set[int]]:

@@ -90,7 +90,7 @@ def topic_words(tokens: Sequence[Token]) -> set[str]:
 
 
 def _same_meaning(one: Statement, other: Statement) -> bool:
-    if set(one.particulars) != set(other.particulars) or one.negations % 2 != other.negations % 2:
+    if set(one.distinguishing_tokens) != set(other.distinguishing_tokens) or one.negations % 2 != other.negations % 2:
         return False
     keys, other_keys = set(one.keys), set(other.keys)
     if not (keys <= other_keys or other_keys <= keys) or _have_opposites(one.text, other.text):

@@ -191,7 +191,7 @@ def _alike(a: Statement, b: Statement) -> bool:
     """Return whether both agree in every number, day, name, negation and direction."""
     named = a.names(b.names()) == b.names(a.names())
     named &= not any(_points_elsewhere(word, a, b) for word in {word for word, _ in a.directions} - _INFINITIVE)
-    return named and a.negations % 2 == b.negations % 2 and a.particulars == b.particulars
+    return named and a.negations % 2 == b.negations % 2 and a.distinguishing_tokens == b.distinguishing_tokens
 
 
 def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
@@ -306,7 +306,7 @@ def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, .
 
 
 def _covers(tokens: Sequence[Token], target: Sequence[Token]) -> bool:
-    """Return whether *tokens* hold all particulars of *target* and most of its weight."""
+    """Return whether *tokens* hold all distinguishing tokens of *target* and most of its weight."""
     missing = _without(target, tokens)
     return not any(token.particular for token in missing) and _weight(missing) <= 0.34 * _weight(target)
 

@@ -1,4 +1,4 @@
-"""Statements as comparable tokens: words, and the particulars that make another statement if they change.
+"""Statements as comparable tokens: words, and the tokens that distinguish it from another statement.
 
 Particulars are numbers with their units, days and dates, periods, names, negations and opposite words. Rules read all
 of them, in English and Chinese. Chinese is compared character by character, because nothing here cuts it into words.
@@ -102,7 +102,7 @@ class Statement:
         return tuple(token.key for token in self.tokens)
 
     @property
-    def particulars(self) -> tuple[str, ...]:
+    def distinguishing_tokens(self) -> tuple[str, ...]:
         """Numbers, days, dates and periods: by kind, those of a kind in order."""
         found = (token for token in self.tokens if token.particular and token.kind != "name")
         return tuple(token.key for token in sorted(found, key=lambda token: token.kind))

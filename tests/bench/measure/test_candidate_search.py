@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.measure.candidate_search import HEAD, WAYS, Measured, compare_ways, table_row
+from bench.measure.candidate_search import HEAD, WAYS, SearchMeasurement, compare_ways, table_row
 from recall.index import schema
 from recall.index.vectors import store_vectors
 
@@ -51,7 +51,7 @@ def test_ways_with_the_same_bits_find_the_same_share(index: Path, tmp_path: Path
 
 
 def test_a_row_has_a_cell_for_each_heading() -> None:
-    row = Measured(
+    row = SearchMeasurement(
         way="w", number=600, candidates_ms=(1.0, 2.0), with_comparison_ms=(3.0, 4.0), recall=0.99,
         first_ms=46.4, rows_per_s=48_805.0, size_mb=11.2,
     )  # fmt: skip
