@@ -3,9 +3,9 @@
     python -m bench.ablation --data DIR [--sets locomo,...] [--only NAME,...] [--json FILE]
 
 Every constant is tried at other values, on every set, in both halves of its questions. The conversations of a set are
-split into those on which the constants were chosen and those that confirm them. Documents are split by every other
-question. Both retrievers answer each question once, and only reranking is repeated. Figures are frac@5 and frac@10 of
-hybrid search, or nDCG@10 and any@5 for documents. The chosen half comes first, then the confirming half.
+split into a development half, on which the constants were chosen, and a held-out half. Documents are split by every
+other question. Both retrievers answer each question once, and only reranking is repeated. Figures are frac@5 and
+frac@10 of hybrid search, or nDCG@10 and any@5 for documents. The development half comes first.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def differences(
     hybrid = outcomes[_HYBRID]
     groups = {
         "hybrid - best baseline": [o for name, o in outcomes.items() if not name.startswith("ours")],
-        "hybrid - better leg": [o for name, o in outcomes.items() if name.startswith("ours") and name != _HYBRID],
+        "hybrid - better retriever": [o for name, o in outcomes.items() if name.startswith("ours") and name != _HYBRID],
     }
     return {
         name: {
@@ -338,7 +338,7 @@ def _packed_title(result: SetResult, *, as_markdown: bool) -> str:
 
 
 def _packed_table(result: SetResult, *, as_markdown: bool) -> str:
-    head = ["", *(text for budget in BUDGETS for text in (f"{budget} tokens of recall", "spent"))]
+    head = ["", *(text for budget in BUDGETS for text in (f"{budget} tokens of recall", "tokens used"))]
     rows = []
     for system, means in result.packed.items():
         spent = result.spent.get(system)

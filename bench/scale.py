@@ -267,8 +267,8 @@ def _searches(home: Home, query: str, embedder: Embedder) -> Iterator[tuple[floa
     start = time.perf_counter()
     result = search(home, query, settings=settings, embedder=embedder)
     yield _since(start), "hybrid"
-    yield result.retriever_ms["lexical"], "- its lexical leg"
-    yield result.retriever_ms["vector"], "- its vector leg"
+    yield result.retriever_ms["lexical"], "- word retriever"
+    yield result.retriever_ms["vector"], "- vector retriever"
     yield _since(start) - max(result.retriever_ms.values()), "- the rest"
     start = time.perf_counter()
     search(home, query, settings=settings, mode="lexical")

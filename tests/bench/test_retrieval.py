@@ -22,7 +22,7 @@ from recall.settings import RecallSettings
 
 BASELINES = ["substring", "naive FTS5", "vectors alone", "plain RRF"]
 OURS = ["ours, lexical", "ours, vector", "ours, hybrid"]
-DIFFERENCES = ["hybrid - best baseline", "hybrid - better leg"]
+DIFFERENCES = ["hybrid - best baseline", "hybrid - better retriever"]
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ def test_hybrid_is_compared_with_the_best_baseline_of_each_measure() -> None:
     assert list(found) == DIFFERENCES
     assert found["hybrid - best baseline"]["message", "frac@5"].mean == pytest.approx(2 / 3)
     assert found["hybrid - best baseline"]["message", "mrr@10"].mean == pytest.approx(-1 / 3)
-    assert found["hybrid - better leg"]["message", "frac@5"].mean == pytest.approx(1 / 3)
-    assert found["hybrid - better leg"]["message", "mrr@10"].mean == pytest.approx(0)
+    assert found["hybrid - better retriever"]["message", "frac@5"].mean == pytest.approx(1 / 3)
+    assert found["hybrid - better retriever"]["message", "mrr@10"].mean == pytest.approx(0)
 
 
 def test_the_halves_share_no_conversation_and_leave_out_what_has_no_answer(data: Path) -> None:
