@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> int:
         time_head = ("processor time", "this guard", "detect-secrets", "floor")
         tables = {
             "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{table(caught)}",
-            "pays": table(list(_price(corpora)), head=("benign text from a tool", "held back by provenance", "", "")),
+            "pays": table(list(_price(corpora)), head=("benign text from a tool", "quarantined by provenance", "", "")),
             "time": table(list(_times(corpora, other)), head=time_head),
         }
     print("\n\n".join(tables.values()))
@@ -204,7 +204,7 @@ def _secrets(corpora: Corpora, other: Judge | None) -> Iterator[CorpusRow]:
     if gitleaks and betterleaks:
         yield _row("secrets, pooled, with both rule files", pooled, both, "72 %")
     strange = corpora.texts(*_SECRETS, label=0)
-    yield _row("the same corpora's own counter-examples flagged", strange, bundled, beside=other)
+    yield _row("false alarms: counter-examples of the same corpora", strange, bundled, beside=other)
     for judge, rules in ((bundled, "bundled rules"), (both, "both files")):
         beside = other if judge is bundled else None
         benign = corpora.texts(*_BENIGN_LINES, "benign_notinject")
@@ -217,9 +217,9 @@ def _personal_data(corpora: Corpora) -> Iterator[CorpusRow]:
     judge = _finds("pii")
     synth, chinese = "pii_presidio_synth", "pii_cn_synth"
     yield _row("personal data, synthetic sentences", corpora.texts(synth, label=1), judge, "92 %")
-    yield _row("false alarms there", corpora.texts(synth, label=0), judge, "<= .2 %")
+    yield _row("false alarms in the same set", corpora.texts(synth, label=0), judge, "<= .2 %")
     yield _row("personal data, Chinese ids, cards, phones", corpora.texts(chinese, label=1), judge, "99 %")
-    yield _row("false alarms there", corpora.texts(chinese, label=0), judge, "0")
+    yield _row("false alarms in the same set", corpora.texts(chinese, label=0), judge, "0")
     yield _row("false alarms: personal data in memory hazards", corpora.texts("benign_memory_hazards"), judge, "<= 1 %")
 
 
@@ -234,14 +234,14 @@ def _injections(corpora: Corpora) -> Iterator[CorpusRow]:
     ):
         yield _row(f"injections from a tool: {name}", corpora.texts(corpus, kinds=kinds, label=1), judge, floor)
     yield _row("agent memory attacks (injection, persistence)", _poison(corpora, 1), judge)
-    yield _row("false alarms there", _poison(corpora, 0), judge)
+    yield _row("false alarms in the same set", _poison(corpora, 0), judge)
     benign = corpora.texts(*_BENIGN_LINES, "benign_memory_hazards")
     for source in ("user", "tool"):
         mark = _finds("injection", "structure", source=source)
         yield _row(f"false alarms: injection in benign memory, source = {source}", benign, mark, "<= .1 %")
         yield _row(f"false alarms: NotInject, source = {source}", corpora.texts("benign_notinject"), mark, "0")
     for name, texts in _markerless(corpora):
-        yield _row(f"marker-less from a tool: {name}", texts, _holds("tool"), "90 %" if name == "all" else "")
+        yield _row(f"requests from a tool, no mark: {name}", texts, _holds("tool"), "90 %" if name == "all" else "")
 
 
 def _poison(corpora: Corpora, label: int) -> list[LabelledText]:
@@ -274,7 +274,7 @@ def _conversations(data: Path) -> Iterator[CorpusRow]:
         texts = [LabelledText(text=str(json.loads(line)["content"]), label=0, kind="turn") for line in lines]
         if texts:
             held = sum(_verdict(text.text).action >= Action.QUARANTINE for text in texts)
-            yield CorpusRow(measure=f"conversation turns held back: {name}", value=share(held, len(texts)))
+            yield CorpusRow(measure=f"conversation turns quarantined: {name}", value=share(held, len(texts)))
 
 
 def _verdict(text: str) -> Verdict:
@@ -309,7 +309,7 @@ def _times(corpora: Corpora, other: Judge | None) -> Iterator[CorpusRow]:
             yield CorpusRow(measure=f"{name}, source = {source}", value=value, beside=beside, floor=floor)
     worst_ms, unit = max((min(_spent_ms([_filled(unit)] * 2, _touches("tool"))), unit) for unit in _HOSTILE)
     value = f"{worst_ms:.0f} ms ({ascii(unit)[1:-1][:24]} repeated)"
-    yield CorpusRow(measure=f"64 KB, worst of {len(_HOSTILE)} hostile texts", value=value, floor="150 ms")
+    yield CorpusRow(measure=f"64 KB, worst of {len(_HOSTILE)} adversarial texts", value=value, floor="150 ms")
     beside = f"{_first_scan_s(_THEIR_FIRST_SCAN.format(_their_plugins())):.3f} s" if other else ""
     first = f"{_first_scan_s(_FIRST_SCAN):.3f} s"
     yield CorpusRow(measure="import and first scan, best of 3", value=first, beside=beside, floor=".15 s")
@@ -375,10 +375,10 @@ def _write_paths() -> CorpusRow:
     found = re.search(r"(\d+) passed", run.stdout)
     if run.returncode or not found:
         return CorpusRow(
-            measure="write paths that go around the gate", value=f"not known: {_last_line(run)}", floor="0"
+            measure="write paths that bypass the gateway", value=f"not known: {_last_line(run)}", floor="0"
         )
     value = f"0 ({found[1]} cases of {WRITE_TESTS} pass)"
-    return CorpusRow(measure="write paths that go around the gate", value=value, floor="0")
+    return CorpusRow(measure="write paths that bypass the gateway", value=value, floor="0")
 
 
 def _last_line(run: subprocess.CompletedProcess[str]) -> str:
