@@ -179,9 +179,9 @@ def _processes(home: Home, now: datetime, question: str, runs: int) -> Iterator[
     commands = {
         "process: `memory prompt`": prompt,
         "process: `memory prompt --message`": [*prompt, "--message", question],
-        "plain: `python -c pass`": ["-c", "pass"],
-        "plain: `python`, import click and apsw": ["-c", "import click, apsw"],
-        "plain: `python`, import onnxruntime and tokenizers": ["-c", "import onnxruntime, tokenizers"],
+        "baseline: `python -c pass`": ["-c", "pass"],
+        "baseline: `python`, import click and apsw": ["-c", "import click, apsw"],
+        "baseline: `python`, import onnxruntime and tokenizers": ["-c", "import onnxruntime, tokenizers"],
     }
     found: dict[str, list[float]] = {what: [] for what in commands}
     for _ in range(runs):
@@ -237,10 +237,10 @@ def _plain_parts(home: Home, questions: Sequence[str], embedder: Embedder | None
         words = " OR ".join(f'"{word}"' for word in _WORD.findall(question))
         conn.execute("SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 40", (words,)).fetchall()
 
-    yield _timed("plain: read and join the context files", join, questions)
-    yield _timed(f"plain: FTS5 over {len(turns)} turns, best 40", fts, questions)
+    yield _timed("baseline: read and join the context files", join, questions)
+    yield _timed(f"baseline: FTS5 over {len(turns)} turns, best 40", fts, questions)
     if embedder is not None:
-        yield _timed("plain: embed the question", embedder.embed_query, questions)
+        yield _timed("baseline: embed the question", embedder.embed_query, questions)
 
 
 def _timed(what: str, function: Callable[[str], Any], questions: Sequence[str]) -> RunTimes:
