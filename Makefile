@@ -10,7 +10,7 @@ demo: $(VENV)/.ready           ## make an agent home, import and close two conve
 	$(BIN)/python -m bench.demo demo-home
 
 test: $(VENV)/.ready           ## every test, warnings are errors
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .

@@ -34,6 +34,19 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_OURS] = Path(config.option.basetemp)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run slow tests first, and tests that share a module's fixture in one worker, so that it is made once."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    for item in items:
+        if isinstance(item, pytest.Function) and any(
+            definition.scope == "module"
+            for definitions in item._fixtureinfo.name2fixturedefs.values()
+            for definition in definitions
+        ):
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Keep the temporary folders of a failed run only."""
     folder = session.config.stash.get(_OURS, None)
