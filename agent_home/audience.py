@@ -1,6 +1,6 @@
-"""Audiences and their rights to read files, the same for injection and for recall: deny unless allowed.
+"""Decide which audience may read which file.
 
-A path without a rule is the owner's alone.
+Prompts and recall use the same rules. A path without a rule may be read only by the owner.
 """
 
 from __future__ import annotations

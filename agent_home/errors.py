@@ -44,10 +44,10 @@ class HomeError(Exception):
 class NoHome(HomeError):
     """The folder is no home, and neither is a folder above it."""
 
-    def __init__(self, where: Path) -> None:
-        super().__init__(
-            f"no agent.toml in {where} or above it. Make a home with `memory init {where}`, or name one with --home"
-        )
+    def __init__(self, where: Path, *, by_environment: bool = False) -> None:
+        place = f"{where}, the folder that AGENT_HOME names" if by_environment else f"{where} or above it"
+        remedy = "or correct AGENT_HOME" if by_environment else "or name one with --home"
+        super().__init__(f"no agent.toml in {place}. Make a home with `memory init {where}`, {remedy}")
         self.where = where
 
 
@@ -109,14 +109,14 @@ class GitMissing(HistoryError):
     """Git is not installed, or not on PATH."""
 
     def __init__(self) -> None:
-        super().__init__("git was not found; memory is kept in git, so install it (`apt install git`) and try again")
+        super().__init__("git was not found. Memory is kept in git. Install it (`apt install git`) and try again")
 
 
 class NoRepository(HistoryError):
     """A folder is not the top of a git repository."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(f"{root} is no git repository; run `git init` there, or `memory init` for a new home")
+        super().__init__(f"{root} is not a git repository. Run `git init` there, or `memory init` for a new home")
         self.root = root
 
 
@@ -132,5 +132,5 @@ class GitTimeout(HistoryError):
     """A git command took longer than it may."""
 
     def __init__(self, command: str, timeout_s: float) -> None:
-        super().__init__(f"git {command} did not end within {timeout_s:g} s and was stopped; try again")
+        super().__init__(f"git {command} did not end within {timeout_s:g} s and was stopped. Try again")
         self.command, self.timeout_s = command, timeout_s

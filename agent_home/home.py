@@ -1,4 +1,4 @@
-"""The folder of an agent's memory: its location and its layout.
+"""Locate an agent's home, and own the layout of its folder.
 
 ``agent_home.creation`` makes a home, and ``agent_home.store.gateway`` changes one.
 """
@@ -107,7 +107,7 @@ def find_home(named: str | None, environment: Mapping[str, str], start: Path) ->
     if given:
         root = Path(given).expanduser().absolute()
         if not (root / MANIFEST).is_file():
-            raise NoHome(root)
+            raise NoHome(root, by_environment=not named)
         return Home(root)
     start = start.absolute()
     for folder in (start, *start.parents):

@@ -13,16 +13,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .errors import Locked
+from .waiting import announce_wait
 
 __all__ = ["DEFAULT_TIMEOUT_S", "hold"]
 
 #: A commit takes some 50 ms, so this is the time of hundreds of queued writers.
 DEFAULT_TIMEOUT_S = 30.0
+#: A wait this long is announced.
+_ANNOUNCED_AFTER_S = 1.0
 
 
 @contextmanager
 def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
-    """Hold the lock file *path* for the block. Not reentrant across threads.
+    """Hold the lock file *path* for the block. Not reentrant across threads. A wait of a second is announced.
 
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
@@ -30,10 +33,22 @@ def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, poll_interval=0.01)
     try:
-        lock.acquire(timeout=timeout_s)
+        _acquire(lock, timeout_s)
     except Timeout as error:
         raise Locked(path, timeout_s) from error
     try:
         yield
     finally:
         lock.release()
+
+
+def _acquire(lock: FileLock, timeout_s: float) -> None:
+    announce = announce_wait.get()
+    if announce is None or not timeout_s > _ANNOUNCED_AFTER_S:
+        lock.acquire(timeout=timeout_s)
+        return
+    try:
+        lock.acquire(timeout=_ANNOUNCED_AFTER_S)
+    except Timeout:
+        announce()
+        lock.acquire(timeout=timeout_s - _ANNOUNCED_AFTER_S)

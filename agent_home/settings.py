@@ -35,6 +35,13 @@ MANIFEST = "agent.toml"
 VERSION = 1
 #: Tables that other packages read.
 TABLES = ("embedding", "recall", "assembler", "distill", "guard")
+#: Advice for a value of the wrong type.
+_EXPECTED: Mapping[type, str] = {
+    str: "a text in quotation marks",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+}
 _TOP = {"version", "name", "context", "audiences", *TABLES}
 
 Cut = Literal["never", "oldest-first", "newest-first"]
@@ -81,7 +88,7 @@ class Manifest:
                 line = _line_of(self.path, table, key)
                 raise SettingsInvalid(
                     f"{self.path}{line}: [{table}]",
-                    f"{key!r} is no setting any more: the program chooses this value itself. Delete the line",
+                    f"{key!r}: this setting was removed. Delete the line",
                 )
         return read_table(kind, values, where)
 
@@ -114,11 +121,11 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     if data.get("version") != VERSION:
         raise SettingsInvalid(path, f"version is {data.get('version')!r}. This program reads version = {VERSION}")
     name = data.get("name", path.parent.name)
-    _require(isinstance(name, str), name, "str", f"{path}: name")
+    _require(isinstance(name, str), name, _EXPECTED[str], f"{path}: name")
     tables = {name: data[name] for name in TABLES if name in data}
     for table, values in tables.items():
         if not isinstance(values, dict):
-            raise SettingsInvalid(path, f"{table} is {values!r}, expected a table [{table}]")
+            raise SettingsInvalid(path, f"{table} is {values!r}. Write a table [{table}]")
     context = _context(path, data.get("context", []))
     return Manifest(
         path=path,
@@ -149,7 +156,7 @@ def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         values[name] = _converted(hints[name], value, f"{where} {key}")
     missing = [name for name, item in fields.items() if name not in values and _is_required(item)]
     if missing:
-        raise SettingsInvalid(where, f"{missing[0]!r} is missing")
+        raise SettingsInvalid(where, f"{missing[0]!r} is missing. Add the key")
     try:
         return kind(**values)
     except ValueError as error:
@@ -198,7 +205,7 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
     if origin is Literal:
         return _one_of(inner, value, where)
     if origin in {tuple, frozenset}:
-        _require(isinstance(value, list), value, "a list", where)
+        _require(isinstance(value, list), value, "a list in square brackets", where)
         return origin(_converted(inner[0], item, where) for item in value)
     if origin in {dict, Mapping}:
         _require(isinstance(value, dict), value, "a table", where)
@@ -212,7 +219,8 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
         return hint(_one_of([str(name) for name in hint], value, where))
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    _require(isinstance(value, hint) and not (hint is int and isinstance(value, bool)), value, hint.__name__, where)
+    right = isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+    _require(right, value, _EXPECTED.get(hint, hint.__name__), where)
     return value
 
 
@@ -223,7 +231,7 @@ def _one_of(names: Sequence[Any], value: Any, where: str) -> Any:
 
 def _require(right: bool, value: Any, expected: str, where: str) -> None:  # noqa: FBT001
     if not right:
-        raise SettingsInvalid(where, f"is {value!r}, expected {expected}")
+        raise SettingsInvalid(where, f"is {value!r}. Write {expected}")
 
 
 def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
@@ -245,13 +253,13 @@ def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:
 
 def _audiences(path: Path, table: Any, context: tuple[ContextFile, ...]) -> dict[str, frozenset[str]]:
     if not isinstance(table, dict):
-        raise SettingsInvalid(path, f"audiences is {table!r}, expected a table [audiences]")
+        raise SettingsInvalid(path, f"audiences is {table!r}. Write a table [audiences]")
     rules: dict[str, frozenset[str]] = {folder: frozenset(allowed) for folder, allowed in FOLDERS.items()}
     for item in context:
         rules[item.file] = frozenset(item.audiences)
     for name, allowed in table.items():
         if not isinstance(allowed, list):
-            raise SettingsInvalid(path, f"audiences {name!r} is {allowed!r}, expected a list")
+            raise SettingsInvalid(path, f"audiences {name!r} is {allowed!r}. Write a list in square brackets")
         _require_audiences(path, tuple(allowed))
         rules[name] = frozenset(allowed)
     return rules
@@ -260,7 +268,7 @@ def _audiences(path: Path, table: Any, context: tuple[ContextFile, ...]) -> dict
 def _require_inside(path: Path, file: str) -> None:
     parts = Path(file).parts
     if not file.endswith(".md") or Path(file).is_absolute() or ".." in parts or parts[0].startswith("."):
-        raise SettingsInvalid(path, f"context file {file!r} must be a Markdown file inside the home")
+        raise SettingsInvalid(path, f"{file!r} is not a Markdown file inside the home. Write a name such as USER.md")
 
 
 def _require_audiences(path: Path, names: tuple[str, ...]) -> None:

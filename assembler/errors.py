@@ -12,6 +12,6 @@ class WindowTooSmall(AssemblerError):
 
     def __init__(self, window: int, used: int) -> None:
         super().__init__(
-            f"a window of {window} tokens with {used} in use leaves no room for memory; give a larger --window"
+            f"a window of {window} tokens with {used} in use leaves no room for memory. Give a larger --window"
         )
         self.window, self.used = window, used

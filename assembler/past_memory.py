@@ -21,7 +21,7 @@ from .sources import Sources
 
 __all__ = ["PastSearcher"]
 
-NOT_SEARCHED = "recall searches only the present, so a past prompt has none"
+NOT_SEARCHED = "Past prompts leave out recalled passages, because the index holds only the present"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

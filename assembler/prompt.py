@@ -111,7 +111,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     sources = Sources(home, request.audience, screening, request.at)
     builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
     if request.audience not in set(Audience):
-        builder.degraded.append(f"audience {request.audience!r} reads nothing; the audiences are {', '.join(Audience)}")
+        builder.degraded.append(f"audience {request.audience!r} reads nothing. The audiences are {', '.join(Audience)}")
     if request.at and request.message:
         from .past_memory import PastSearcher
 
@@ -172,7 +172,7 @@ def _report_blocked(builder: _PromptBuilder, path: str, source: SourceText) -> N
     builder.degraded += [source.problem] if source.problem else []
     blocked = [f"{line.id} ({line.reason})" for line in source.blocked if line.action == "blocked"]
     if blocked:
-        builder.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}; `memory doctor` says what to do")
+        builder.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}. `memory doctor` says what to do")
 
 
 def _add_progressive(builder: _PromptBuilder, section: ContextSection) -> None:
@@ -312,7 +312,7 @@ def _recall_line(layer: str, request: Request, result: LayerResult, packed: Reca
     elif not request.message.strip():
         reason = "no message"
     else:
-        reason = "; ".join(result.line.degraded) or "nothing found"
+        reason = ". ".join(result.line.degraded) or "nothing found"
     action = "kept" if tokens else "dropped"
     return SectionLine(name=name, tokens=tokens, full_tokens=tokens, action=action, reason=reason)
 

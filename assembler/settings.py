@@ -56,14 +56,20 @@ class AssemblerSettings:
     def __post_init__(self) -> None:
         for tier in self.tiers:
             if len(tier) != 2 or tier[0] < 1 or tier[1] < 1 or tier[1] * 2 > tier[0]:
-                raise ValueError(f"tier {tier!r} is invalid; write a window and a budget of at most half of it")
+                raise ValueError(f"tier {tier!r} is invalid. Write a window and a budget of at most half of it")
         shares = (self.daily_share, self.sessions_share, self.knowledge_share)
-        if min(shares) < 0 or sum(shares) > 0.6:
-            raise ValueError("daily_share, sessions_share and knowledge_share must not exceed 0.6 together")
-        parts = (self.memory_first, self.index_share, self.selected_share)
-        if min(parts) < 0 or self.memory_first > 1 or self.index_share + self.selected_share > 1:
-            raise ValueError("memory_first, and index_share and selected_share together, must be from 0 to 1")
-        if not 0 <= self.sessions_cutoff <= 1:
-            raise ValueError(f"sessions_cutoff is {self.sessions_cutoff}; write a number from 0 to 1")
+        for name in (
+            "daily_share", "sessions_share", "knowledge_share", "memory_first", "index_share", "selected_share",
+            "sessions_cutoff",
+        ):  # fmt: skip
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}. Write a number from 0 to 1")
+        if sum(shares) > 0.6:
+            raise ValueError(
+                f"daily_share, sessions_share and knowledge_share add up to {sum(shares):g}. Lower them to 0.6 or less"
+            )
+        if self.index_share + self.selected_share > 1:
+            total = self.index_share + self.selected_share
+            raise ValueError(f"index_share and selected_share add up to {total:g}. Lower them to 1 or less")
         if self.vocabulary not in VOCABULARIES:
-            raise ValueError(f"unknown vocabulary {self.vocabulary!r}; write one of {', '.join(VOCABULARIES)}")
+            raise ValueError(f"unknown vocabulary {self.vocabulary!r}. Write one of {', '.join(VOCABULARIES)}")

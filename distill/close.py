@@ -189,7 +189,7 @@ def close(
     _finish_pending(home)
     path = transcript.session_path(home, session)
     if path is None:
-        raise NoSuchSession(session, len(transcript.sessions(home)))
+        raise NoSuchSession(session, [item.session for item in transcript.sessions(home)])
     session = transcript.session_name(home, session)
     for _ in range(_ATTEMPTS):
         turns = transcript.read(path)

@@ -13,6 +13,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from agent_home.suggestions import did_you_mean, near_names
+
 __all__ = [
     "Contended",
     "DistillError",
@@ -33,11 +37,9 @@ class DistillError(Exception):
 class NoSuchSession(DistillError):
     """No transcript has that session's name."""
 
-    def __init__(self, session: str, known: int) -> None:
-        super().__init__(
-            f"no session {session!r} among the {known} in sessions/. Import it with `memory import`, or close the "
-            "others with `memory close --all`"
-        )
+    def __init__(self, session: str, known: Collection[str]) -> None:
+        advice = did_you_mean(near_names(session, known)) or "Run `memory search` or list sessions/"
+        super().__init__(f"no session {session!r} among the {len(known)} in sessions/. {advice}")
         self.session = session
 
 
@@ -52,8 +54,10 @@ class EmptySession(DistillError):
 class NoSuchProposal(DistillError):
     """No item with that id waits for review."""
 
-    def __init__(self, waiting_id: str, waiting: int) -> None:
-        super().__init__(f"no item {waiting_id!r} waits for review. `memory review list` names the {waiting} that do")
+    def __init__(self, waiting_id: str, waiting: Collection[str]) -> None:
+        hint = did_you_mean(near_names(waiting_id, waiting))
+        advice = hint or f"`memory review list` names the {len(waiting)} that do"
+        super().__init__(f"no item {waiting_id!r} waits for review. {advice}")
         self.waiting_id = waiting_id
 
 

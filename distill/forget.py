@@ -72,7 +72,7 @@ class TextTooShort(ValueError):
 
     def __init__(self, chars: int) -> None:
         super().__init__(
-            f"a text of {chars} characters is part of too many words; give at least {MIN_CHARS}, or use --exact-id for "
+            f"a text of {chars} characters is part of too many words. Give at least {MIN_CHARS}, or use --exact-id for "
             "an identifier that stands alone"
         )
 
@@ -81,15 +81,16 @@ class StructuralWord(ValueError):
     """The text is part of a name in the structure of the home."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"the text is part of {name!r}, a name in the structure of the home; give a longer text")
+        super().__init__(f"the text is part of {name!r}, a name in the structure of the home. Give a longer text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetResult:
-    """The result of :func:`forget`. *before* has the places found before the removal, *remaining* those found after it.
+    """The result of :func:`forget`.
 
-    *purged* is ``None`` when no purge was requested or needed. *warnings* name what is out of reach or was not done.
-    *commit* removed the text from the files and is ``None`` when no file in git had it.
+    *before* holds the places found before the removal, and *remaining* those found after it. *purged* is ``None`` when
+    no purge was requested or needed. *warnings* name what is out of reach or was not done. *commit* removed the text
+    from the files and is ``None`` when no file in git had it.
     """
 
     name: str
@@ -281,12 +282,12 @@ def _update_commit_ids(home: Home, target: RedactionTarget, actor: str, now: dat
 
 
 def _refuse_remaining(home: Home, target: RedactionTarget) -> None:
-    """Raise ``DocumentInvalid`` for a file in git that still has the text and would bring it back."""
+    """Raise ``DocumentInvalid`` if a file in git still has the text, because that file would bring the text back."""
     in_git = tracked_files(home)
     for place in find_in_files(home, target):
         if place.path in in_git:
             raise DocumentInvalid(
-                place.path, place.line, "not-forgotten", place.note or "still has the text; remove it"
+                place.path, place.line, "not-forgotten", place.note or "still has the text. Remove it"
             )
 
 
@@ -294,16 +295,16 @@ def _left_uncommitted(home: Home, done: WriteOutcome) -> Iterator[str]:
     for remark in failing_edits(home) if done.paths else ():
         if remark.path in done.paths:
             yield (
-                f"{remark.path} was changed and not committed: an edit by hand has {remark.name} in line {remark.line};"
-                " remove it, and commit the file"
+                f"{remark.path} was changed and not committed: an edit by hand has {remark.name} in line {remark.line}."
+                " Remove it, and commit the file"
             )
 
 
 def _out_of_reach(home: Home) -> Iterator[str]:
     for name, address in remote_addresses(home).items():
         yield (
-            f"remote {name} ({address}) may have the text: after a purge, push with --force and make new clones; "
-            "a fetch or pull before that brings the text back"
+            f"remote {name} ({address}) may have the text. After a purge, push with --force and make new clones. "
+            "A fetch or pull before that brings the text back"
         )
 
 

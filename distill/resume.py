@@ -65,9 +65,9 @@ class ResumeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """The contents of a session's resume. Every list is in the order of the conversation.
+    """Summary from which a session can be continued. Every list is in the order of the conversation.
 
-    *began* and *ended* are the times of the first and last message, or empty. *unread* counts the earlier messages that
+    *began* and *ended* are the times of the first and last message, or empty. *unread* counts earlier messages that
     were not read.
     """
 
@@ -100,7 +100,7 @@ def resume(home: Home, session: str) -> Resume:
     """
     path = transcript.session_path(home, session)
     if path is None:
-        raise NoSuchSession(session, len(transcript.sessions(home)))
+        raise NoSuchSession(session, [item.session for item in transcript.sessions(home)])
     name = transcript.session_name(home, session)
     turns = transcript.read(path)
     if not turns:

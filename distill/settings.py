@@ -13,6 +13,26 @@ from .language_model.endpoint import EndpointSettings
 __all__ = ["DistillSettings"]
 
 
+#: Least value of each setting that has one.
+_LEAST: Mapping[str, int] = {
+    "claim_timeout_s": 0,
+    "session_timeout_s": 0,
+    "window_slack_s": 0,
+    "max_topics": 0,
+    "max_entries_per_section": 0,
+    "recurrence_days": 0,
+    "max_recurring": 0,
+    "max_items": 3,
+    "max_title_chars": 20,
+    "archive_after_days": 1,
+    "section_entries": 1,
+    "memory_tokens": 1,
+    "rule_after_sessions": 2,
+    "retire_rules_after_days": 1,
+    "resume_tokens": 100,
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistillSettings:
     """The table ``[distill]`` of ``agent.toml``.
@@ -68,29 +88,19 @@ class DistillSettings:
     endpoint: EndpointSettings | None = None
 
     def __post_init__(self) -> None:
-        for name in (
-            "claim_timeout_s", "session_timeout_s", "window_slack_s", "max_topics", "max_entries_per_section",
-            "recurrence_days", "max_recurring",
-        ):  # fmt: skip
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}. It must be 0 or more")
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise ValueError(f"{name.replace('_', '-')} is {getattr(self, name)}. Write {least} or more")
         if not 0 <= self.log_share <= 1:
-            raise ValueError(f"log-share is {self.log_share}. It must be between 0 and 1")
-        if self.archive_after_days < 1:
-            raise ValueError(f"archive-after-days is {self.archive_after_days}. It must be 1 or more")
-        if self.rule_after_sessions < 2 or self.retire_rules_after_days < 1:
-            raise ValueError("rule-after-sessions must be at least 2 and retire-rules-after-days at least 1")
-        if self.resume_tokens < 100:
-            raise ValueError(f"resume-tokens is {self.resume_tokens}. It must be 100 or more")
-        if min(self.section_entries, *self.room.values(), self.memory_tokens) < 1:
-            raise ValueError("section-entries, memory-tokens and every number of room must be at least 1")
+            raise ValueError(f"log-share is {self.log_share}. Write a number from 0 to 1")
+        for title, number in self.room.items():
+            if number < 1:
+                raise ValueError(f"room {title!r} is {number}. Write 1 or more")
         titles = [rule.title for rule in SECTIONS]
         for key, table in (("review", self.review), ("room", self.room), ("recurring", self.recurring)):
             unknown = next((title for title in table if title not in titles), None)
             if unknown is not None:
                 raise ValueError(f"{key} names the unknown section {unknown!r}. Sections are {', '.join(titles)}")
-        if self.max_items < 3 or self.max_title_chars < 20:
-            raise ValueError("max-items must be at least 3 and max-title-chars at least 20")
 
     @property
     def proposed_sections(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ A check that raises an error fails with that error as its detail. It never stops
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -14,19 +14,22 @@ from agent_home import storage
 from agent_home.documents.check import markdown_files, problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry_merge import conflicting_id
-from agent_home.errors import HomeError
+from agent_home.errors import HomeError, SettingsInvalid
 from agent_home.git import history
 from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.service import ScreeningService
+from agent_home.settings import TABLES
 from agent_home.store import recovery
 from agent_home.store.proposals import pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
-__all__ = ["Check", "examine"]
+from .counts import counted
+
+__all__ = ["Check", "examine", "remedy"]
 
 Status = Literal["ok", "warning", "failed"]
 
@@ -66,23 +69,48 @@ def examine(home: Home, now: datetime) -> list[Check]:
 
 
 def _manifest(home: Home) -> Iterator[Check]:
+    """Check that ``agent.toml`` names existing files, and that each of its settings tables is valid."""
+    wrong = list(_wrong_settings(home))
+    yield from (Check(name="manifest", status="failed", detail=problem) for problem in wrong)
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
     absent = [file for file in absent if file != "BOOTSTRAP.md"]  # the agent deletes this file once it knows its user
     if absent:
-        detail = f"agent.toml names {', '.join(absent)}, which do not exist; `memory init` adds missing files"
+        detail = f"agent.toml names {', '.join(absent)}, which do not exist. `memory init` adds missing files"
         yield Check(name="manifest", status="warning", detail=detail)
-    else:
-        yield Check(name="manifest", status="ok", detail=f"{len(home.manifest.context)} context files")
+    elif not wrong:
+        yield Check(name="manifest", status="ok", detail=counted(len(home.manifest.context), "context file"))
+
+
+def _wrong_settings(home: Home) -> Iterator[str]:
+    """Yield the error of each settings table that its package cannot read."""
+    from assembler.settings import AssemblerSettings
+    from distill.settings import DistillSettings
+    from guard import GuardSettings
+    from recall.embedding.model import EmbeddingSettings
+    from recall.settings import RecallSettings
+
+    kinds: dict[str, type] = {
+        "embedding": EmbeddingSettings,
+        "recall": RecallSettings,
+        "assembler": AssemblerSettings,
+        "distill": DistillSettings,
+        "guard": GuardSettings,
+    }
+    for table in TABLES:
+        try:
+            home.manifest.settings(table, kinds[table])
+        except SettingsInvalid as error:
+            yield " ".join(str(error).split())
 
 
 def _git(home: Home) -> Iterator[Check]:
     head = history.head(home.root)
     if recovery.is_pending(home):
-        detail = "a write was interrupted; the next write finishes it"
+        detail = "a write was interrupted. The next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
     uncommitted = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
     if uncommitted:
-        detail = f"not committed: {', '.join(uncommitted[:5])}; the next write to a file commits it, or do it now"
+        detail = f"not committed: {', '.join(uncommitted[:5])}. The next write to a file commits it, or commit it now"
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
@@ -98,7 +126,7 @@ def _guard(home: Home) -> Iterator[Check]:
         yield Check(
             name="guard",
             status="failed",
-            detail=f"{error}; until then reading uses only the bundled rules",
+            detail=f"{error}. Until then reading uses only the bundled rules",
         )
         return
     own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home" if sets else "only"
@@ -111,7 +139,7 @@ def _edits(home: Home) -> Iterator[Check]:
     if failing:
         places = ", ".join(f"{remark.path}:{remark.line} {remark.name}" for remark in failing[:5])
         more = f" and {len(failing) - 5} more" if len(failing) > 5 else ""
-        detail = f"manual edits that the guard refuses: {places}{more}; remove the text, or commit it yourself"
+        detail = f"manual edits that the guard refuses: {places}{more}. Remove the text, or commit it yourself"
         yield Check(name="edits", status="failed", detail=detail)
     else:
         yield Check(name="edits", status="ok", detail="the guard refuses no uncommitted manual edit")
@@ -135,7 +163,7 @@ def _merge(home: Home) -> Iterator[Check]:
     memory = parse(storage.read_text(home.root / MEMORY))
     flagged = [f"{entry.id} and {other}" for entry in memory.entries() if (other := conflicting_id(entry))]
     if flagged:
-        detail = f"changed on two machines, with both versions kept: {', '.join(flagged[:5])}; edit each pair into one"
+        detail = f"changed on two machines, with both versions kept: {', '.join(flagged[:5])}. Edit each pair into one"
         yield Check(name="merge", status="warning", detail=detail)
     elif not driver.advice:
         yield Check(name="merge", status="ok", detail="clones are merged by entries, and none is in conflict")
@@ -145,7 +173,9 @@ def _files(home: Home) -> Iterator[Check]:
     found = problems(home)
     if found:
         first = found[0]
-        detail = f"{len(found)} problems, the first {first.file}:{first.line} {first.rule}; run `memory check`"
+        detail = (
+            f"{counted(len(found), 'problem')}, the first {first.file}:{first.line} {first.rule}. Run `memory check`"
+        )
         yield Check(name="files", status="failed", detail=detail)
     else:
         yield Check(name="files", status="ok", detail="every file is valid")
@@ -155,10 +185,11 @@ def _quarantine(home: Home) -> Iterator[Check]:
     quarantined = list(waiting(home))
     broken = [str(problem) for problem in unreadable(home)]
     if broken:
-        yield Check(name="quarantine", status="failed", detail="; ".join(broken))
+        yield Check(name="quarantine", status="failed", detail=". ".join(broken))
     if quarantined:
         first = f"the first {quarantined[0].id}: {quarantined[0].reason}"
-        detail = f"{len(quarantined)} texts wait for a person, {first}; run `memory review list`"
+        waits = counted(len(quarantined), "text waits", "texts wait")
+        detail = f"{waits} for a person, {first}. Run `memory review list`"
         yield Check(name="quarantine", status="warning", detail=detail)
     elif not broken:
         yield Check(name="quarantine", status="ok", detail="nothing waits")
@@ -167,7 +198,10 @@ def _quarantine(home: Home) -> Iterator[Check]:
 def _proposals(home: Home) -> Iterator[Check]:
     """Count the proposals. A waiting proposal is no warning."""
     ids = pending_ids(home)
-    detail = f"{len(ids)} wait for a person, `memory review list` lists them" if ids else "nothing waits"
+    detail = "nothing waits"
+    if ids:
+        waits = counted(len(ids), "proposal waits", "proposals wait")
+        detail = f"{waits} for a person. `memory review list` lists what waits"
     yield Check(name="proposals", status="ok", detail=detail)
 
 
@@ -197,12 +231,12 @@ def _index(home: Home) -> Iterator[Check]:
         detail = f"not indexed: {', '.join(report.skipped[:3])}"
         yield Check(name="index", status="warning", detail=detail)
     if report.degraded:
-        yield Check(name="index", status="warning", detail="; ".join(report.degraded))
+        yield Check(name="index", status="warning", detail=". ".join(report.degraded))
     elif report.pending:
-        detail = f"{report.pending} passages have no vectors yet; run `memory sync`"
+        detail = f"{counted(report.pending, 'passage has', 'passages have')} no vectors yet. Run `memory sync`"
         yield Check(name="index", status="warning", detail=detail)
     else:
-        yield Check(name="index", status="ok", detail="up to date; `memory index verify` compares it with the files")
+        yield Check(name="index", status="ok", detail="up to date. `memory index verify` compares it with the files")
 
 
 def _prompt(home: Home, now: datetime) -> Iterator[Check]:
@@ -214,12 +248,25 @@ def _prompt(home: Home, now: datetime) -> Iterator[Check]:
     if blocked:
         more = f" and {len(blocked) - 5} more" if len(blocked) > 5 else ""
         detail = f"blocked from prompts by the guard: {', '.join(blocked[:5])}{more}"
-        advice = "remove it from the file, or put it in quotation marks"
-        yield Check(name="blocked", status="warning", detail=f"{detail}; {advice}")
+        advice = remedy(line.reason for line in receipt.entries if line.action == "blocked")
+        yield Check(name="blocked", status="warning", detail=f"{detail}. {advice}")
     cuts = [section for section in receipt.sections if section.full_tokens > section.tokens]
     share = f"{receipt.tokens} of {receipt.budget} tokens, {receipt.advice}"
     if cuts:
         names = ", ".join(f"{cut.name} ({cut.tokens} of {cut.full_tokens}: {cut.action})" for cut in cuts)
-        yield Check(name="prompt", status="warning", detail=f"{share}; cut: {names}")
+        yield Check(name="prompt", status="warning", detail=f"{share}. Cut: {names}")
     else:
-        yield Check(name="prompt", status="ok", detail=f"{share}; nothing cut")
+        yield Check(name="prompt", status="ok", detail=f"{share}. Nothing cut")
+
+
+def remedy(reasons: Iterable[str]) -> str:
+    """Return what to do about blocked texts. *reasons* name the findings of each, such as ``secret/aws-access-key``."""
+    layers = {name.strip().partition("/")[0] for reason in reasons for name in reason.split(",")}
+    parts = []
+    if "secret" in layers:
+        parts.append("Remove the secret from the file, or erase it with `memory forget`")
+    if "injection" in layers:
+        parts.append("Remove the text that reads like an instruction, or put it in quotation marks")
+    if layers - {"secret", "injection"} or not parts:
+        parts.append("Remove the blocked text from the file")
+    return ". ".join(parts)

@@ -20,7 +20,7 @@ class IndexUnusable(RecallError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(
-            f"the index {path} is unusable and could not be rebuilt: {problem}; check the disk and rights there"
+            f"the index {path} is unusable and could not be rebuilt: {problem}. Check the disk and permissions there"
         )
         self.path, self.problem = path, problem
 
@@ -29,7 +29,7 @@ class IndexStale(RecallError):
     """The index holds the vectors of another embedding model."""
 
     def __init__(self, found: str, expected: str) -> None:
-        super().__init__(f"the index was built with {found}, the settings ask for {expected}; run `memory reindex`")
+        super().__init__(f"the index was built with {found}, the settings ask for {expected}. Run `memory reindex`")
         self.found, self.expected = found, expected
 
 

@@ -60,10 +60,10 @@ class RecallSettings:
 
     def __post_init__(self) -> None:
         if self.passage_tokens < 1:
-            raise ValueError(f"passage_tokens is {self.passage_tokens}, expected at least 1")
+            raise ValueError(f"passage_tokens is {self.passage_tokens}. Write a number of at least 1")
         for field in fields(self):
             value = getattr(self, field.name)
             if not 0 <= value < math.inf:
-                raise ValueError(f"{field.name} is {value}, expected a number of at least 0")
+                raise ValueError(f"{field.name} is {value}. Write a number of at least 0")
         if self.archive_weight > 1:
-            raise ValueError(f"archive_weight is {self.archive_weight}, expected 0 to 1")
+            raise ValueError(f"archive_weight is {self.archive_weight}. Write a number from 0 to 1")

@@ -81,7 +81,7 @@ def merge_texts(base: str, ours: str, theirs: str, path: str) -> MergedText:
     for text in (ours, theirs):
         found = next((p for p in text_problems(path, text) if p.rule in _UNMERGEABLE), None)
         if found:
-            problem = f"cannot be merged: {found.message}; correct it on the branch that added it, and merge again"
+            problem = f"cannot be merged: {found.message}. Correct it on the branch that added it and merge again"
             raise DocumentInvalid(path, found.line, found.rule, problem)
     start, left, right = (_parse_version(parse(text), path) for text in (base, ours, theirs))
     merged, flagged = _merge_versions(start, left, right)
@@ -228,7 +228,7 @@ def _render(chunks: Sequence[_MergeChunk], versions: Sequence[_Version], path: s
         text = "".join(_with_gaps(chunks, versions, min_gap))
         if not selected - Counter(block.raw.strip() for block in parse(text).blocks):
             return text
-    problem = "cannot be merged: text between two entries joins them; put blank lines around that text, and merge again"
+    problem = "cannot be merged: text between two entries joins them. Put blank lines around that text and merge again"
     raise DocumentInvalid(path, 0, "malformed-entry", problem)
 
 

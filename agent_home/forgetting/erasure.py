@@ -65,7 +65,7 @@ def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
             if target.occurs_in(data.decode("utf-8", "replace")):
-                yield Occurrence(kind=kind, path=relative, note="is no UTF-8 text; change or remove it yourself")
+                yield Occurrence(kind=kind, path=relative, note="is not UTF-8 text. Change or remove it yourself")
             continue
         for line in matching_lines(relative, text, target):
             yield Occurrence(kind=kind, path=relative, line=line)

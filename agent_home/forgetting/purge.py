@@ -236,18 +236,18 @@ def refuse_shared(home: Home) -> None:
     root, folder, git = home.root, _git_folder(home.root), home_client(home.root)
     refuse_unfinished(root)
     if git.query("status", "--porcelain", "--untracked-files=no").strip():
-        raise HistoryError(f"there are uncommitted changes in {root}; commit or discard them, then purge again")
+        raise HistoryError(f"there are uncommitted changes in {root}. Commit or discard them, then purge again")
     if len(re.findall(rb"(?m)^worktree ", git.query("worktree", "list", "--porcelain"))) > 1:
-        raise HistoryError(f"{root} has other work trees (`git worktree list`); remove them, then purge again")
+        raise HistoryError(f"{root} has other work trees (`git worktree list`). Remove them, then purge again")
     if (folder / "objects" / "info" / "alternates").exists():
-        raise HistoryError(f"{root} borrows another repository's objects; run `git repack -a -d`, remove "
+        raise HistoryError(f"{root} borrows another repository's objects. Run `git repack -a -d`, remove "
                            f"{folder / 'objects' / 'info' / 'alternates'}, then purge again")  # fmt: skip
     if (folder / "shallow").exists():
-        raise HistoryError(f"{root} is a shallow clone; run `git fetch --unshallow`, then purge again")
+        raise HistoryError(f"{root} is a shallow clone. Run `git fetch --unshallow`, then purge again")
     for name, address in remote_addresses(home).items():
         borrowed = _objects_of(root / address) / "info" / "alternates"
         if borrowed.is_file() and str((folder / "objects").resolve()) in borrowed.read_text(encoding="utf-8"):
-            raise HistoryError(f"remote {name} ({address}) borrows this repository's objects; run `git repack -a -d` "
+            raise HistoryError(f"remote {name} ({address}) borrows this repository's objects. Run `git repack -a -d` "
                                "there and remove its objects/info/alternates, then purge again")  # fmt: skip
 
 

@@ -310,7 +310,7 @@ class GitClient:
         lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
         if "dubious ownership" in reason:
-            reason += f"; if you trust it, run `git config --global --add safe.directory {self.root}`"
+            reason += f". If you trust it, run `git config --global --add safe.directory {self.root}`"
         return GitFailed(command, code, reason)
 
 
@@ -460,7 +460,7 @@ def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
 
 def _refuse_changing(arguments: Sequence[str]) -> None:
     if arguments[0] not in _QUERIES and tuple(arguments[:2]) not in _QUERY_FORMS:
-        raise ValueError(f"git {' '.join(arguments[:2])} could change the repository; call GitClient.change")
+        raise ValueError(f"git {' '.join(arguments[:2])} could change the repository. Call GitClient.change")
 
 
 def _flagged(arguments: Sequence[str]) -> list[str]:

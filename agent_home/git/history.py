@@ -107,7 +107,7 @@ def refuse_unfinished(root: Path) -> None:
     for name, operation in _UNFINISHED.items():
         if (folder / name).exists():
             raise HistoryError(
-                f"a {operation} is unfinished in {root}; finish it or run `git {operation} --abort`, then try again"
+                f"a {operation} is unfinished in {root}. Finish it or run `git {operation} --abort`, then try again"
             )
 
 
@@ -160,7 +160,7 @@ def resolve(root: Path, revision: str) -> str:
     try:
         return home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
     except (GitFailed, ValueError) as error:  # a NUL byte is a ValueError
-        raise HistoryError(f"no revision {revision!r} in {root}; `git log` there lists them") from error
+        raise HistoryError(f"no revision {revision!r} in {root}. `git log` there lists them") from error
 
 
 def text_at(root: Path, revision: str, path: str) -> str:
@@ -339,7 +339,7 @@ def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin
                 _remove_orphan(Path(match["path"]), died_at)
             if time.monotonic() > deadline:
                 raise HistoryError(
-                    f"another git command holds {match['path']}; end that command, or remove the file if none runs"
+                    f"another git command holds {match['path']}. End that command, or remove the file if none runs"
                 ) from error
             time.sleep(0.05)
         else:

@@ -60,19 +60,21 @@ def hook_state(home: Home) -> HookState:
     """Return the state of the hook without changing anything."""
     path, shared = _place(home)
     if path is None:
-        return HookState(state="no-git", path="", advice=f"git finds no repository in {home.root}; run `memory init`")
+        return HookState(state="no-git", path="", advice=f"git finds no repository in {home.root}. Run `memory init`")
     if path.exists():
         text = path.read_text(encoding="utf-8", errors="replace")
         if _MARK in text:
             same = text == _script()
-            advice = "" if same else "written by another installation; `memory guard install` renews it"
+            advice = "" if same else "written by another installation. `memory guard install` renews it"
             return HookState(state="installed" if same else "outdated", path=str(path), advice=advice)
         if "guard staged" in text:
             return HookState(state="calls-us", path=str(path))
-        return HookState(state="foreign", path=str(path), advice=f"it is not ours; add this line to it: {LINE}")
+        return HookState(
+            state="foreign", path=str(path), advice=f"the hook is not from this program. Add this line to it: {LINE}"
+        )
     if shared:
         advice = (
-            f"core.hooksPath leads there for other repositories too; write a pre-commit there yourself with: {LINE}"
+            f"core.hooksPath leads there for other repositories too. Write a pre-commit there yourself with: {LINE}"
         )
         return HookState(state="shared", path=str(path), advice=advice)
     return HookState(state="absent", path=str(path), advice="run `memory guard install`")

@@ -48,12 +48,14 @@ def driver_state(home: Home) -> DriverState:
     """
     configured = history.configured(home.root, _KEY)
     if _MARK not in storage.read_text(home.root / ATTRIBUTES):
-        return DriverState(state="unnamed", advice=f"{ATTRIBUTES} does not name it; run `memory init` here again")
+        return DriverState(
+            state="unnamed", advice=f"{ATTRIBUTES} does not name the merge driver. Run `memory init` here again"
+        )
     if not configured:
-        advice = "this clone merges memory by lines, with conflict markers; run `memory init` here again"
+        advice = "this clone merges memory by lines, with conflict markers. Run `memory init` here again"
         return DriverState(state="absent", advice=advice)
     if configured != _command() or history.configured(home.root, _FOLDERS) != "false":
-        advice = "it is another installation's or an older one's; `memory init` here again renews it"
+        advice = "another or an older installation wrote the merge driver. Run `memory init` here again"
         return DriverState(state="outdated", advice=advice)
     return DriverState(state="installed")
 

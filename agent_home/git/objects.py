@@ -59,7 +59,7 @@ def objects(root: Path, ids: Iterable[str] | None = None) -> Iterator[GitObject]
     """
     for item in home_client(root).objects(ids):
         if item is None:
-            raise HistoryError(f"an object is missing in {root}; `git fsck` there says which")
+            raise HistoryError(f"an object is missing in {root}. `git fsck` there says which")
         yield item
 
 

@@ -7,6 +7,14 @@ from __future__ import annotations
 
 from ..screening.injected_context import strip_injected
 from .batch import ParsedFile
-from .intake import ImportReport, UnreadableFile, import_chat, import_claude_code
+from .intake import BrokenLine, ImportReport, UnreadableFile, import_chat, import_claude_code
 
-__all__ = ["ImportReport", "ParsedFile", "UnreadableFile", "import_chat", "import_claude_code", "strip_injected"]
+__all__ = [
+    "BrokenLine",
+    "ImportReport",
+    "ParsedFile",
+    "UnreadableFile",
+    "import_chat",
+    "import_claude_code",
+    "strip_injected",
+]

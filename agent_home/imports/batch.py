@@ -28,6 +28,8 @@ __all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "text_of", "timesta
 MAX_LINE_BYTES = 32 * 1024 * 1024
 #: Longer messages are skipped, because the guard does not screen them. They stay in their file.
 MAX_CONTENT_CHARS = GuardSettings().max_document_chars
+#: Lines that are not JSON objects are named up to this number in each file.
+MAX_BROKEN = 3
 _BOM = b"\xef\xbb\xbf"
 _UNSTORABLE = re.compile(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
@@ -39,13 +41,15 @@ class ParsedFile:
     """Messages of one file, in order.
 
     *skipped* counts lines without a message, by reason. *duplicates* counts messages with the same id and content.
-    *waiting* is true when the last line is half-written and should be read by a later import.
+    *waiting* is true when the last line is half-written and should be read by a later import. *broken* holds the
+    number, from 1, and the reason of the first lines that are not JSON objects.
     """
 
     messages: tuple[Message, ...]
     skipped: Counter[str]
     duplicates: int
     waiting: bool
+    broken: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +60,7 @@ class Batch:
     skipped: Counter[str] = field(default_factory=Counter)
     duplicates: int = 0
     waiting: bool = False
+    broken: list[tuple[int, str]] = field(default_factory=list)
     _ids: set[tuple[str, str]] = field(default_factory=set)
     _digests: set[tuple[str, str, str]] = field(default_factory=set)
     _same_content: Counter[str] = field(default_factory=Counter)
@@ -96,8 +101,9 @@ class Batch:
     def result(self) -> ParsedFile:
         """Return the collected messages and counts."""
         return ParsedFile(
-            messages=tuple(self.messages), skipped=self.skipped, duplicates=self.duplicates, waiting=self.waiting
-        )
+            messages=tuple(self.messages), skipped=self.skipped, duplicates=self.duplicates, waiting=self.waiting,
+            broken=tuple(self.broken),
+        )  # fmt: skip
 
     def _derived_id(self, session: str, message: Message, content_as_sent: str) -> str:
         base = _digest("\0".join((session, message.ts, message.role, content_as_sent)))[:16]
@@ -141,6 +147,8 @@ def json_rows(lines: Iterable[bytes], batch: Batch) -> Iterator[dict[str, Any]]:
             yield row
         elif line.endswith(b"\n"):
             batch.skipped[problem] += 1
+            if len(batch.broken) < MAX_BROKEN:
+                batch.broken.append((number + 1, problem))
         else:
             batch.waiting = True
 

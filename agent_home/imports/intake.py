@@ -6,21 +6,25 @@ results. Messages keep their ids, so importing a file again adds nothing.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from ..home import Home
 from ..screening.quarantine import Quarantined
+from ..settings import MANIFEST
 from ..store import transcript
 from . import chat, claude_code
 from .batch import ParsedFile, file_lines
 
-__all__ = ["ImportReport", "UnreadableFile", "import_chat", "import_claude_code"]
+__all__ = ["BrokenLine", "ImportReport", "UnreadableFile", "import_chat", "import_claude_code"]
 
 _ACTOR = "import"
+#: Reasons for skipping a line of which nothing was recognised.
+_UNRECOGNISED = frozenset({"not-json", "not-utf8", "not-an-object", "too-long", "unknown-type"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,13 +36,25 @@ class UnreadableFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLine:
+    """A line that is not a JSON object. *line* counts from 1, and *reason* is a key of ``ImportReport.skipped``."""
+
+    path: Path
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
     """Counts and names of one import.
 
     *sessions* holds the stored names of the sessions with new messages, in import order. *messages* counts new
     messages, *duplicates* those that were already stored. *skipped* counts skipped lines by reason. *waiting* counts
-    files with a half-written last line. *unusable* holds chat files of which every line was skipped. A coding
-    assistant's files without a message are normal and are not listed.
+    files with a half-written last line. *broken* holds the first lines that are not JSON objects.
+
+    *unusable* holds files in which nothing was recognised. *other_format* holds those of them that the other import
+    command can read. A coding assistant's files may have no message. They are unusable only when they are chat files,
+    or when no file of the import was recognised.
     """
 
     files: int = 0
@@ -52,10 +68,14 @@ class ImportReport:
     dropped: int = 0
     unread: tuple[UnreadableFile, ...] = ()
     unusable: tuple[Path, ...] = ()
+    other_format: tuple[Path, ...] = ()
+    broken: tuple[BrokenLine, ...] = ()
 
 
 def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
     """Append the messages of neutral chat files. A folder stands for the ``*.jsonl`` files below it.
+
+    Hidden folders and homes below a folder are left out.
 
     Raises:
         Locked, GuardRefused: see :func:`agent_home.store.transcript.append`. Messages that were appended before
@@ -70,7 +90,9 @@ def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | Non
 
 
 def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None) -> ImportReport:
-    files, unread, unusable = _files(paths), [], []
+    files = _files(paths, own_data=parse is not chat.parse)
+    unread, unusable, broken = [], [], []
+    recognised = False
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
     messages = duplicates = waiting = redacted = dropped = 0
@@ -81,8 +103,11 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
         except OSError as error:
             unread.append(UnreadableFile(path=path, reason=error.strerror or str(error)))
             continue
-        if parse is chat.parse and _is_unusable(parsed_file):
+        if _is_unusable(parsed_file) and (parse is chat.parse or _is_foreign(parsed_file)):
             unusable.append(path)
+        else:
+            recognised = True
+        broken += [BrokenLine(path=path, line=line, reason=reason) for line, reason in parsed_file.broken]
         skipped += parsed_file.skipped
         duplicates += parsed_file.duplicates
         waiting += parsed_file.waiting
@@ -95,10 +120,13 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
             redacted += appended.redacted
             quarantined += appended.quarantined
             dropped += appended.dropped
+    other_format = [path for path in unusable if _has_messages(path, _OTHER[parse])]
+    if parse is claude_code.parse and recognised:
+        unusable = other_format
     return ImportReport(
         files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
         waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
-        unusable=tuple(unusable), dropped=dropped,
+        unusable=tuple(unusable), other_format=tuple(other_format), broken=tuple(broken), dropped=dropped,
     )  # fmt: skip
 
 
@@ -107,10 +135,42 @@ def _is_unusable(parsed_file: ParsedFile) -> bool:
     return not parsed_file.messages and not parsed_file.duplicates and bool(parsed_file.skipped or parsed_file.waiting)
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
-    """Return the files of *paths*, each once. Files of a folder are sorted by name."""
-    found_files = [file for path in paths for file in (sorted(path.rglob("*.jsonl")) if path.is_dir() else [path])]
+def _is_foreign(parsed_file: ParsedFile) -> bool:
+    """Return whether complete lines were skipped and none of them was recognised."""
+    return bool(parsed_file.skipped) and set(parsed_file.skipped) <= _UNRECOGNISED
+
+
+_OTHER: Mapping[Callable[..., ParsedFile], Callable[..., ParsedFile]] = {
+    chat.parse: claude_code.parse,
+    claude_code.parse: chat.parse,
+}
+
+
+def _has_messages(path: Path, parse: Callable[..., ParsedFile]) -> bool:
+    try:
+        return bool(parse(file_lines(path), session=path.stem).messages)
+    except OSError:
+        return False
+
+
+def _files(paths: Sequence[Path], *, own_data: bool) -> list[Path]:
+    """Return the files of *paths*, each once. Files of a folder are sorted by name.
+
+    Hidden folders and homes below a folder are left out, unless *own_data* says that a program keeps its data there.
+    """
+    found_files = [
+        file
+        for path in paths
+        for file in ([path] if not path.is_dir() else sorted(path.rglob("*.jsonl") if own_data else _below(path)))
+    ]
     return list(dict.fromkeys(file for file in found_files if not file.is_dir()))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the ``*.jsonl`` files below *folder*, without hidden folders and without homes."""
+    for root, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and not Path(root, name, MANIFEST).is_file()]
+        yield from (Path(root, name) for name in names if name.endswith(".jsonl"))
 
 
 def _by_session(messages: Iterable[transcript.Message]) -> dict[str, list[transcript.Message]]:

@@ -1,4 +1,4 @@
-"""Name the rules that judge a home's texts, and the destination that a file is to the guard.
+"""Identify the guard rules of a home, and map each file to its guard destination.
 
 This module does not load the guard: a prompt whose texts are all known to be clean does without it.
 """

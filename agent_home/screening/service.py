@@ -62,7 +62,7 @@ class ScreeningService:
     def problem(self) -> str:
         """Reason why texts are judged by the bundled rules alone. Empty while the home's own rules work."""
         problem = self._reader.problem if "_reader" in self.__dict__ else ""
-        return f"{problem}; texts are judged by the bundled rules" if problem else ""
+        return f"{problem}. Texts are judged by the bundled rules" if problem else ""
 
     def verdict(self, path: str, text: str, source: str) -> Verdict:
         """Return the write policy's verdict on *text* from *source* for the file *path*.
@@ -80,7 +80,7 @@ class ScreeningService:
         except GuardError as error:
             raise GuardRefused(path, f"it cannot run: {error}") from error
         if any(finding.rule == "oversize" for finding in verdict.findings):  # unread, so quarantine could not keep it
-            raise GuardRefused(path, f"{len(text)} characters are more than it reads at once; split the text")
+            raise GuardRefused(path, f"{len(text)} characters are more than it reads at once. Split the text")
         if scrubbed == text:
             return verdict
         from .write_policy import with_forgotten

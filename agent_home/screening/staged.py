@@ -102,5 +102,5 @@ def _bodies(git: GitClient, names: Sequence[str]) -> Iterator[bytes]:
             continue
         item = next(found, None)
         if item is None:
-            raise HistoryError(f"the staged object {name} is missing in {git.root}; `git fsck` there says more")
+            raise HistoryError(f"the staged object {name} is missing in {git.root}. `git fsck` there says more")
         yield item.data

@@ -113,10 +113,10 @@ def _rule_set(path: Path) -> RuleSet:
     try:
         data = path.read_bytes()
         if data.startswith(_PACKED):
-            raise GuardError(f"the rule file {path} is packed; unpack it first and correct `rules` in [guard]")
+            raise GuardError(f"the rule file {path} is compressed. Decompress it and correct `rules` in [guard]")
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise GuardError(f"the rule file {path} cannot be read ({error}); correct `rules` in [guard]") from error
+        raise GuardError(f"the rule file {path} cannot be read ({error}). Correct `rules` in [guard]") from error
     return _rules_from(text)
 
 

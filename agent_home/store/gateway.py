@@ -120,7 +120,7 @@ class Transaction:
     def write(self, path: str, content: Document | str) -> None:
         """Set the file's content at the end of the block. An empty text removes the file."""
         if path.startswith("sessions/"):
-            raise ValueError(f"{path} is a transcript; a transcript is only appended to")
+            raise ValueError(f"{path} is a transcript. A transcript can only be appended to")
         self.text(path)
         self.after[path] = _SURROGATE.sub("\ufffd", content if isinstance(content, str) else content.render())
 
@@ -261,7 +261,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     try:
         commit = recovery.commit(home, recovery.paths_to_commit(record), record["message"], record["trailers"], drafts)
     except HistoryError as error:
-        raise HistoryError(f"{error}; the text itself is written, the next write commits it") from error
+        raise HistoryError(f"{error}. The text itself is written, and the next write commits it") from error
     recovery.audit(home, {**record["audit"], "commit": commit})
     recovery.remove_record(home)
     return replace(outcome, commit=commit if after else None)
@@ -361,7 +361,7 @@ def _memory_path(home: Home, path: str) -> Path:
     """Return the path of the memory file *path*. Only the canonical spelling is accepted, so a file has one text."""
     parts = PurePosixPath(path).parts
     if PurePosixPath(path).as_posix() != path or ".." in parts or "\0" in path or path in {"", "."}:
-        raise ValueError(f"{path!r} is not how a file of the home is named; write it as Knowledge/note.md")
+        raise ValueError(f"{path!r} is not a relative path in the home. Write it like Knowledge/note.md")
     if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
-        raise ValueError(f"{path} is not memory; the gateway does not touch it")
+        raise ValueError(f"{path} is not memory. The gateway does not change it")
     return home.path(path)

@@ -45,7 +45,7 @@ def recover(home: Home) -> bool:
         record = json.loads(path.read_text(encoding="utf-8"))
         left_alone = rename_staged(home, record)
     except (ValueError, KeyError) as error:
-        problem = f"cannot be read ({error}); move it away, its texts are in .memory/staging"
+        problem = f"cannot be read ({error}). Move it away. Its texts are in .memory/staging"
         raise DocumentInvalid(path, 0, "bad-redo-record", problem) from error
     paths = [changed for changed in paths_to_commit(record) if changed not in left_alone]
     commit_id = commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))

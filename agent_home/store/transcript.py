@@ -238,7 +238,7 @@ def _name(home: Home, name: str, prefix: str) -> str:
         digest = hashlib.blake2b(seed.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
         number, stand_in = number + 1, f"{prefix}-{digest}"
         if number > _MAX_STAND_INS:
-            raise GuardRefused("sessions/", "its rules pass no name at all; mend `rules` in [guard]")
+            raise GuardRefused("sessions/", "its rules pass no name at all. Correct `rules` in [guard]")
     return stand_in
 
 

@@ -35,8 +35,8 @@ def refuse_failing(home: Home, committed: Mapping[str, str], present: Mapping[st
             first, more = failing[0], f" and {len(failing) - 1} more places" if len(failing) > 1 else ""
             raise GuardRefused(
                 path,
-                f"an edit made there by hand and not committed yet has {first.name} in line {first.line}{more};"
-                " take it out, or commit it yourself",
+                f"an edit by hand that is not committed has {first.name} in line {first.line}{more}."
+                " Remove it, or commit it yourself",
             )
 
 

@@ -148,7 +148,10 @@ def _judge_revert(commit: CommitInfo, repository: Repository) -> Judgement:
 
 
 def _judge_by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repository) -> Judgement:
-    """Judge a claim about a commit: it exists, and several words agree when the claim says what it did."""
+    """Judge a claim about a commit. The commit must exist.
+
+    If the claim says what the commit did, several of its words must agree with the commit too.
+    """
     commit = named[0]
     has_details = bool(claim.words) or re.search(r"[\u4e00-\u9fff]", _beyond_commit(claim)) is not None
     if not has_details:

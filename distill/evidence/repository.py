@@ -62,7 +62,7 @@ class DeadlinePassed(Exception):
 
 @dataclass(slots=True)
 class Deadline:
-    """Seconds for all questions about one claim. The clock starts when the object is made."""
+    """Time limit for all git commands about one claim. The clock starts when the object is made."""
 
     seconds: float
     _end: float = field(init=False)
@@ -193,7 +193,7 @@ class Repository:
         return self._moves(commit).get(path, "")
 
     def merges_of(self, branch: str) -> list[CommitInfo]:
-        """Return the merges at HEAD whose message names *branch*, newest first."""
+        """Return the merge commits reachable from HEAD whose message names *branch*, newest first."""
         text = self._git(
             "log", "--merges", "--fixed-strings", f"--grep={branch}", _pretty("%B"), "HEAD", missing=(128,)
         )
@@ -270,9 +270,9 @@ class Repository:
         return found == [True, False]
 
     def symbol_changes(self, name: str) -> list[PathChange]:
-        """Return the commits of all branches that changed the number of words *name* in code, newest first.
+        """Return the commits on any branch that changed how often *name* occurs in code, newest first.
 
-        Their status is M and their path is empty.
+        Each change has the status M and an empty path.
         """
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
         text = self._git("log", "--all", _pretty(""), "--pickaxe-regex", f"-S{word}", "--", *_CODE_ONLY)

@@ -1,4 +1,4 @@
-"""Check the evidence of entries again after the code has moved on.
+"""Check the evidence of entries again after their repositories have changed.
 
 An entry becomes ``stale`` when git no longer confirms it, or when it reports work on a symbol that is gone. An entry
 that git now confirms becomes ``verified``. Nothing changes without an answer from git, without a repository or
@@ -263,7 +263,10 @@ def _unanswered(found: Iterable[tuple[Entry, RecheckedEntry]]) -> set[str]:
 
 
 def _record(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], known_ids: set[str]) -> None:
-    """Record the checked entries. An entry without an answer in time is left out and checked again."""
+    """Record the checked entries in the cache.
+
+    An entry is left out when git gave no answer in time. The next run checks that entry again.
+    """
     fresh: dict[str, verification_cache.CacheRow] = {}
     for entry in entries:
         sessions = [run.session(source.rpartition("#")[0]) for source in _sources(entry)]

@@ -202,7 +202,7 @@ def _refuse_changed(home: Home, proposal: Proposal) -> None:
     """Raise ``NoSuchProposal`` when *proposal* changed since the person saw it. Call with the lock held."""
     present = proposals.find(home, proposal.id)
     if present is None or present.commit != proposal.commit:
-        raise NoSuchProposal(proposal.id, len(proposals.pending_ids(home)))
+        raise NoSuchProposal(proposal.id, proposals.pending_ids(home))
 
 
 def _withdraw(home: Home, proposal_id: str) -> None:

@@ -162,9 +162,9 @@ def redacted_text(home: Home, item: Quarantined) -> str:
         fields = {name: _redact_sentences(value, screen) for name, value in entry.fields.items()}
         text, rest = entry.changed(**parts, fields=fields).render(), " ".join(parts.values())
     if not any(char.isalnum() for char in _PLACEHOLDER.sub("", rest)):
-        raise NotPlaceable(item.id, "nothing would be left of it after redaction; reject it instead")
+        raise NotPlaceable(item.id, "nothing would be left of it after redaction. Reject it instead")
     if not screen(text).stored:
-        raise NotPlaceable(item.id, "the guard still quarantines the rest of it; accept it as it is, or reject it")
+        raise NotPlaceable(item.id, "the guard still quarantines the rest of it. Accept it as it is, or reject it")
     return text
 
 
@@ -201,7 +201,7 @@ def _current_path(home: Home, item: Quarantined) -> str:
 def _refuse_decided(home: Home, item: Quarantined) -> None:
     """Raise ``NoSuchProposal`` when somebody decided about *item* meanwhile. Call with the lock held."""
     if not quarantine.holds(home, item.id):
-        raise NoSuchProposal(item.id, sum(1 for _ in quarantine.waiting(home)))
+        raise NoSuchProposal(item.id, [other.id for other in quarantine.waiting(home)])
 
 
 def _plan(
@@ -252,7 +252,7 @@ def _replaced_message(home: Home, item: Quarantined) -> Message:
     turns = transcript.read(path) if item.path.endswith(".jsonl") and path.is_file() else []
     found = next((turn.message for turn in turns if turn.message.content == quarantine_note(item)), None)
     if found is None:
-        raise NotPlaceable(item.id, f"{item.path} has no placeholder for it; reject it instead")
+        raise NotPlaceable(item.id, f"{item.path} has no placeholder for it. Reject it instead")
     return found
 
 

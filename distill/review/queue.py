@@ -117,7 +117,7 @@ def find(home: Home, waiting_id: str, now: datetime) -> ReviewItem:
     folded_id = waiting_id.strip().strip("[]").casefold()
     found = next((item for item in listed if item.id.casefold() == folded_id), None)
     if found is None:
-        raise NoSuchProposal(waiting_id, len(listed))
+        raise NoSuchProposal(waiting_id, [item.id for item in listed])
     return found
 
 
@@ -160,7 +160,7 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
     """
     person = require_person(home, person, item.actor)
     if item.kind != "proposal":
-        raise NotPlaceable(item.id, "a quarantined text is evidence and cannot be edited; accept or reject it")
+        raise NotPlaceable(item.id, "a quarantined text is evidence and cannot be edited. Accept or reject it")
     title_chars = home.manifest.settings("distill", DistillSettings).max_title_chars
     edit_proposal(home, _proposal(home, item), text, person=person, title_chars=title_chars)
     edited = find(home, item.id, now)
@@ -201,11 +201,11 @@ def require_person(home: Home, name: str, proposer: str) -> str:
     if not person or not person.isprintable() or len(person) > _MAX_NAME_CHARS:
         raise NotAllowed(person[:_MAX_NAME_CHARS], f"a name is one line of 1 to {_MAX_NAME_CHARS} characters")
     if person.casefold() in _PROGRAM_NAMES:
-        raise NotAllowed(person, "this is the name of a part of the program; give your own name")
+        raise NotAllowed(person, "this is the name of a part of the program. Give your own name")
     if proposer and person.casefold() == " ".join(proposer.split()).casefold():
         raise NotAllowed(person, "the proposer of a text cannot accept or reject it")
     if not ScreeningService(home).allows(MEMORY, person, "user"):
-        raise NotAllowed("[name]", "the guard does not allow this name; give another one")
+        raise NotAllowed("[name]", "the guard does not allow this name. Give another one")
     return person
 
 
@@ -254,7 +254,7 @@ def _proposal(home: Home, item: ReviewItem) -> Proposal:
     """
     found = proposals.find(home, item.id)
     if found is None or found.commit != item.commit:
-        raise NoSuchProposal(item.id, len(proposals.pending_ids(home)))
+        raise NoSuchProposal(item.id, proposals.pending_ids(home))
     return found
 
 
@@ -267,7 +267,7 @@ def _item(home: Home, item: ReviewItem) -> Quarantined:
     items = list(quarantine.waiting(home))
     found = next((other for other in items if other.id == item.id), None)
     if found is None:
-        raise NoSuchProposal(item.id, len(items))
+        raise NoSuchProposal(item.id, [other.id for other in items])
     return found
 
 

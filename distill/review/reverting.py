@@ -78,7 +78,7 @@ def plan_revert(home: Home, spelled: str) -> EntryRevert:
         raise NotRevertable(entry_id, f"commit {last.commit[:7]} does not change it")
     if any(changed.id == entry_id for changed in compare(home, last.commit, None).entries):
         raise NotRevertable(
-            entry_id, f"it was changed by hand since commit {last.commit[:7]}; commit or undo that change first"
+            entry_id, f"it was changed by hand since commit {last.commit[:7]}. Commit or undo that change first"
         )
     linked: Iterable[RelinkedEntry] = ()
     if not (change.before and change.after):

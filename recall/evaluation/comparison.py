@@ -52,7 +52,7 @@ class Floor:
         """
         match = _FLOOR.fullmatch(text.strip())
         if match is None or float(match["value"]) > 1:
-            raise ValueError(f"{text!r} is no floor; write MODE.MEASURE=VALUE from 0 to 1, like hybrid.frac@5=0.7")
+            raise ValueError(f"{text!r} is not a floor. Write MODE.MEASURE=VALUE from 0 to 1, like hybrid.frac@5=0.7")
         return cls(mode=match["mode"], measure=match["measure"], value=float(match["value"]))
 
 
@@ -140,7 +140,7 @@ def compare(previous: PreviousReport, report: Report, floors: Sequence[Floor] = 
         raise _invalid(
             previous.path,
             "not-measured",
-            f"has no {', '.join(missing)}; compare runs with the same -k, or run it again",
+            f"has no {', '.join(missing)}. Compare runs with the same -k, or run it again",
         )
     depths = sorted({int(change.measure[5:]) for change in changes if change.measure.startswith("frac@")})
     notes = [
@@ -166,7 +166,7 @@ def shortfalls(report: Report, floors: Sequence[Floor]) -> list[str]:
         if floor.measure not in measures:
             known = ", ".join(next(iter(report.modes.values())).measures) if report.modes else "nothing"
             raise ValueError(
-                f"{floor.mode}.{floor.measure} was not measured; measured are {known} of {', '.join(report.modes)}"
+                f"{floor.mode}.{floor.measure} was not measured. Measured are {known} of {', '.join(report.modes)}"
             )
         if measures[floor.measure] < floor.value - _EQUAL:
             found.append(f"{floor.mode}.{floor.measure} is {measures[floor.measure]:.3f}, below {floor.value:g}")
@@ -196,15 +196,15 @@ def read_previous(path: Path, *, grain: str) -> PreviousReport:
     try:
         data = json.loads(path.read_bytes())
     except ValueError as error:  # from the JSON or from its encoding
-        raise _invalid(path, "not-json", f"is no JSON ({error}); {_EXPECTED}") from error
+        raise _invalid(path, "not-json", f"is not valid JSON ({error}). {_EXPECTED}") from error
     modes = data.get("modes") if isinstance(data, dict) else None
     if not isinstance(modes, dict) or not modes or not all(isinstance(scores, dict) for scores in modes.values()):
-        raise _invalid(path, "no-modes", f'has no "modes"; {_EXPECTED}')
+        raise _invalid(path, "no-modes", f'has no "modes". {_EXPECTED}')
     if data.get("grain", grain) != grain:
-        raise _invalid(path, "other-grain", f"counts by {data['grain']}, this run by {grain}; give --grain accordingly")
+        raise _invalid(path, "other-grain", f"counts by {data['grain']}, this run by {grain}. Give --grain accordingly")
     questions = data.get("questions", [])
     if not isinstance(questions, list):
-        raise _invalid(path, "bad-questions", f'"questions" is no list; {_EXPECTED}')
+        raise _invalid(path, "bad-questions", f'"questions" is not a list. {_EXPECTED}')
     return PreviousReport(
         path=path,
         modes={mode: _measures(path, mode, scores) for mode, scores in modes.items()},
@@ -213,7 +213,7 @@ def read_previous(path: Path, *, grain: str) -> PreviousReport:
     )
 
 
-_EXPECTED = "expected the output of `memory eval --json`"
+_EXPECTED = "Give the output of `memory eval --json`"
 
 
 def _invalid(path: Path, rule: str, problem: str) -> DocumentInvalid:
@@ -230,14 +230,14 @@ def _measures(path: Path, mode: str, scores: Mapping[str, Any]) -> dict[str, flo
     measures = {name: value for name, value in scores.items() if "@" in name}
     for name, value in measures.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise _invalid(path, "bad-measure", f"{mode}.{name} is {value!r}, no number; {_EXPECTED}")
+            raise _invalid(path, "bad-measure", f"{mode}.{name} is {value!r}, not a number. {_EXPECTED}")
     return {name: float(value) for name, value in measures.items()}
 
 
 def _case_ranks(path: Path, number: int, row: object) -> CaseRanks:
     ranks = row.get("ranks") if isinstance(row, dict) else None
     if not isinstance(row, dict) or not isinstance(row.get("query"), str) or not _are_ranks(ranks):
-        raise _invalid(path, "bad-questions", f"question {number} is not as it was printed; {_EXPECTED}")
+        raise _invalid(path, "bad-questions", f"question {number} is not as it was printed. {_EXPECTED}")
     return CaseRanks(query=row["query"], category=str(row.get("category") or ""), ranks=dict(ranks or {}))
 
 

@@ -203,20 +203,20 @@ def _decoded(lines: Iterable[str], path: Path) -> Iterable[str]:
     try:
         yield from lines
     except UnicodeDecodeError as error:
-        raise DocumentInvalid(path, 0, "not-utf8", "is not UTF-8; save it as UTF-8") from error
+        raise DocumentInvalid(path, 0, "not-utf8", "is not UTF-8. Save it as UTF-8") from error
 
 
 def _case(line: str, path: Path, number: int) -> EvalCase:
-    shape = 'expected {"query": "...", "expect": ["SOURCE", ...], "category": "..."}'
+    shape = 'Write {"query": "...", "expect": ["SOURCE", ...], "category": "..."}'
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise DocumentInvalid(path, number, "not-json", f"is no JSON ({error}); {shape}") from error
+        raise DocumentInvalid(path, number, "not-json", f"is not valid JSON ({error}). {shape}") from error
     if not isinstance(row, dict) or not isinstance(row.get("query"), str):
-        raise DocumentInvalid(path, number, "no-query", f"has no query; {shape}")
+        raise DocumentInvalid(path, number, "no-query", f"has no query. {shape}")
     expect = row.get("expect", [])
     if not isinstance(expect, list) or not all(isinstance(source, str) for source in expect):
-        raise DocumentInvalid(path, number, "bad-expect", f"expect is {expect!r}; {shape}")
+        raise DocumentInvalid(path, number, "bad-expect", f"expect is {expect!r}. {shape}")
     return EvalCase(query=row["query"], expect=tuple(expect), category=str(row.get("category") or ""))
 
 

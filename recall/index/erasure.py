@@ -44,7 +44,7 @@ def occurrences(home: Home, target: RedactionTarget) -> Iterator[tuple[str, str]
             conn.close()
     for path in _files(home):
         if _contains(path, target):
-            yield home.relative(path), "its bytes"
+            yield home.relative(path), "deleted rows still in the database file"
 
 
 def erase(home: Home, settings: RecallSettings) -> list[str]:

@@ -153,7 +153,7 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
         return FilePassages(passages=())
     if screen and screen.hides(path):
         return FilePassages(
-            passages=(), skipped=(f"a file in {layer} has a secret for a name and is not indexed; rename it",)
+            passages=(), skipped=(f"a file in {layer} has a secret in its name and is not indexed. Rename it",)
         )
     file = root / path
     if layer == "sessions":

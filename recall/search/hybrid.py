@@ -157,9 +157,9 @@ def search(
         found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude)
         hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
-        degraded.append(f"the index is damaged ({error}); run `memory reindex`")
+        degraded.append(f"the index is damaged ({error}). Run `memory reindex`")
     except schema.UNAVAILABLE_ERRORS as error:
-        degraded.append(f"the index cannot be read now ({error}); nothing was searched")
+        degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
     finally:
         conn.close()
     degraded += [found.problem for found in (words, vectors) if found.problem]
@@ -208,10 +208,10 @@ def _open(path: Path, degraded: list[str]) -> apsw.Connection | None:
     try:
         conn = schema.open_reader(path)
     except schema.IndexCorrupt as error:
-        degraded.append(f"the index cannot be used: {error}; run `memory sync`")
+        degraded.append(f"the index cannot be used: {error}. Run `memory sync`")
         return None
     if conn is None:
-        degraded.append("there is no index yet; run `memory sync`")
+        degraded.append("there is no index yet. Run `memory sync`")
     return conn
 
 

@@ -243,7 +243,7 @@ class PendingVectors:
         try:
             self._result = self._look()
         except Exception as error:  # noqa: BLE001 - a thread has no caller; the result says what happened
-            self._result = VectorResult(problem=f"the vector retriever failed: {error}; its hits are missing")
+            self._result = VectorResult(problem=f"the vector retriever failed: {error}. Its hits are missing")
         self._result.ms = elapsed_ms(start)
         self._done.set()
 
@@ -255,7 +255,7 @@ def start_vector_retrieval(
 
     def look() -> VectorResult:
         if embedder is None:
-            return VectorResult(problem="no embedding model, words only; see `memory model`")
+            return VectorResult(problem="no embedding model, so search uses words only. See `memory model`")
         if isinstance(embedder, NoEmbedder):
             return VectorResult(problem=f"words only: {embedder.reason}")
         if not query.strip():
@@ -291,9 +291,9 @@ def _nearest_vectors(
     """
     recorded = schema.read_meta(conn)
     if "model" not in recorded:
-        return VectorResult(problem="no passage has a vector yet, words only; run `memory sync`")
+        return VectorResult(problem="no passage has a vector yet, so search uses words only. Run `memory sync`")
     if (problem := model_mismatch(recorded, embedder)) is not None:
-        return VectorResult(problem=f"{problem}; words only until then")
+        return VectorResult(problem=f"{problem}. Search uses words only until then")
     vector = embedder.embed_query(query[:_EMBEDDED_CHARS].encode("utf-8", "replace").decode("utf-8"))
     codes = load_binary_vectors(conn, path, embedder.dimension)
     (code,) = binarize(vector[None, :], recorded_centroid(recorded))
@@ -311,7 +311,7 @@ def _nearest_vectors(
 
 
 def _deadline_problem(name: str, deadline_ms: float) -> str:
-    return f"the {name} retriever was not done within {deadline_ms:g} ms; its hits are missing"
+    return f"the {name} retriever was not done within {deadline_ms:g} ms. Its hits are missing"
 
 
 def elapsed_ms(start: float) -> float:

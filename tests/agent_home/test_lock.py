@@ -15,6 +15,7 @@ import pytest
 
 from agent_home.errors import Locked
 from agent_home.lock import hold
+from agent_home.waiting import announce_wait
 from interfaces.cli.exit_codes import exit_code
 
 HOLDER = """
@@ -105,3 +106,14 @@ def test_threads_of_one_process_exclude_each_other(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert most == [1]
+
+
+def test_a_wait_of_a_second_is_announced_once(tmp_path: Path) -> None:
+    path, announced = tmp_path / "write.lock", list[str]()
+    token = announce_wait.set(lambda: announced.append("waiting"))
+    try:
+        with holder(path), pytest.raises(Locked), hold(path, timeout_s=1.2):
+            pass
+    finally:
+        announce_wait.reset(token)
+    assert announced == ["waiting"]

@@ -66,18 +66,18 @@ def test_a_table_fills_the_dataclass_and_missing_keys_keep_defaults() -> None:
         ({"wholes": 1}, ["unknown key 'wholes'", "Did you mean 'whole'?"]),
         ({"two_words": 1, "two-words": 2}, ["'two_words' is set twice"]),
         ({"internal": 1}, ["unknown key 'internal'"]),
-        ({"whole": "3"}, ["whole", "'3'", "int"]),
-        ({"whole": True}, ["whole", "True", "int"]),
-        ({"whole": 1.5}, ["whole", "1.5", "int"]),
-        ({"part": "x"}, ["part", "float"]),
-        ({"part": True}, ["part", "float"]),
-        ({"switch": 1}, ["switch", "bool"]),
+        ({"whole": "3"}, ["whole", "'3'", "Write a whole number"]),
+        ({"whole": True}, ["whole", "True", "Write a whole number"]),
+        ({"whole": 1.5}, ["whole", "1.5", "Write a whole number"]),
+        ({"part": "x"}, ["part", "Write a number"]),
+        ({"part": True}, ["part", "Write a number"]),
+        ({"switch": 1}, ["switch", "Write true or false"]),
         ({"choice": "c"}, ["choice", "'a', 'b'"]),
         ({"colours": "red"}, ["colours", "a list"]),
         ({"colours": ["green"]}, ["colours", "'red', 'blue'"]),
-        ({"words": ["x", 1]}, ["words", "str"]),
+        ({"words": ["x", 1]}, ["words", "Write a text in quotation marks"]),
         ({"weights": ["x"]}, ["weights", "a table"]),
-        ({"weights": {"a": "x"}}, ["weights.a", "float"]),
+        ({"weights": {"a": "x"}}, ["weights.a", "Write a number"]),
     ],
 )
 def test_an_error_names_a_wrong_key_or_value_and_what_is_expected(table: dict[str, Any], words: list[str]) -> None:
@@ -127,7 +127,7 @@ def test_a_manifest_is_read_in_file_order(tmp_path: Path) -> None:
         ("version = 2\n" + CONTEXT, ["version", "2"]),
         ("version = 1\nsurprise = 1\n" + CONTEXT, ["unknown key 'surprise'", "Known keys are"]),
         ("version = 1\n" + CONTEXT + "[recal]\n", ["unknown key 'recal'", "Did you mean 'recall'?"]),
-        ("version = 1\nname = 3\n" + CONTEXT, ["name", "3", "str"]),
+        ("version = 1\nname = 3\n" + CONTEXT, ["name", "3", "Write a text"]),
         ("version = 1\n", ["context"]),
         ("version = 1\ncontext = 3\n", ["context"]),
         ('version = 1\ncontext = ["MEMORY.md"]\n', ["context", "MEMORY.md", "table"]),
@@ -180,7 +180,7 @@ class Shrunk:
 )
 def test_a_retired_setting_is_an_error_with_its_line_and_what_to_do(tmp_path: Path, rows: str, line: str) -> None:
     manifest = load(tmp_path, "version = 1\n" + CONTEXT + rows)
-    with pytest.raises(SettingsInvalid, match="no setting any more") as caught:
+    with pytest.raises(SettingsInvalid, match="this setting was removed") as caught:
         manifest.settings("recall", Shrunk)
     assert str(caught.value).startswith(f"{tmp_path / 'agent.toml'}{line}: [recall]: 'old")
     assert str(caught.value).endswith("Delete the line")

@@ -289,7 +289,7 @@ def test_an_unknown_audience_sees_nothing_and_the_known_ones_are_listed(written:
     files = {path: f"# T\n\n{text}\n" for path, text in (PRIVATE | OPEN_TO_ALL).items()}
     receipt = assemble(written(files), Request(now=now, audience="everybody"))
     assert receipt.text == "<agent-home>\n</agent-home>\n"
-    assert receipt.degraded == ("audience 'everybody' reads nothing; the audiences are owner, trusted, group, job",)
+    assert receipt.degraded == ("audience 'everybody' reads nothing. The audiences are owner, trusted, group, job",)
 
 
 # --- layers 2 to 4 -----------------------------------------------------------------------------------------------

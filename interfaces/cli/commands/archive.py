@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...counts import counted
 from ..invocation import Invocation, home_command
 from ..render import shortened
 from .sync import index_changes
@@ -70,19 +71,18 @@ def _data(found: ArchiveReport, apply: bool) -> dict[str, Any]:
 
 def _lines(found: ArchiveReport, apply: bool) -> Iterator[str]:
     verb = "archived" if apply else "would archive"
-    yield f"{verb} {len(found.candidates)} of {found.examined} entries"
+    yield f"{verb} {len(found.candidates)} of {counted(found.examined, 'entry', 'entries')}"
     for candidate in found.candidates:
         yield f"  [{candidate.id}] {candidate.date} {shortened(candidate.title)} ({candidate.reason})"
     if found.daily:
-        logs = "daily log" if len(found.daily) == 1 else "daily logs"
-        yield f"{'moved' if apply else 'would move'} {len(found.daily)} {logs}"
+        yield f"{'moved' if apply else 'would move'} {counted(len(found.daily), 'daily log')}"
         yield from (f"  {path}" for path in found.daily)
     if found.settled:
         yield f"in both memory and archive, {'now' if apply else 'to be kept'} in one: {', '.join(found.settled)}"
     yield from (f"over its limit, and no entry may leave: {section}" for section in found.crowded)
     regret = found.regret
-    yield f"regret: {regret.wanted} of {regret.archived} archived entries were needed again ({regret.rate:.1%})"
+    yield f"{regret.wanted} of {regret.archived} archived entries were needed again"
     if found.commit:
         yield f"commit {found.commit[:7]}"
     elif not apply and (found.candidates or found.daily or found.settled):
-        yield "nothing was changed; run `memory archive --apply` to archive them"
+        yield "Nothing was changed. Run `memory archive --apply` to archive them"

@@ -64,10 +64,10 @@ def bisect(
 def _lines(found: BisectResult) -> Iterator[str]:
     searched = f"compared {found.looked_at} prompts of {found.commits} commits"
     if not found.commit:
-        yield f"the prompt {'says' if found.says else 'does not say'} it, and no commit changed that; {searched}"
+        yield f"the prompt {'says' if found.says else 'does not say'} it, and no commit changed that. {searched}"
         return
     since = "says it since" if found.says else "no longer says it since"
-    yield f"the prompt {since} commit {found.commit[:7]}; {searched}"
+    yield f"the prompt {since} commit {found.commit[:7]}. {searched}"
     for name, value in (
         ("made", found.ts), ("subject", found.subject), ("session", found.session),
         ("entries", ", ".join(found.entries)),

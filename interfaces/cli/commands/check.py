@@ -28,6 +28,10 @@ def check(context: click.Context, invocation: Invocation) -> None:
     from agent_home.documents.check import RULES, problems
 
     found = problems(invocation.home)
-    lines = [f"{p.file}:{p.line}: {p.rule}: {p.message}; {RULES.get(p.rule, '')}" for p in found]
+    lines = [f"{p.file}:{p.line}: {p.rule}: {p.message}. {_sentence(RULES.get(p.rule, ''))}" for p in found]
     invocation.show({"problems": [dataclasses.asdict(p) for p in found]}, lines or ["no problems"])
     context.exit(FINDINGS if found else 0)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

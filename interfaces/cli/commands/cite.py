@@ -35,10 +35,12 @@ def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
 
     When one ID is unknown, the command fails and records none of them.
     """
-    from agent_home.store.transcript import session_name
+    from agent_home.store.transcript import session_name, session_path
     from distill import cite as note
 
     home = invocation.home
+    if session and session_path(home, session) is None:
+        invocation.warn(f"no session {session!r} in sessions/. The reference is recorded with this name")
     done = note(home, ids, now=invocation.moment, session=session_name(home, session) if session else "")
     problems = index_changes(home, invocation) if done.restored else []
     for problem in problems:

@@ -51,7 +51,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     if every == (session is not None):
         raise click.UsageError("name one SESSION, or give --all for every session with new turns")
     if every and again:
-        raise click.UsageError("--again applies to one SESSION; name it instead of --all")
+        raise click.UsageError("--again applies to one SESSION. Name it instead of --all")
     home = invocation.home
     failed: Sequence[ClosingFailure] = ()
     if every:
@@ -152,11 +152,14 @@ def _lines(closed: Sequence[Closed], failed: Sequence[ClosingFailure], *, every:
         yield f"nothing closed: {len(failed)} failed" if failed else "no new turns: every session is closed"
     for outcome in closed:
         if outcome.commit is None:
-            why = "; its closing was reverted in git, and --again repeats it" if outcome.taken_back else ""
+            why = ". Its closing was reverted in git, and --again repeats it" if outcome.taken_back else ""
             yield f"{outcome.session}: no new turns since it was closed{why}"
             continue
         yield f"{outcome.session}: {outcome.daily}#{outcome.anchor}, commit {outcome.commit[:7]}"
-        yield from _written(outcome)
+        written = list(_written(outcome))
+        yield from written
+        if not written and not outcome.proposed:
+            yield "  remembered nothing new"
         yield from _not_written(outcome)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
+
+from agent_home.errors import HistoryError
 
 from ..invocation import Invocation, home_command
 from ..render import printable
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
+_ENTRY_ID = re.compile(r"[A-Za-z]{2}-[0-9A-Za-z]{4,8}")
 _SIGNS = {"added": "+", "removed": "-", "changed": "~", "archived": ">", "restored": "<", "moved": ">"}
 
 
@@ -27,8 +31,8 @@ _SIGNS = {"added": "+", "removed": "-", "changed": "~", "archived": ">", "restor
         ("Compare two revisions", "memory diff HEAD~20..HEAD~10"),
     ),
 )
-@click.argument("revisions", metavar="[REV[..REV]]", default="HEAD")
-def diff(invocation: Invocation, revisions: str) -> None:
+@click.argument("revisions", metavar="[REV[..REV]]", nargs=-1)
+def diff(invocation: Invocation, revisions: tuple[str, ...]) -> None:
     """Show what changed in memory, entry by entry.
 
     An entry was added, changed, removed, archived or restored. Without REV, the changes are those on disk that are not
@@ -37,16 +41,25 @@ def diff(invocation: Invocation, revisions: str) -> None:
     """
     from agent_home.git.entry_diff import compare
 
-    first, dots, last = revisions.partition("..")
-    found = compare(invocation.home, first or "HEAD", (last.lstrip(".") or "HEAD") if dots else None)
+    if len(revisions) > 1:
+        raise click.UsageError(f"write {revisions[0]}..{revisions[1]} to compare two revisions")
+    revision = revisions[0] if revisions else "HEAD"
+    first, dots, last = revision.partition("..")
+    try:
+        found = compare(invocation.home, first or "HEAD", (last.lstrip(".") or "HEAD") if dots else None)
+    except HistoryError as error:
+        if _ENTRY_ID.fullmatch(revision):
+            problem = f"{revision!r} is not a revision. `memory history {revision}` shows an entry"
+            raise click.UsageError(problem) from error
+        raise
     data = {"from": found.old, "to": found.new, "entries": [dataclasses.asdict(entry) for entry in found.entries],
             "files": [dataclasses.asdict(file) for file in found.files]}  # fmt: skip
-    invocation.show(data, _lines(found))
+    invocation.show(data, _lines(found, uncommitted=not revisions))
 
 
-def _lines(found: EntryDiff) -> Iterator[str]:
+def _lines(found: EntryDiff, *, uncommitted: bool) -> Iterator[str]:
     if not found.entries and not found.files:
-        yield "nothing changed"
+        yield ("Nothing changed since the last commit. Try `memory diff HEAD~1`." if uncommitted else "nothing changed")
     for change in found.entries:
         place = f"{change.path} / {change.section}" if change.section else change.path
         yield f"{_SIGNS[change.action]} [{change.id}] {change.action}, {place}"

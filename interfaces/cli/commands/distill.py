@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...counts import counted
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
 from ..models import home_models
@@ -154,13 +155,16 @@ def _lines(results: Sequence[_HomeResult], *, dry_run: bool) -> Iterator[str]:
         if night is None:
             yield f"{lead}nothing was done"
             continue
-        counts = ", ".join(f"{len(getattr(night, key))} {key}" for key in _COUNTED)
-        yield f"{lead}{'would be: ' if dry_run else ''}{'nothing to do' if night.idle else counts}"
+        counts = ", ".join(
+            counted(len(getattr(night, key)), "session") if key == "sessions" else f"{len(getattr(night, key))} {key}"
+            for key in _COUNTED
+        )
+        yield f"{lead}{'Dry run: ' if dry_run else ''}{'nothing to do' if night.idle else counts}"
         yield from _named(night)
         if night.report and not dry_run:
             yield f"  report: {night.report}"
         if dry_run and not night.idle:
-            yield "  nothing was changed; run `memory distill` to do it"
+            yield "  Nothing was changed. Run `memory distill` to do it"
 
 
 def _named(night: NightlyRun) -> Iterator[str]:

@@ -23,9 +23,9 @@ def _depths(_context: click.Context, _parameter: click.Parameter, value: str) ->
     try:
         depths = tuple(sorted({int(part) for part in value.split(",")}))
     except ValueError as error:
-        raise click.BadParameter(f"{value!r} is not a list of numbers; write for example 5,10") from error
+        raise click.BadParameter(f"{value!r} is not a list of numbers. Write for example 5,10") from error
     if depths[0] < 1 or depths[-1] > MAX_HITS:
-        raise click.BadParameter(f"{value!r} is out of range; give numbers from 1 to {MAX_HITS}")
+        raise click.BadParameter(f"{value!r} is out of range. Give numbers from 1 to {MAX_HITS}")
     return depths
 
 
@@ -71,7 +71,7 @@ def _floors(_context: click.Context, _parameter: click.Parameter, values: tuple[
 )  # fmt: skip
 @click.option(
     "--floor", "floors", multiple=True, callback=_floors, metavar="MODE.MEASURE=VALUE",
-    help="Exit with 1 when this measure is lower, as in hybrid.frac@5=0.7; may be repeated.",
+    help="Exit with 1 when this measure is lower, as in hybrid.frac@5=0.7. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--tolerance", default=0.01, type=click.FloatRange(0, 1), metavar="X", show_default=True,
@@ -96,7 +96,7 @@ def eval_(
     if not any(question.expect for question in questions):
         example = '{"query": "...", "expect": ["SOURCE", ...]}'
         raise click.UsageError(
-            f"{file} has {len(questions)} questions, and none expects a source; write lines {example}"
+            f"{file} has {len(questions)} questions, and none expects a source. Write lines {example}"
         )
     report = _measured(invocation, questions, depths=depths, layers=layers, grain=grain)
     try:

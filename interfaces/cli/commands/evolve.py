@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...counts import counted
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -87,8 +88,9 @@ def _lines(learned: Sequence[Correction], found: GovernanceResult, apply: bool) 
         text = " ".join(suggestion.text.split())
         yield f"{suggestion.layer} for {suggestion.draft.path}, {suggestion.reason}: {text}"
     if found.proposed:
-        yield f"{len(found.proposed)} wait for a person; `memory review list` lists them"
+        waits = counted(len(found.proposed), "rule waits", "rules wait")
+        yield f"{waits} for a person. `memory review list` lists what waits"
     elif found.suggestions and not apply:
-        yield "nothing was changed; run `memory evolve --propose` to propose them for review"
+        yield "Nothing was changed. Run `memory evolve --propose` to propose them for review"
     elif not found.suggestions:
         yield "no rule to suggest"

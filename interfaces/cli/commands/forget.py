@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...counts import counted
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 
@@ -110,13 +111,14 @@ def _plan(found: Sequence[Occurrence], *, purge: bool) -> Iterator[str]:
         return
     yield from _table(found)
     kept = "" if purge else ", and --purge to erase it in git's history too"
-    yield f"nothing was changed; add --apply to erase it{kept}"
+    yield f"Nothing was changed. Add --apply to erase it{kept}"
 
 
 def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     counts = Counter(place.kind for place in done.before)
     found = ", ".join(f"{count} in {_KINDS[kind]}" for kind, count in counts.items())
-    yield f"{done.name}: found in {len(done.before)} places ({found})" if found else f"{done.name}: found nowhere"
+    places = counted(len(done.before), "place")
+    yield f"{done.name}: erased from {places} ({found})" if found else f"{done.name}: found nowhere"
     if done.commit:
         yield f"commit {done.commit[:7]}"
     if done.purged is not None:
@@ -126,7 +128,8 @@ def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
         return
     if done.in_history and not purge:
         commits = len({place.commit for place in done.in_history if place.commit})
-        yield f"git's history still holds it in {commits} commits; run it again with --purge --apply to erase it"
+        places = counted(commits, "commit")
+        yield f"git's history still holds it in {places}. Run it again with --purge --apply to erase it"
     others = done.remaining if purge else [place for place in done.remaining if place.kind != "history"]
     if others:
         yield "still found here:"
@@ -142,7 +145,7 @@ def _table(found: Iterable[Occurrence]) -> Iterator[str]:
         yield f"{_KINDS[kind]}: {len(group)}"
         yield from (f"  {_address(place)}" for place in group[:_MAX_LISTED])
         if len(group) > _MAX_LISTED:
-            yield f"  and {len(group) - _MAX_LISTED} more; --json lists them"
+            yield f"  and {len(group) - _MAX_LISTED} more. --json lists them"
 
 
 def _address(place: Occurrence) -> str:

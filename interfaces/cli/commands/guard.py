@@ -79,12 +79,12 @@ def scan(
     """
     if history:
         if files or jsonl:
-            raise click.UsageError("--history scans the whole home; omit files and --jsonl")
+            raise click.UsageError("--history scans the whole home. Omit files and --jsonl")
         context.exit(FINDINGS if show_history(invocation) else 0)
     settings = _settings(invocation)
     if len(files) > 1 or any(Path(name).is_dir() for name in files):
         if jsonl:
-            raise click.UsageError("--jsonl reads one file or standard input; name one file")
+            raise click.UsageError("--jsonl reads one file or standard input. Name one file")
         context.exit(FINDINGS if show_paths(invocation, map(Path, files), settings) else 0)
     with click.open_file(files[0] if files else "-", encoding="utf-8", errors="surrogateescape") as file:
         _scan_text(context, invocation, file, settings, jsonl=jsonl, source=source, destination=destination)

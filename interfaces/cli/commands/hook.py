@@ -60,7 +60,7 @@ def install(context: click.Context, invocation: Invocation) -> None:
     from agent_home.git.hook import install_hook
 
     state = install_hook(invocation.home)
-    done = f"{state.state}: {state.path}" + (f"; {state.advice}" if state.advice else "")
+    done = f"{state.state}: {state.path}" + (f". {state.advice}" if state.advice else "")
     invocation.show({"state": state.state, "path": state.path, "advice": state.advice, "works": state.works}, [done])
     context.exit(0 if state.works else 1)
 
@@ -75,7 +75,7 @@ def _explain(invocation: Invocation, found: list[LocatedFinding]) -> None:
         invocation.warn(f"... and {len(ordered) - _MAX_LISTED} more")
     if any(finding.fails for finding in found):
         invocation.warn(
-            "nothing was committed; correct it, `git add` it and commit again (`git commit --no-verify` skips this)"
+            "nothing was committed. Correct it, `git add` it and commit again (`git commit --no-verify` skips this)"
         )
 
 
@@ -87,10 +87,10 @@ def _advice(finding: LocatedFinding) -> str:
     if finding.fails and finding.layer == "unicode":
         return "remove the hidden characters"
     if finding.rule == UNAVAILABLE:
-        return "the guard cannot run; `memory doctor` names the rule file of [guard] in agent.toml to correct"
+        return "the guard cannot run. `memory doctor` names the rule file of [guard] in agent.toml to correct"
     if finding.fails:
         return "reword it, or put it in quotation marks if it describes an attack"
-    return "committed anyway; prompts leave it out"
+    return "committed anyway. Prompts leave it out"
 
 
 def _row(finding: LocatedFinding) -> dict[str, Any]:

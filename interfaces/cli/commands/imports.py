@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["import_"]
 
+#: Broken lines that are named. The rest is counted.
+_MAX_LISTED = 5
+_REASONS = {
+    "not-json": "not JSON",
+    "not-utf8": "not UTF-8",
+    "not-an-object": "not a JSON object",
+    "too-long": "longer than a message can be",
+}
+#: The command that imports each kind of file.
+_COMMANDS = {"chat": "chat", "session": "claude-code"}
+
 
 @click.group(
     "import",
@@ -50,12 +61,12 @@ def chat(context: click.Context, invocation: Invocation, files: tuple[Path, ...]
     """Import chat lines from JSON files.
 
     Each line is an object with the keys "session", "id", "ts", "role", "name" and "content". An optional key "cwd"
-    names the git repository that the session worked in. The exit code is 1 when a file cannot be read or holds no
-    message, or when the guard quarantined a text.
+    names the git repository that the session worked in. Hidden folders and homes below a folder are skipped. The exit
+    code is 1 when a file cannot be read or holds no message, or when the guard quarantined a text.
     """
     from agent_home.imports import import_chat
 
-    _show(context, invocation, import_chat(invocation.home, files, now=invocation.moment))
+    _show(context, invocation, import_chat(invocation.home, files, now=invocation.moment), other="session")
 
 
 @home_command(
@@ -71,27 +82,35 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
     """Import a coding assistant's session files.
 
     PATH is a file, or a folder with *.jsonl files at any depth. The transcript keeps the words of user and assistant,
-    and one short line for each tool call that changed something. The exit code is 1 when a file cannot be read, or when
-    the guard quarantined a text.
+    and one short line for each tool call that changed something. The exit code is 1 when a file cannot be read or is a
+    chat file, when nothing was recognised, or when the guard quarantined a text.
     """
     from agent_home.imports import import_claude_code
 
-    _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment))
+    _show(context, invocation, import_claude_code(invocation.home, paths, now=invocation.moment), other="chat")
 
 
 import_.add_command(chat)
 import_.add_command(claude_code)
 
 
-def _show(context: click.Context, invocation: Invocation, done: ImportReport) -> None:
+def _show(context: click.Context, invocation: Invocation, done: ImportReport, *, other: str) -> None:
     if not done.files:
-        invocation.warn("found no *.jsonl file; name a file, or a folder that holds some")
+        invocation.warn("found no *.jsonl file. Name a file, or a folder with such files")
     for file in done.unread:
         invocation.warn(f"{file.path} could not be read: {file.reason}")
+    for line in done.broken[:_MAX_LISTED]:
+        invocation.warn(
+            f"{line.path}:{line.line}: {_REASONS.get(line.reason, line.reason)}. Correct the line and import again."
+        )
     for path in done.unusable:
-        invocation.warn(f"{path} holds no message in this format; see `memory import chat --help`")
+        if path in done.other_format:
+            invocation.warn(f"{path}: This looks like a {other} file. Run `memory import {_COMMANDS[other]} {path}`.")
+        else:
+            invocation.warn(f"{path} holds no message in this format. See `{context.command_path} --help`")
     if done.quarantined:
-        invocation.warn(f"texts that the guard quarantined: {len(done.quarantined)}; `memory review list` lists them")
+        count = len(done.quarantined)
+        invocation.warn(f"texts that the guard quarantined: {count}. `memory review list` lists them")
     degraded = index_changes(invocation.home, invocation) if done.messages else []
     for problem in degraded:
         invocation.warn(problem)

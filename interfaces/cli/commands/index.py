@@ -6,6 +6,7 @@ import time
 
 import click
 
+from ...counts import counted
 from ..command import Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
@@ -64,7 +65,7 @@ def verify(context: click.Context, invocation: Invocation) -> None:
     found = compare(home, home.manifest.settings("recall", RecallSettings))
     seconds = round(time.perf_counter() - start, 3)
     if found.pending:
-        invocation.warn(f"{found.pending} passages have no vectors yet; run `memory sync`")
+        invocation.warn(f"{counted(found.pending, 'passage has', 'passages have')} no vectors yet. Run `memory sync`")
     data = {
         "ok": found.ok,
         "differences": list(found.differences),
@@ -72,7 +73,11 @@ def verify(context: click.Context, invocation: Invocation) -> None:
         "pending": found.pending,
         "seconds": seconds,
     }
-    invocation.show(data, found.differences or [f"{found.passages} passages agree with the files; {seconds:.2f} s"])
+    invocation.show(
+        data,
+        found.differences
+        or [f"{counted(found.passages, 'passage agrees', 'passages agree')} with the files, {seconds:.2f} s"],
+    )
     context.exit(0 if found.ok else FINDINGS)
 
 

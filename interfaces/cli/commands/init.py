@@ -24,7 +24,7 @@ __all__ = ["init"]
 )
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--name", default="", help="Name of the agent (default: the folder's name).")
-@click.option("--seed", "seeds", multiple=True, metavar="TEXT", help="A first standing preference; may be repeated.")
+@click.option("--seed", "seeds", multiple=True, metavar="TEXT", help="A first standing preference. May be repeated.")
 @click.pass_context
 def init(context: click.Context, invocation: Invocation, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
     """Create an agent's home in DIR.
@@ -45,12 +45,15 @@ def init(context: click.Context, invocation: Invocation, folder: Path, name: str
         "quarantine": [item.id for item in created.quarantined],
         "hook": created.hook.state,
     }
+    kept = created.home.manifest.name
+    if name and " ".join(name.split()) != kept:
+        invocation.warn(f"The home is already named {kept}. Change `name` in agent.toml.")
     if not created.hook.works:
         invocation.warn(f"commits by hand are not screened ({created.hook.path}): {created.hook.advice}")
     for item in created.quarantined:
-        invocation.warn(f"a seed was quarantined as {item.id} ({item.reason}); reword it")
+        invocation.warn(f"a seed was quarantined as {item.id} ({item.reason}). Reword it")
     if created.redacted:
-        invocation.warn(f"seeds that the guard redacted: {created.redacted}; see MEMORY.md")
+        invocation.warn(f"seeds that the guard redacted: {created.redacted}. See MEMORY.md")
     done = f"{len(created.files)} files, commit {created.commit[:7]}" if created.commit else "nothing was missing"
     invocation.show(data, [f"{created.home.root}: {done}", "Next: memory import chat FILE.jsonl, or edit USER.md"])
     context.exit(FINDINGS if created.quarantined or created.redacted else 0)

@@ -124,5 +124,5 @@ def _problems(settings: EmbeddingSettings, location: ModelLocation) -> list[str]
     return (
         []
         if distinguishes_meaning(embedder)
-        else [f"{location.name} runs, but gives unrelated texts similar vectors; run `memory model build`"]
+        else [f"{location.name} runs, but gives unrelated texts similar vectors. Run `memory model build`"]
     )

@@ -35,8 +35,8 @@ __all__ = ["prompt", "receipt_lines"]
 @click.option(
     "--audience", default="owner", type=click.Choice([str(name) for name in Audience]), help="Who will see the prompt."
 )
-@click.option("--session", default="", metavar="ID", help="Session that will use the prompt; it is not recalled.")
-@click.option("--resume", default="", metavar="ID", help="Session to continue; its summary takes some 600 tokens.")
+@click.option("--session", default="", metavar="ID", help="Session that will use the prompt. It is not recalled.")
+@click.option("--resume", default="", metavar="ID", help="Session to continue. Its summary takes some 600 tokens.")
 @click.option("--at", default="", metavar="REV", help="Revision whose prompt to show, as on the day of its commit.")
 @click.option("--explain", is_flag=True, help="Also print the receipt as a table on standard error.")
 def prompt(
@@ -63,7 +63,7 @@ def prompt(
         raise click.UsageError("--window and --used must be numbers of tokens, 0 or more")
     home = invocation.home
     if resume and at:
-        raise click.UsageError("--resume continues a session today and --at shows a past prompt; give only one of them")
+        raise click.UsageError("--resume continues a session today and --at shows a past prompt. Give only one of them")
     now = _day_of(invocation, at) if at else invocation.moment
     continued = continued_session(home, resume) if resume else None
     request = Request(
@@ -97,7 +97,7 @@ def receipt_lines(receipt: Receipt) -> Iterator[str]:
     """Yield the receipt as a table, in lines."""
     yield (
         f"{receipt.tokens} of {receipt.budget} tokens (tier {receipt.tier}, window {receipt.window}): "
-        f"{receipt.advice}; stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"
+        f"{receipt.advice}. Stable prefix {receipt.stable_prefix_tokens}, sha256 {receipt.sha256[:12]}"
     )
     if receipt.unchanged_prefix_tokens is not None:
         yield f"unchanged since the last prompt: {receipt.unchanged_prefix_tokens} leading tokens"
@@ -108,7 +108,7 @@ def receipt_lines(receipt: Receipt) -> Iterator[str]:
         ).rstrip()
     yield f"{'layer':22} {'tokens':>7} {'ms':>9}"
     for name, layer in receipt.layers.items():
-        yield f"{name:22} {layer.tokens:7} {layer.ms:9.2f}  {'; '.join(layer.degraded)}".rstrip()
+        yield f"{name:22} {layer.tokens:7} {layer.ms:9.2f}  {'. '.join(layer.degraded)}".rstrip()
     yield f"{'loading':22} {'':7} {receipt.load_ms:9.2f}"
     yield f"{'entry or passage':34} {'score':>7} {'tokens':>7}  action   reason"
     for entry in receipt.entries:

@@ -31,6 +31,10 @@ def restore(invocation: Invocation, entry_id: str) -> None:
     problems = index_changes(home, invocation) if done.commit else []
     for problem in problems:
         invocation.warn(problem)
-    line = f"{done.id} is back in {done.section}, commit {done.commit[:7]}" if done.commit else f"{done.id} is live"
+    line = (
+        f"{done.id} is back in {done.section}, commit {done.commit[:7]}"
+        if done.commit
+        else f"{done.id} is already in MEMORY.md. Nothing to restore."
+    )
     data = {"id": done.id, "section": done.section, "text": done.text, "commit": done.commit, "degraded": problems}
     invocation.show(data, [line])

@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["revert"]
 
+#: For each kind of change, the verb of its undoing: as done, as planned, and the words after the id.
 _UNDOING = {
-    "added": "is removed", "changed": "has its earlier text again", "removed": "comes back", "archived": "comes back",
-    "restored": "goes back to the archive", "moved": "goes back",
-}  # fmt: skip
+    "added": ("removed", "remove", ""),
+    "changed": ("gave", "give", " its earlier text"),
+    "removed": ("brought", "bring", " back"),
+    "archived": ("brought", "bring", " back"),
+    "restored": ("moved", "move", " back to the archive"),
+    "moved": ("moved", "move", " back"),
+}
 
 
 @home_command(
@@ -63,11 +68,12 @@ def _link(link: RelinkedEntry) -> dict[str, str]:
 
 def _lines(done: EntryRevert) -> Iterator[str]:
     event, change = done.undoes, done.change
-    yield f"{done.id} {_UNDOING[change.action]}"
+    did, would, rest = _UNDOING[change.action]
+    yield f"{did if done.commit else f'would {would}'} {done.id}{rest}"
     yield f"  commit {event.commit[:7]} of {event.ts} {change.action} it: {event.subject}"
     yield from (f"  - {printable(line)}" for line in change.after.splitlines())
     yield from (f"  + {printable(line)}" for line in change.before.splitlines())
     if done.linked:
         ids = ", ".join(link.before.id for link in done.linked)
         yield f"  {'superseded by it again' if change.before else 'no longer superseded by it'}: {ids}"
-    yield f"commit {done.commit[:7]}" if done.commit else "nothing was changed; add --apply to revert it"
+    yield f"commit {done.commit[:7]}" if done.commit else "Nothing was changed. Add --apply to revert it"

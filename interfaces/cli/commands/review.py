@@ -74,6 +74,8 @@ def _list(invocation: Invocation) -> None:
     for problem in unreadable(invocation.home):
         invocation.warn(str(problem))
     lines = [_line(item) for item in found] or ["nothing waits"]
+    if found:
+        lines.append(f"Next: memory review show {found[0].id}")
     invocation.show({"proposals": [_row(item) for item in found]}, lines)
 
 
@@ -140,7 +142,7 @@ def accept(
     items = up_to_risk(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
     if form and any(item.kind == "proposal" for item in items):
         raise click.UsageError(
-            "--as-is and --redacted apply to quarantined texts; use `memory review edit` for a proposal"
+            "--as-is and --redacted apply to quarantined texts. Use `memory review edit` for a proposal"
         )
     if dry_run:
         outcomes = [plan(home, item, mode=_form(form)) for item in items]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent_home.audience import Audience
+from agent_home.suggestions import did_you_mean, near_names
 
 from ..invocation import Invocation, home_command
 
@@ -32,8 +33,22 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
     names = tuple(name.strip() for name in value.split(",") if name.strip())
     unknown = [name for name in names if name not in LAYERS]
     if unknown or not names:
-        raise click.BadParameter(f"{value!r} names {unknown or 'no layer'}; the layers are {','.join(LAYERS)}")
+        hint = did_you_mean(near_names(unknown[0], LAYERS)) if unknown else ""
+        problem = f"no layer {unknown[0]!r}" if unknown else f"{value!r} names no layer"
+        raise click.BadParameter(f"{problem}. {hint or 'The layers are ' + ', '.join(LAYERS)}")
     return names
+
+
+def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) -> int:
+    try:
+        count = int(value)
+    except ValueError as error:
+        raise click.UsageError(f"-k is {value!r}, which is not a whole number", context) from error
+    if count < 1:
+        raise click.UsageError("-k must be 1 or more", context)
+    if count > MAX_HITS:
+        raise click.UsageError(f"-k must be {MAX_HITS} or less", context)
+    return count
 
 
 @home_command(
@@ -45,9 +60,7 @@ def layer_names(_context: click.Context, _parameter: click.Parameter, value: str
     ),
 )
 @click.argument("query")
-@click.option(
-    "-k", "count", default=10, type=click.IntRange(0, MAX_HITS), metavar="N", show_default=True, help="Number of hits."
-)
+@click.option("-k", "count", default="10", callback=_hit_count, metavar="N", show_default=True, help="Number of hits.")
 @click.option(
     "--in",
     "layers",
@@ -92,6 +105,8 @@ def search(
 
     from .sync import home_embedder
 
+    if not query.strip():
+        raise click.UsageError("QUERY is empty")
     home = invocation.home
     settings = home.manifest.settings("recall", RecallSettings)
     embedder = None if mode == "lexical" else home_embedder(home, invocation, build_missing=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...counts import counted
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def report_data(report: SyncReport) -> dict[str, Any]:
 
 def report_lines(report: SyncReport) -> Iterator[str]:
     """Yield the report in lines for a person."""
+    passages = counted(report.passages, "passage")
     yield (
-        f"{report.passages} passages: {report.added} added, {report.changed} changed, {report.removed} removed; "
-        f"{report.embedded} vectors computed, {report.pending} pending; {report.seconds:.2f} s"
+        f"{passages}: {report.added} added, {report.changed} changed, {report.removed} removed. "
+        f"{counted(report.embedded, 'vector')} computed, {report.pending} pending, {report.seconds:.2f} s"
     )

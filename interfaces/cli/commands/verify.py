@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...counts import counted
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
 from ..render import shortened
@@ -74,7 +75,8 @@ def _progress(invocation: Invocation) -> Callable[[str, int, int], None]:
 
 
 def _lines(found: VerificationReport, apply: bool) -> Iterator[str]:
-    yield f"checked {len(found.entries)} entries; the repositories of {found.unmoved} did not change"
+    checked = counted(len(found.entries), "entry", "entries")
+    yield f"checked {checked}. Skipped {found.unmoved} whose repositories did not change"
     for entry in found.entries:
         title = shortened(entry.title)
         if entry.line:
@@ -84,4 +86,4 @@ def _lines(found: VerificationReport, apply: bool) -> Iterator[str]:
     if found.commit:
         yield f"commit {found.commit[:7]}"
     elif found.changed and not apply:
-        yield "nothing was changed; run `memory verify --apply` to write it"
+        yield "Nothing was changed. Run `memory verify --apply` to write it"

@@ -188,7 +188,7 @@ def test_a_folder_inside_a_repository_is_no_repository(repository: Path) -> None
     inner = repository / "inner"
     inner.mkdir()
     for use in (lambda: home_client(inner).query("status"), lambda: open_repository(inner)):
-        with pytest.raises(NoRepository, match="is no git repository"):
+        with pytest.raises(NoRepository, match="is not a git repository"):
             use()
     with pytest.raises(NoRepository):
         home_client(inner / "absent").query("status")

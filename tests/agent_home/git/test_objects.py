@@ -105,5 +105,5 @@ def test_the_error_of_a_failing_command_quotes_git(stored: Home) -> None:
 
 
 def test_a_folder_that_is_no_repository_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match="is no git repository"):
+    with pytest.raises(HistoryError, match="is not a git repository"):
         list(objects(tmp_path))

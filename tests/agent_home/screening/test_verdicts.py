@@ -25,9 +25,9 @@ def test_a_rule_file_is_read_relative_to_the_home(home: Home) -> None:
     assert [rule.name for rule in rules.rules] == ["house-code"]
 
 
-def test_a_packed_rule_file_is_to_be_unpacked_first(home: Home) -> None:
+def test_a_compressed_rule_file_is_refused(home: Home) -> None:
     (home.root / "house.toml.gz").write_bytes(gzip.compress(RULE.encode()))
-    with pytest.raises(GuardError, match=r"house\.toml\.gz is packed; unpack it first"):
+    with pytest.raises(GuardError, match=r"house\.toml\.gz is compressed\. Decompress it"):
         guard_settings(naming(home, "house.toml.gz"))
 
 

@@ -665,7 +665,7 @@ def test_a_parsed_entry_survives_the_gateway(home: Home, add_entry: AddEntry) ->
 
 def test_a_text_too_long_for_the_guard_stops_the_write_instead_of_being_lost(home: Home) -> None:
     before = (home.root / MEMORY).read_bytes()
-    with pytest.raises(GuardRefused, match="split the text"), transaction(home, actor="t", message="m") as edits:
+    with pytest.raises(GuardRefused, match="Split the text"), transaction(home, actor="t", message="m") as edits:
         edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("x" * 70_000 + "\n"))
     assert (home.root / MEMORY).read_bytes() == before
     assert not list(home.quarantine.glob("*"))

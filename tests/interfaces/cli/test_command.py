@@ -29,4 +29,4 @@ def test_an_interrupted_command_prints_one_line_and_exits_with_130(
     assert result.exit_code == 130
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
-    assert line.startswith("memory: interrupted; ")
+    assert line.startswith("memory: interrupted. ")

@@ -34,7 +34,7 @@ def test_rows_and_bytes_with_the_text_are_named(indexed: Home) -> None:
     found = list(occurrences(indexed, HERON))
     assert {file for file, _ in found} >= {".memory/index.db"}
     assert [what for _, what in found if what.startswith("Knowledge/k.md")] != []
-    assert "its bytes" in {what for _, what in found}
+    assert "deleted rows still in the database file" in {what for _, what in found}
     assert list(occurrences(indexed, RedactionTarget((Phrase("grey goose"),)))) == []
 
 

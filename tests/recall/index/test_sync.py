@@ -212,7 +212,7 @@ def test_another_model_is_an_error_that_names_the_remedy(
         sync(home, settings, other)
     result = ask("otter", embedder=other)
     assert result.hits[0].source == "s1#m2"  # the words were indexed nevertheless
-    assert "run `memory reindex`" in result.degraded[0]
+    assert "Run `memory reindex`" in result.degraded[0]
     report = reindex(home, settings, other)
     assert (report.passages, report.embedded, report.degraded) == (2, 2, ())
     assert ask("otter", embedder=other).degraded == ()

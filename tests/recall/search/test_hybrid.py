@@ -216,7 +216,7 @@ class TestDegradation:
         answered.set()
         assert result.hits[0].source.startswith("garden#")
         assert "vector" not in result.hits[0].parts
-        assert result.degraded == ("the vector retriever was not done within 50 ms; its hits are missing",)
+        assert result.degraded == ("the vector retriever was not done within 50 ms. Its hits are missing",)
 
     def test_a_slow_lexical_retriever_does_not_lose_the_vector_hits(
         self,
@@ -230,7 +230,7 @@ class TestDegradation:
         update()
         hasty = RecallSettings(lexical_deadline_ms=0.0)
         result = search(home, "turn speaks of subject1", settings=hasty, embedder=embedder)
-        assert result.degraded == ("the lexical retriever was not done within 0 ms; its hits are missing",)
+        assert result.degraded == ("the lexical retriever was not done within 0 ms. Its hits are missing",)
         assert result.hits
         assert "lexical" not in result.hits[0].parts
 
@@ -243,7 +243,7 @@ class TestDegradation:
         embedder.embed_query = broken  # type: ignore[method-assign]
         result = ask("tomatoes")
         assert result.hits
-        assert result.degraded == ("the vector retriever failed: cannot embed 8 characters; its hits are missing",)
+        assert result.degraded == ("the vector retriever failed: cannot embed 8 characters. Its hits are missing",)
 
     def test_without_a_model_words_alone_are_searched(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes", embedder=None)
@@ -254,14 +254,14 @@ class TestDegradation:
 
     def test_without_an_index_there_are_no_hits_and_a_remedy(self, home: Home, ask: Ask) -> None:
         result = ask("anything")
-        assert (result.hits, result.degraded) == ((), ("there is no index yet; run `memory sync`",))
+        assert (result.hits, result.degraded) == ((), ("there is no index yet. Run `memory sync`",))
         assert not home.index.exists()
 
     def test_a_damaged_index_is_reported_and_not_raised(self, library: Home, ask: Ask) -> None:
         library.index.write_bytes(b"no database " * 1000)
         result = ask("tomatoes")
         assert result.hits == ()
-        assert "run `memory sync`" in result.degraded[0]
+        assert "Run `memory sync`" in result.degraded[0]
 
     def test_each_retriever_reports_its_time(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes")

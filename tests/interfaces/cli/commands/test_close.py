@@ -87,4 +87,4 @@ def test_an_unknown_session_prints_one_line_with_the_next_step(home: Home) -> No
     result = run(home, "nobody")
     assert result.exit_code not in {0, 1}
     assert len(result.stderr.strip().splitlines()) == 1
-    assert "memory import" in result.stderr
+    assert "memory search" in result.stderr

@@ -79,9 +79,9 @@ def test_a_single_home_that_fails_has_its_own_exit_code(homes: tuple[Home, Home]
 def test_a_dry_run_lists_the_work_and_changes_nothing(homes: tuple[Home, Home]) -> None:
     result = memory("--home", str(homes[0].root), "--dry-run")
     assert result.exit_code == 0, result.output
-    assert "would be: 1 sessions" in result.stdout
+    assert "Dry run: 1 session," in result.stdout
     assert "close one" in result.stdout
-    assert "nothing was changed; run `memory distill` to do it" in result.stdout
+    assert "Nothing was changed. Run `memory distill` to do it" in result.stdout
     assert unclosed(homes[0]) == ["one"]
 
 

@@ -30,7 +30,7 @@ def test_doctor_counts_waiting_texts_and_names_the_command(home: Home, now: date
     assert after["quarantine"]["status"] == "warning"
     assert after["proposals"]["status"] == "ok"
     assert all("memory review list" in after[name]["detail"] for name in ("quarantine", "proposals"))
-    assert after["proposals"]["detail"].startswith("1 wait")
+    assert after["proposals"]["detail"].startswith("1 proposal waits")
 
 
 def test_a_malformed_quarantine_file_is_named_and_hides_no_other_text(home: Home, now: datetime) -> None:

@@ -65,5 +65,7 @@ def test_the_text_has_counts_and_the_next_step(home: Home) -> None:
     text = run(home, "evolve").stdout
     assert "2 x sort the report by risk" in text
     assert "rule for STEERING.md, corrected in 2 sessions: - **[RU-" in text
-    assert text.endswith("nothing was changed; run `memory evolve --propose` to propose them for review\n")
-    assert run(home, "evolve", "--propose").stdout.endswith("1 wait for a person; `memory review list` lists them\n")
+    assert text.endswith("Nothing was changed. Run `memory evolve --propose` to propose them for review\n")
+    assert run(home, "evolve", "--propose").stdout.endswith(
+        "1 rule waits for a person. `memory review list` lists what waits\n"
+    )

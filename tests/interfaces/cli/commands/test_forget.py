@@ -39,7 +39,7 @@ def test_a_dry_run_lists_places_and_changes_nothing(home_with_text: Home) -> Non
     result = run(home_with_text, "forget", "blue heron")
     assert result.exit_code == 0
     assert "Knowledge/k.md:3" in result.stdout
-    assert "nothing was changed" in result.stdout
+    assert "Nothing was changed" in result.stdout
     assert "Heron" not in result.stdout
     assert "Heron" in (home_with_text.root / "Knowledge/k.md").read_text()
     rows = data(run(home_with_text, "forget", "blue heron", "--json"))

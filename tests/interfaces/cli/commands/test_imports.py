@@ -130,3 +130,42 @@ def test_a_session_named_by_a_secret_is_closed_once_under_a_placeholder(home: Ho
     log = subprocess.run(["git", "log", "--format=%B"], cwd=home.root, check=True, capture_output=True, text=True)
     assert KEY not in log.stdout
     assert f"Session: {name}" in log.stdout
+
+
+def test_a_file_of_the_other_format_names_the_right_command(home: Home, tmp_path: Path, conversation: Path) -> None:
+    result = run(home, "claude-code", conversation, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["messages"]) == (1, 0)
+    assert f"This looks like a chat file. Run `memory import chat {conversation}`." in result.stderr
+    session = tmp_path / "session.jsonl"
+    row = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"content": "Use PostgreSQL."}}
+    session.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    result = run(home, "chat", session)
+    assert result.exit_code == 1
+    assert f"Run `memory import claude-code {session}`." in result.stderr
+
+
+def test_session_files_without_a_recognised_line_are_a_finding(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"type": "snapshot"}\n', encoding="utf-8")
+    result = run(home, "claude-code", path)
+    assert result.exit_code == 1
+    assert f"{path} holds no message" in result.stderr
+    (tmp_path / "summary.jsonl").write_text('{"type": "summary"}\n', encoding="utf-8")
+    assert run(home, "claude-code", tmp_path).exit_code == 0
+
+
+def test_a_broken_line_is_named_with_file_and_line(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json.dumps(CHAT) + "\n{half\n[1]\n", encoding="utf-8")
+    result = run(home, "chat", path)
+    assert f"{path}:2: not JSON. Correct the line and import again." in result.stderr
+    assert f"{path}:3: not a JSON object." in result.stderr
+
+
+def test_chat_files_of_hidden_folders_and_of_homes_are_skipped(home: Home, tmp_path: Path) -> None:
+    for folder in ("seen", ".hidden", "agent/sessions"):
+        (tmp_path / "talks" / folder).mkdir(parents=True)
+        row = CHAT | {"session": folder.replace("/", "-").strip("."), "id": folder, "content": "Hello."}
+        (tmp_path / "talks" / folder / "a.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (tmp_path / "talks" / "agent" / "agent.toml").write_text("version = 1\n")
+    assert data(home, "chat", tmp_path / "talks")["session_ids"] == ["seen"]

@@ -72,7 +72,9 @@ def test_list_and_show_have_the_contracts_keys_for_both_kinds(
     text = run(home, "show", quarantined_id).stdout
     for said in ("injection/", "Knowledge/a.md", "close", "s-1", ATTACK, "risk high"):
         assert said in text
-    assert len(run(home, "list").stdout.splitlines()) == 2
+    *lines, advice = run(home, "list").stdout.splitlines()
+    assert len(lines) == 2
+    assert advice == f"Next: memory review show {lines[0].split()[0]}"
 
 
 def test_without_a_command_waiting_texts_are_listed(home: Home, quarantined_id: str, proposed_id: str) -> None:

@@ -57,7 +57,7 @@ def test_stale_evidence_is_shown_then_written_with_apply_and_exits_with_1(closed
     shown = run(closed)
     assert shown.exit_code == 1
     assert "verified -> stale" in shown.stdout
-    assert "run `memory verify --apply` to write it" in shown.stdout
+    assert "Run `memory verify --apply` to write it" in shown.stdout
     data = json.loads(run(closed, "--apply", "--json").stdout)
     assert {"entries", "checked", "unmoved", "applied", "commit"} <= set(data)
     assert (data["entries"][0]["was"], data["entries"][0]["now"], bool(data["commit"])) == ("verified", "stale", True)

@@ -245,7 +245,7 @@ def test_once_syncs_and_stops(home: Home) -> None:
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     assert [(line["phase"], line["added"]) for line in lines] == [("words", 1)]
     assert {"added", "changed", "removed", "embedded", "pending", "seconds"} <= set(lines[0])
-    assert "1 passages: 0 added" in CliRunner().invoke(cli, command).stdout
+    assert "1 passage: 0 added" in CliRunner().invoke(cli, command).stdout
 
 
 def test_once_ends_with_the_error_of_its_last_sync(home: Home) -> None:
