@@ -32,7 +32,8 @@ ORDER: dict[str, list[list[str]]] = {
         ["screen"],
     ],
     "agent_home": [
-        ["audience", "clock", "errors", "template", "token_weights"], ["lock", "settings", "storage", "tokens"],
+        ["audience", "clock", "errors", "suggestions", "template", "token_weights", "waiting"],
+        ["lock", "settings", "storage", "tokens"],
         ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"], ["creation", "imports"],
     ],
     "recall": [

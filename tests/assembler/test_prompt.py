@@ -458,7 +458,7 @@ def test_a_past_prompt_is_made_from_the_files_of_its_revision(home: Home, now: d
     past = assemble(home, Request(now=now, at="HEAD~1", message="why?"), asks)
     assert "now-here" in present.text
     assert "now-here" not in past.text
-    assert any("a past prompt" in problem for problem in past.degraded)
+    assert any("Past prompts" in problem for problem in past.degraded)
     assert assemble(home, Request(now=now)).unchanged_prefix_tokens == present.tokens - count_tokens("</agent-home>\n")
     with pytest.raises(HistoryError, match="no revision 'nowhere'"):
         assemble(home, Request(now=now, at="nowhere"))

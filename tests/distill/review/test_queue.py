@@ -307,5 +307,5 @@ def test_an_invalid_quarantine_file_is_reported(home: Home, now: datetime) -> No
     home.quarantine.mkdir(parents=True)
     (home.quarantine / "q-00.json").write_text("{}")
     (problem,) = quarantine.unreadable(home)
-    assert re.search(r"q-00\.json.*move it", str(problem))
+    assert re.search(r"q-00\.json.*Move it", str(problem))
     assert waiting(home, now) == []

@@ -98,7 +98,7 @@ def test_a_floor_of_an_unmeasured_value_is_an_error(text: str) -> None:
     "text", ["", "hybrid", "hybrid.frac@5", "hybrid.frac@5=", "hybrid.frac@5=1.1", "hybrid.frac=1", "hybrid.frac@5=nan"]
 )
 def test_a_malformed_floor_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no floor"):
+    with pytest.raises(ValueError, match="is not a floor"):
         Floor.parse(text)
 
 
