@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,29 @@ def test_inside_a_package_no_module_imports_upwards() -> None:
             and level[name.partition(".")[2]] >= level[own]
         ]
     assert offenders == []
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return the project's modules that the file imports, wherever in it, for type checks too."""
+    package = path.relative_to(ROOT).parent.parts
+    found = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            full = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{full}.{alias.name}" for alias in node.names} | {full}
+    return found & set(MODULES)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    # A package's own face may import what it exports.
+    faces = {module for path, module in zip(FILES, MODULES, strict=True) if path.name == "__init__.py"}
+    graph = {
+        module: imported_modules(path) - faces - {module}
+        for path, module in zip(FILES, MODULES, strict=True)
+        if module not in faces
+    }
+    assert list(TopologicalSorter(graph).static_order())  # raises CycleError with the circle
 
 
 def test_the_order_names_only_what_is_there() -> None:

@@ -99,7 +99,9 @@ class ScreeningService:
         """Return the screening of one write, by *actor* at the time *ts*, under the decisions of people."""
         from .write_policy import WriteScreening
 
-        return WriteScreening(self, source=source, session=session, ts=ts, actor=actor, decided=decided)
+        return WriteScreening(
+            self.home, self.verdict, source=source, session=session, ts=ts, actor=actor, decided=decided
+        )
 
     def findings_in_edit(self, path: str, before: str, after: str) -> list[LocatedFinding]:
         """Return the findings in the text that a person's edit of *path* adds, in order of the line.

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from guard import Action, Finding, Source, Verdict
 
@@ -20,14 +20,16 @@ from ..documents.document import Block, parse
 from ..documents.entry import Entry
 from ..documents.provenance import origin_of_blocks
 from ..errors import GuardRefused
+from ..home import Home
 from .added_blocks import runs, same_words
 from .quarantine import Quarantined, hold_back, id_of
 from .review_ledger import Decisions, fields_alone
 
-if TYPE_CHECKING:
-    from .service import ScreeningService
-
 __all__ = ["WriteScreening", "quarantine_note", "reason_of", "rejection_note", "with_forgotten"]
+
+
+#: Judges a text of a path by its source.
+Judge = Callable[[str, str, str], Verdict]
 
 
 class WriteScreening:
@@ -39,14 +41,14 @@ class WriteScreening:
     """
 
     def __init__(
-        self, service: ScreeningService, *, source: str, session: str, ts: str, actor: str, decided: Decisions
+        self, home: Home, judge: Judge, *, source: str, session: str, ts: str, actor: str, decided: Decisions
     ) -> None:
         self.redacted = 0
         self.dropped = 0
         self.quarantined: list[Quarantined] = []
         self.withheld: set[str] = set()
         self.findings: list[dict[str, Any]] = []
-        self._service, self._source, self._session, self._ts = service, source, session, ts
+        self._home, self._judge, self._source, self._session, self._ts = home, judge, source, session, ts
         self._actor, self._decided, self._section = actor, decided, ""
         self._earlier: dict[str, str] = {}
 
@@ -181,7 +183,7 @@ class WriteScreening:
         """
         if Source(source).trusted:
             return verdict
-        statement = self._service.verdict(path, entry.text, source)
+        statement = self._judge(path, entry.text, source)
         return verdict if statement.stored else replace(statement, text=verdict.text)
 
     def _in_place_of(self, path: str, block: Block, verdict: Verdict, source: str) -> str:
@@ -200,10 +202,10 @@ class WriteScreening:
             return False
         if block.entry is None:
             return True
-        return self._service.allows(path, fields_alone(block.entry), self._source)
+        return self._judge(path, fields_alone(block.entry), self._source).action == "allow"
 
     def _verdict(self, path: str, text: str, source: str = "") -> Verdict:
-        verdict = self._service.verdict(path, text, source or self._source)
+        verdict = self._judge(path, text, source or self._source)
         self.findings += [_finding_row(path, finding) for finding in verdict.findings]
         self.redacted += verdict.action == Action.REDACT
         return verdict
@@ -217,7 +219,7 @@ class WriteScreening:
             self.dropped += 1
             return rejection_note(id_of(path, verdict.text), reason_of(verdict))
         item = hold_back(
-            self._service.home,
+            self._home,
             verdict.text,
             path=path,
             reason=reason_of(verdict),
