@@ -88,7 +88,7 @@ class GuardRefused(HomeError):
     """The guard rejected the text, or could not run. Nothing was written."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"the guard refused a text for {path}: {reason}. Change the text: nothing was written")
+        super().__init__(f"the guard refused a text for {path}: {reason}. Nothing was written. Change the text")
         self.path, self.reason = path, reason
 
 

@@ -59,7 +59,7 @@ class GuardSettings:
             GuardError: *rules* names files and *loaded* is None.
         """
         if self.rules and self.loaded is None:
-            raise GuardError(f"guard rule files {', '.join(self.rules)} are named but not loaded; nothing was written")
+            raise GuardError(f"guard rule files {', '.join(self.rules)} are named but not loaded. Nothing was written")
         return self.loaded or ()
 
     def limit(self, destination: Destination) -> int:

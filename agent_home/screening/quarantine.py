@@ -98,5 +98,5 @@ def _read(path: Path) -> Quarantined:
         data = json.loads(path.read_text(encoding="utf-8"))
         return Quarantined(**{**data, "findings": tuple(data["findings"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        problem = f"is no quarantined text ({type(error).__name__}). Move it out of the folder"
+        problem = f"is not a quarantined text ({type(error).__name__}). Move it out of the folder"
         raise DocumentInvalid(path, 0, "bad-quarantine", problem) from error

@@ -10,6 +10,7 @@ import click
 
 from agent_home.audience import Audience
 
+from ...counts import counted
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def bisect(
 
 
 def _lines(found: BisectResult) -> Iterator[str]:
-    searched = f"compared {found.looked_at} prompts of {found.commits} commits"
+    searched = f"compared {counted(found.looked_at, 'prompt')} of {counted(found.commits, 'commit')}"
     if not found.commit:
         yield f"the prompt {'says' if found.says else 'does not say'} it, and no commit changed that. {searched}"
         return

@@ -82,7 +82,7 @@ def _data(learned: Sequence[Correction], found: GovernanceResult) -> dict[str, A
 def _lines(learned: Sequence[Correction], found: GovernanceResult, apply: bool) -> Iterator[str]:
     recurring = sorted(learned, key=lambda correction: -correction.occurrences)
     repeated = sum(correction.occurrences > 1 for correction in learned)
-    yield f"{len(learned)} corrections, {repeated} of them made more than once"
+    yield f"{counted(len(learned), 'correction')}, {repeated} of them made more than once"
     yield from (f"  [{correction.entry.id}] {correction.occurrences} x {correction.right}" for correction in recurring)
     for suggestion in found.suggestions:
         text = " ".join(suggestion.text.split())
