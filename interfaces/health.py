@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from typing import Literal
 
 from agent_home import storage
@@ -77,6 +78,9 @@ def _manifest(home: Home) -> Iterator[Check]:
     if absent:
         detail = f"agent.toml names {', '.join(absent)}, which do not exist. `memory init` adds missing files"
         yield Check(name="manifest", status="warning", detail=detail)
+    elif not wrong and _lacks_http_client(home):
+        detail = "[distill.endpoint] is set, but httpx is missing. Run `pip install 'agent-home[endpoint]'`"
+        yield Check(name="manifest", status="warning", detail=detail)
     elif not wrong:
         yield Check(name="manifest", status="ok", detail=counted(len(home.manifest.context), "context file"))
 
@@ -101,6 +105,13 @@ def _wrong_settings(home: Home) -> Iterator[str]:
             home.manifest.settings(table, kinds[table])
         except SettingsInvalid as error:
             yield " ".join(str(error).split())
+
+
+def _lacks_http_client(home: Home) -> bool:
+    """Return whether a language model is configured and the package that talks to it is missing."""
+    from distill.settings import DistillSettings
+
+    return bool(home.manifest.settings("distill", DistillSettings).endpoint) and find_spec("httpx") is None
 
 
 def _git(home: Home) -> Iterator[Check]:

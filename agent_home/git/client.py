@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -58,7 +59,8 @@ _SETTINGS = (
     # A folder of tracked files must not pass for a bare repository.
     "safe.bareRepository=explicit",
     # The form of the output.
-    "core.quotePath=false", "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
+    "core.abbrev=auto", "log.showRoot=true", "core.quotePath=false",
+    "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
 _DIFF_FLAGS = ("--no-ext-diff", "--no-textconv", "--submodule=short")
 #: Options added to a command, for what a setting cannot switch off.
@@ -98,6 +100,11 @@ _HOOK_CONTEXT = frozenset(
         "GIT_WORK_TREE",
     }
 )  # fmt: skip
+#: Settings that ``GIT_CONFIG_COUNT`` may pass on: they start no program and lead to no other repository.
+_PASSED_SETTINGS = frozenset(
+    {"safe.directory", "user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email"}
+)
+_MAX_PASSED = 1000
 _HOOK_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 _FIXED = {
     "GIT_ALLOW_PROTOCOL": "none",  # no transport, whatever protocol.* a repository sets
@@ -139,6 +146,9 @@ class GitClient:
     environment: Mapping[str, str]
     timeout_s: float = TIMEOUT_S
     max_bytes: int = MAX_OUTPUT_BYTES
+    #: Run git in a session of its own, so that a timeout ends the programs that git started, too. Not for commands that
+    #: change a repository: they must die with the process group of a writer that is killed.
+    own_session: bool = False
 
     def query(
         self,
@@ -178,7 +188,8 @@ class GitClient:
 
     def hooks_folder(self) -> Path:
         """Return the folder in which git looks for the hooks of a person's commits."""
-        return (self.root / self._as_configured("rev-parse", "--git-path", "hooks")).absolute()
+        folder = self._as_configured("rev-parse", "--git-path", "hooks", required=True)
+        return (self.root / folder).absolute()
 
     def git_folder(self) -> Path:
         """Return git's own folder for this work tree."""
@@ -251,13 +262,18 @@ class GitClient:
             raise GitFailed(_command(arguments), 0, f"it printed more than {most} bytes")
         return bytes(data[:most])
 
-    def _as_configured(self, *arguments: str) -> str:
-        """Return the output of a command under the repository's own configuration, empty when the command fails."""
+    def _as_configured(self, *arguments: str, required: bool = False) -> str:
+        """Return the output of a command under the repository's own configuration.
+
+        The output is empty when the command fails, unless it is *required*.
+        """
         _refuse_changing([argument for argument in arguments if argument != "--local"])
         try:
             with self._started(arguments, b"", None, settings=()) as output:
                 data = b"".join(iter(output.read, b""))
         except GitFailed:
+            if required:
+                raise
             return ""
         return data.decode("utf-8", "surrogateescape").removesuffix("\n")
 
@@ -278,7 +294,7 @@ class GitClient:
         limit = self.timeout_s if timeout_s is None else timeout_s
         with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
             process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors)
-            output = _Output(process, command, limit)
+            output = _Output(process, command, limit, leads_group=self.own_session)
             try:
                 yield output
                 code = output.exit_code()
@@ -297,7 +313,7 @@ class GitClient:
         try:
             return subprocess.Popen(
                 [program, *arguments], cwd=self.root, env=dict(self.environment), stdin=stdin, stdout=subprocess.PIPE,
-                stderr=errors, bufsize=0,
+                stderr=errors, bufsize=0, start_new_session=self.own_session,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError) as error:
             raise NoRepository(self.root) from error
@@ -317,9 +333,10 @@ class GitClient:
 class _Output:
     """The output of a running git command. Only the time spent waiting for git counts towards the timeout."""
 
-    def __init__(self, process: subprocess.Popen[bytes], command: str, timeout_s: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], command: str, timeout_s: float, *, leads_group: bool) -> None:
         assert process.stdout is not None  # noqa: S101 - it was started with a pipe
         self._process, self._command, self._timeout_s = process, command, timeout_s
+        self._leads_group = leads_group
         self._file = process.stdout
         self._left_s = timeout_s
         self._poll = select.poll()
@@ -371,14 +388,16 @@ class _Output:
             raise GitTimeout(self._command, self._timeout_s) from error
 
     def end(self) -> None:
-        """Close the output, and end the process if it still runs."""
+        """Close the output, and end git and the processes that it started, if git still runs."""
         self._file.close()
         if self._process.poll() is not None:
             return
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_WAIT_S)
-            return
+        if self._leads_group:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
 
@@ -395,7 +414,9 @@ def home_client(root: Path) -> GitClient:
 
 def untrusted_client(root: Path) -> GitClient:
     """Return git for a repository that others configured."""
-    return GitClient(root=root, environment=_environment(root, _KEPT), max_bytes=UNTRUSTED_OUTPUT_BYTES)
+    return GitClient(
+        root=root, environment=_environment(root, _KEPT), max_bytes=UNTRUSTED_OUTPUT_BYTES, own_session=True
+    )
 
 
 def hook_client(root: Path) -> GitClient:
@@ -455,7 +476,22 @@ def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
     folders = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
     # Git must not climb to a repository that merely contains this folder.
     ceiling = str(Path(os.path.realpath(root)).parent)
-    return environment | _FIXED | {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
+    passed = {} if "GIT_CONFIG_COUNT" in kept else _identity_settings()
+    return environment | passed | _FIXED | {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
+
+
+def _identity_settings() -> dict[str, str]:
+    """Return the settings of ``GIT_CONFIG_COUNT`` that say who commits and which folders are trusted, renumbered."""
+    count = os.environ.get("GIT_CONFIG_COUNT", "")
+    pairs = [
+        (os.environ.get(f"GIT_CONFIG_KEY_{number}", ""), os.environ.get(f"GIT_CONFIG_VALUE_{number}", ""))
+        for number in range(min(int(count), _MAX_PASSED) if count.isdecimal() else 0)
+    ]
+    passed = [(key, value) for key, value in pairs if key.lower() in _PASSED_SETTINGS]
+    variables = {"GIT_CONFIG_COUNT": str(len(passed))} if passed else {}
+    for number, (key, value) in enumerate(passed):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def _refuse_changing(arguments: Sequence[str]) -> None:

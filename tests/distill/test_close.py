@@ -271,7 +271,7 @@ def test_a_name_that_cannot_be_a_file_name_is_closed_once(home: Home, talk: Talk
 
 
 def test_an_unknown_session_and_an_empty_one_are_told_apart(home: Home, now: datetime) -> None:
-    with pytest.raises(NoSuchSession, match="memory close --all"):
+    with pytest.raises(NoSuchSession, match="no session 'nobody'"):
         close(home, "nobody", now=now)
     path = home.root / "sessions/2026/11/empty.jsonl"
     path.parent.mkdir(parents=True)

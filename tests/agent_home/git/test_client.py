@@ -57,6 +57,12 @@ def script(path: Path, body: str) -> Path:
     return path
 
 
+def is_running(number: int) -> bool:
+    """Return whether the process *number* runs. One that ended and waits for its parent does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(number)], capture_output=True, text=True, check=False)
+    return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")
+
+
 def read_everything(git: GitClient) -> None:
     """Run every reading command that could start a program."""
     for arguments in (
@@ -247,3 +253,39 @@ def test_a_git_of_the_repository_is_never_run(repository: Path, canary: Path, mo
     monkeypatch.setenv("PATH", ".")
     with pytest.raises(GitMissing, match="git was not found"):
         home_client(repository).query("status")
+
+
+def test_the_environment_may_say_who_commits_but_name_no_program(
+    repository: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [("user.name", "Grace"), ("core.fsmonitor", f"touch {canary}"), ("safe.directory", "*")]
+    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
+    for number, (key, value) in enumerate(settings):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    git = home_client(repository)
+    assert git.setting("user.name") == "Grace"
+    assert git.setting("core.fsmonitor") == ""
+    git.query("status")
+    assert not canary.exists()
+
+
+def test_a_timeout_ends_the_programs_that_git_started(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = tmp_path / "child"
+    slow = script(tmp_path / "bin" / "git", f"sleep 300 &\necho $! > {child}\nwait")
+    monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GitTimeout):
+        untrusted_client(repository).query("log", timeout_s=1.0)
+    number, deadline = int(child.read_text()), time.monotonic() + 10
+    while is_running(number) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(number)
+
+
+def test_a_damaged_configuration_names_no_folder_of_hooks(repository: Path) -> None:
+    with (repository / ".git" / "config").open("a") as file:
+        file.write("[core\n")
+    with pytest.raises(GitFailed):
+        home_client(repository).hooks_folder()

@@ -258,3 +258,11 @@ def test_a_hook_of_another_repository_does_not_redirect_the_query(
 ) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere" / ".git"))
     assert hook_state(home).state == "installed"
+
+
+def test_no_hook_is_written_where_git_cannot_say_its_place(home: Home) -> None:
+    (home.root / ".git" / "hooks" / "pre-commit").unlink()
+    with (home.root / ".git" / "config").open("a") as file:
+        file.write("[core\n")
+    assert install_hook(home).state == "no-git"
+    assert not (home.root / "pre-commit").exists()
