@@ -440,7 +440,7 @@ def test_an_entry_whose_change_is_held_back_is_not_in_the_outcome(home: Home, no
 def test_settings_that_the_guard_holds_back_are_refused(home: Home, now: datetime) -> None:
     before = (home.root / "agent.toml").read_text()
     with (
-        pytest.raises(GuardRefused, match="nothing was written"),
+        pytest.raises(GuardRefused, match="Nothing was written"),
         transaction(home, actor="test", message="m", source="web", now=now) as edits,
     ):
         edits.write("agent.toml", edits.text("agent.toml") + f"# {ATTACK}\n")
