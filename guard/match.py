@@ -11,7 +11,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import NamedTuple
 
-__all__ = ["EditedText", "Match", "Strength", "apply_replacements", "merge_floods", "placeholder"]
+__all__ = ["EditedText", "Match", "Strength", "apply_replacements", "merge_floods", "placeholder", "replaced_match"]
 
 
 class Strength(IntEnum):
@@ -97,6 +97,14 @@ _FLOOD = 1_000
 
 _LONGEST_RUN = 512
 """Characters that merged matches may span."""
+
+
+def replaced_match(layer: str, rule: str, kind: str, span: tuple[int, int]) -> Match:
+    """Return the match of a text that the placeholder of its *kind* replaces."""
+    return Match(
+        layer=layer, rule=rule, kind=kind, start=span[0], end=span[1], strength=Strength.CLEAN,
+        replacement=placeholder(kind),
+    )  # fmt: skip
 
 
 def merge_floods(text: str, matches: Iterable[Match]) -> list[Match]:

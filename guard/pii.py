@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from guard.match import Match, Strength, placeholder
+from guard.match import Match, replaced_match
 from guard.text.canonical import TextVariant
 
 __all__ = ["find_pii"]
@@ -73,7 +73,7 @@ def find_pii(variant: TextVariant) -> Iterator[Match]:
         for match in _compiled(pattern).finditer(variant.lowered if keywords else text):
             start, end = match.span((match.lastindex or 0) if keywords else 0)
             if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
-                yield _match(rule, kind, variant.span(start, end))
+                yield replaced_match("pii", rule, kind, variant.span(start, end))
 
 
 def _emails(variant: TextVariant) -> Iterator[Match]:
@@ -82,20 +82,8 @@ def _emails(variant: TextVariant) -> Iterator[Match]:
         local = _compiled(_LOCAL_PART).search(text, max(0, at - _LONGEST_LOCAL_PART), at)
         domain = _compiled(_DOMAIN).match(text, at + 1) if local else None
         if local and domain and not _IMPERSONAL_EMAIL.match(text[local.start() : domain.end()]):
-            yield _match("email", "email", variant.span(local.start(), domain.end()))
+            yield replaced_match("pii", "email", "email", variant.span(local.start(), domain.end()))
         at = text.find("@", at + 1)
-
-
-def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
-    return Match(
-        layer="pii",
-        rule=rule,
-        kind=kind,
-        start=span[0],
-        end=span[1],
-        strength=Strength.CLEAN,
-        replacement=placeholder(kind),
-    )
 
 
 @cache

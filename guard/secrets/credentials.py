@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
-from guard.match import Match, Strength, placeholder
+from guard.match import Match, replaced_match
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet
@@ -33,23 +33,11 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
     """
     if variant.mentions("private key"):
         for start, end in _private_keys(variant.text):
-            yield _match("private-key", "private_key", variant.span(start, end))
+            yield replaced_match("secret", "private-key", "private_key", variant.span(start, end))
     for rules in (bundled_rules(), *loaded, GENERIC):
         for rule in rules.with_keyword(variant):
             for start, end in rule.spans(variant):
-                yield _match(rule.name, rule.kind, variant.span(start, end))
-
-
-def _match(rule: str, kind: str, span: tuple[int, int]) -> Match:
-    return Match(
-        layer="secret",
-        rule=rule,
-        kind=kind,
-        start=span[0],
-        end=span[1],
-        strength=Strength.CLEAN,
-        replacement=placeholder(kind),
-    )
+                yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))
 
 
 # Python's `re` runs these three in linear time: each starts at a fixed word, and nothing after a repetition can fail.

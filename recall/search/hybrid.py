@@ -147,13 +147,9 @@ def search(
         if late is not None:
             vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
         windows = load_windows(conn, candidates(words, vectors, limit))
-        ranking = rank(
-            windows,
-            _query_features(query, parsed, words, mode, now),
-            words.groups,
-            vectors.nearest,
-            weights or RankingWeights.of(settings),
-        )
+        features = _query_features(query, parsed, words, mode, now)
+        weights = weights or RankingWeights.of(settings)
+        ranking = rank(windows, features, words.groups, vectors.nearest, weights)
         found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude)
         hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:

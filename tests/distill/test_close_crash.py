@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from .conftest import Repo, Talk
 
 ROOT = Path(__file__).resolve().parents[2]
-#: Enough that every step is reached several times.
-SESSIONS = 25
+SESSIONS = 50
 
 #: Forks a process for each kill: it closes all that waits, and kills itself with its git at one step. Each step comes
 #: round again until every session is closed. Prints which step was hit how often.
