@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiktoken_ext import openai_public
-
 __all__ = ["HEAD", "Loading", "measure_loading", "table_row", "tokenizers_json"]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +75,25 @@ def measure_loading(ranks: Mapping[str, Path], sample: Path, folder: Path) -> li
         rows.append(_measured(f"tiktoken, {name}", file, _TIKTOKEN, name, sample))
         converted = folder / f"{name}.json"
         converted.write_text(json.dumps(tokenizers_json(name), ensure_ascii=False, separators=(",", ":")), "utf-8")
+        _require_equal_counts(name, converted, sample)
         rows.append(_measured(f"tokenizers, {name}", converted, _TOKENIZERS, str(converted), sample))
     return rows
+
+
+def _require_equal_counts(name: str, converted: Path, sample: Path) -> None:
+    """Compare the converted vocabulary with the real one.
+
+    Raises:
+        SystemExit: they count the sample differently, so their times cannot be compared.
+    """
+    import tiktoken
+    from tokenizers import Tokenizer
+
+    text = sample.read_text("utf-8")
+    real = len(tiktoken.get_encoding(f"{name}_base").encode(text, disallowed_special=()))
+    ours = len(Tokenizer.from_file(str(converted)).encode(text, add_special_tokens=False).ids)
+    if ours != real:
+        raise SystemExit(f"the converted {name} counts {ours} tokens in {sample.name}, the real one {real}")
 
 
 def tokenizers_json(name: str) -> dict[str, Any]:
@@ -86,6 +101,8 @@ def tokenizers_json(name: str) -> dict[str, Any]:
 
     tiktoken reads the vocabulary from the folder that ``TIKTOKEN_CACHE_DIR`` names.
     """
+    from tiktoken_ext import openai_public
+
     public = getattr(openai_public, f"{name}_base")()
     ranks: dict[bytes, int] = public["mergeable_ranks"]
     merges = [pair for token, rank in ranks.items() if (pair := _parts(ranks, token, rank))]
