@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,18 +77,40 @@ def now() -> datetime:
 
 
 @pytest.fixture(scope="session")
-def _pattern_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _pattern_home(tmp_path_factory: pytest.TempPathFactory) -> FolderCopy:
     """Make one new home that every test copies, because making a home runs git several times."""
     with pytest.MonkeyPatch.context() as patch:
         _configure_git(patch)
-        return create(tmp_path_factory.mktemp("pattern") / "home", name="Test", now=NOW).home.root
+        root = create(tmp_path_factory.mktemp("pattern") / "home", name="Test", now=NOW).home.root
+    for sample in (root / ".git" / "hooks").glob("*.sample"):
+        sample.unlink()
+    return FolderCopy(root)
+
+
+class FolderCopy:
+    """The files of a folder, held in memory. Writing them takes a fifth of ``shutil.copytree``'s time."""
+
+    def __init__(self, root: Path) -> None:
+        paths = sorted(root.rglob("*"))
+        self._folders = [path.relative_to(root) for path in paths if path.is_dir()]
+        self._files = [(path.relative_to(root), path.read_bytes(), path.stat()) for path in paths if path.is_file()]
+
+    def write(self, root: Path) -> None:
+        """Write the files, with their modes and times, into the new folder *root*."""
+        root.mkdir()
+        for folder in self._folders:
+            os.mkdir(root / folder)
+        for name, content, was in self._files:
+            path = os.path.join(root, name)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, was.st_mode)
+            os.write(descriptor, content)
+            os.utime(descriptor, ns=(was.st_atime_ns, was.st_mtime_ns))
+            os.close(descriptor)
 
 
 @pytest.fixture
-def home(_pattern_home: Path, tmp_path: Path) -> Home:
+def home(_pattern_home: FolderCopy, tmp_path: Path) -> Home:
     """A new home with the template's files and one commit."""
     root = tmp_path / "home"
-    shutil.copytree(_pattern_home, root, symlinks=True)
-    # The copies have other inodes. Without this, git takes every file for changed until it has read it.
-    subprocess.run(["git", "-C", str(root), "update-index", "-q", "--refresh"], check=True)
+    _pattern_home.write(root)
     return Home(root)

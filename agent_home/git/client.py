@@ -58,6 +58,8 @@ _SETTINGS = (
     "diff.submodule=short", "diff.ignoreSubmodules=dirty", "submodule.recurse=false",
     # A folder of tracked files must not pass for a bare repository.
     "safe.bareRepository=explicit",
+    # Git must not make up a committer from the machine's name.
+    "user.useConfigOnly=true",
     # The form of the output.
     "core.abbrev=auto", "log.showRoot=true", "core.quotePath=false",
     "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
@@ -193,6 +195,9 @@ class GitClient:
 
     def git_folder(self) -> Path:
         """Return git's own folder for this work tree."""
+        own = self.root / ".git"
+        if (own / "HEAD").is_file():  # as in every work tree that is no linked one
+            return own.absolute()
         return Path(self.text("rev-parse", "--absolute-git-dir").removesuffix("\n"))
 
     def objects(self, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:

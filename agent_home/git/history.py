@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -317,11 +318,9 @@ def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
 
 def _identity(git: GitClient) -> list[str]:
     """Return options that name the committer where git's own configuration does not."""
-    try:
-        if git.query("var", "GIT_COMMITTER_IDENT") and git.setting("user.email"):
-            return []
-    except GitFailed:
-        pass
+    with suppress(GitFailed):
+        git.query("var", "GIT_COMMITTER_IDENT")
+        return []
     return ["-c", f"user.name={NAME}", "-c", f"user.email={EMAIL}"]
 
 

@@ -91,7 +91,7 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
 
     Call with the lock held.
     """
-    existing = pending_ids(home)
+    existing = pending_ids(home) if rows else set()
     drafts = [draft for draft in (ProposalDraft(**row) for row in rows) if draft.id not in existing]
     if drafts:
         parent = history.head(home.root)
