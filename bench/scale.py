@@ -198,7 +198,9 @@ def _ask(options: argparse.Namespace) -> dict[str, Any]:
     for query in questions[_WARM_UP:]:
         match = parse_query(query).match
         start = time.perf_counter()
-        conn.execute("SELECT rowid FROM pages WHERE pages MATCH ? ORDER BY rank LIMIT 100", (match,)).fetchall()
+        conn.execute(
+            "SELECT rowid FROM passage_words WHERE passage_words MATCH ? ORDER BY rank LIMIT 100", (match,)
+        ).fetchall()
         found["FTS5 alone"].append(_since(start))
     times = {name: [round(value, 1) for value in _quantiles(values)] for name, values in found.items()}
     shares = _recall(conn, home, questions[_WARM_UP:], embedder)

@@ -99,10 +99,9 @@ class FolderCopy:
         """Write the files, with their modes and times, into the new folder *root*."""
         root.mkdir()
         for folder in self._folders:
-            os.mkdir(root / folder)
+            (root / folder).mkdir()
         for name, content, was in self._files:
-            path = os.path.join(root, name)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, was.st_mode)
+            descriptor = os.open(root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, was.st_mode)
             os.write(descriptor, content)
             os.utime(descriptor, ns=(was.st_atime_ns, was.st_mtime_ns))
             os.close(descriptor)

@@ -48,7 +48,7 @@ class QuestionBatch:
 
 
 class OurCodes:
-    """The table ``codes`` of an index, which numpy compares. A process reads it once."""
+    """The table ``binary_vectors`` of an index, which numpy compares. A process reads it once."""
 
     name = "our one-bit codes, numpy"
     approximate = True

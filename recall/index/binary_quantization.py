@@ -160,7 +160,7 @@ def load_binary_vectors(conn: apsw.Connection, path: Path, dimension: int) -> Bi
 
     *conn* reads one state of that index. The result is never changed again, so several threads may use it.
     """
-    versions = tuple(schema.rows(conn, "SELECT chunk, version FROM codes ORDER BY chunk"))
+    versions = tuple(schema.rows(conn, "SELECT chunk, version FROM binary_vectors ORDER BY chunk"))
     with _CACHE_LOCK:
         cached = _CACHE.pop(str(path), None)
         if cached is None or cached.versions != versions:
@@ -185,7 +185,7 @@ def _assemble(
         if cached is not None and version in positions:
             parts.append(_slice(cached.vectors, slice(positions[version] * CHUNK, (positions[version] + 1) * CHUNK)))
         else:
-            blob = schema.value(conn, "SELECT slots FROM codes WHERE chunk = ?", (version[0],))
+            blob = schema.value(conn, "SELECT slots FROM binary_vectors WHERE chunk = ?", (version[0],))
             parts.append(_unpacked(version[0], parse_chunk(blob, dimension)))
     parts = parts or [_unpacked(0, parse_chunk(b"", dimension))]
     return BinaryVectors(
@@ -219,7 +219,7 @@ def _unpacked(chunk: int, slots: npt.NDArray[Any]) -> BinaryVectors:
 
 def _read_chunk(conn: apsw.Connection, chunk: int, dimension: int) -> npt.NDArray[Any]:
     """Return a writable copy of a chunk's slots, or empty slots when the index has no such chunk."""
-    rows = schema.rows(conn, "SELECT slots FROM codes WHERE chunk = ?", (chunk,))
+    rows = schema.rows(conn, "SELECT slots FROM binary_vectors WHERE chunk = ?", (chunk,))
     if rows:
         return parse_chunk(rows[0][0], dimension).copy()
     return np.zeros(CHUNK, parse_chunk(b"", dimension).dtype)
@@ -229,7 +229,8 @@ def _write_chunk(conn: apsw.Connection, chunk: int, slots: npt.NDArray[Any]) -> 
     """Store a chunk under a new random version, so that processes with a cache see the change."""
     if slots["has"].any():
         conn.execute(
-            "INSERT OR REPLACE INTO codes(chunk, version, slots) VALUES(?, random(), ?)", (chunk, slots.tobytes())
+            "INSERT OR REPLACE INTO binary_vectors(chunk, version, slots) VALUES(?, random(), ?)",
+            (chunk, slots.tobytes()),
         )
     else:
-        conn.execute("DELETE FROM codes WHERE chunk = ?", (chunk,))
+        conn.execute("DELETE FROM binary_vectors WHERE chunk = ?", (chunk,))

@@ -2,7 +2,7 @@
 
 FTS5 finds passages by their words. It cannot tell how often a word occurs in neighbouring passages, who speaks or when.
 A context window holds these features for 32 passages, so that one row serves all of them. Windows are a function of the
-passages. `memory index verify` computes them again and compares. In SQL they are the table ``sheets``.
+passages. `memory index verify` computes them again and compares. In SQL they are the table ``context_windows``.
 """
 
 from __future__ import annotations
@@ -91,13 +91,14 @@ def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5St
 def store_windows(conn: apsw.Connection, file: int, rows: Iterable[WindowRow]) -> None:
     """Make *rows* the windows of *file*. Unchanged windows are not written."""
     old = {
-        row[0]: row for row in conn.execute("SELECT number, leaves, words, heads FROM sheets WHERE file = ?", (file,))
+        row[0]: row
+        for row in conn.execute("SELECT number, leaves, words, heads FROM context_windows WHERE file = ?", (file,))
     }
     new = {row[0]: row for row in rows}
     stale = [(file, number) for number in old if old[number] != new.get(number)]
-    conn.executemany("DELETE FROM sheets WHERE file = ? AND number = ?", stale)
+    conn.executemany("DELETE FROM context_windows WHERE file = ? AND number = ?", stale)
     conn.executemany(
-        "INSERT INTO sheets(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
+        "INSERT INTO context_windows(file, number, leaves, words, heads) VALUES(?, ?, ?, ?, ?)",
         ((file, *row) for number, row in new.items() if old.get(number) != row),
     )
 
@@ -106,7 +107,7 @@ _SELECT = """
 SELECT s.file, s.number, f.layer, s.leaves, s.words, s.heads
 FROM (SELECT DISTINCT p.file AS file, p.ordinal / ? AS number
       FROM json_each(?) requested JOIN passages p ON p.id = requested.value) o
-JOIN sheets s ON s.file = o.file AND s.number = o.number
+JOIN context_windows s ON s.file = o.file AND s.number = o.number
 JOIN files f ON f.id = s.file
 ORDER BY s.file, s.number
 """

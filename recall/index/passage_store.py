@@ -44,7 +44,7 @@ _INSERT = (
     f"INSERT INTO passages(id, file, layer, windowed, {', '.join(_COLUMNS)}) VALUES(?, ?, ?, ?{', ?' * len(_COLUMNS)})"
 )
 _UPDATE = f"UPDATE passages SET {', '.join(f'{c} = ?' for c in _COLUMNS)} WHERE id = ?"  # noqa: S608 - constants
-_INSERT_PAGE = "INSERT OR REPLACE INTO pages(rowid, body, heading) VALUES(?, ?, ?)"
+_INSERT_PAGE = "INSERT OR REPLACE INTO passage_words(rowid, body, heading) VALUES(?, ?, ?)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +122,10 @@ def store_file(
     _insert(conn, added, file, LAYER_CODES[layer])
     if added or removed or any(row.values[:-2] != _values(new)[:-2] for row, new in matched):
         if old:
-            conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
+            conn.execute("DELETE FROM file_words WHERE rowid = ?", (file,))
         if content.passages:
             body = index_text(file_text(content.passages))
-            conn.execute("INSERT INTO groups(rowid, body) VALUES(?, ?)", (file, body))
+            conn.execute("INSERT INTO file_words(rowid, body) VALUES(?, ?)", (file, body))
     if layer == "sessions":
         moved = bool(removed) or any(row.values[0] != new.ordinal for row, new in matched)
         mark_windows_stale(conn, file, None if moved else [passage.ordinal for passage in added], reach)
@@ -150,8 +150,8 @@ def remove_file(conn: apsw.Connection, file: int) -> int:
     """Remove the file and all its passages. Return the number of removed passages."""
     ids = [row[0] for row in conn.execute("SELECT id FROM passages WHERE file = ?", (file,))]
     _delete(conn, ids)
-    conn.execute("DELETE FROM groups WHERE rowid = ?", (file,))
-    conn.execute("DELETE FROM sheets WHERE file = ?", (file,))
+    conn.execute("DELETE FROM file_words WHERE rowid = ?", (file,))
+    conn.execute("DELETE FROM context_windows WHERE file = ?", (file,))
     conn.execute("DELETE FROM files WHERE id = ?", (file,))
     return len(ids)
 
@@ -241,7 +241,6 @@ def _update(conn: apsw.Connection, matched: Iterable[tuple[_PassageRow, Passage]
 
 def _delete(conn: apsw.Connection, ids: Sequence[int]) -> None:
     rows = [(ident,) for ident in ids]
-    tables = ["pages", "passages"]
-    for statement in (f"DELETE FROM {table} WHERE {'rowid' if table == 'pages' else 'id'} = ?" for table in tables):  # noqa: S608
-        conn.executemany(statement, rows)
+    conn.executemany("DELETE FROM passage_words WHERE rowid = ?", rows)
+    conn.executemany("DELETE FROM passages WHERE id = ?", rows)
     remove_vectors(conn, ids)

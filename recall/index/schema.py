@@ -62,7 +62,7 @@ UNAVAILABLE_ERRORS = (
 READER_TIMEOUT_MS = 500
 
 # A contentless table holds the postings alone. Rows are replaced by rowid, so removing postings needs no old text, and
-# no wrong text can corrupt them. `pages` are passages, `groups` whole files.
+# no wrong text can corrupt them. In the end, `passage_words` is about passages, `file_words` about whole files.
 _FIRST = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE files(
@@ -105,7 +105,7 @@ CREATE VIRTUAL TABLE pages USING fts5(
 );
 CREATE VIRTUAL TABLE groups USING fts5(body, content='', contentless_delete=1, tokenize='{TOKENIZER}');
 """
-# Neighbouring words moved from a column of postings to sheets, the context windows. Older rows are useless without
+# Neighbouring words moved from a column of postings to context windows. Older rows are useless without
 # them: the next sync finds another signature and rebuilds the index.
 _SHEETS = f"""
 DROP TABLE pages;
@@ -134,7 +134,16 @@ UPDATE passages SET embedded = 0 WHERE embedded = 1;
 CREATE TABLE embeddings(passage INTEGER PRIMARY KEY, vector BLOB NOT NULL, window BLOB);
 CREATE TABLE codes(chunk INTEGER PRIMARY KEY, version INTEGER NOT NULL, slots BLOB NOT NULL);
 """
-MIGRATIONS = (_FIRST, _SHEETS, _CODES)
+# Tables named for what they hold. The vocabulary reads the table of postings by its name.
+_NAMES = """
+DROP TABLE pages_words;
+ALTER TABLE pages RENAME TO passage_words;
+ALTER TABLE groups RENAME TO file_words;
+ALTER TABLE sheets RENAME TO context_windows;
+ALTER TABLE codes RENAME TO binary_vectors;
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(passage_words, col);
+"""
+MIGRATIONS = (_FIRST, _SHEETS, _CODES, _NAMES)
 
 
 class IndexCorrupt(Exception):

@@ -190,7 +190,7 @@ def recenter(conn: apsw.Connection) -> bool:
     blobs = [row[0] for row in schema.rows(conn, sample, (max(1, embedded // _SAMPLE), _SAMPLE))]
     around = dequantize(blobs, dimension).mean(axis=0)
     schema.set_meta(conn, {"centred": many, "middle": around.tobytes().hex()})
-    for (chunk,) in schema.rows(conn, "SELECT chunk FROM codes ORDER BY chunk"):
+    for (chunk,) in schema.rows(conn, "SELECT chunk FROM binary_vectors ORDER BY chunk"):
         kinds: tuple[Kind, ...] = ("vector", "window")
         for kind in kinds:
             select = f"""SELECT e.passage, p.file, p.layer, e.{kind}

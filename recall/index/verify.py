@@ -134,7 +134,7 @@ def _windows_differ_from_passages(conn: apsw.Connection, cuts: _Cuts) -> Iterato
             row[0] for row in schema.rows(conn, "SELECT id FROM passages WHERE file = ? ORDER BY ordinal", (file,))
         ]
         expected = list(build_windows(zip(idents, passages, strict=False), stemmer))
-        select = "SELECT number, leaves, words, heads FROM sheets WHERE file = ? ORDER BY number"
+        select = "SELECT number, leaves, words, heads FROM context_windows WHERE file = ? ORDER BY number"
         counted = schema.rows(conn, "SELECT passages, words FROM files WHERE id = ?", (file,))
         words = sum(len(window[2]) for window in expected) // 4
         if schema.rows(conn, select, (file,)) != expected or counted != [(len(passages), words)]:
@@ -146,17 +146,17 @@ def _postings_differ(conn: apsw.Connection) -> Iterator[str]:
     scratch = schema.connect(":memory:")
     try:
         scratch.execute(
-            f"CREATE VIRTUAL TABLE pages USING fts5(body, heading, content='', tokenize='{TOKENIZER}');"
-            f"CREATE VIRTUAL TABLE groups USING fts5(body, content='', tokenize='{TOKENIZER}')"
+            f"CREATE VIRTUAL TABLE passage_words USING fts5(body, heading, content='', tokenize='{TOKENIZER}');"
+            f"CREATE VIRTUAL TABLE file_words USING fts5(body, content='', tokenize='{TOKENIZER}')"
         )
         with schema.transaction(scratch):
             rows = conn.execute("SELECT id, text, heading FROM passages")
             scratch.executemany(
-                "INSERT INTO pages(rowid, body, heading) VALUES(?, ?, ?)",
+                "INSERT INTO passage_words(rowid, body, heading) VALUES(?, ?, ?)",
                 ((row[0], *(index_text(str(text)) for text in row[1:])) for row in rows),
             )
-            scratch.executemany("INSERT INTO groups(rowid, body) VALUES(?, ?)", _group_rows(conn))
-        for table in ("pages", "groups"):
+            scratch.executemany("INSERT INTO file_words(rowid, body) VALUES(?, ?)", _group_rows(conn))
+        for table in ("passage_words", "file_words"):
             with closing(_postings(conn, table)) as stored, closing(_postings(scratch, table)) as expected:
                 differ = ((a, b) for a, b in itertools.zip_longest(stored, expected) if a != b)
                 first = next(differ, None)
@@ -224,7 +224,8 @@ def _binary_vectors_differ(conn: apsw.Connection, dimension: int) -> Iterator[st
     """Compare the stored binary vectors with new ones of the stored vectors."""
     centroid = recorded_centroid(schema.read_meta(conn))
     chunks = {
-        chunk: parse_chunk(blob, dimension) for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM codes")
+        chunk: parse_chunk(blob, dimension)
+        for chunk, blob in schema.rows(conn, "SELECT chunk, slots FROM binary_vectors")
     }
     select = """SELECT e.passage, p.file, p.layer, e.vector, e.window FROM embeddings e
     JOIN passages p ON p.id = e.passage ORDER BY e.passage"""

@@ -105,8 +105,7 @@ def retrieve_by_words(
         result.terms = tuple(found.term for found in terms)
         match = _rarest_terms(terms, _POSTINGS) or query.match
         passages = _best_passages(conn, match, scope, limit)
-        groups = "SELECT rowid, -bm25(groups) AS score FROM groups WHERE groups MATCH ? ORDER BY score DESC LIMIT ?"
-        result.groups = dict(conn.execute(groups, (match, _GROUPS)))
+        result.groups = dict(conn.execute(_SELECT_FILES, (match, _GROUPS)))
         result.passages = passages
     except apsw.InterruptError:
         result = LexicalResult(problem=_deadline_problem("lexical", deadline_ms))
@@ -131,7 +130,8 @@ def _rarest_terms(terms: Sequence[_WeightedTerm], postings: int) -> str:
     return " OR ".join(chosen)
 
 
-_SELECT_PASSAGES = "SELECT rowid, -bm25(pages) AS score FROM pages WHERE pages MATCH ? ORDER BY score DESC LIMIT ?"
+_BEST = "SELECT rowid, -bm25({0}) AS score FROM {0} WHERE {0} MATCH ? ORDER BY score DESC LIMIT ?"
+_SELECT_FILES, _SELECT_PASSAGES = _BEST.format("file_words"), _BEST.format("passage_words")
 
 
 def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) -> dict[int, float]:
@@ -147,8 +147,8 @@ def _best_passages(conn: apsw.Connection, match: str, scope: Scope, limit: int) 
     if len(found) >= limit or len(best) < 2 * limit:
         return dict(found[:limit])
     every = (
-        "SELECT pages.rowid, -bm25(pages) AS score FROM pages JOIN passages p ON p.id = pages.rowid "  # noqa: S608 - constants
-        f"WHERE pages MATCH ? {where} ORDER BY score DESC LIMIT ?"
+        "SELECT w.rowid, -bm25(passage_words) AS score FROM passage_words w JOIN passages p ON p.id = w.rowid "  # noqa: S608 - constants
+        f"WHERE passage_words MATCH ? {where} ORDER BY score DESC LIMIT ?"
     )
     return dict(conn.execute(every, (match, *values, limit)))
 
@@ -205,7 +205,7 @@ def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression:
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     if expression.endswith("*"):
         begun = "".join(stemmer.stems(expression[1:-2]))
-        sql = "SELECT term, col, doc FROM pages_words WHERE term >= ? AND term < ? LIMIT ?"
+        sql = "SELECT term, col, doc FROM vocabulary WHERE term >= ? AND term < ? LIMIT ?"
         for term, column, having in conn.execute(sql, (begun, begun + "\U0010ffff", _MOST_BEGUN)) if begun else ():
             counts[term][column] = having
         return [
@@ -215,7 +215,7 @@ def _vocabulary_entries(conn: apsw.Connection, stemmer: Fts5Stemmer, expression:
         ]
     stems = stemmer.stems(expression[1:-1])
     for stem in stems:
-        sql = "SELECT col, doc FROM pages_words WHERE term = ?"
+        sql = "SELECT col, doc FROM vocabulary WHERE term = ?"
         counts[stem] = dict(conn.execute(sql, (stem,)))
     if not stems:
         return []

@@ -99,7 +99,7 @@ def test_a_removed_vector_is_not_found_and_an_empty_chunk_is_deleted(conn: apsw.
     store_binary_vectors(conn, "vector", [(1, 1, 1), (2, 1, 1), (CHUNK + 1, 1, 1)], vectors(3))
     remove_binary_vectors(conn, [1, CHUNK + 1], DIMENSION)
     assert nearest(load_binary_vectors(conn, path, DIMENSION), vectors(1)[0], 5) == {2}
-    assert schema.value(conn, "SELECT count(*) FROM codes") == 1
+    assert schema.value(conn, "SELECT count(*) FROM binary_vectors") == 1
 
 
 def test_the_cache_sees_every_change(conn: apsw.Connection, path: Path) -> None:

@@ -73,7 +73,7 @@ def test_an_appended_turn_leaves_full_windows_alone(tmp_path: Path) -> None:
     assert written(40) == 0
     assert written(41) == 2  # the second is deleted and inserted
     assert written(32) == 1  # the second is deleted
-    assert schema.value(conn, "SELECT count(*) FROM sheets") == 1
+    assert schema.value(conn, "SELECT count(*) FROM context_windows") == 1
 
 
 @pytest.mark.parametrize("name", ["user", "assistant", "User"])

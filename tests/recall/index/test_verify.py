@@ -62,15 +62,21 @@ def test_files_changed_after_the_sync_are_named(
         ("UPDATE passages SET text = 'forged' WHERE source = 's1#m2'", "has other passages in the index (passage 2)"),
         ("UPDATE passages SET source = 's1#m9' WHERE source = 's1#m2'", "has other passages in the index (passage 2)"),
         ("DELETE FROM passages WHERE source = 's1#m3'", "(2 passages, expected 3)"),
-        ("DELETE FROM pages WHERE rowid = 1", "the postings of pages differ"),
-        ("INSERT INTO pages(rowid, body) VALUES(99, 'stray')", "the postings of pages differ"),
-        ("INSERT OR REPLACE INTO pages(rowid, body) VALUES(1, 'other words')", "the postings of pages differ"),
+        ("DELETE FROM passage_words WHERE rowid = 1", "the postings of passage_words differ"),
+        ("INSERT INTO passage_words(rowid, body) VALUES(99, 'stray')", "the postings of passage_words differ"),
         (
-            "DELETE FROM groups WHERE rowid = (SELECT id FROM files WHERE session = 's1')",
-            "the postings of groups differ",
+            "INSERT OR REPLACE INTO passage_words(rowid, body) VALUES(1, 'other words')",
+            "the postings of passage_words differ",
         ),
-        ("DELETE FROM sheets WHERE file = (SELECT id FROM files WHERE session = 's1')", "the context windows of "),
-        ("UPDATE sheets SET words = x'00000000'", "differ from its passages"),
+        (
+            "DELETE FROM file_words WHERE rowid = (SELECT id FROM files WHERE session = 's1')",
+            "the postings of file_words differ",
+        ),
+        (
+            "DELETE FROM context_windows WHERE file = (SELECT id FROM files WHERE session = 's1')",
+            "the context windows of ",
+        ),
+        ("UPDATE context_windows SET words = x'00000000'", "differ from its passages"),
         ("UPDATE files SET words = words + 1 WHERE session = 's1'", "differ from its passages"),
         ("DELETE FROM embeddings WHERE passage = 1", "1 passages lack their vector"),
         ("UPDATE passages SET embedded = 0 WHERE id = 1", "1 vectors lack their passage"),
@@ -82,7 +88,7 @@ def test_files_changed_after_the_sync_are_named(
             "UPDATE embeddings SET window = vector WHERE passage = (SELECT id FROM passages WHERE session = '')",
             "1 windows belong to no turn",
         ),
-        ("UPDATE codes SET slots = zeroblob(length(slots))", "binary vectors for"),
+        ("UPDATE binary_vectors SET slots = zeroblob(length(slots))", "binary vectors for"),
         ("UPDATE passages SET file = file + 1 WHERE id = 1", "differ from their vectors"),
         ("UPDATE meta SET value = '0' WHERE key = 'terms'", "terms is '0' in the index"),
     ],
@@ -136,9 +142,10 @@ def test_scores_after_many_changes_are_those_of_a_fresh_index(tmp_path: Path) ->
         for turn in range(changes + 1):
             for row in range(1, 6):
                 text = f"falcon {'tower ' * row}" if turn == changes else f"old {'words ' * (turn + row)} falcon"
-                conn.execute("INSERT OR REPLACE INTO pages(rowid, body) VALUES(?, ?)", (row, index_text(text)))
-            conn.execute("INSERT OR REPLACE INTO pages(rowid, body) VALUES(77, 'gone')")
-            conn.execute("DELETE FROM pages WHERE rowid = 77")
-        return schema.rows(conn, "SELECT rowid, bm25(pages) FROM pages WHERE pages MATCH 'falcon OR tower' ORDER BY 1")
+                conn.execute("INSERT OR REPLACE INTO passage_words(rowid, body) VALUES(?, ?)", (row, index_text(text)))
+            conn.execute("INSERT OR REPLACE INTO passage_words(rowid, body) VALUES(77, 'gone')")
+            conn.execute("DELETE FROM passage_words WHERE rowid = 77")
+        select = "SELECT rowid, bm25(passage_words) FROM passage_words WHERE passage_words MATCH 'falcon OR tower'"
+        return schema.rows(conn, f"{select} ORDER BY 1")
 
     assert scores(40) == scores(0)
