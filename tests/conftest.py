@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hypothesis import settings
 from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.screening import verdicts
+from tests.doomed import ForkServer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 #: Memory file system that temporary folders go to when it has this much room: most of a test's time is ``fsync``.
@@ -113,3 +115,10 @@ def home(_pattern_home: FolderCopy, tmp_path: Path) -> Home:
     root = tmp_path / "home"
     _pattern_home.write(root)
     return Home(root)
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[ForkServer]:
+    """Processes that a test may kill. Each starts with the product loaded."""
+    with ForkServer() as server:
+        yield server

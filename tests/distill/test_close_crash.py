@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +15,11 @@ from agent_home.documents import check
 from agent_home.home import Home
 from agent_home.store import transcript
 from distill import close_all, unclosed
+from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
 
-ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = 50
 
 #: Forks a process for each kill: it closes all that waits, and kills itself with its git at one step. Each step comes
@@ -38,31 +36,9 @@ from agent_home.screening.service import ScreeningService
 from agent_home import storage
 from agent_home.home import Home
 from distill import close_all, unclosed
+from tests.doomed import dying, git_command, into
 closing = import_module("distill.close")
 root, now = Path(sys.argv[1]), datetime.fromisoformat(sys.argv[2])
-
-def die(*_, **__):
-    os.killpg(0, signal.SIGKILL)
-
-def dying(module, name, *, before=False, when=lambda *a: True, after=1):
-    real, seen = getattr(module, name), [0]
-    def wrapped(*arguments, **named):
-        hit = bool(when(*arguments))
-        seen[0] += hit
-        hit = hit and seen[0] == after
-        if hit and before:
-            die()
-        result = real(*arguments, **named)
-        if hit:
-            die()
-        return result
-    return lambda: setattr(module, name, wrapped)
-
-def into(word):
-    return lambda *arguments: any(word in str(part) for part in arguments)
-
-def git_command(word):
-    return lambda git, *arguments: word in arguments
 
 def memory(staged, target):
     return "redo" not in str(target)
@@ -144,12 +120,12 @@ def git(home: Home, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_closings_killed_at_every_step_end_as_undisturbed_ones(filled: Callable[[str], Home], now: datetime) -> None:
+def test_closings_killed_at_every_step_end_as_undisturbed_ones(
+    filled: Callable[[str], Home], now: datetime, forks: ForkServer
+) -> None:
     spared, killed = filled("spared"), filled("killed")
     assert len(close_all(spared, now=now).closed) == SESSIONS
-    command = [sys.executable, "-c", DOOMED, str(killed.root), now.isoformat()]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = forks.run(DOOMED, str(killed.root), now.isoformat())
     assert done.returncode == 0, done.stderr
     hits: dict[str, int] = json.loads(done.stdout)
     assert [step for step, number in hits.items() if number == 0] == []
