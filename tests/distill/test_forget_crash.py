@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -26,28 +24,21 @@ from distill.forget import forget
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
+from tests.doomed import ForkServer
 
 Talk = Callable[..., list[Message]]
 SAID = re.compile(rb"blue\s+heron", re.IGNORECASE)
 
 #: Runs a removal that kills itself and its git commands before or after a named git command.
 KILLED_PROCESS = """
-import os, signal, sys
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from agent_home.git.client import GitClient
 from agent_home.home import Home
 from distill.forget import forget
-when, word = sys.argv[2], sys.argv[3]
-real = GitClient.change
-def dying(git, *arguments, **named):
-    if word in arguments and when == "before":
-        os.killpg(os.getpgid(0), signal.SIGKILL)
-    done = real(git, *arguments, **named)
-    if word in arguments:
-        os.killpg(os.getpgid(0), signal.SIGKILL)
-    return done
-GitClient.change = dying
+from tests.doomed import dying, git_command
+dying(GitClient, "change", before=sys.argv[2] == "before", when=git_command(sys.argv[3]))()
 forget(Home(Path(sys.argv[1])), "blue heron", now=datetime(2026, 11, 21, tzinfo=UTC), history_too=True)
 print("done")
 """
@@ -149,12 +140,10 @@ def test_an_interrupted_removal_is_finished_by_the_next_run(
 
 
 @pytest.mark.parametrize(("when", "word"), [("after", "update-ref"), ("before", "prune")])
-def test_a_killed_removal_is_finished_by_the_next_run(word_home: Home, now: datetime, when: str, word: str) -> None:
-    killed = subprocess.Popen(
-        [sys.executable, "-c", KILLED_PROCESS, str(word_home.root), when, word],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=dict(os.environ),
-    )  # fmt: skip
-    out, error = killed.communicate()
-    assert killed.returncode == -signal.SIGKILL, error
-    assert out == b""
+def test_a_killed_removal_is_finished_by_the_next_run(
+    word_home: Home, now: datetime, forks: ForkServer, when: str, word: str
+) -> None:
+    killed = forks.run(KILLED_PROCESS, str(word_home.root), when, word)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert killed.stdout == ""
     assert_finished(word_home, now)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +25,7 @@ from distill import DistillSettings, archive, cite, close
 from recall.index.sync import sync
 from recall.search.hybrid import SearchResult, search
 from recall.settings import RecallSettings
+from tests.doomed import ForkServer
 
 from ..aged import archived_ids, keep, live_ids
 
@@ -291,29 +291,23 @@ def test_archiving_loses_no_entry_and_moves_only_old_ones(
 
 #: Script that archives and kills itself between the two renames: the archive is written, MEMORY.md is not.
 KILLED_RUN = """
-import os, signal, sys
+import sys
 from datetime import datetime
 from pathlib import Path
 from agent_home import storage
 from agent_home.home import Home
 from distill import archive
-real = storage.replace
-def replace(staged, path):
-    real(staged, path)
-    if path.parent.name == "Archive":
-        os.killpg(os.getpgid(0), signal.SIGKILL)
-storage.replace = replace
+from tests.doomed import dying
+dying(storage, "replace", when=lambda staged, path: path.parent.name == "Archive")()
 archive(Home(Path(sys.argv[1])), now=datetime.fromisoformat(sys.argv[2]), apply=True)
 """
 
 
-def test_run_after_a_kill_between_archive_and_memory_finishes_the_move(home: Home) -> None:
+def test_run_after_a_kill_between_archive_and_memory_finishes_the_move(home: Home, forks: ForkServer) -> None:
     keep(home, "LL-0001", OLD)
     keep(home, "LL-0002", "2026-11-01")
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED_RUN, str(home.root), NOW.isoformat()], start_new_session=True
-    )
-    assert process.wait() == -signal.SIGKILL
+    killed = forks.run(KILLED_RUN, str(home.root), NOW.isoformat())
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert (live_ids(home), archived_ids(home)) == (["LL-0002", "LL-0001"], ["LL-0001"])
     assert problems(home) == []
     before = commits(home)
@@ -323,12 +317,10 @@ def test_run_after_a_kill_between_archive_and_memory_finishes_the_move(home: Hom
     assert problems(home) == []
 
 
-def test_killed_move_is_finished_without_its_redo_record(home: Home) -> None:
+def test_killed_move_is_finished_without_its_redo_record(home: Home, forks: ForkServer) -> None:
     keep(home, "LL-0001", OLD)
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED_RUN, str(home.root), NOW.isoformat()], start_new_session=True
-    )
-    process.wait()
+    killed = forks.run(KILLED_RUN, str(home.root), NOW.isoformat())
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     (home.machine / "redo.json").unlink()
     done = archive(home, now=NOW, apply=True)
     assert (done.settled, live_ids(home), archived_ids(home)) == (("LL-0001",), [], ["LL-0001"])
