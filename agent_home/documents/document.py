@@ -250,6 +250,8 @@ def parse(text: str) -> Document:
     for start, end, token in spans:
         if start < at:  # an overlap would duplicate text; the first block that claims a line keeps it
             continue
+        if not any(line.strip() for line in lines[start:end]):  # a paragraph of U+3000 or a form feed: a blank line
+            continue
         blocks.extend(_filler(lines, at, start))
         stop = end
         while stop > start + 1 and not lines[stop - 1].strip():

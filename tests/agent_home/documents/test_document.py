@@ -141,6 +141,7 @@ def test_text_is_added_at_the_end_and_nothing_else_changes(text: str) -> None:
 
 
 @example("- a\n- **[KD-7F3A] T**\n\n      deep\n")
+@example("- **[KD-7F3A]**\n\u3000")
 @example("- x\n\n  ```\n  y\n  ```\ntext after a closed fence is no part of the item\n")
 @given(markdown_texts())
 def test_editing_never_joins_two_blocks(text: str) -> None:
@@ -176,6 +177,12 @@ def test_a_thematic_break_on_the_first_line_hides_no_section() -> None:
     document = parse("---\n\n## Key Decisions\n\n- **[KD-7F3A] T**\n\n---\n")
     assert document.entry("KD-7F3A") is not None
     assert parse("---\n## Key Decisions\n- **[KD-7F3A] T**\n---\n").entry("KD-7F3A") is not None
+
+
+@pytest.mark.parametrize("space", ["\u3000", "\x0c", "\xa0"])
+def test_a_line_of_any_white_space_is_blank_wherever_it_stands(space: str) -> None:
+    for text in (space, f"{space}\n\nwords\n", f"words\n\n{space}\n\nwords\n", f"- item\n{space}"):
+        assert {block.kind for block in parse(text).blocks if not block.raw.strip()} == {"blank"}
 
 
 def test_front_matter_is_one_block() -> None:
