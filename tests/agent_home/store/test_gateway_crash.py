@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -22,6 +20,7 @@ from agent_home.store.gateway import transaction
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
+from tests.doomed import Child, ForkServer
 
 from ..conftest import AddEntry, Git, titles
 
@@ -45,54 +44,33 @@ for number in range(count):
 
 #: Changes two files and removes a third in one transaction, and kills itself at a named step.
 DOOMED = """
-import os, signal, sys
+import sys
 from pathlib import Path
 from agent_home.store import gateway, recovery
 from agent_home.git.client import GitClient
 from agent_home import storage
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
+from tests.doomed import dying, git_command, into
 home, step = Home(Path(sys.argv[1])), sys.argv[2]
 
-def die(*_, **__):
-    os.killpg(os.getpgid(0), signal.SIGKILL)
-
-def dying(module, name, *, before=False, when=lambda *a: True, after=1):
-    real, seen = getattr(module, name), [0]
-    def wrapped(*arguments, **named):
-        seen[0] += when(*arguments)
-        hit = when(*arguments) and seen[0] == after
-        if hit and before:
-            die()
-        result = real(*arguments, **named)
-        if hit:
-            die()
-        return result
-    setattr(module, name, wrapped)
-
-def into(word):
-    return lambda *arguments: any(word in str(part) for part in arguments)
-
-def git_command(word):
-    return lambda git, *arguments: word in arguments[0] if isinstance(arguments[0], list) else word in arguments
-
 STEPS = {
-    "before staging": lambda: dying(storage, "stage", before=True),
-    "after staging one file": lambda: dying(storage, "stage", when=into("staging")),
-    "after staging two files": lambda: dying(storage, "stage", when=into("staging"), after=2),
-    "before the redo record": lambda: dying(storage, "replace", before=True, when=into("redo.json")),
-    "after the redo record": lambda: dying(storage, "replace", when=into("redo.json")),
-    "before the first rename": lambda: dying(recovery, "rename_staged", before=True),
-    "after the first rename": lambda: dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
-    "after the second rename": lambda: dying(
+    "before staging": dying(storage, "stage", before=True),
+    "after staging one file": dying(storage, "stage", when=into("staging")),
+    "after staging two files": dying(storage, "stage", when=into("staging"), after=2),
+    "before the redo record": dying(storage, "replace", before=True, when=into("redo.json")),
+    "after the redo record": dying(storage, "replace", when=into("redo.json")),
+    "before the first rename": dying(recovery, "rename_staged", before=True),
+    "after the first rename": dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
+    "after the second rename": dying(
         storage, "replace", when=lambda staged, target: "redo" not in str(target), after=2),
-    "before the removed file's staging goes": lambda: dying(storage, "remove"),
-    "before git add": lambda: dying(GitClient, "change", before=True, when=git_command("add")),
-    "after git add": lambda: dying(GitClient, "change", when=git_command("add")),
-    "before git commit": lambda: dying(GitClient, "change", before=True, when=git_command("commit")),
-    "after git commit": lambda: dying(GitClient, "change", when=git_command("commit")),
-    "before the audit line": lambda: dying(recovery, "audit", before=True),
-    "before the redo record is removed": lambda: dying(recovery, "audit"),
+    "before the removed file's staging goes": dying(storage, "remove"),
+    "before git add": dying(GitClient, "change", before=True, when=git_command("add")),
+    "after git add": dying(GitClient, "change", when=git_command("add")),
+    "before git commit": dying(GitClient, "change", before=True, when=git_command("commit")),
+    "after git commit": dying(GitClient, "change", when=git_command("commit")),
+    "before the audit line": dying(recovery, "audit", before=True),
+    "before the redo record is removed": dying(recovery, "audit"),
 }
 STEPS[step]()
 with gateway.transaction(home, actor="doomed", message="Doomed", session="s-1") as edits:
@@ -112,18 +90,9 @@ PROMISED = (
 LOST = ("before staging", "after staging one file", "after staging two files", "before the redo record")
 
 
-def start(script: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a Python process in a group of its own, so that it can be killed with the git commands it runs."""
-    return subprocess.Popen(
-        [sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True, env={**os.environ, **environment},
-    )  # fmt: skip
-
-
-def kill(process: subprocess.Popen[str]) -> str:
+def kill(process: Child) -> str:
     """Kill the process group. Return what the process had acknowledged."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    process.kill_group()
     return process.communicate()[0]
 
 
@@ -166,9 +135,9 @@ def assert_sound(home: Home, git: Git) -> None:
 
 
 @pytest.mark.slow
-def test_eight_processes_at_once_lose_nothing(home: Home, git: Git) -> None:
+def test_eight_processes_at_once_lose_nothing(home: Home, git: Git, forks: ForkServer) -> None:
     with Reader(home.root / "MEMORY.md") as reader:
-        writers = [start(WRITER, str(home.root), f"w{number}", str(ENTRIES)) for number in range(WRITERS)]
+        writers = [forks.start(WRITER, str(home.root), f"w{number}", str(ENTRIES)) for number in range(WRITERS)]
         said = [writer.communicate() for writer in writers]
     assert [error for _, error in said if error] == []
     acknowledged = {title for out, _ in said for title in out.split()}
@@ -184,18 +153,18 @@ def test_eight_processes_at_once_lose_nothing(home: Home, git: Git) -> None:
 
 @pytest.mark.slow
 def test_eight_processes_killed_at_random_lose_nothing_that_was_acknowledged(
-    home: Home, git: Git, add_entry: AddEntry
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
 ) -> None:
     chance = random.Random(20261121)  # noqa: S311
     acknowledged: set[str] = set()
     started, kills = 0, 0
     with Reader(home.root / "MEMORY.md") as reader:
-        running: list[tuple[subprocess.Popen[str], float]] = []
+        running: list[tuple[Child, float]] = []
         while started < 24 or running:
             while len(running) < WRITERS and started < 24:
                 doomed = started % 4 != 3
-                ends = time.monotonic() + (0.6 + chance.random() * 2.5 if doomed else 1000)
-                running.append((start(WRITER, str(home.root), f"w{started}", "6"), ends))
+                ends = time.monotonic() + (0.05 + chance.random() if doomed else 1000)
+                running.append((forks.start(WRITER, str(home.root), f"w{started}", "6"), ends))
                 started += 1
             time.sleep(0.01)
             for process, ends in list(running):
@@ -215,12 +184,13 @@ def test_eight_processes_killed_at_random_lose_nothing_that_was_acknowledged(
 
 
 @pytest.mark.parametrize("step", [*LOST, *PROMISED])
-def test_a_writer_killed_at_a_step_leaves_all_or_nothing(home: Home, git: Git, add_entry: AddEntry, step: str) -> None:
+def test_a_writer_killed_at_a_step_leaves_all_or_nothing(
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer, step: str
+) -> None:
     add_entry("before")
-    doomed = start(DOOMED, str(home.root), step)
-    out, error = doomed.communicate()
-    assert doomed.returncode == -signal.SIGKILL, error
-    assert out == ""
+    doomed = forks.run(DOOMED, str(home.root), step)
+    assert doomed.returncode == -signal.SIGKILL, doomed.stderr
+    assert doomed.stdout == ""
     add_entry("next")
     there = step in PROMISED
     assert titles(home.root) == (["next", "doomed", "before"] if there else ["next", "before"])
@@ -237,10 +207,10 @@ def test_a_writer_killed_at_a_step_leaves_all_or_nothing(home: Home, git: Git, a
 
 @pytest.mark.parametrize("moment", ["pre-commit of ours", "index.lock", "HEAD.lock"])
 def test_a_writer_killed_inside_git_commit_is_recovered(
-    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path, moment: str
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer, tmp_path: Path, moment: str
 ) -> None:
     add_entry("before")
-    doomed = _killed_inside_git(home, tmp_path, moment)
+    doomed = _killed_inside_git(forks, home, tmp_path, moment)
     assert doomed == ""
     add_entry("next")
     assert titles(home.root) == ["next", "w-0", "before"]
@@ -249,12 +219,12 @@ def test_a_writer_killed_inside_git_commit_is_recovered(
 
 
 def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
-    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer, tmp_path: Path
 ) -> None:
     add_entry("before")
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace("before**", "before** - by hand"))
-    assert _killed_inside_git(home, tmp_path, "index.lock", nth=1) == ""
+    assert _killed_inside_git(forks, home, tmp_path, "index.lock", nth=1) == ""
     assert (home.root / ".git" / "index.lock").exists()
     add_entry("next")
     assert titles(home.root) == ["next", "before"]
@@ -262,7 +232,7 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
     assert_sound(home, git)
 
 
-def _killed_inside_git(home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
+def _killed_inside_git(forks: ForkServer, home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
     """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group.
 
     Returns what the writer had acknowledged.
@@ -276,17 +246,17 @@ def _killed_inside_git(home: Home, tmp_path: Path, moment: str, nth: int = 1) ->
         f'exec "{real}" "$@"\n'
     )
     (bin_ / "git").chmod(0o755)
-    process = start(WRITER, str(home.root), "w", str(nth), PATH=f"{bin_}{os.pathsep}{os.environ['PATH']}")
-    out, error = process.communicate()
-    assert process.returncode == -signal.SIGKILL, error
-    return out
+    path = f"{bin_}{os.pathsep}{os.environ['PATH']}"
+    done = forks.run(WRITER, str(home.root), "w", str(nth), PATH=path)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return done.stdout
 
 
 def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kept(
-    home: Home, git: Git, add_entry: AddEntry
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
 ) -> None:
-    doomed = start(DOOMED, str(home.root), "after the redo record")
-    doomed.communicate()
+    doomed = forks.run(DOOMED, str(home.root), "after the redo record")
+    assert doomed.returncode == -signal.SIGKILL, doomed.stderr
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace("# Memory\n", "# Memory\n\nBy hand.\n"))
     add_entry("next")
@@ -303,9 +273,9 @@ def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kep
     assert "MEMORY.md" not in git("show", "--format=", "--name-only", "HEAD~2")
 
 
-def test_a_recovery_that_is_killed_is_recovered(home: Home, git: Git, add_entry: AddEntry) -> None:
+def test_a_recovery_that_is_killed_is_recovered(home: Home, git: Git, add_entry: AddEntry, forks: ForkServer) -> None:
     for step in ("after the first rename", "before git commit", "before the redo record is removed"):
-        start(DOOMED, str(home.root), step).communicate()  # each but the first recovers the one before, or dies in it
+        forks.run(DOOMED, str(home.root), step)  # each but the first recovers the one before, or dies in it
     with transaction(home, actor="test", message="m"):
         pass
     add_entry("next")
