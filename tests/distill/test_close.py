@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, timezone
@@ -25,6 +24,7 @@ from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
 from distill.entries.promotion import place_candidates, statement_key
 from distill.summary.composition import Composition
+from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
@@ -318,7 +318,9 @@ def test_two_closers_at_once_close_a_session_once(reviewed: Home, now: datetime)
     assert daily(reviewed).count("\n## ") == 1
 
 
-def test_four_processes_close_the_same_sessions_once_each(home: Home, talk: Talk, now: datetime) -> None:
+def test_four_processes_close_the_same_sessions_once_each(
+    home: Home, talk: Talk, now: datetime, forks: ForkServer
+) -> None:
     for n in range(4):
         keep(home, talk(("user", f"Decision: number {n}."), session=f"s{n}"), now)
     program = (
@@ -327,10 +329,7 @@ def test_four_processes_close_the_same_sessions_once_each(home: Home, talk: Talk
         "done = close_all(Home(Path(sys.argv[1])), now=datetime.datetime.now(datetime.UTC));"
         "print(len([c for c in done.closed if c.commit]), len(done.failed))"
     )
-    workers = [
-        subprocess.Popen([sys.executable, "-c", program, str(home.root)], stdout=subprocess.PIPE, text=True)
-        for _ in range(4)
-    ]
+    workers = [forks.start(program, str(home.root)) for _ in range(4)]
     outputs = [worker.communicate()[0].split() for worker in workers]
     assert sum(int(commits) for commits, _ in outputs) == 4
     assert sum(int(failed) for _, failed in outputs) == 0

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from agent_home.store.transcript import (
     session_path,
     sessions,
 )
+from tests.doomed import ForkServer
 from tests.strategies import session_ids, wild_texts
 
 SECRET = "AKIA" + "Z7QX3VJ5LMN2KP4R"
@@ -97,21 +97,12 @@ print(added)
 """
 
 
-def test_importers_at_the_same_time_add_every_message_once_to_one_file(home: Home) -> None:
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", IMPORTER, str(home.root), month],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for month in ("10", "11", "12", "11")
-    ]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    added = [int(process.communicate()[0]) for process in processes]
+def test_importers_at_the_same_time_add_every_message_once_to_one_file(home: Home, forks: ForkServer) -> None:
+    importers = [forks.start(IMPORTER, str(home.root), month) for month in ("10", "11", "12", "11")]
+    for importer in importers:
+        importer.stdin.write("go\n")
+        importer.stdin.flush()
+    added = [int(importer.communicate()[0]) for importer in importers]
     assert sum(added) == 60
     assert len(list(home.sessions.glob("**/*.jsonl"))) == 1
     assert sorted(said(home), key=lambda text: int(text.split()[1])) == [f"text {n}" for n in range(60)]
@@ -137,11 +128,13 @@ append(Home(Path(sys.argv[1])), "s", [Message(session="s", id="m2", content="hal
 
 
 @pytest.mark.parametrize("missing", [1, 30, 75, 90, 130])
-def test_a_half_written_line_of_a_killed_writer_is_never_read_and_cut_off_by_the_next(home: Home, missing: int) -> None:
+def test_a_half_written_line_of_a_killed_writer_is_never_read_and_cut_off_by_the_next(
+    home: Home, forks: ForkServer, missing: int
+) -> None:
     path = add(home, message(1)).path
     whole = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", KILLED, str(home.root), str(missing)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    done = forks.run(KILLED, str(home.root), str(missing))
+    assert done.returncode == -signal.SIGKILL, done.stderr
     after = path.read_bytes()
     assert after.startswith(whole)
     assert not after.endswith(b"\n")

@@ -20,7 +20,7 @@ from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
-    from tests.recall.conftest import HashingEmbedder
+    from tests.recall.hashing_embedder import HashingEmbedder
 
 Update = Callable[[], SyncReport]
 Say = Callable[..., Path]

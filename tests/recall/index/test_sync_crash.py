@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +15,7 @@ from recall.index.sync import SyncReport, reindex, sync
 from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
 from recall.settings import RecallSettings
+from tests.doomed import ForkServer
 
 Say = Callable[..., Path]
 Turns = Callable[[int], Iterator[str]]
@@ -29,7 +27,7 @@ from agent_home.home import Home
 from recall.settings import RecallSettings
 from recall.index import embedding_queue
 from recall.index.sync import reindex, sync
-from conftest import HashingEmbedder
+from tests.recall.hashing_embedder import HashingEmbedder
 home = Home(Path(sys.argv[1]))
 print("begun", flush=True)
 embedding_queue.EMBEDDING_BATCH = 8
@@ -38,19 +36,11 @@ print("done", flush=True)
 """
 
 
-def start(home: Home, verb: str) -> subprocess.Popen[str]:
-    root = Path(__file__).parents[3]
-    code = f"import sys; sys.path[:0] = [{str(Path(__file__).parents[1])!r}, {str(root)!r}]\n{SYNC}"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(home.root), verb], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["sync", "reindex"])
 def test_a_killed_sync_is_completed_by_the_next(
     home: Home, settings: RecallSettings, say: Say, write: Callable[[str, str], Path], many_turns: Turns,
-    update: Callable[[], SyncReport], verb: str,
+    update: Callable[[], SyncReport], forks: ForkServer, verb: str,
 ) -> None:  # fmt: skip
     chance = random.Random(verb)  # noqa: S311 - when to kill, the same every time
     killed = 0
@@ -58,14 +48,11 @@ def test_a_killed_sync_is_completed_by_the_next(
         for number in range(3):
             say(f"s{number}", *many_turns(40 + round_))
         write(f"Knowledge/{round_ % 2}.md", "\n".join(f"## Part {n}\n\nwords{round_} of {n}\n" for n in range(30)))
-        process = start(home, verb)
-        assert process.stdout is not None
+        process = forks.start(SYNC, str(home.root), verb)
         assert process.stdout.readline() == "begun\n"
-        time.sleep(chance.uniform(0.0, 0.25))
-        process.send_signal(signal.SIGKILL)
-        rest = process.stdout.read()
-        process.stdout.close()
-        process.wait()
+        time.sleep(chance.uniform(0.0, 0.06))
+        process.kill_group()
+        rest, _ = process.communicate()
         killed += "done" not in rest
         if home.index.exists():  # whatever is there is whole: only newer files may be missing from it
             problems = verify(home, settings).differences

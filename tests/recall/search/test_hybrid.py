@@ -24,7 +24,7 @@ from recall.search.reranking import RankingWeights
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
-    from tests.recall.conftest import HashingEmbedder, Vectors
+    from tests.recall.hashing_embedder import HashingEmbedder, Vectors
 
 Update = Callable[[], SyncReport]
 Say = Callable[..., Path]

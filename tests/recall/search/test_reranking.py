@@ -17,7 +17,7 @@ from recall.search.reranking import RankingWeights
 from recall.settings import RecallSettings
 
 if TYPE_CHECKING:
-    from tests.recall.conftest import HashingEmbedder
+    from tests.recall.hashing_embedder import HashingEmbedder
 
 Say = Callable[..., Path]
 Write = Callable[[str, str], Path]
