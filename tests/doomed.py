@@ -20,11 +20,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, NoReturn, Self
+from typing import IO, Any, Self
 
 __all__ = ["Child", "ForkServer", "die", "dying", "git_command", "into"]
 
@@ -146,8 +145,9 @@ def serve(descriptor: int) -> None:
     _warm()
     gc.collect()
     gc.freeze()  # what is loaded is not looked at again, so that forks share its memory
-    assert threading.active_count() == 1
     assert not [name for name in _THREADED if name in sys.modules]
+    threads = Path("/proc/self/task")
+    assert (len(list(threads.iterdir())) if threads.exists() else threading.active_count()) == 1
     running: dict[int, int] = {}
 
     def reap(*_: object) -> None:
@@ -165,7 +165,7 @@ def serve(descriptor: int) -> None:
         while True:
             received, files, _, _ = socket.recv_fds(requests, 1, 5)
             if not received:
-                return
+                return None
             # A child that ends at once must be among the running ones before it is reaped.
             signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
             pid = os.fork()
@@ -173,44 +173,31 @@ def serve(descriptor: int) -> None:
                 requests.close()
                 for other in running.values():
                     os.close(other)
-                _live(*files)
+                return _live(*files)
             running[pid] = files[1]
             for file in (files[0], *files[2:]):
                 os.close(file)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
 
 
-def _live(request: int, status: int, stdin: int, stdout: int, stderr: int) -> NoReturn:
-    """Run a script as a new interpreter would, and end this process."""
-    code = 1
-    try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
-        os.setsid()
-        os.write(status, b"%d\n" % os.getpid())  # the group is there: from now on it can be killed
-        os.close(status)
-        for number, descriptor in enumerate((stdin, stdout, stderr)):
-            os.dup2(descriptor, number)
-            os.close(descriptor)
-        with open(request) as file:
-            file.seek(0)
-            asked = json.load(file)
-        os.chdir(asked["folder"])
-        os.environ.clear()
-        os.environ.update(asked["environment"])
-        sys.argv = asked["arguments"]
-        exec(compile(asked["script"], "<script>", "exec"), {"__name__": "__main__"})  # noqa: S102
-        code = 0
-    except SystemExit as error:
-        code = error.code if isinstance(error.code, int) else int(error.code is not None)
-    except BaseException:  # noqa: BLE001 - whatever a script raises ends its process
-        traceback.print_exc()
-    finally:
-        with contextlib.suppress(OSError):
-            sys.stdout.flush()
-        with contextlib.suppress(OSError):
-            sys.stderr.flush()
-        os._exit(code)
+def _live(request: int, status: int, stdin: int, stdout: int, stderr: int) -> None:
+    """Run a script in this new process. What it raises ends the interpreter, as in any process."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+    os.setsid()
+    os.write(status, b"%d\n" % os.getpid())  # the group is there: from now on it can be killed
+    os.close(status)
+    for number, descriptor in enumerate((stdin, stdout, stderr)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    with open(request) as file:
+        file.seek(0)
+        asked = json.load(file)
+    os.chdir(asked["folder"])
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    sys.argv = asked["arguments"]
+    exec(compile(asked["script"], "<script>", "exec"), {"__name__": "__main__"})  # noqa: S102
 
 
 def _warm() -> None:

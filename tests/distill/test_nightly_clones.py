@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill import cite, distill_home
 from interfaces.health import examine
+from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
     from .conftest import Talk
@@ -157,14 +157,15 @@ def test_init_adds_the_merge_attributes_to_an_older_home(home: Home, now: dateti
     assert create(home.root, now=now).commit is None
 
 
-def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path) -> None:
+def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path, forks: ForkServer) -> None:
     for name, lines in (("base", ""), ("ours", "- **[KD-0001] A**\n"), ("theirs", "- **[KD-0002] B**\n")):
         (tmp_path / name).write_text(f"# Memory\n\n## Key Decisions\n\n{lines}")
-    command = [sys.executable, "-c", "from interfaces.cli import main; main()", "merge-driver"]
+    command = ["from interfaces.cli import main; main()", "merge-driver"]
     files = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
-    subprocess.run([*command, *files, "MEMORY.md"], check=True, cwd=ROOT)
+    done = forks.run(*command, *files, "MEMORY.md")
+    assert done.returncode == 0, done.stderr
     assert (tmp_path / "ours").read_text().count("\n- **[") == 2
     (tmp_path / "theirs").write_text("```\nopen\n")
-    done = subprocess.run([*command, *files, "MEMORY.md"], check=False, cwd=ROOT, capture_output=True, text=True)
+    done = forks.run(*command, *files, "MEMORY.md")
     assert done.returncode == 7
     assert "cannot be merged" in done.stderr

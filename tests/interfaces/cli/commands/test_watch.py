@@ -19,7 +19,9 @@ from click.testing import CliRunner
 
 from agent_home.home import Home
 from interfaces.cli import cli
+from tests.doomed import ForkServer
 
+MEMORY = "from interfaces.cli import main; main()"
 #: Nobody waits so long; a busy machine may.
 PATIENCE_S = 60.0
 #: Longer than two rounds of a watcher that notices a change.
@@ -34,16 +36,11 @@ def forward(lines: Iterable[str], to: Callable[[str], None]) -> None:
 class Watch:
     """A running ``memory watch --json``: its lines as they come."""
 
-    def __init__(self, home: Home, *options: str) -> None:
-        command = [sys.executable, "-c", "from interfaces.cli import main; main()", "watch", "--json", "--words-only"]
-        self.process = subprocess.Popen(
-            [*command, "--quiet-ms", "100", "--home", str(home.root), *options],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+    def __init__(self, forks: ForkServer, home: Home, *options: str) -> None:
+        command = ["watch", "--json", "--words-only", "--quiet-ms", "100", "--home", str(home.root)]
+        self.process = forks.start(MEMORY, *command, *options)
         self.syncs: queue.Queue[dict[str, Any]] = queue.Queue()
         self.problems: queue.Queue[str] = queue.Queue()
-        assert self.process.stdout is not None
-        assert self.process.stderr is not None
         out, err = self.process.stdout, self.process.stderr
         self.readers = [
             threading.Thread(target=forward, args=(out, lambda line: self.syncs.put(json.loads(line)))),
@@ -66,24 +63,21 @@ class Watch:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send signal *number* and return the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
+        self.process.send_signal(number)
         code = self.process.wait(PATIENCE_S)
         for reader in self.readers:
             reader.join(PATIENCE_S)
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
+        self.process.close()
         return code
 
 
 @pytest.fixture
-def start(home: Home) -> Iterator[Callable[..., Watch]]:
+def start(home: Home, forks: ForkServer) -> Iterator[Callable[..., Watch]]:
     """Return a function that starts a watch with options and waits for its first sync."""
     running: list[Watch] = []
 
     def begin(*options: str) -> Watch:
-        running.append(Watch(home, *options))
+        running.append(Watch(forks, home, *options))
         running[-1].next()
         return running[-1]
 
@@ -259,7 +253,7 @@ def test_once_ends_with_the_error_of_its_last_sync(home: Home) -> None:
 def test_a_closed_output_ends_the_watch(home: Home) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [sys.executable, "-c", "from interfaces.cli import main; main()", "watch", "--words-only"]
+    command = [sys.executable, "-c", MEMORY, "watch", "--words-only"]
     with os.fdopen(write, "w") as nobody:
         done = subprocess.run(
             [*command, "--home", str(home.root)], stdout=nobody, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S,
