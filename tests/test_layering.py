@@ -6,7 +6,7 @@ import ast
 import importlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from agent_home.git.client import home_client
+
+#: In one worker, so that each file is parsed and walked through once.
+pytestmark = pytest.mark.xdist_group("test_layering.py")
 
 ROOT = Path(__file__).resolve().parents[1]
 #: A package imports only these, besides itself, the standard library and third parties.
@@ -147,13 +150,24 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Walk through the file once for all tests."""
+    return tuple(ast.walk(parsed(path)))
+
+
+@cache
+def import_nodes(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in nodes(path) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imports(path: Path) -> Iterator[tuple[int, str]]:
     """``(line, full module name)`` of every import in the file, relative ones resolved."""
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(parsed(path)):
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = package[: len(package) - node.level + 1] if node.level else ()
             yield node.lineno, ".".join([*base, *([node.module] if node.module else [])])
 
@@ -182,7 +196,7 @@ def unit(module: str) -> str:
 def imported_units(path: Path) -> Iterator[tuple[int, str]]:
     """``(line, unit)`` for every import of a unit of the file's own package; ``from . import x`` names ``x``."""
     package = path.relative_to(ROOT).parent.parts
-    for node in ast.walk(parsed(path)):
+    for node in import_nodes(path):
         if not isinstance(node, ast.ImportFrom):
             continue
         base = package[: len(package) - node.level + 1] if node.level else ()
@@ -217,7 +231,7 @@ def imported_modules(path: Path) -> set[str]:
     """Return the project's modules that the file imports, wherever in it, for type checks too."""
     package = path.relative_to(ROOT).parent.parts
     found = set()
-    for node in ast.walk(parsed(path)):
+    for node in import_nodes(path):
         if isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             full = ".".join([*base, *([node.module] if node.module else [])])
@@ -268,7 +282,7 @@ def test_every_test_file_mirrors_a_module() -> None:
 def test_one_class_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = {}
     for path, module in zip(FILES, MODULES, strict=True):
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(module)
     assert {name: modules for name, modules in places.items() if len(modules) > 1} == {}
@@ -290,7 +304,7 @@ def test_one_module_asks_the_guard() -> None:
     askers = {
         module
         for path, module in installed()
-        for node in ast.walk(parsed(path))
+        for node in import_nodes(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "guard"
         for alias in node.names
         if alias.name == "screen" and not module.startswith("guard")
@@ -302,7 +316,7 @@ def test_no_module_imports_another_ones_private_name() -> None:
     offenders = [
         f"{path.relative_to(ROOT)}:{node.lineno} imports {alias.name}"
         for path in FILES
-        for node in ast.walk(parsed(path))
+        for node in import_nodes(path)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.name.startswith("_") and not alias.name.startswith("__")
@@ -340,13 +354,14 @@ def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
     return "?"
 
 
-def imported_names(tree: ast.Module) -> dict[str, str]:
+@cache
+def imported_names(path: Path) -> Mapping[str, str]:
     """What each imported name stands for: ``storage`` for ours however it is imported, ``os.replace`` for another's."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in import_nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.asname: alias.name for alias in node.names if alias.asname}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             module = (node.module or "").removeprefix("agent_home").strip(".")
             names |= {alias.asname or alias.name: f"{module}.{alias.name}".strip(".") for alias in node.names}
     return names
@@ -366,13 +381,12 @@ def mode_of(node: ast.Call, position: int) -> str:
     return str(given[0].value) if isinstance(given[0], ast.Constant) else "?"
 
 
-def writes(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def writes(path: Path) -> Sequence[tuple[int, str]]:
     """``(line, name)`` of everything in the file that could change a file, whether it is called or handed on."""
-    tree = parsed(path)
-    names = imported_names(tree)
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    found = [item for node in ast.walk(tree) for item in _write(node, names, functions)]
-    yield from sorted(set(found))
+    names = imported_names(path)
+    functions = {id(node.func) for node in nodes(path) if isinstance(node, ast.Call)}
+    return sorted({item for node in nodes(path) for item in _write(node, names, functions)})
 
 
 def _write(node: ast.AST, names: Mapping[str, str], functions: set[int]) -> Iterator[tuple[int, str]]:
@@ -435,9 +449,8 @@ def test_nothing_but_storage_and_named_caches_changes_files() -> None:
 
 def stores(path: Path) -> set[str]:
     """What of agent_home.storage the file uses to write, called or handed on, under whatever name."""
-    tree = parsed(path)
-    names = imported_names(tree)
-    used = {dotted(node, names) for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)}
+    names = imported_names(path)
+    used = {dotted(node, names) for node in nodes(path) if isinstance(node, ast.Attribute | ast.Name)}
     used |= {names[alias] for alias in names}  # imported is used
     return {name.rsplit(".", 1)[-1] for name in used if re.search(rf"\bstorage\.({'|'.join(_STORING)})$", name)}
 
@@ -457,16 +470,15 @@ def test_processes_are_started_by_named_modules_alone() -> None:
 
 def changes_git(path: Path) -> set[str]:
     """Return the names by which a file that can reach git changes a repository: ``GitClient.change``, or GitPython."""
-    tree = parsed(path)
     loaded = {name for _, name in imports(path)}
     whole = {
-        alias for alias, name in imported_names(tree).items() if name == "git.client" and "agent_home.git" in loaded
+        alias for alias, name in imported_names(path).items() if name == "git.client" and "agent_home.git" in loaded
     }
     if not whole and "agent_home.git.client" not in loaded and "git" not in {name.split(".")[0] for name in loaded}:
         return set()
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    attributes = [node for node in nodes(path) if isinstance(node, ast.Attribute)]
     names = {node.attr for node in attributes}
-    names |= {str(node.args[1].value) for node in ast.walk(tree) if isinstance(node, ast.Call)
+    names |= {str(node.args[1].value) for node in nodes(path) if isinstance(node, ast.Call)
               and called(node) == "getattr" and isinstance(node.args[1], ast.Constant)}  # fmt: skip
     inner = {node.value.attr for node in attributes if isinstance(node.value, ast.Attribute)}
     return names & GIT_CHANGES | inner & {"git", "index"}
