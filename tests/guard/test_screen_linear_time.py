@@ -21,12 +21,9 @@ HOSTILE = [
 
 def seconds(unit: str, length: int) -> float:
     text = (unit * (length // len(unit) + 1))[:length]
-    best = float("inf")
-    for _ in range(2):
-        begun = time.process_time()
-        screen(text, "tool", "memory")
-        best = min(best, time.process_time() - begun)
-    return best
+    begun = time.process_time()
+    screen(text, "tool", "memory")
+    return time.process_time() - begun
 
 
 @pytest.mark.parametrize("mark", ["\u200b", "\x00", "\x1b[0m", "\u202e", "a\ufe01"])
@@ -40,6 +37,7 @@ def test_a_flood_of_invisible_characters_is_removed_and_the_rest_stays(mark: str
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", HOSTILE, ids=ascii)
 def test_time_grows_with_length(unit: str) -> None:
-    small, large = seconds(unit, 8_000), seconds(unit, 64_000)
+    small = min(seconds(unit, 8_000), seconds(unit, 8_000))
     # Linear growth is 8, quadratic growth is 64. The constant allows for clock and machine noise.
-    assert large < 24 * small + 0.2
+    limit = 24 * small + 0.2
+    assert seconds(unit, 64_000) < limit or seconds(unit, 64_000) < limit  # the better of two, if it takes two
