@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -69,10 +69,8 @@ def build(history: History, root: Path) -> Built:
     """Make the repository in the new folder *root*, with main checked out."""
     root.mkdir(parents=True)
     git(root, "init", "--quiet", f"--initial-branch={_MAIN}")
-    commits: dict[str, str] = {}
+    commits = _import(history.steps, root)
     for step in history.steps:
-        git(root, "fast-import", "--quiet", stdin=_stream(step, commits, root))
-        commits[step.key] = git(root, "rev-parse", f"refs/heads/{step.branch}")
         if step.drop:
             git(root, "update-ref", "-d", f"refs/heads/{step.drop}")
     git(root, "reset", "--quiet", "--hard")
@@ -81,39 +79,64 @@ def build(history: History, root: Path) -> Built:
     return Built(root=root, commits=commits)
 
 
-def git(root: Path, *arguments: str, stdin: str = "") -> str:
+def _import(steps: Sequence[HistoryStep], root: Path) -> dict[str, str]:
+    """Write all steps by one process, and return the hashes of their commits.
+
+    Git answers each step with its hash, because the messages of later steps may name it.
+    """
+    commits: dict[str, str] = {}
+    branches: set[str] = set()
+    command = ["git", "fast-import", "--quiet"]
+    with subprocess.Popen(
+        command, cwd=root, env=_environment(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for mark, step in enumerate(steps, 1):
+            process.stdin.write(f"{_stream(step, mark, commits, branches)}get-mark :{mark}\n".encode())
+            process.stdin.flush()
+            commits[step.key] = process.stdout.readline().decode().strip()
+            branches = branches - {step.drop} | {step.branch}
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return commits
+
+
+def git(root: Path, *arguments: str) -> str:
     """Run git and return its output without the last newline. Configuration of the machine does not apply.
 
     Raises:
         subprocess.CalledProcessError: git refused.
     """
-    environment = {"PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(
-        ["git", *arguments], cwd=root, env=environment, input=stdin.encode(), capture_output=True, check=True
-    )
+    done = subprocess.run(["git", *arguments], cwd=root, env=_environment(root), capture_output=True, check=True)
     return done.stdout.decode("utf-8", "replace").rstrip("\n")
 
 
-def _stream(step: HistoryStep, commits: Mapping[str, str], root: Path) -> str:
+def _environment(root: Path) -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
+
+
+def _stream(step: HistoryStep, mark: int, commits: Mapping[str, str], branches: Container[str]) -> str:
     """Return the step in the language of ``git fast-import``."""
     at = datetime.fromisoformat(step.when)
     stamp = f"{_AUTHOR} {int(at.timestamp())} {at:%z}"
     message = step.message
     for key, commit in commits.items():
         message = message.replace(f"{{{key}}}", commit)
-    lines = [f"commit refs/heads/{step.branch}", f"author {stamp}", f"committer {stamp}", _data(message)]
-    lines += [f"from refs/heads/{_parent(step, root)}^0"] if commits else []
-    lines += [f"merge refs/heads/{step.merge}^0"] if step.merge else []
+    lines = [
+        f"commit refs/heads/{step.branch}",
+        f"mark :{mark}",
+        f"author {stamp}",
+        f"committer {stamp}",
+        _data(message),
+    ]
+    lines += [f"from refs/heads/{_MAIN}"] if commits and step.branch not in branches else []
+    lines += [f"merge refs/heads/{step.merge}"] if step.merge else []
     lines += [f'R "{old}" "{new}"' for old, new in step.moves.items()]
     for name, text in step.files.items():
         lines += [f'D "{name}"'] if text is None else [f'M 100644 inline "{name}"', _data(text)]
     tag = [f"reset refs/tags/{step.tag}", f"from refs/heads/{step.branch}"] if step.tag else []
     return "\n".join([*lines, "", *tag, ""])
-
-
-def _parent(step: HistoryStep, root: Path) -> str:
-    known = git(root, "for-each-ref", "--format=%(refname)", "refs/heads").split()
-    return step.branch if f"refs/heads/{step.branch}" in known else _MAIN
 
 
 def _data(text: str) -> str:
