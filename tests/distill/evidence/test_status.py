@@ -29,10 +29,10 @@ def ask(text: str, *repos: Repo, window: Window = WINDOW, role: str = "assistant
     return check(claim, [repo.root for repo in repos], window, timeout_s)
 
 
-@pytest.fixture
-def repo(make_repo: Callable[[str], Repo]) -> Repo:
+@pytest.fixture(scope="session")
+def pattern(new_repo: Callable[[Path], Repo], tmp_path_factory: pytest.TempPathFactory) -> Repo:
     """A history with something added, removed, renamed, changed and kept, before and during the session."""
-    repo = make_repo("work")
+    repo = new_repo(tmp_path_factory.mktemp("pattern") / "work")
     repo.commit(
         "Start the importer",
         {
@@ -59,6 +59,11 @@ def repo(make_repo: Callable[[str], Repo]) -> Repo:
         DURING,
     )
     return repo
+
+
+@pytest.fixture
+def repo(pattern: Repo, tmp_path: Path) -> Repo:
+    return pattern.copied_to(tmp_path / "work")
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,18 @@ FIXED = "Conclusion: Fixed the timezone offset in src/estimate.py."
 SYMBOL = "Conclusion: Added `load_cached()` to src/cache.py."
 
 
-@pytest.fixture
-def repo(make_repo: Callable[[str], Repo]) -> Repo:
-    repo = make_repo("work")
+@pytest.fixture(scope="session")
+def pattern(new_repo: Callable[[Path], Repo], tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    repo = new_repo(tmp_path_factory.mktemp("pattern") / "work")
     repo.commit("Start", {"src/estimate.py": "NOW = now()\n", "README.md": "Parcels\n"}, EARLIER)
     repo.commit("Cache responses on disk", {"src/cache.py": "def load_cached(key):\n    return key\n"}, DURING)
     repo.commit("Fix the timezone offset in estimates", {"src/estimate.py": "NOW = now(UTC)\n"}, DURING)
     return repo
+
+
+@pytest.fixture
+def repo(pattern: Repo, tmp_path: Path) -> Repo:
+    return pattern.copied_to(tmp_path / "work")
 
 
 @pytest.fixture
