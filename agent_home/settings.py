@@ -14,6 +14,7 @@ import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -144,7 +145,7 @@ def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
     Raises:
         SettingsInvalid: a key that is unknown, missing or set twice, or a value of another type than the field's.
     """
-    hints = typing.get_type_hints(kind)
+    hints = _type_hints(kind)  # type: ignore[arg-type]  # mypy does not know that every class is hashable
     fields = {item.name: item for item in setting_fields(kind)}
     values: dict[str, Any] = {}
     for key, value in table.items():
@@ -161,6 +162,12 @@ def read_table(kind: type[T], table: Mapping[str, Any], where: str) -> T:
         return kind(**values)
     except ValueError as error:
         raise SettingsInvalid(where, str(error)) from error
+
+
+@lru_cache(maxsize=64)
+def _type_hints(kind: type) -> Mapping[str, Any]:
+    """Return the types of a dataclass's fields. They are written as text, and each look compiles that text again."""
+    return typing.get_type_hints(kind)
 
 
 def setting_fields(kind: type) -> list[dataclasses.Field[Any]]:
