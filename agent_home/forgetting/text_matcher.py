@@ -23,6 +23,7 @@ _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[nrtbf\"'\\/]|(?:%[0-9a-fA-F]{2})+"
 )
+_WORD_OR_BLANKS = re.compile(r"\s+|\S+")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
@@ -54,6 +55,8 @@ class Phrase:
         found: list[tuple[int, int]] = []
         for chars, starts, ends in _mapped_readings(text):
             if not self.exact:
+                if chars.isascii() and not self._hits(fold(chars)):
+                    continue  # the places of a text without the phrase are not needed
                 chars, starts, ends = _folded_map(chars, starts, ends)  # noqa: PLW2901 - the same reading, folded
             found += [(starts[a], ends[b - 1]) for a, b in self._hits(chars)]
         return _united(found)
@@ -151,6 +154,27 @@ def _unescaped(escape: str) -> str:
 
 def _folded_map(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
     """Fold *text*, and return the range that each folded character comes from."""
+    return (_folded_ascii if text.isascii() else _folded_pieces)(text, starts, ends)
+
+
+def _folded_ascii(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
+    """Do the work of :func:`_folded_pieces` on ASCII, word by word: a large table of numbers takes long otherwise."""
+    folded, begins, stops = list[str](), list[int](), list[int]()
+    for match in _WORD_OR_BLANKS.finditer(text):
+        start, end = match.span()
+        if not match[0].isspace():
+            folded.append(match[0].lower())
+            begins += starts[start:end]
+            stops += ends[start:end]
+        elif folded:
+            folded.append(" ")
+            begins.append(starts[start])
+            stops.append(ends[end - 1])
+    return "".join(folded), begins, stops
+
+
+def _folded_pieces(text: str, starts: Sequence[int], ends: Sequence[int]) -> tuple[str, list[int], list[int]]:
+    """Fold *text* letter by letter, each with its combining marks."""
     folded, begins, stops = list[str](), list[int](), list[int]()
     at, size = 0, len(text)
     while at < size:

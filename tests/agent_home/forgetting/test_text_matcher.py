@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_home.forgetting.text_matcher import Phrase, fold, readings
+from agent_home.forgetting.text_matcher import Phrase, _folded_ascii, _folded_pieces, fold, readings
 
 SPELLINGS = [
     "the Blue Heron flies",
@@ -87,6 +87,14 @@ def test_the_quick_check_never_misses_an_occurrence(text: str, said: str) -> Non
     phrase = Phrase(said)
     if phrase.occurs_in(text):
         assert phrase.may_occur_in(text.encode())
+
+
+@given(st.text(alphabet=st.characters(codec="ascii")) | st.text(alphabet="aB .\t\n\x0b\x1c\x1f\x00"))
+def test_ascii_is_folded_word_by_word_as_letter_by_letter(text: str) -> None:
+    starts, ends = range(len(text)), range(1, len(text) + 1)
+    words = _folded_ascii(text, starts, ends)
+    assert words == _folded_pieces(text, starts, ends)
+    assert words[0].removesuffix(" ") == fold(text)
 
 
 def test_the_number_of_readings_is_bounded() -> None:
