@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -38,9 +39,25 @@ def git(home: Home, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.fixture(scope="session")
+def pattern(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The place of the home that the first test with :func:`word_home` makes, for the others to copy."""
+    return tmp_path_factory.mktemp("pattern") / "home"
+
+
 @pytest.fixture
-def word_home(home: Home, talk: Talk, now: datetime) -> Home:
+def word_home(pattern: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Home:
     """A home with the code word in every kind of place."""
+    if not pattern.exists():
+        made = write_everywhere(*map(request.getfixturevalue, ("home", "talk", "now")))
+        shutil.copytree(made.root, pattern, symlinks=True)
+        return made
+    home = Home(Path(shutil.copytree(pattern, tmp_path / "home", symlinks=True)))
+    git(home, "update-index", "-q", "--refresh")
+    return home
+
+
+def write_everywhere(home: Home, talk: Talk, now: datetime) -> Home:
     transcript.append(home, "fc-1", talk(*ROWS), actor="test", now=now)
     close(home, "fc-1", now=now)
     with transaction(home, actor="test", message="Note the blue heron", now=now) as edits:
