@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SESSIONS = 50
 
 #: Forks a process for each kill: it closes all that waits, and kills itself with its git at one step. Each step comes
-#: round again until every session is closed. Prints which step was hit how often. Arguments: home, present, spared home.
+#: round again until every session is closed. Prints which step was hit how often. Arguments: home, present, spared one.
 DOOMED = """
 import gc, json, os, signal, sys
 from datetime import datetime
