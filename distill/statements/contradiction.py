@@ -266,6 +266,7 @@ def _one_value(
     return None
 
 
+@lru_cache(maxsize=4096)
 def _newer_statement(text: str) -> _NewerStatement:
     bare = _bare(text)
     cue, ends = _CUE.search(bare) is not None, _NO_LONGER.search(bare) is not None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from recall.text.word_tables import stop_words, word_table
 
@@ -62,6 +62,7 @@ def content_terms(text: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _informative(word: str) -> bool:
     parts = [part for part in re.split(r"[_-]", word.casefold()) if part]
     return len(word) > 2 and not all(part in stop_words("topic") or len(part) < 2 for part in parts)

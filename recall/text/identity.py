@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from .normalise import normalise
@@ -29,6 +30,7 @@ _PLAIN = re.compile(r"[^\W\d]+")
 _NEGATING = re.compile("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
 
 
+@lru_cache(maxsize=4096)
 def identity_key(text: str) -> str:
     """Return *text* as exact duplicates are compared: without case, width, space and punctuation.
 
