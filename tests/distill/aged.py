@@ -9,21 +9,29 @@ from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, section_of
 from agent_home.home import Home
-from agent_home.store.gateway import transaction
+from agent_home.store.gateway import Transaction, transaction
 
-__all__ = ["archived_ids", "keep", "live_ids"]
+__all__ = ["archived_ids", "keep", "live_ids", "put"]
 
 
 def keep(
     home: Home, entry_id: str, day: str, *, title: str = "", fields: Mapping[str, str] | None = None, body: str = ""
 ) -> Entry:
     """Put an entry of that *day* into its section of ``MEMORY.md``."""
+    now = datetime.fromisoformat(f"{day or '2026-01-01'}T12:00:00+00:00")
+    with transaction(home, actor="test", message="Add an entry", now=now) as edits:
+        return put(edits, entry_id, day, title=title, fields=fields, body=body)
+
+
+def put(
+    edits: Transaction, entry_id: str, day: str, *, title: str = "", fields: Mapping[str, str] | None = None,
+    body: str = "",
+) -> Entry:  # fmt: skip
+    """Do the same in a transaction, which may put several: each commit takes its time."""
     rule = section_of(entry_id[:2])
     assert rule is not None
     entry = Entry(id=entry_id, date=day, title=title or f"title of {entry_id}", body=body, fields=fields or {})
-    now = datetime.fromisoformat(f"{day or '2026-01-01'}T12:00:00+00:00")
-    with transaction(home, actor="test", message="Add an entry", now=now) as edits:
-        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry(rule.title, entry))
+    edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry(rule.title, entry))
     return entry
 
 

@@ -113,6 +113,15 @@ def review() -> tuple[tuple[str, str], ...]:
 
 
 @pytest.fixture(scope="session")
-def make_home() -> Callable[[Path], Home]:
-    """Return a function that creates a home in a folder, for tests that need several."""
-    return lambda folder: create(folder / "home", name="Test", now=datetime(2026, 1, 1, tzinfo=UTC)).home
+def make_home(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Home]:
+    """Return a function that makes a new home in a folder, for tests that need several. All are copies of the first."""
+    pattern = tmp_path_factory.mktemp("pattern") / "home"
+
+    def make(folder: Path) -> Home:
+        if not pattern.exists():
+            create(pattern, name="Test", now=datetime(2026, 1, 1, tzinfo=UTC))
+        root = Path(shutil.copytree(pattern, folder / "home", symlinks=True))
+        subprocess.run(["git", "-C", str(root), "update-index", "-q", "--refresh"], check=True)
+        return Home(root)
+
+    return make

@@ -27,7 +27,7 @@ from recall.search.hybrid import SearchResult, search
 from recall.settings import RecallSettings
 from tests.doomed import ForkServer
 
-from ..aged import archived_ids, keep, live_ids
+from ..aged import archived_ids, keep, live_ids, put
 
 if TYPE_CHECKING:
     from ..conftest import Talk
@@ -273,16 +273,16 @@ def test_archiving_loses_no_entry_and_moves_only_old_ones(
 ) -> None:  # fmt: skip
     home = make_home(tmp_path_factory.mktemp("home"))
     is_old: dict[str, bool] = {}
-    for number, (prefix, age, cited) in enumerate(entries):
-        entry_id = f"{prefix}-{number:04d}"
-        keep(home, entry_id, f"{NOW - timedelta(days=age):%Y-%m-%d}")
-        ages = [age]
-        if cited is not None:
-            ages.append(cited)
-            with transaction(home, actor="test", message="Cite", now=NOW) as edits:
+    with transaction(home, actor="test", message="Keep and cite", now=NOW) as edits:
+        for number, (prefix, age, cited) in enumerate(entries):
+            entry_id = f"{prefix}-{number:04d}"
+            put(edits, entry_id, f"{NOW - timedelta(days=age):%Y-%m-%d}")
+            ages = [age]
+            if cited is not None:
+                ages.append(cited)
                 ts = (NOW - timedelta(days=cited)).isoformat()
                 note(edits, [Reference(ts=ts, id=entry_id, by="pipeline")])
-        is_old[entry_id] = prefix in {"LL", "RC"} and min(ages) >= 90
+            is_old[entry_id] = prefix in {"LL", "RC"} and min(ages) >= 90
     archive(home, now=NOW, apply=True)
     assert {entry_id for entry_id, leaves in is_old.items() if leaves} == set(archived_ids(home))
     assert sorted(live_ids(home) + archived_ids(home)) == sorted(is_old)
