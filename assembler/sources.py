@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from agent_home import storage
@@ -40,6 +40,8 @@ class Sources:
     audience: str
     screening: FileScreening
     revision: str = ""
+    #: Texts of the revision that git has been asked for, by path.
+    _past: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def read(self, path: str) -> SourceText:
         """Read the text of *path*, unless it is absent, unreadable, or not for this audience.
@@ -50,10 +52,7 @@ class Sources:
         if not self.home.may_read(path, self.audience):
             return SourceText(reason=f"not for the audience {self.audience}")
         try:
-            if self.revision:
-                text = history.text_at(self.home.root, self.revision, path)
-            else:
-                text = storage.read_text(self.home.path(path))
+            text = self._past_text(path) if self.revision else storage.read_text(self.home.path(path))
         except DocumentInvalid as error:
             return SourceText(reason=str(error), failed=True)
         except (OSError, ValueError) as error:  # a folder of that name, no permission, a link out of the home
@@ -67,3 +66,13 @@ class Sources:
         paths = [daily_path(day.isoformat()) for day in (today - timedelta(days=1), today)]
         sources = [(path, self.read(path)) for path in paths]
         return [(path, source) for path, source in sources if source.text or source.failed]
+
+    def _past_text(self, path: str) -> str:
+        """Return the text of *path* at the revision. The context files are read by one git command."""
+        if path not in self._past:
+            commit = history.resolve(self.home.root, self.revision)
+            context = {self.home.context_path(file.file) for file in self.home.manifest.context} - self._past.keys()
+            paths = [path, *(other for other in context if self.home.may_read(other, self.audience))]
+            texts = history.texts_at(self.home.root, [(commit, other) for other in paths])
+            self._past.update(zip(paths, texts, strict=True))
+        return self._past[path]
