@@ -56,11 +56,24 @@ def weights() -> dict[str, NDArray[np.float32]]:
 
 
 @pytest.fixture(scope="module")
-def exact(weights: dict[str, NDArray[np.float32]], cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Embedder:
-    """Return the same model without quantisation, from a folder that a user might name."""
+def precise_weights(weights: dict[str, NDArray[np.float32]]) -> dict[str, Floats]:
+    return {name: value.astype(np.float64) for name, value in weights.items()}
+
+
+@pytest.fixture(scope="module")
+def exact_folder(weights: dict[str, NDArray[np.float32]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the same model without quantisation, as a user might name one."""
     folder = tmp_path_factory.mktemp("exact")
-    _write_model(folder, "model.onnx", weights, quantise=False)
-    return _opened(EmbeddingSettings(folder=str(folder)), cache)
+    for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json"):
+        shutil.copy(_package() / file, folder / file)
+    shape = BertShape.from_config(json.loads((folder / "config.json").read_bytes()))
+    (folder / "model.onnx").write_bytes(bert_graph(weights, shape, quantise=False).SerializeToString())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exact(exact_folder: Path, cache: Path) -> Embedder:
+    return _opened(EmbeddingSettings(folder=str(exact_folder)), cache)
 
 
 def _opened(settings: EmbeddingSettings, cache: Path) -> Embedder:
@@ -78,14 +91,7 @@ def _package() -> Path:
     return Path(spec.origin).parent / "model"
 
 
-def _write_model(folder: Path, name: str, weights: dict[str, NDArray[np.float32]], *, quantise: bool) -> None:
-    for file in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "config.json"):
-        shutil.copy(_package() / file, folder / file)
-    shape = BertShape.from_config(json.loads((folder / "config.json").read_bytes()))
-    (folder / name).write_bytes(bert_graph(weights, shape, quantise=quantise).SerializeToString())
-
-
-def _reference(weights: dict[str, NDArray[np.float32]], text: str) -> Floats:
+def _reference(table: dict[str, Floats], text: str) -> Floats:
     """Compute BERT for one text in double precision, without a graph or a runtime."""
     from math import erf
 
@@ -94,7 +100,6 @@ def _reference(weights: dict[str, NDArray[np.float32]], text: str) -> Floats:
     tokenizer = Tokenizer.from_file(str(_package() / "tokenizer.json"))
     tokenizer.no_padding()
     ids = tokenizer.encode(text).ids
-    table = {name: value.astype(np.float64) for name, value in weights.items()}
 
     def linear(x: Floats, name: str) -> Floats:
         return np.asarray(x @ table[f"{name}.weight"].T + table[f"{name}.bias"])
@@ -123,8 +128,8 @@ def _reference(weights: dict[str, NDArray[np.float32]], text: str) -> Floats:
 
 
 @pytest.mark.parametrize("text", SENTENCES[:3] + SENTENCES[6:])
-def test_the_graph_computes_bert(exact: Embedder, weights: dict[str, NDArray[np.float32]], text: str) -> None:
-    assert np.abs(exact.embed_query(text) - _reference(weights, text)).max() < 1e-4
+def test_the_graph_computes_bert(exact: Embedder, precise_weights: dict[str, Floats], text: str) -> None:
+    assert np.abs(exact.embed_query(text) - _reference(precise_weights, text)).max() < 1e-4
 
 
 def test_quantisation_moves_vectors_little(exact: Embedder, embedder: Embedder) -> None:
@@ -133,14 +138,12 @@ def test_quantisation_moves_vectors_little(exact: Embedder, embedder: Embedder) 
     assert cosines.mean() > 0.985
 
 
-def test_padding_in_a_batch_is_masked_out(weights: dict[str, NDArray[np.float32]]) -> None:
+def test_padding_in_a_batch_is_masked_out(exact_folder: Path) -> None:
     """Run a padded batch as other programs do. We never pad, but the mask must work."""
     import onnxruntime
     from tokenizers import Tokenizer
 
-    shape = BertShape.from_config(json.loads((_package() / "config.json").read_bytes()))
-    content = bert_graph(weights, shape, quantise=False).SerializeToString()
-    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(exact_folder / "model.onnx", providers=["CPUExecutionProvider"])
     tokenizer = Tokenizer.from_file(str(_package() / "tokenizer.json"))
     tokenizer.no_padding()
     short, long = (tokenizer.encode(text).ids for text in (SENTENCES[0], SENTENCES[5]))
@@ -202,12 +205,13 @@ def test_models_that_cannot_be_compared_have_different_fingerprints(
 
 
 def test_another_model_goes_through_fastembed(
-    weights: dict[str, NDArray[np.float32]], tmp_path: Path, exact: Embedder, capfd: pytest.CaptureFixture[str]
+    exact_folder: Path, tmp_path: Path, exact: Embedder, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Name another model, which decides pooling and file name. The files are known ones, so the result is known."""
-    _write_model(tmp_path, "model_optimized.onnx", weights, quantise=False)
+    folder = Path(shutil.copytree(exact_folder, tmp_path / "other"))
+    (folder / "model.onnx").rename(folder / "model_optimized.onnx")
     name = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
-    other = _opened(EmbeddingSettings(model=name, folder=str(tmp_path)), tmp_path)
+    other = _opened(EmbeddingSettings(model=name, folder=str(folder)), tmp_path)
     assert (other.name, other.dimension) == (name, 384)
     assert np.abs(other.embed(SENTENCES) - exact.embed(SENTENCES)).max() < 1e-5
     assert np.abs(other.embed_query(SENTENCES[0]) - exact.embed_query(SENTENCES[0])).max() < 1e-5
