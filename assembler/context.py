@@ -72,11 +72,10 @@ class ContextSection:
         ]
 
     def superseded_lines(self) -> list[EntryLine]:
-        """Return the receipt's lines about superseded entries, in file order."""
-        return [
-            EntryLine(id=entry_id, action="dropped", reason=f"superseded by {newer}", tokens=0)
-            for entry_id, newer in self.whole.superseded
-        ]
+        """Return the receipt's lines about superseded entries and then retired ones, each in file order."""
+        reasons = [(entry_id, f"superseded by {newer}") for entry_id, newer in self.whole.superseded]
+        reasons += self.whole.retired
+        return [EntryLine(id=entry_id, action="dropped", reason=reason, tokens=0) for entry_id, reason in reasons]
 
     def _line(self, action: str, reason: str) -> SectionLine:
         return SectionLine(

@@ -57,7 +57,8 @@ class Unit:
 class PromptSection:
     """A section with its units in file order. *tokens* is the cost of units and notice together.
 
-    *superseded* has the superseded entries that the section leaves out, each with the id of its successor.
+    *superseded* has the superseded entries that the section leaves out, each with the id of its successor. *retired*
+    has the resolved and retracted ones, each with its state.
 
     A section equals only itself, so that it can be a cache key without a comparison of thousands of units.
     """
@@ -68,6 +69,7 @@ class PromptSection:
     notice: str = ""
     tokens: int = 0
     superseded: tuple[tuple[str, str], ...] = ()
+    retired: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -84,9 +86,9 @@ def escape_tags(text: str) -> str:
 def make_section(name: str, text: str, cut: Cut, count: Count) -> PromptSection:
     """Make the section *name* from the text of a file.
 
-    Comments, front matter, headings without content and superseded entries are left out. The successor of a superseded
-    entry names it, and search still finds it. A file that does not begin with a level 1 heading gets its name as one.
-    An empty file gives a section without units.
+    Comments, front matter, headings without content and superseded, resolved and retracted entries are left out. The
+    successor of a superseded entry names it, and search still finds it. A file that does not begin with a level 1
+    heading gets its name as one. An empty file gives a section without units.
 
     Sections are immutable and cached, because a warm process assembles the same files again and again.
     """
@@ -94,16 +96,18 @@ def make_section(name: str, text: str, cut: Cut, count: Count) -> PromptSection:
     document = parse(whole)
     newer = superseded_by(document.entries())
     superseded = tuple((entry.id, newer[entry.id]) for entry in document.entries() if entry.id in newer)
-    blocks = _with_blanks([block for block in document.blocks if not _is_hidden(block, newer)])
+    gone = {e.id: e.fields.get("State", "") for e in document.entries() if e.retired and e.id not in newer}
+    retired = tuple(gone.items())
+    blocks = _with_blanks([block for block in document.blocks if not _is_hidden(block, {*newer, *gone})])
     units = _units(blocks, count)
     if not any(not unit.heading for unit in units):
-        return PromptSection(name=name, units=(), superseded=superseded)
+        return PromptSection(name=name, units=(), superseded=superseded, retired=retired)
     if not (blocks[0].kind == "heading" and blocks[0].level == 1):
         title = f"# {name}\n\n"
         units = [Unit(text=title, tokens=count(title), heading=True), *_after_title(units)]
     units = _ranked(_without_empty_headings(units), cut)
     tokens = sum(unit.tokens for unit in units)
-    return PromptSection(name=name, units=tuple(units), tokens=tokens, superseded=superseded)
+    return PromptSection(name=name, units=tuple(units), tokens=tokens, superseded=superseded, retired=retired)
 
 
 @lru_cache(maxsize=256)
@@ -166,10 +170,10 @@ def notice_text(dropped: int, hint: str) -> str:
     return f"\n[{dropped} parts cut: {hint}]\n"
 
 
-def _is_hidden(block: Block, superseded: Collection[str]) -> bool:
+def _is_hidden(block: Block, hidden: Collection[str]) -> bool:
     if block.kind == "html":
         return _COMMENTS.fullmatch(block.raw) is not None
-    return block.kind == "front" or (block.entry is not None and block.entry.id in superseded)
+    return block.kind == "front" or (block.entry is not None and block.entry.id in hidden)
 
 
 def _with_blanks(blocks: Sequence[Block]) -> list[Block]:

@@ -1,6 +1,17 @@
 """From conversations to memory: summaries, claims checked against git, and entries with their sources."""
 
-from .close import CheckedClaim, Closed, ClosedAll, ClosingFailure, NewEntry, ProposedEntry, close, close_all, unclosed
+from .close import (
+    ChangedEntry,
+    CheckedClaim,
+    Closed,
+    ClosedAll,
+    ClosingFailure,
+    NewEntry,
+    ProposedEntry,
+    close,
+    close_all,
+    unclosed,
+)
 from .entries.citation import Cited, Restored, cite, restore
 from .entries.decay import ArchiveReport, archive
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
@@ -14,6 +25,7 @@ from .summary.extraction import Item, Summary, summarise
 
 __all__ = [
     "ArchiveReport",
+    "ChangedEntry",
     "CheckedClaim",
     "Cited",
     "Closed",

@@ -31,6 +31,7 @@ from recall.text.identity import identity_key
 
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
+from .entries.operations import AppliedOperations, OperationKind, apply_operations
 from .entries.promotion import PromotionCandidate, find_candidates, item_origins, place_candidates
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
@@ -48,6 +49,7 @@ from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
 
 __all__ = [
+    "ChangedEntry",
     "CheckedClaim",
     "Closed",
     "ClosedAll",
@@ -91,6 +93,21 @@ class ProposedEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedEntry:
+    """A live entry that the session resolved, retracted, superseded or revised, or might have.
+
+    *applied* is false where the operation was refused or is not sure. *detail* says why, or how it was resolved.
+    """
+
+    id: str
+    kind: OperationKind
+    text: str
+    sources: tuple[str, ...]
+    detail: str = ""
+    applied: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedClaim:
     """An item that reports work, and git's evidence for it. A contradicted one is in the daily log only."""
 
@@ -107,9 +124,10 @@ class Closed:
     person had rejected or has to review already. *left_in_log* counts items that earned an entry when their section of
     ``MEMORY.md`` had reached its limit for one closing. *taken_back* means that nothing is new because git reverted the
     closing, which is not repeated unasked. *restored* are archived entries that came back because the agent named them
-    or a session said them again. *superseded* links older entries to the new ones that replace them. *learned* are the
-    entries of EVOLUTION.md that were added or counted up, and *projects* the changed project files. *reworded* counts
-    the lines of the summary that a language model reworded, and *degraded* says why it could not do more.
+    or a session said them again. *superseded* links older entries to the new ones that replace them. *changed* are live
+    entries that the session resolved, retracted, superseded or revised. *learned* are the entries of EVOLUTION.md that
+    were added or counted up, and *projects* the changed project files. *reworded* counts the lines of the summary that
+    a language model reworded, and *degraded* says why it could not do more.
     """
 
     session: str
@@ -127,6 +145,7 @@ class Closed:
     taken_back: bool = False
     restored: tuple[str, ...] = ()
     superseded: tuple[Link, ...] = ()
+    changed: tuple[ChangedEntry, ...] = ()
     learned: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     reworded: int = 0
@@ -315,7 +334,11 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
             refused=rejected_or_pending(home) if found else lambda _: False,
         )  # fmt: skip
-        for path, document in placed.documents.items():
+        operated = apply_operations(
+            placed.documents, draft.summary.operations, draft.origins, date=closing.date, new_id=edits.new_id,
+            title_chars=settings.max_title_chars, tool_text=draft.heard,
+        )  # fmt: skip
+        for path, document in operated.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
                 edits.write(path, document)
         restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
@@ -345,6 +368,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         left_in_log=placed.left_in_log,
         restored=restored,
         superseded=placed.superseded,
+        changed=_changed_entries(operated),
         learned=learned,
         projects=updated.paths,
         reworded=draft.reworded,
@@ -405,6 +429,25 @@ def _proposal(draft: ProposalDraft) -> ProposedEntry:
         id=draft.id, section=draft.section, text=entry.changed(detail="").text if entry else draft.text,
         evidence=said["Evidence"], origin=said["Source"], risk=said["Risk"],
     )  # fmt: skip
+
+
+def _changed_entries(operated: AppliedOperations) -> tuple[ChangedEntry, ...]:
+    """Return what became of each operation, the applied ones first."""
+    done = [
+        ChangedEntry(
+            id=item.entry.id, kind=item.operation.kind, text=item.entry.text, sources=item.operation.sources,
+            detail=item.successor or item.entry.fields.get("State", ""),
+        )
+        for item in operated.applied
+    ]  # fmt: skip
+    refused = [
+        ChangedEntry(
+            id=item.operation.target, kind=item.operation.kind, text=item.operation.text,
+            sources=item.operation.sources, detail=item.reason, applied=False,
+        )
+        for item in operated.refused
+    ]  # fmt: skip
+    return (*done, *refused)
 
 
 def _as_stored(

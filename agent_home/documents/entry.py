@@ -32,9 +32,11 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 INDEX_TITLE_CHARS = 48
 ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: Continuation lines ``  Name: value`` with one of these names are fields. All others are detail text.
-FIELDS = ("Evidence", "Sources", "Origin", "Supersedes", "Superseded-By", "State", "Protected")
+FIELDS = ("Evidence", "Sources", "Origin", "About", "Until", "Supersedes", "Superseded-By", "State", "Protected")
 #: Prefixes of the ``State`` of a resolved entry.
 _RESOLVED = ("resolved", "done", "closed", "已解决", "已完成", "已关闭")
+#: Prefixes of the ``State`` of an entry whose claim was taken back.
+_RETRACTED = ("retracted", "withdrawn", "已撤回", "已收回")
 #: Values of ``Protected`` that mean no protection.
 _UNPROTECTED = frozenset({"", "no", "false", "否"})
 #: Letters that the alphabet leaves out, with the digits that they look like.
@@ -122,6 +124,11 @@ class Entry:
     def resolved(self) -> bool:
         """True when the field ``State`` says that the entry is resolved."""
         return self.fields.get("State", "").casefold().startswith(_RESOLVED)
+
+    @property
+    def retired(self) -> bool:
+        """True when the entry is resolved or its claim was taken back. It is then left out of prompts."""
+        return self.resolved or self.fields.get("State", "").casefold().startswith(_RETRACTED)
 
     @property
     def protected(self) -> bool:

@@ -15,6 +15,7 @@ from recall.text.identity import identity_key
 
 from ..evidence.claims import parse_claim
 from ..statements.names import named_paths
+from ..statements.operation import Operation
 from ..statements.sentences import (
     ProseLine,
     is_question,
@@ -71,13 +72,17 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Summary of consecutive messages. *items* are in the order of the conversation."""
+    """Summary of consecutive messages. *items* are in the order of the conversation.
+
+    *operations* are changes to entries of ``MEMORY.md`` that the messages call for.
+    """
 
     title: str
     topics: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     files: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
+    operations: tuple[Operation, ...] = ()
 
 
 def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, max_topics: int = 6) -> Summary:

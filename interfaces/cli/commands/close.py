@@ -21,7 +21,21 @@ if TYPE_CHECKING:
 __all__ = ["close"]
 
 #: Keys whose lists are concatenated over several sessions.
-_LISTS = ("entries", "merged", "superseded", "claims", "proposed", "restored", "learned", "projects", "quarantine")
+_LISTS = (
+    "entries",
+    "merged",
+    "superseded",
+    "changed",
+    "claims",
+    "proposed",
+    "restored",
+    "learned",
+    "projects",
+    "quarantine",
+)
+
+#: How a line names what became of an entry.
+_PAST = {"resolve": "resolved", "retract": "taken back", "supersede": "superseded", "revise": "revised"}
 
 
 @home_command(
@@ -90,6 +104,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "entries": [_entry(entry) for entry in closed.entries],
         "merged": [_entry(entry) for entry in closed.merged],
         "superseded": [dataclasses.asdict(link) for link in closed.superseded],
+        "changed": [dataclasses.asdict(entry) for entry in closed.changed],
         "claims": [
             {
                 "text": claim.text,
@@ -170,6 +185,9 @@ def _written(outcome: Closed) -> Iterator[str]:
         yield f"  [{entry.id}] was known already, and has one more source"
     for link in outcome.superseded:
         yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
+    for changed in outcome.changed:
+        if changed.applied:
+            yield f"  [{changed.id}] {_PAST[changed.kind]}: {changed.text} ({changed.detail})"
     if outcome.learned:
         yield f"  corrections in EVOLUTION.md: {', '.join(outcome.learned)}"
     for path in outcome.projects:
@@ -182,6 +200,9 @@ def _not_written(outcome: Closed) -> Iterator[str]:
     for claim in outcome.claims:
         if claim.evidence.state == "contradicted":
             yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
+    for changed in outcome.changed:
+        if not changed.applied:
+            yield f"  [{changed.id}] not {_PAST[changed.kind]}, because {changed.detail}: {changed.text}"
     for proposal in outcome.proposed:
         yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
     if outcome.proposed:

@@ -1,0 +1,215 @@
+"""Operations on the live entries of ``MEMORY.md``: resolve, retract, supersede and revise.
+
+A pure function over parsed documents decides which operations hold and applies them. The turns that an operation cites
+decide who asked for it. A text of a tool or of a stranger never touches an entry of the user or the agent. Nobody but
+the user takes back or replaces what the user said. A changed entry names the turn in its field ``State``, ``Sources``
+or ``Superseded-By``. ``distill.close`` calls this in its transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent_home.documents.document import Document
+from agent_home.documents.entry import Entry, section_of, superseded_by
+from agent_home.documents.provenance import TRUST, least_trusted
+from agent_home.home import MEMORY
+from recall.text.identity import identity_key
+
+from ..statements.operation import Operation, OperationKind
+from ..statements.sentences import shorten, split_title
+
+__all__ = [
+    "AppliedOperation",
+    "AppliedOperations",
+    "Operation",
+    "OperationKind",
+    "RefusedOperation",
+    "apply_operations",
+    "operation_origin",
+    "retired",
+]
+
+#: Longest remark about why an entry is resolved or retracted, in characters.
+_MAX_REMARK_CHARS = 160
+#: Shorter sentences may stand in a tool's output by chance.
+_MIN_REPEATED_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedOperation:
+    """An *operation* that was applied. *entry* is the changed entry, *successor* the new id after ``supersede``."""
+
+    operation: Operation
+    entry: Entry
+    successor: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedOperation:
+    """An *operation* that was not applied, with the *reason*."""
+
+    operation: Operation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedOperations:
+    """The edited *documents*, and what was *applied* and *refused*, in the order of the operations."""
+
+    documents: Mapping[str, Document]
+    applied: tuple[AppliedOperation, ...] = ()
+    refused: tuple[RefusedOperation, ...] = ()
+
+
+@dataclass(slots=True)
+class _Edits:
+    """The entries of ``MEMORY.md`` by id while operations are applied, and the new ones."""
+
+    entries: dict[str, Entry]
+    superseded: Mapping[str, str]
+    changed: dict[str, Entry] = field(default_factory=dict)
+    added: list[Entry] = field(default_factory=list)
+
+
+def apply_operations(
+    documents: Mapping[str, Document],
+    operations: Sequence[Operation],
+    origins: Mapping[str, str],
+    *,
+    date: str,
+    new_id: Callable[[str, str], str],
+    title_chars: int = 80,
+    tool_text: str = "",
+) -> AppliedOperations:
+    """Apply *operations* to ``MEMORY.md``, one after the other. An operation that may not be applied is refused.
+
+    Args:
+        documents: ``MEMORY.md`` and other files, by path. Only ``MEMORY.md`` is edited.
+        operations: what a reader proposes. One that is unsure is refused, because a person decides about it.
+        origins: the origin of each turn, by its source. An operation must cite turns that are there.
+        date: the day of the session, ISO 8601.
+        new_id: returns an unused id for a prefix and a seed.
+        title_chars: the longest title of a new entry.
+        tool_text: the normalised output of tools. The origin of a sentence that only repeats it is the tool.
+    """
+    entries = list(documents[MEMORY].entries())
+    edits = _Edits(entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries))
+    applied: list[AppliedOperation] = []
+    refused: list[RefusedOperation] = []
+    for operation in operations:
+        origin = operation_origin(operation, origins, tool_text)
+        reason = _refusal(operation, edits, origins, origin)
+        if reason:
+            refused.append(RefusedOperation(operation=operation, reason=reason))
+            continue
+        applied.append(_apply(operation, edits, origin, date, new_id, title_chars))
+    document = documents[MEMORY].with_entries(
+        [(_section_title(entry), edits.changed.get(entry.id, entry)) for entry in edits.added],
+        [entry for entry_id, entry in edits.changed.items() if entry_id not in {new.id for new in edits.added}],
+    )
+    return AppliedOperations(
+        documents={**documents, MEMORY: document}, applied=tuple(applied), refused=tuple(refused)
+    )  # fmt: skip
+
+
+def operation_origin(operation: Operation, origins: Mapping[str, str], tool_text: str = "") -> str:
+    """Return the least trusted origin of the turns that *operation* cites, or of the tool whose words they repeat."""
+    speakers = [origins.get(source, "agent") for source in operation.sources]
+    words = identity_key(operation.text)
+    repeated = "user" not in speakers and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
+    return least_trusted([*speakers, "tool"] if repeated else speakers)
+
+
+def retired(entry: Entry, kind: OperationKind, date: str, source: str, remark: str = "") -> Entry:
+    """Return *entry* as resolved or retracted on *date* by the turn *source*, with a short *remark*."""
+    word = "retracted" if kind == "retract" else "resolved"
+    state = ", ".join(part for part in (f"{word} {date}", source) if part)
+    remark = shorten(" ".join(remark.split()), _MAX_REMARK_CHARS)
+    return entry.changed(fields={**entry.fields, "State": f"{state}: {remark}" if remark else state})
+
+
+def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], origin: str) -> str:
+    """Return why *operation* may not be applied, or an empty string."""
+    entry = edits.entries.get(operation.target)
+    if entry is None:
+        return f"MEMORY.md has no entry {operation.target}"
+    if operation.unsure:
+        return "the reader is not sure"
+    if not operation.sources or not all(source in origins for source in operation.sources):
+        return "it cites a turn that the session does not have"
+    if entry.retired or entry.id in edits.superseded:
+        return f"{entry.id} is resolved, retracted or superseded already"
+    if entry.protected:
+        return f"{entry.id} is protected"
+    if operation.kind in {"supersede", "revise"} and not operation.text.strip():
+        return "it has no new statement"
+    if operation.kind == "resolve" and entry.prefix != "OT":
+        return f"{entry.id} is no open thread"
+    own = entry.fields.get("Origin") or "user"
+    trusted = TRUST.index(origin) <= (TRUST.index(own) if own in TRUST else TRUST.index("agent"))
+    if operation.kind == "resolve" and origin == "agent":
+        trusted = True  # the agent may report that it finished what the user asked for
+    return "" if trusted else f"a text of origin {origin} may not change an entry of origin {own}"
+
+
+def _apply(
+    operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str], title_chars: int
+) -> AppliedOperation:
+    entry = edits.entries[operation.target]
+    successor = ""
+    if operation.kind in {"resolve", "retract"}:
+        entry = retired(entry, operation.kind, date, operation.sources[-1], operation.text)
+    elif operation.kind == "revise":
+        entry = _revised(entry, operation, origin, date, title_chars)
+    else:
+        newer = _successor(entry, operation, edits, origin, date, new_id, title_chars)
+        successor = newer.id
+        edits.entries[successor] = edits.changed[successor] = newer
+        entry = entry.changed(fields={**entry.fields, "Superseded-By": successor})
+        edits.superseded = {**edits.superseded, entry.id: successor}
+    edits.entries[entry.id] = edits.changed[entry.id] = entry
+    return AppliedOperation(operation=operation, entry=entry, successor=successor)
+
+
+def _revised(entry: Entry, operation: Operation, origin: str, date: str, title_chars: int) -> Entry:
+    """Return *entry* with the statement of *operation*, the sources of both and the less trusted origin."""
+    title, body = split_title(" ".join(operation.text.split()), title_chars)
+    sources = [part.strip() for part in entry.fields.get("Sources", "").split(",") if part.strip()]
+    fields = {**entry.fields, "Sources": ", ".join(dict.fromkeys([*sources, *operation.sources]))}
+    fields.pop("Evidence", None)  # it was about the old statement
+    own = entry.fields.get("Origin") or "user"
+    if own != "user" or origin != "user" or "Origin" in fields:
+        fields["Origin"] = least_trusted([own, origin])
+    return entry.changed(
+        title=title.rstrip("*"), body=body, detail="", date=max(entry.date, date), fields=fields
+    )  # fmt: skip
+
+
+def _successor(
+    entry: Entry, operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str],
+    title_chars: int,
+) -> Entry:  # fmt: skip
+    """Return the entry with the new statement: a live one that says the same, or a new one in the same section."""
+    text = " ".join(operation.text.split())
+    key = identity_key(text)
+    for known in edits.entries.values():
+        if known.prefix == entry.prefix and known.id != entry.id and identity_key(known.text) == key:
+            older = [part.strip() for part in known.fields.get("Supersedes", "").split(",") if part.strip()]
+            return known.changed(
+                fields={**known.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))}
+            )  # fmt: skip
+    title, body = split_title(text, title_chars)
+    fields = {"Sources": ", ".join(operation.sources), "Origin": origin, "Supersedes": entry.id}
+    added = Entry(
+        id=new_id(entry.prefix, f"{operation.sources[-1]}\0{text}"), date=date, title=title.rstrip("*"), body=body,
+        fields=fields,
+    )  # fmt: skip
+    edits.added.append(added)
+    return added
+
+
+def _section_title(entry: Entry) -> str:
+    rule = section_of(entry.prefix)
+    return rule.title if rule else "Entries"
