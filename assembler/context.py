@@ -18,6 +18,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.settings import ContextFile
 
 from .budget import BudgetRequest, share_out, shrink
+from .onboarding import ONBOARDING, USER, is_filled
 from .receipt import EntryLine, SectionLine
 from .section import Count, PromptSection, cut_section, make_section, notice_text
 from .sources import Sources, SourceText
@@ -85,11 +86,16 @@ class ContextSection:
 
 
 def load(home: Home, sources: Sources, count: Count) -> list[ContextSection]:
-    """Load the context files whole, in prompt order. A file that cannot be shown has no units and a reason."""
+    """Load the context files whole, in prompt order. A file that cannot be shown has no units and a reason.
+
+    The onboarding file is left out once USER.md says who the user is.
+    """
     loaded = []
     for file in home.manifest.context:
         path = home.context_path(file.file)
         source = sources.read(path)
+        if file.file == ONBOARDING and source.text and is_filled(sources.read(home.context_path(USER)).text):
+            source = SourceText(reason=f"{USER} is filled in, so the onboarding is over")
         whole = make_section(file.name, source.text, file.cut, count)
         loaded.append(
             ContextSection(file=file, path=path, whole=whole, fitted=whole, share=whole.tokens, floor=0, source=source)

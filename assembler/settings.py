@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agent_home.tokens import DEFAULT, VOCABULARIES
+from agent_home.window_tiers import TIERS, WINDOW
 
 __all__ = ["AssemblerSettings"]
 
@@ -34,9 +35,9 @@ class AssemblerSettings:
         near_misses: number of the best entries left out that the receipt names.
     """
 
-    window: int = 200_000
+    window: int = WINDOW
     vocabulary: str = DEFAULT
-    tiers: tuple[tuple[int, ...], ...] = ((500_000, 100_000), (200_000, 50_000), (64_000, 30_000))
+    tiers: tuple[tuple[int, ...], ...] = TIERS
     daily_share: float = 0.10
     sessions_share: float = 0.12
     knowledge_share: float = 0.12

@@ -25,8 +25,8 @@ _LEAST: Mapping[str, int] = {
     "max_items": 3,
     "max_title_chars": 20,
     "archive_after_days": 1,
-    "section_entries": 1,
-    "memory_tokens": 1,
+    "section_entries": 0,
+    "memory_tokens": 0,
     "rule_after_sessions": 2,
     "retire_rules_after_days": 1,
     "resume_tokens": 100,
@@ -55,9 +55,10 @@ class DistillSettings:
             topic.
         recurring: titles of sections whose entries also need an earlier session with their topic.
         section_entries: largest number of entries in a section of ``MEMORY.md``. Beyond it, the least useful ones are
-            archived.
+            archived. 0 sets no limit but ``memory_tokens``.
         room: the limit ``section_entries`` for single sections, by title.
-        memory_tokens: largest number of tokens of ``MEMORY.md``. Beyond it, the least useful entries are archived.
+        memory_tokens: largest number of tokens of ``MEMORY.md``. Beyond it, the least useful entries are archived. 0
+            takes it from the tier of the model's window: 46 000 for 200 000 tokens, 80 000 for 500 000.
         rule_after_sessions: number of sessions with the same correction after which a rule is proposed.
         retire_rules_after_days: days without a mention or breach of a rule after which its retirement is proposed.
         resume_tokens: size of the summary of ``memory resume``.
@@ -78,9 +79,9 @@ class DistillSettings:
     recurrence_days: int = 30
     max_recurring: int = 5
     recurring: tuple[str, ...] = ()
-    section_entries: int = 150
+    section_entries: int = 0
     room: Mapping[str, int] = field(default_factory=dict)
-    memory_tokens: int = 24_000
+    memory_tokens: int = 0
     rule_after_sessions: int = 2
     retire_rules_after_days: int = 90
     resume_tokens: int = 600
@@ -109,5 +110,6 @@ class DistillSettings:
 
     @property
     def section_sizes(self) -> dict[str, int]:
-        """The largest number of entries of each section, by its prefix."""
-        return {rule.prefix: self.room.get(rule.title, self.section_entries) for rule in SECTIONS}
+        """The largest number of entries of each section that has a limit, by its prefix."""
+        sizes = {rule.prefix: self.room.get(rule.title, self.section_entries) for rule in SECTIONS}
+        return {prefix: size for prefix, size in sizes.items() if size}

@@ -38,14 +38,16 @@ ORDER: dict[str, list[list[str]]] = {
     "agent_home": [
         ["audience", "clock", "errors", "suggestions", "template", "token_weights", "waiting"],
         ["lock", "settings", "storage", "tokens"],
-        ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"], ["creation", "imports"],
+        ["home", "window_tiers"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"],
+        ["creation", "imports"],
     ],
     "recall": [
         ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
     ],
     "assembler": [
-        ["errors", "receipt", "section", "settings"], ["budget", "file_screening", "prefix_stability", "progressive",
-         "recall_section"], ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
+        ["errors", "onboarding", "receipt", "section", "settings"],
+        ["budget", "file_screening", "prefix_stability", "progressive", "recall_section"],
+        ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
         ["prompt_bisect"],
     ],
     "distill": [

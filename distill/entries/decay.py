@@ -1,9 +1,10 @@
 """Archiving of unused entries and old daily logs, which stay searchable and can be restored.
 
 An entry is archived when its section lets it age out and nobody referred to it for long enough, counted from its date
-or its last reference. Lessons and recent context age out, as do resolved threads and superseded decisions. A person can
-protect an entry. ``distill.entries.eviction`` adds entries for which there is no room. A daily log is archived when it
-is equally old and all its sessions are closed.
+or its last reference. Lessons and recent context age out, as do superseded decisions. Resolved threads, retracted
+claims and entries whose ``Until`` is over leave at once. Lasting facts about the user stay
+(``distill.entries.lasting``). A person can protect an entry. ``distill.entries.eviction`` adds entries for which there
+is no room. A daily log is archived when it is equally old and all its sessions are closed.
 
 All moves are one transaction and one commit, and a text reaches the archive before it leaves its place.
 ``distill.entries.citation`` restores entries.
@@ -22,16 +23,18 @@ from agent_home import storage
 from agent_home.documents import daily_log
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import Document, parse
-from agent_home.documents.entry import Entry, section_of, superseded_by
+from agent_home.documents.entry import Entry, SectionRule, section_of, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import closings
 from agent_home.store.gateway import Transaction, transaction
 from agent_home.store.references import entry_places, last_references
 from agent_home.store.references import read as read_references
 from agent_home.tokens import count_tokens
+from agent_home.window_tiers import memory_limit
 
 from ..settings import DistillSettings
 from .eviction import EntryUse, select_evictions
+from .lasting import is_lasting
 from .regret import Regret, measure_regret
 
 __all__ = ["ArchiveCandidate", "ArchiveReport", "archive", "archive_path"]
@@ -129,7 +132,7 @@ def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings
     use = _use(movable, superseded, last, Counter(reference.id for reference in read_references(home)), now, days)
     eviction = select_evictions(
         [entry for entry in movable if entry.id not in old_ids], use, sizes=settings.section_sizes,
-        memory_tokens=settings.memory_tokens,
+        memory_tokens=settings.memory_tokens or memory_limit(home.manifest),
         frame_tokens=sum(count_tokens(block.raw) for block in memory.blocks if block.entry is None),
     )  # fmt: skip
     evicted = {
@@ -160,7 +163,8 @@ def _use(
             since=_since(entry, last.get(entry.id), now),
             references=references.get(entry.id, 0),
             recent=entry.id in last and (now - last[entry.id]).days < days,
-            settled=entry.resolved or entry.id in superseded,
+            settled=entry.retired or entry.id in superseded,
+            lasting=is_lasting(entry),
         )
         for entry in entries
     }
@@ -196,24 +200,38 @@ def _aged_candidates(
     for entry in entries:
         rule = section_of(entry.prefix)
         since = _since(entry, last.get(entry.id), now)
-        if rule is None or entry.protected or since is None or (now.date() - since).days < days:
+        if rule is None or entry.protected:
             continue
-        states = {
-            "any": "",
-            "resolved": "resolved" if entry.resolved else None,
-            "superseded": f"superseded by {superseded[entry.id]}" if entry.id in superseded else None,
-            "never": None,
-        }
-        state = states[rule.leaves]
-        if state is None:
-            continue
-        age = (now.date() - since).days
-        when = f"last referred to {age} days ago" if entry.id in last else f"never referred to in {age} days"
-        yield ArchiveCandidate(
-            id=entry.id, section=rule.title, date=entry.date, title=entry.title or entry.body,
-            last_reference=last[entry.id].isoformat() if entry.id in last else "", age_days=age,
-            reason="; ".join(part for part in (state, when) if part),
-        )  # fmt: skip
+        age = (now.date() - since).days if since else 0
+        reason = _over(entry, now)
+        if not reason and since is not None and age >= days:
+            reason = _unused(entry, rule, superseded, age, referred=entry.id in last)
+        if reason:
+            yield ArchiveCandidate(
+                id=entry.id, section=rule.title, date=entry.date, title=entry.title or entry.body,
+                last_reference=last[entry.id].isoformat() if entry.id in last else "", age_days=age, reason=reason,
+            )  # fmt: skip
+
+
+def _over(entry: Entry, now: datetime) -> str:
+    """Return why *entry* leaves at once, or an empty string."""
+    if entry.resolved:
+        return "resolved"
+    if entry.retired:
+        return "taken back"
+    until = entry.fields.get("Until", "")[:10]
+    with suppress(ValueError):
+        if until and date.fromisoformat(until) < now.date():
+            return f"held until {until}"
+    return ""
+
+
+def _unused(entry: Entry, rule: SectionRule, superseded: Mapping[str, str], age: int, *, referred: bool) -> str:
+    """Return why *entry*, which is old enough, leaves, or an empty string."""
+    when = f"last referred to {age} days ago" if referred else f"never referred to in {age} days"
+    if entry.id in superseded and rule.leaves in {"any", "superseded"}:
+        return f"superseded by {superseded[entry.id]}; {when}"
+    return when if rule.leaves == "any" and not is_lasting(entry) else ""
 
 
 def _since(entry: Entry, last: datetime | None, now: datetime) -> date | None:

@@ -1,8 +1,9 @@
 """Eviction: which entries leave ``MEMORY.md`` when it, or one of its sections, is over its size limit.
 
 A pure function over entries. An entry may leave if its section lets it age out (``SectionRule.leaves``), no person
-protected it and no recent reference names it. The least useful entries leave first. A section without such an entry
-stays over its limit and is reported. ``distill.entries.decay`` moves the entries to the archive.
+protected it, it is no lasting fact about the user, and no recent reference names it. The least useful entries leave
+first. A section without such an entry stays over its limit and is reported. ``distill.entries.decay`` moves the entries
+to the archive.
 """
 
 from __future__ import annotations
@@ -21,19 +22,22 @@ __all__ = ["EntryUse", "Eviction", "select_evictions"]
 _DAYS_PER_REFERENCE = 30
 _MAX_REFERENCES = 3
 _DAYS_OF_EVIDENCE = 30
+#: Days by which the origin of an entry makes it count as older.
+_DAYS_OF_ORIGIN = {"tool": 30, "web": 60}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryUse:
     """Use of an entry: the day since which it is unused, its number of references, and whether one is recent.
 
-    *settled*: the entry is resolved or superseded.
+    *settled*: the entry is resolved, retracted or superseded. *lasting*: it is a fact about the user that does not age.
     """
 
     since: date | None
     references: int = 0
     recent: bool = False
     settled: bool = False
+    lasting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +93,20 @@ def _may_leave(entry: Entry, use: EntryUse) -> bool:
     rule = section_of(entry.prefix)
     if rule is None or entry.protected or use.recent or use.since is None:
         return False
+    if use.lasting and not use.settled:
+        return False
     return rule.leaves == "any" or (rule.leaves != "never" and use.settled)
 
 
 def _usefulness(entry: Entry, use: Mapping[str, EntryUse]) -> tuple[bool, date, str]:
-    """Return a sort key: settled entries first, then the longest unused. References and evidence make one younger."""
+    """Return a sort key: settled entries first, then the longest unused.
+
+    References and evidence make an entry count as younger, and words of a tool or a stranger as older.
+    """
     mine = use[entry.id]
     bonus = _DAYS_PER_REFERENCE * min(mine.references, _MAX_REFERENCES)
     bonus += _DAYS_OF_EVIDENCE * entry.fields.get("Evidence", "").startswith("verified")
+    bonus -= _DAYS_OF_ORIGIN.get(entry.fields.get("Origin", ""), 0)
     return not mine.settled, (mine.since or date.max - timedelta(days=bonus)) + timedelta(days=bonus), entry.id
 
 

@@ -45,6 +45,13 @@ def test_superseded_entries_are_not_in_the_prompt_and_the_receipt_says_why(writt
     ]
 
 
+def test_resolved_and_retracted_entries_are_not_in_the_prompt(written: Written, now: datetime) -> None:
+    text = DECISIONS.replace("Check the budget**", "Check the budget**\n  State: retracted 2026-11-20, s#m1")
+    receipt = assemble(written({"MEMORY.md": text}), Request(now=now))
+    assert "Check the budget" not in receipt.text
+    assert [line.reason for line in receipt.entries if line.id == "LL-0001"] == ["retracted 2026-11-20, s#m1"]
+
+
 def test_superseded_entries_are_left_out_of_a_partial_memory(
     written: Written, now: datetime, memory: Callable[..., str]
 ) -> None:

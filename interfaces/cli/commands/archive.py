@@ -34,12 +34,12 @@ def archive(invocation: Invocation, apply: bool) -> None:
     Archived entries are in Archive/, where search still finds them. Without --apply, the command only lists the
     entries it would archive.
 
-    Entries of some sections can leave: lessons, recent context, open threads with a line "State: resolved", and
-    decisions that another one superseded. They leave when nobody has referred to them for 90 days (archive-after-days
-    in [distill]), counted from their date or their last reference. They leave earlier, the least useful first, when
-    their section or MEMORY.md is full (section-entries, room and memory-tokens). Preferences and corrections never
-    leave, nor does an entry with a line "Protected: REASON". A daily log leaves when it is as old and all its sessions
-    are closed. `memory cite ID` keeps an entry, and `memory restore ID` brings one back.
+    Resolved threads, claims that were taken back, and entries with a line "Until: DATE" in the past leave at once.
+    Lessons, recent context, and decisions that another one superseded leave when nobody has referred to them for 90
+    days (archive-after-days in [distill]), counted from their date or their last reference. They leave earlier, the
+    least useful first, when MEMORY.md is full (memory-tokens, section-entries and room). Preferences and corrections
+    never leave, nor do facts about the user's family, health and person, nor does an entry with a line "Protected:
+    REASON". A daily log leaves when it is as old and all its sessions are closed. `memory cite ID` keeps an entry, and `memory restore ID` brings one back.
 
     Regret is the share of archived entries that were needed again. A high regret means that 90 days are too few.
     """

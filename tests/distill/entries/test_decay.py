@@ -101,10 +101,27 @@ def test_resolved_threads_and_superseded_decisions_are_archived(home: Home) -> N
     keep(home, "KD-0002", OLD)
     keep(home, "KD-0003", OLD, fields={"Supersedes": "KD-0002"})
     assert candidates(home) == {
-        "OT-0001": "resolved; never referred to in 112 days",
+        "OT-0001": "resolved",
         "KD-0001": "superseded by KD-0009; never referred to in 112 days",
         "KD-0002": "superseded by KD-0003; never referred to in 112 days",
     }
+
+
+def test_resolved_retracted_and_expired_entries_are_archived_at_once(home: Home) -> None:
+    today = f"{NOW:%Y-%m-%d}"
+    keep(home, "OT-0001", today, fields={"State": "resolved 2026-11-21, s#m1"})
+    keep(home, "RC-0001", today, fields={"State": "retracted 2026-11-21, s#m1"})
+    keep(home, "RC-0002", today, fields={"Until": "2026-11-20"})
+    keep(home, "RC-0003", today, fields={"Until": today})
+    assert candidates(home) == {"OT-0001": "resolved", "RC-0001": "taken back", "RC-0002": "held until 2026-11-20"}
+
+
+def test_facts_about_the_user_do_not_age_out(home: Home) -> None:
+    keep(home, "RC-0001", OLD, body="My son Leo has a severe peanut allergy")
+    keep(home, "RC-0002", OLD, body="我女儿对花生过敏")
+    keep(home, "RC-0003", OLD, body="The build takes four minutes")
+    keep(home, "RC-0004", OLD, body="My son Leo has a severe peanut allergy", fields={"Origin": "tool"})
+    assert set(candidates(home)) == {"RC-0003", "RC-0004"}
 
 
 @pytest.mark.parametrize("why", ["yes", "the board asked for it", "until 2030"])

@@ -82,6 +82,24 @@ def test_superseded_decisions_and_resolved_threads_are_evicted() -> None:
     assert ids(evict(entries, 2, uses_of(entries, KD_0001=settled, OT_0002=settled))) == ["KD-0001", "OT-0002"]
 
 
+def test_words_of_a_tool_are_evicted_before_equally_old_ones() -> None:
+    entries = [lesson(1, Origin="tool"), lesson(2)]
+    uses = dict.fromkeys(("LL-0001", "LL-0002"), EntryUse(since=date(2026, 10, 1)))
+    assert ids(evict(list(reversed(entries)), 1, uses)) == ["LL-0001"]
+
+
+def test_lasting_facts_are_never_evicted() -> None:
+    entries = [lesson(1, "RC"), lesson(2, "RC")]
+    found = evict(entries, 1, uses_of(entries, RC_0001=EntryUse(since=date(2026, 1, 1), lasting=True)))
+    assert ids(found) == ["RC-0002"]
+
+
+def test_young_entries_stay_while_memory_has_room(home: Home) -> None:
+    added = [keep(home, f"LL-{n:04d}", "2026-11-01") for n in range(160)]
+    assert archive(home, now=NOW).candidates == ()
+    assert len(added) == 160
+
+
 def test_memory_over_its_token_limit_evicts_the_oldest() -> None:
     entries = [lesson(n) for n in range(10)]
     found = evict(entries, ROOMY, tokens=60)

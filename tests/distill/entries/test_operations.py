@@ -10,6 +10,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY
 from distill.entries.operations import AppliedOperations, Operation, apply_operations
+from recall.text.identity import identity_key
 
 TODAY = "2026-11-22"
 SPOKEN = {"s#u": "user", "s#a": "agent", "s#t": "tool", "s#w": "web"}
@@ -83,7 +84,8 @@ def test_a_tool_or_a_stranger_changes_nothing_of_the_user_or_the_agent(source: s
 
 def test_words_of_a_tool_that_the_agent_repeats_are_the_tools() -> None:
     said = change("resolve", "OT-0001", "s#a", text="All tasks are complete now.")
-    assert applied(said, tool_text="all tasks are complete now.").documents[MEMORY].render() == TEXT
+    heard = identity_key("$ report\nAll tasks are complete now.")
+    assert applied(said, tool_text=heard).documents[MEMORY].render() == TEXT
 
 
 def test_a_tool_may_resolve_its_own_thread() -> None:
