@@ -39,7 +39,8 @@ def archive(invocation: Invocation, apply: bool) -> None:
     days (archive-after-days in [distill]), counted from their date or their last reference. They leave earlier, the
     least useful first, when MEMORY.md is full (memory-tokens, section-entries and room). Preferences and corrections
     never leave, nor do facts about the user's family, health and person, nor does an entry with a line "Protected:
-    REASON". A daily log leaves when it is as old and all its sessions are closed. `memory cite ID` keeps an entry, and `memory restore ID` brings one back.
+    REASON". A daily log leaves when it is as old and all its sessions are closed. `memory cite ID` keeps an entry, and
+    `memory restore ID` brings one back.
 
     Regret is the share of archived entries that were needed again. A high regret means that 90 days are too few.
     """
