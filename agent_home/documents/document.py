@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +24,10 @@ __all__ = ["Block", "Document", "Kind", "Section", "parse"]
 Kind = Literal["front", "heading", "entry", "item", "code", "html", "text", "blank"]
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _HEADING_TEXT = re.compile(r"^ {0,3}#{1,6}[ \t]*(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
+#: What could make a later heading or entry part of an open block. Three ticks or tildes may be a code span: no matter.
+_FENCE_OR_HTML = re.compile(r"```|~~~|(?:\A|[\r\n])[ \t>*+\-0-9.)]*<[A-Za-z/!?]")
+_TABLE_RULE = re.compile(r"[ \t]*[|:-]")
+_OPENS_PART = re.compile(r"- \*\*\[|#{1,6}(?:[ \t]|[\r\n]|\Z)")
 _KINDS: dict[str, Kind] = {"fence": "code", "code_block": "code", "html_block": "html", "heading_open": "heading"}
 
 
@@ -242,12 +246,41 @@ def parse(text: str) -> Document:
     """
     lines = _LINE.findall(text)
     front = _front_matter_end(lines)
-    spans = _spans("".join(lines[front:]), front)
     blocks: list[Block] = []
     if front:
         blocks.append(Block(kind="front", raw="".join(lines[:front]), line=1))
-    at = front
-    for start, end, token in spans:
+    for start, part in _independent_parts(lines, front):
+        blocks.extend(replace(block, line=start + block.line) for block in _part_blocks(part))
+    return Document(tuple(blocks))
+
+
+def _independent_parts(lines: Sequence[str], start: int) -> Iterator[tuple[int, str]]:
+    """Yield the parts of the text from line *start* on that can be parsed alone, with the lines before each.
+
+    A heading or an entry at the margin closes every block but a code fence or HTML. A text with one of these is a
+    single part. An entry that alone would be the head of a table stays with the list before it.
+    """
+    if start == len(lines):
+        return
+    if _FENCE_OR_HTML.search("".join(lines[start:])):
+        yield start, "".join(lines[start:])
+        return
+    first = start
+    for at in range(start + 1, len(lines)):
+        opens = lines[at].startswith(("- **[", "#")) and _OPENS_PART.match(lines[at])
+        if opens and not ("|" in lines[at] and _TABLE_RULE.match("".join(lines[at + 1 : at + 2]))):
+            yield first, "".join(lines[first:at])
+            first = at
+    yield first, "".join(lines[first:])
+
+
+@lru_cache(maxsize=16384)  # an edit changes one entry, and the others are parsed already
+def _part_blocks(text: str) -> tuple[Block, ...]:
+    """Parse a part of a text into blocks, whose lines count from 1."""
+    lines = _LINE.findall(text)
+    blocks: list[Block] = []
+    at = 0
+    for start, end, token in _spans(text):
         if start < at:  # an overlap would duplicate text; the first block that claims a line keeps it
             continue
         if not any(line.strip() for line in lines[start:end]):  # a paragraph of U+3000 or a form feed: a blank line
@@ -259,7 +292,7 @@ def parse(text: str) -> Document:
         blocks.append(_block(lines, start, stop, token))
         at = stop
     blocks.extend(_filler(lines, at, len(lines)))
-    return Document(tuple(blocks))
+    return tuple(blocks)
 
 
 @cache
@@ -271,7 +304,7 @@ def _markdown() -> MarkdownIt:
     return parser
 
 
-def _spans(text: str, offset: int) -> list[tuple[int, int, Token]]:
+def _spans(text: str) -> list[tuple[int, int, Token]]:
     """Return ``(first line, line after the last, token)`` of every top-level block. A list counts as its items."""
     found = []
     in_list = False
@@ -280,7 +313,7 @@ def _spans(text: str, offset: int) -> list[tuple[int, int, Token]]:
             in_list = token.type in {"bullet_list_open", "ordered_list_open"}
         is_top_block = token.type == "list_item_open" if in_list else token.level == 0
         if token.map and is_top_block and token.level <= 1 and token.nesting >= 0:
-            found.append((token.map[0] + offset, token.map[1] + offset, token))
+            found.append((token.map[0], token.map[1], token))
     return found
 
 

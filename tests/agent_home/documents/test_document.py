@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from agent_home.creation import template_files
+from agent_home.documents import document
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, Entry, SectionRule
 from tests.strategies import documents, entries, markdown_texts, memories, wild_texts
@@ -65,6 +68,34 @@ def test_blocks_are_whole_lines_with_their_line_numbers(text: str) -> None:
         assert block.raw
         assert number == len(blocks) - 1 or block.raw.endswith(("\n", "\r"))
         at += block.raw.replace("\r\n", "\n").replace("\r", "\n").count("\n")
+
+
+@pytest.mark.parametrize("text", HARD)
+def test_a_hard_text_has_the_same_blocks_when_it_is_parsed_in_parts(text: str) -> None:
+    assert parse(text) == _parsed_as_one(text)
+    assert parse(f"# One\n{text}\n- **[KD-7F3A] T**\n{text}") == _parsed_as_one(
+        f"# One\n{text}\n- **[KD-7F3A] T**\n{text}"
+    )
+
+
+@given(markdown_texts())
+@example("[a]:\n- **[KD-7F3A] T**\n")
+@example("- a\n- **[KD-7F3A] T** | b\n|---|---|\n")
+@example("- x\n\n    - **[KD-7F3A] T**\n\n- **[KD-7F3B] T**\n\n\n## H\n\n    code\n")
+def test_a_text_has_the_same_blocks_when_it_is_parsed_in_parts(text: str) -> None:
+    assert parse(text) == _parsed_as_one(text)
+
+
+@given(documents())
+def test_a_document_has_the_same_blocks_when_it_is_parsed_in_parts(document_and_rule: tuple[str, SectionRule]) -> None:
+    assert parse(document_and_rule[0]) == _parsed_as_one(document_and_rule[0])
+
+
+def _parsed_as_one(text: str) -> Document:
+    """Parse *text* without dividing it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document, "_FENCE_OR_HTML", re.compile(""))
+        return document.parse.__wrapped__(text)
 
 
 @given(memories())
