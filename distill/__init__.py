@@ -14,6 +14,7 @@ from .close import (
 )
 from .entries.citation import Cited, Restored, cite, restore
 from .entries.decay import ArchiveReport, archive
+from .entries.notes import NOTE_TYPES, Finished, NoteType, Remembered, finish, remember
 from .errors import Contended, DistillError, EmptySession, EndpointFailed, NoSuchSession
 from .evidence.status import Evidence
 from .evidence.verification import RecheckedEntry, VerificationReport, verify
@@ -24,6 +25,7 @@ from .summary.composition import Models
 from .summary.extraction import Item, Summary, summarise
 
 __all__ = [
+    "NOTE_TYPES",
     "ArchiveReport",
     "ChangedEntry",
     "CheckedClaim",
@@ -39,13 +41,16 @@ __all__ = [
     "EndpointFailed",
     "EndpointSettings",
     "Evidence",
+    "Finished",
     "Item",
     "Models",
     "NewEntry",
     "NightlyRun",
     "NoSuchSession",
+    "NoteType",
     "ProposedEntry",
     "RecheckedEntry",
+    "Remembered",
     "Restored",
     "Summary",
     "VerificationReport",
@@ -54,6 +59,8 @@ __all__ = [
     "close",
     "close_all",
     "distill_home",
+    "finish",
+    "remember",
     "restore",
     "summarise",
     "unclosed",

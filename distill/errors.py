@@ -5,6 +5,7 @@
 ├── ``EmptySession``     the transcript has no messages
 ├── ``NoSuchProposal``   no item with that id waits for review
 ├── ``NotAllowed``       the caller may not decide on proposals
+├── ``NotLive``          an entry is not in MEMORY.md, or was replaced
 ├── ``NotPlaceable``     a text cannot be placed in its target file
 ├── ``NotRevertable``    the last change of an entry cannot be undone
 ├── ``EndpointFailed``   the configured language model gave no usable completion
@@ -25,6 +26,7 @@ __all__ = [
     "NoSuchProposal",
     "NoSuchSession",
     "NotAllowed",
+    "NotLive",
     "NotPlaceable",
     "NotRevertable",
 ]
@@ -69,6 +71,14 @@ class NotAllowed(DistillError):
             f"{person!r} cannot decide this: {problem}. A person decides, at a terminal or named with --as"
         )
         self.person = person
+
+
+class NotLive(DistillError):
+    """An entry is not in ``MEMORY.md``, or another one replaced it. Nothing was written."""
+
+    def __init__(self, entry_id: str, problem: str) -> None:
+        super().__init__(f"{entry_id} is not open: {problem}. `memory history {entry_id}` shows what became of it")
+        self.entry_id = entry_id
 
 
 class NotPlaceable(DistillError):

@@ -30,11 +30,11 @@ from recall.text.identity import identity_key
 
 from .evidence.status import Evidence
 from .learning.evolution import REDACTION_PREFIX
+from .reading.labels import ItemKind
 from .review.entry_proposals import rejected_or_pending
 from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
 from .statements.sentences import split_title
-from .summary.cues import ItemKind
 from .summary.extraction import Item
 
 __all__ = ["IMPROVEMENT", "PROJECTS", "ProjectUpdate", "projects_by_turn", "update_projects"]

@@ -26,8 +26,9 @@ from recall.text.identity import identity_key
 
 from .entries.recurrence import LogLine, all_log_lines
 from .errors import EmptySession, NoSuchSession
+from .reading.labels import ItemKind, parse_label
 from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
-from .summary.cues import ItemKind, classify_sentence, parse_label
+from .summary.cues import classify_sentence
 from .summary.extraction import Item, Summary, spoken_messages, summarise
 from .summary.selection import add_facts
 

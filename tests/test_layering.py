@@ -51,8 +51,9 @@ ORDER: dict[str, list[list[str]]] = {
         ["prompt_bisect"],
     ],
     "distill": [
-        ["errors"], ["language_model"], ["settings", "statements"], ["evidence"], ["summary"], ["learning"],
-        ["entries"], ["review"], ["projects"], ["close"], ["report"], ["forget", "nightly", "resume"],
+        ["errors"], ["language_model"], ["settings", "statements"], ["evidence"], ["reading"],
+        ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["close"], ["report"],
+        ["forget", "nightly", "resume"],
     ],
 }  # fmt: skip
 #: Modules side by side in one folder, besides its ``__init__``.

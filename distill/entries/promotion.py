@@ -21,9 +21,9 @@ from agent_home.home import MEMORY
 from recall.text.identity import identity_key
 
 from ..evidence.status import UNCHECKED, Evidence
+from ..reading.labels import ItemKind
 from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement
-from ..summary.cues import ItemKind
 from ..summary.extraction import Item
 from .consolidation import INSTEAD_OF, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention

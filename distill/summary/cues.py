@@ -1,8 +1,7 @@
 """Cues, Chinese and English, that classify a sentence as a decision, a lesson, a correction and so on.
 
-A cue is either a label («结论:», "Decision:") that opens a line, a list or a heading, or a phrase inside a sentence.
-Cues prefer precision. A sentence without one stays in the transcript, where recall finds it. Questions and conditions
-have no kind.
+A cue is a phrase inside a sentence. Cues prefer precision. A sentence without one stays in the transcript, where recall
+finds it. Questions and conditions have no kind.
 """
 
 from __future__ import annotations
@@ -10,66 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
 
 from ..evidence.claims import is_completed_work
+from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed
 
-__all__ = ["KINDS", "ItemKind", "Label", "announces_correction", "classify_sentence", "names_old_value", "parse_label"]
+__all__ = ["announces_correction", "classify_sentence", "names_old_value"]
 
-ItemKind = Literal[
-    "conclusion", "decision", "deliverable", "lesson", "root_cause", "correction", "preference", "open_thread",
-    "next_step", "rejected", "fact",
-]  # fmt: skip
-#: In the order of the daily log.
-KINDS: tuple[ItemKind, ...] = (
-    "conclusion", "decision", "rejected", "correction", "root_cause", "lesson", "preference", "deliverable",
-    "open_thread", "next_step", "fact",
-)  # fmt: skip
-
-_LABELS: tuple[tuple[ItemKind, str], ...] = (
-    (
-        "conclusion",
-        r"(?:key |main |final |overall )?(?:conclusions?|takeaways?|findings?)|bottom line|tl;?dr|upshot|"  # noqa: ISC004
-        r"(?:最终|初步|今日|昨日|主要|核心|更正后的?|修正后的?)?(?:结论|小结|总结|发现)",
-    ),
-    (
-        "decision",
-        r"(?:key |final )?decisions?(?: made)?|decided|agreed|(?:最终|会议|关键)?(?:决定|决策|决议)|拍板|定了",
-    ),
-    (
-        "rejected",
-        r"rejected(?: (?:approach|option|alternative|idea)(?:e?s)?)?|(?:approaches|options|alternatives) rejected|"  # noqa: ISC004
-        r"ruled out|not chosen|(?:已)?(?:否决|放弃|排除|弃用)(?:的?(?:方案|选项|做法))?|未采用的?方案",
-    ),
-    ("root_cause", r"root causes?|根因|根本原因|问题根源"),
-    ("lesson", r"lessons?(?: learn(?:ed|t))?|note to self|(?:经验)?教训|经验总结|复盘"),
-    ("correction", r"corrections?|corrected|更正|纠正|勘误|订正"),
-    ("preference", r"(?:standing |user )?preferences?|偏好|个人偏好|长期偏好"),
-    (
-        "open_thread",
-        r"to-?dos?|open(?: questions?| threads?| items?| issues?| points?)?|still open|unresolved|"  # noqa: ISC004
-        r"pending|tb[dc]|blockers?|"
-        r"待(?:确认|定|办|跟进|核实|解决|讨论)(?:事项|问题)?|未决(?:事项|问题)?|遗留(?:问题|事项)?|开放问题",
-    ),
-    (
-        "next_step",
-        r"next(?: steps?| actions?)?|action items?|follow-?ups?|"  # noqa: ISC004
-        r"下一步(?:计划|行动|动作)?|后续(?:计划|步骤|动作|行动)?|行动项",
-    ),
-    ("deliverable", r"deliver(?:ed|ables?)|shipped|done|completed|交付(?:物|内容|成果)?|产出|已?完成|已交付"),
-)
-#: Words that also open ordinary sentences. Only a colon makes them labels.
-_NEEDS_COLON = frozenset({
-    "open", "next", "done", "pending", "completed", "agreed", "decided", "shipped", "delivered", "corrected",
-    "unresolved", "rejected", "发现", "决定", "完成", "更正", "纠正", "后续", "下一步", "决策", "教训", "复盘", "待定",
-    "总结", "待办", "否决", "放弃", "排除", "弃用",
-})  # fmt: skip
-_LABEL = re.compile(
-    r"^[^\w]{0,3}\s*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS) + r")"
-    r"(?:\s*\([^()]{0,40}\))?(?P<end>\s*:\s*|\s+[—–-]{1,2}\s+|\s*——\s*|\s*$)",
-    re.IGNORECASE,
-)
 _CONDITION = re.compile(
     r"^(?:and |but |so )?(?:if|when|whenever|unless|suppose|imagine|should you|in case|depending|whether|once|before|"
     r"after)\b|^(?:如果|要是|假如|假设|万一|若|当|一旦|除非)",
@@ -234,29 +180,6 @@ _STATES = re.compile(
     r"\b(?:it|that|this|the|they)\b.{0,60}\b(?:is|are|was|were|should)\b|\b(?:it|that)['’]s\b|\d", re.IGNORECASE
 )
 _CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
-    """A label that opens a line. *rest* is the text behind it, empty when a list follows."""
-
-    kind: ItemKind
-    rest: str
-
-
-def parse_label(line: str) -> Label | None:
-    """Return the label that *line* starts with, or ``None``.
-
-    >>> parse_label("**结论**:MEAGS -12 %".replace("*", ""))
-    Label(kind='conclusion', rest='MEAGS -12 %')
-    """
-    match = _LABEL.match(narrowed(line))
-    if match is None:
-        return None
-    kind = next(kind for kind, _ in _LABELS if match[kind] is not None)
-    if match[kind].casefold() in _NEEDS_COLON and match["end"].strip() != ":":
-        return None
-    return Label(kind=kind, rest=line[match.end() :].strip())
 
 
 def classify_sentence(sentence: str, role: str) -> ItemKind | None:

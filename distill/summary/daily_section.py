@@ -14,7 +14,7 @@ from urllib.parse import quote
 from agent_home.tokens import count_tokens
 
 from ..evidence.status import Evidence
-from .cues import KINDS, ItemKind
+from ..reading.labels import KINDS, ItemKind
 from .extraction import Item, Summary
 
 __all__ = ["HEADINGS", "count_item_tokens", "render_body"]

@@ -14,6 +14,7 @@ from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
 from ..evidence.claims import parse_claim
+from ..reading.labels import ItemKind, parse_label
 from ..statements.names import named_paths
 from ..statements.operation import Operation
 from ..statements.sentences import (
@@ -26,7 +27,7 @@ from ..statements.sentences import (
     split_sentences,
 )
 from ..statements.topics import content_terms, find_topics
-from .cues import ItemKind, announces_correction, classify_sentence, names_old_value, parse_label
+from .cues import announces_correction, classify_sentence, names_old_value
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 

@@ -25,9 +25,9 @@ from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
 from recall.text.identity import identity_key
 
+from ..reading.labels import parse_label
 from ..statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from ..statements.topics import content_terms
-from .cues import parse_label
 from .daily_section import count_item_tokens, render_body
 from .extraction import MAX_ITEM_CHARS, Item, Summary, spoken_messages
 

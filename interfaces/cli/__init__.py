@@ -18,6 +18,8 @@ COMMANDS = {
     },
     "Every session": {
         "prompt": ("interfaces.cli.commands.prompt:prompt", "Assemble the system prompt and print it."),
+        "remember": ("interfaces.cli.commands.remember:remember", "Write something to memory on purpose."),
+        "done": ("interfaces.cli.commands.done:done", "Mark an open thread as done."),
         "close": ("interfaces.cli.commands.close:close", "Turn finished sessions into memory."),
         "resume": ("interfaces.cli.commands.resume:resume", "Summarize a session so that it can be continued."),
         "search": ("interfaces.cli.commands.search:search", "Search memory, conversations and knowledge."),

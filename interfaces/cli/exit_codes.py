@@ -38,6 +38,7 @@ EXIT_CODES: Mapping[str, int] = {
     "distill.errors.NoSuchSession": 2,
     "distill.errors.NoSuchProposal": 2,
     "distill.errors.NotAllowed": 2,
+    "distill.errors.NotLive": 2,
     "distill.errors.NotPlaceable": 7,
     "distill.errors.NotRevertable": 7,
     "distill.errors.EmptySession": 7,

@@ -13,7 +13,7 @@ from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
 from distill.entries.promotion import Placement, find_candidates, place_candidates, statement_key
 from distill.evidence.status import Evidence
-from distill.summary.cues import ItemKind
+from distill.reading.labels import ItemKind
 from distill.summary.extraction import Item
 
 ARCHIVE = "Archive/MEMORY-2026-10.md"

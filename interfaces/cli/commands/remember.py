@@ -1,0 +1,117 @@
+"""Define ``memory remember``."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING
+
+import click
+
+from ..exit_codes import FINDINGS
+from ..invocation import Invocation, home_command
+from .sync import index_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal
+
+    from distill import NoteType, Remembered
+
+__all__ = ["remember"]
+
+#: Types of a note, which ``distill.entries.notes`` maps to sections.
+TYPES = ("preference", "decision", "lesson", "correction", "thread", "fact")
+
+
+@home_command(
+    "remember",
+    examples=(
+        ("Remember a fact", 'memory remember "Leo has a severe peanut allergy" --about Leo'),
+        ("Remember how the user wants things", 'memory remember "Answer in German" --type preference'),
+        ("Remember something for a while", 'memory remember "Ana is on leave" --until 2026-12-31'),
+        ("Only show what would be written", 'memory remember "We ship on Fridays" --dry-run'),
+    ),
+)
+@click.argument("text", metavar="TEXT")
+@click.option(
+    "--type", "kind", type=click.Choice(TYPES), help="Section of the entry (default: what the words of TEXT suggest)."
+)
+@click.option("--about", default="", metavar="WHO/WHAT", help="Person or thing that the entry is about.")
+@click.option("--until", default="", metavar="DATE", help="Last day on which it holds, like 2026-12-31.")
+@click.option("--by", type=click.Choice(["user", "agent"]), default="user", show_default=True, help="Who says it.")
+@click.option("--dry-run", is_flag=True, help="Show the entry and write nothing.")
+@click.pass_context
+def remember(
+    context: click.Context,
+    invocation: Invocation,
+    text: str,
+    kind: NoteType | None,
+    about: str,
+    until: str,
+    by: Literal["user", "agent"],
+    dry_run: bool,
+) -> None:
+    """Write something to memory on purpose.
+
+    TEXT becomes an entry of MEMORY.md in one commit, after the guard has screened it. A preference, decision or fact
+    that it contradicts is superseded. A TEXT that an entry says already adds nothing, and counts as a use of that
+    entry. An agent that notes something on its own adds --by agent. Such a note supersedes nothing of the user's.
+
+    An entry with --until leaves memory after that day. The exit code is 1 when the guard held the text back.
+    """
+    from distill import remember as write
+
+    if not text.strip():
+        raise click.UsageError("TEXT is empty. Write what to remember in quotation marks")
+    last_day = _day(until, invocation) if until else ""
+    home = invocation.home
+    done = write(
+        home, text, now=invocation.moment, kind=kind, about=about, until=last_day, origin=by, dry_run=dry_run
+    )  # fmt: skip
+    problems = index_changes(home, invocation) if done.commit else []
+    for problem in problems:
+        invocation.warn(problem)
+    data = {
+        "id": done.id,
+        "section": done.section,
+        "text": done.text,
+        "known": done.known,
+        "superseded": [link.older for link in done.superseded],
+        "redacted": done.redacted,
+        "quarantined": [item.id for item in done.quarantined],
+        "dry_run": dry_run,
+        "commit": done.commit,
+        "degraded": problems,
+    }
+    invocation.show(data, _lines(done, dry_run=dry_run))
+    context.exit(FINDINGS if done.quarantined else 0)
+
+
+def _day(text: str, invocation: Invocation) -> str:
+    """Return *text* as an ISO date that is not over.
+
+    Raises:
+        BadParameter: it is none.
+    """
+    try:
+        day = date.fromisoformat(text)
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is no date. Write it like 2026-12-31", param_hint="--until") from error
+    if day < invocation.moment.date():
+        raise click.BadParameter(f"{text} is in the past. Name today or a later day", param_hint="--until")
+    return day.isoformat()
+
+
+def _lines(done: Remembered, *, dry_run: bool) -> Iterator[str]:
+    if done.known:
+        yield f"[{done.id}] says that already, in {done.section}: {done.text}"
+        return
+    if done.quarantined:
+        yield f"held back by the guard: {done.quarantined[0].reason}. `memory review list` shows it"
+        return
+    where = "dry run, nothing is written" if dry_run else f"commit {done.commit[:7]}" if done.commit else "unchanged"
+    yield f"[{done.id}] {done.section}: {done.text} ({where})"
+    for link in done.superseded:
+        yield f"  [{link.older}] is superseded by it: {link.reason}"
+    if done.redacted:
+        yield f"  guard: {done.redacted} redacted"

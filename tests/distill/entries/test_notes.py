@@ -1,0 +1,122 @@
+"""Notes written on purpose, and threads ended on purpose."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from agent_home import storage
+from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry
+from agent_home.errors import NoSuchEntry
+from agent_home.home import Home
+from distill import archive, finish, remember
+from distill.entries.notes import NoteType
+from distill.errors import NotLive
+
+from ..aged import archived_ids, keep, live_ids
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+
+def live(home: Home, entry_id: str) -> Entry:
+    found = parse(storage.read_text(home.root / "MEMORY.md")).entry(entry_id)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "section"),
+    [
+        ("preference", "Standing Preferences"),
+        ("decision", "Key Decisions"),
+        ("lesson", "Lessons Learned"),
+        ("correction", "Corrections and root causes"),
+        ("thread", "Open Threads"),
+        ("fact", "Recent Context"),
+    ],
+)
+def test_each_type_has_its_section(home: Home, kind: NoteType, section: str) -> None:
+    done = remember(home, "The gate code changes in May.", now=NOW, kind=kind)
+    assert done.section == section
+    entries = parse(storage.read_text(home.root / "MEMORY.md")).section_entries(section)
+    assert [(entry.id, entry.text, entry.date) for entry in entries if entry.id == done.id] == [
+        (done.id, "The gate code changes in May.", "2026-11-21")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "section"),
+    [
+        ("Leo has a severe peanut allergy", "Recent Context"),
+        ("Always answer in German", "Standing Preferences"),
+        ("我们决定用 Postgres", "Key Decisions"),
+        ("明天下午要交报告", "Open Threads"),
+    ],
+)
+def test_words_decide_without_a_type(home: Home, text: str, section: str) -> None:
+    assert remember(home, text, now=NOW).section == section
+
+
+def test_a_note_names_its_author_its_subject_and_its_last_day(home: Home) -> None:
+    done = remember(home, "Ana is on leave", now=NOW, about="Ana", until="2026-12-31", origin="agent")
+    assert live(home, done.id).fields == {"Origin": "agent", "About": "Ana", "Until": "2026-12-31"}
+
+
+def test_remembering_twice_adds_nothing_and_counts_as_a_reference(home: Home) -> None:
+    first = remember(home, "The gate code is in the blue folder.", now=NOW)
+    before = live_ids(home)
+    again = remember(home, "the gate code is in the blue folder", now=NOW)
+    assert (again.id, again.known) == (first.id, True)
+    assert live_ids(home) == before
+    assert first.id in storage.read_text(home.root / "ledger/references-2026-11.jsonl")
+
+
+def test_a_dry_run_names_the_id_and_writes_nothing(home: Home) -> None:
+    before = storage.read_text(home.root / "MEMORY.md")
+    planned = remember(home, "The gate code changes in May.", now=NOW, dry_run=True)
+    assert planned.commit is None
+    assert storage.read_text(home.root / "MEMORY.md") == before
+    assert remember(home, "The gate code changes in May.", now=NOW).id == planned.id
+
+
+def test_a_secret_is_redacted(home: Home) -> None:
+    done = remember(home, "The token is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", now=NOW)
+    assert done.redacted == 1
+    assert "ghp_" not in storage.read_text(home.root / "MEMORY.md")
+
+
+def test_an_empty_note_is_refused(home: Home) -> None:
+    with pytest.raises(ValueError, match="empty"):
+        remember(home, " \n", now=NOW)
+
+
+def test_a_finished_thread_is_resolved_and_archived_next(home: Home) -> None:
+    keep(home, "OT-0001", "2026-11-20", body="Send the deck to Ana")
+    done = finish(home, "ot-0001", now=NOW, how="sent by mail")
+    assert done.state == "resolved 2026-11-21: sent by mail"
+    assert live(home, "OT-0001").retired
+    archive(home, now=NOW, apply=True)
+    assert "OT-0001" in archived_ids(home)
+
+
+def test_finishing_twice_keeps_the_first_state(home: Home) -> None:
+    keep(home, "OT-0001", "2026-11-20")
+    first = finish(home, "OT-0001", now=NOW)
+    again = finish(home, "OT-0001", now=NOW, how="again")
+    assert (again.state, again.commit) == (first.state, None)
+
+
+def test_a_dry_run_of_finishing_writes_nothing(home: Home) -> None:
+    keep(home, "OT-0001", "2026-11-20")
+    assert finish(home, "OT-0001", now=NOW, dry_run=True).state == "resolved 2026-11-21"
+    assert not live(home, "OT-0001").resolved
+
+
+def test_an_unknown_or_superseded_entry_cannot_be_finished(home: Home) -> None:
+    keep(home, "KD-0001", "2026-11-01", fields={"Superseded-By": "KD-0002"})
+    with pytest.raises(NotLive, match="KD-0002 superseded it"):
+        finish(home, "KD-0001", now=NOW)
+    with pytest.raises(NoSuchEntry):
+        finish(home, "OT-ZZZZ", now=NOW)
