@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 from .. import storage
@@ -69,6 +70,7 @@ _BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
 _MARKER = re.compile(
     r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
 )
+_CONFLICT_SIGNS = ("<" * 7, "|" * 7, "=" * 7, ">" * 7)
 _CONFLICT = re.compile(r"(?:<{7} |\|{7} |={7}$|>{7} )")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
@@ -117,12 +119,17 @@ def problems(home: Home) -> list[Problem]:
 
 def text_problems(path: str, text: str) -> list[Problem]:
     """Return the problems of one Markdown text with the path *path*, in line order."""
+    return list(_text_problems(path, text))
+
+
+@lru_cache(maxsize=16)  # a write looks at the old text and the new one twice each
+def _text_problems(path: str, text: str) -> tuple[Problem, ...]:
     document = parse(text)
     found = [
         Problem(file=path, line=line, rule=rule, message=message)
         for line, rule, message in (*_block_problems(document), *_entry_file_problems(path, document))
     ]
-    return sorted(found, key=lambda problem: (problem.line, problem.rule))
+    return tuple(sorted(found, key=lambda problem: (problem.line, problem.rule)))
 
 
 def markdown_files(home: Home) -> Iterator[str]:
@@ -180,7 +187,7 @@ def _block_problems(document: Document) -> Iterator[tuple[int, str, str]]:
             yield from _unclosed_problems(block)
         if block.kind == "code":
             continue
-        for line, text in _lines(block):
+        for line, text in _lines(block) if any(sign in block.raw for sign in _CONFLICT_SIGNS) else ():
             conflict = _CONFLICT.match(text)
             # ======= alone underlines a heading. It separates two versions only below <<<<<<<.
             if conflict and (in_conflict or text[0] in "<>"):
