@@ -1,0 +1,164 @@
+"""Print what memory keeps, each figure beside its baselines and beside an earlier version of the program.
+
+    python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE]
+
+The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written by people
+who knew neither rules nor training data. The other parts read the evaluation data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from bench.measure.page import aligned
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
+
+from .citations import measure_citations
+from .closed_homes import Told
+from .gold_memories import measure_gold_memories
+from .speech_acts import PREFIXES, measure_acts, read_sentences
+from .statements import measure_grounding, measure_relations
+from .weeks import measure_week
+
+__all__ = ["main"]
+
+DATA = Path(__file__).parents[1] / "memory_data"
+_SETS = ("locomo", "realtalk", "beam100k")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the parts that the options name, all by default. Return 2 when the evaluation data is absent."""
+    parser = argparse.ArgumentParser(prog="python -m bench.memory", description="Measure what memory keeps.")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
+    parser.add_argument("--only", action="append", choices=list(_PARTS), help="run this part; may be repeated")
+    parser.add_argument("--most", type=int, default=0, help="conversations or people of a set, all by default")
+    parser.add_argument("--entries", type=Path, help="write the entries of the weeks here, for people to judge")
+    parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
+    options = parser.parse_args(arguments)
+    embedder = None if options.without_model else open_embedder(EmbeddingSettings(), build_missing=True)
+    if isinstance(embedder, NoEmbedder):
+        print(f"no model: {embedder.reason}", file=sys.stderr)
+    for name in options.only or _PARTS:
+        print(f"\n# {name}\n", flush=True)
+        _PARTS[name](options, embedder)
+    return 0
+
+
+def _acts(_options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    found = measure_acts(read_sentences(DATA / "speech.unseen.jsonl"), embedder)
+    rows = [
+        [
+            f"{lang}, {role}", str(counts.worth), _share(counts.right, counts.worth),
+            _share(counts.anywhere, counts.worth), _share(_facts(counts.acts), counts.worth), str(counts.ordinary),
+            _share(counts.entered, counts.ordinary),
+        ]
+        for (lang, role), counts in found.items()
+    ]  # fmt: skip
+    head = ("said by", "worth keeping", "right section", "any section", "all to one section", "ordinary", "entered")
+    print(aligned(head, rows))
+    for (lang, role), counts in found.items():
+        for act in (*PREFIXES, "done", "report", "none"):
+            line = ", ".join(f"{prefix} {number}" for (said, prefix), number in counts.acts.items() if said == act)
+            print(f"  {lang}, {role}, {act}: {line}")
+
+
+def _facts(acts: Mapping[tuple[str, str], int]) -> int:
+    """Return how many sentences would be right if every one were entered as a fact."""
+    return sum(number for (act, _), number in acts.items() if act == "fact")
+
+
+def _weeks(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    rows, judged = [], []
+    for folder in sorted((DATA / "weeks").iterdir()):
+        if not folder.is_dir():
+            continue
+        result, entries = measure_week(folder, embedder)
+        rows.append([
+            folder.name, str(result.planted), _share(result.entered, result.planted),
+            _share(result.personal_entered, result.personal), _share(result.right, result.planted),
+            str(result.entries), _share(result.known, result.entries), f"{result.trapped}/{result.traps}",
+        ])  # fmt: skip
+        judged += [{"week": folder.name, **_as_row(entry)} for entry in entries]
+    head = ("week", "planted", "entered", "facts entered", "right at the end", "entries", "known", "traps entered")
+    print(aligned(head, rows))
+    if options.entries:
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in judged)
+        options.entries.write_text("".join(lines), "utf-8")
+
+
+def _as_row(entry: Told) -> dict[str, object]:
+    return {"id": entry.id, "text": entry.text, "sources": entry.sources, "stands": entry.stands}
+
+
+def _citations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    rows = []
+    for name in _SETS:
+        if not (options.data / name).is_dir():
+            print(f"no {name} in {options.data}; name the folder of evaluation data with --data", file=sys.stderr)
+            continue
+        counts = measure_citations(options.data / name, embedder, most=options.most)
+        shares = (counts.memory, counts.log, counts.either, counts.says, counts.lead)
+        rows.append([
+            name, str(counts.questions), *(_share(number, counts.questions) for number in shares),
+            str(counts.entries), _share(counts.prose, counts.entries),
+        ])  # fmt: skip
+    head = ("set", "questions", "MEMORY.md", "log", "either", "answer said", "lead", "entries", "assistant's alone")
+    print(aligned(head, rows))
+
+
+def _gold_memories(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    folder = options.data / "realmem"
+    if not folder.is_dir():
+        print(f"no realmem in {options.data}; name the folder of evaluation data with --data", file=sys.stderr)
+        return
+    counts = measure_gold_memories(folder, embedder, most=options.most)
+    rows = [
+        ["memory and log", _share(counts.cited, counts.memories), _share(counts.told, counts.memories)],
+        ["lead, same tokens", _share(counts.lead_cited, counts.memories), _share(counts.lead_told, counts.memories)],
+    ]
+    print(aligned((f"{counts.memories} memories", "turn cited", "told"), rows))
+
+
+def _relations(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
+    found = measure_relations(DATA / "pairs.unseen.jsonl")
+    rows = [
+        [lang, str(counts.gold), _share(counts.right, counts.found), _share(counts.right, counts.gold)]
+        for lang, counts in found.items()
+    ]
+    print(aligned(("pairs", "replaced", "precision", "recall"), rows))
+    for lang, counts in found.items():
+        print(f"  {lang}: " + ", ".join(f"{a} as {b} {number}" for (a, b), number in sorted(counts.confused.items())))
+
+
+def _grounding(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
+    found = measure_grounding(DATA / "grounding.unseen.jsonl")
+    rows = [
+        [
+            lang, str(counts.good), _share(counts.accepted, counts.good), str(counts.altered),
+            _share(counts.rejected, counts.altered), ", ".join(f"{kind} {n}" for kind, n in counts.missed.items() if n),
+        ]
+        for lang, counts in found.items()
+    ]  # fmt: skip
+    print(aligned(("lines", "good", "accepted", "altered", "rejected", "let through"), rows))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.3f}" if whole else "-"
+
+
+_PARTS: Mapping[str, Callable[[argparse.Namespace, Embedder | NoEmbedder | None], None]] = {
+    "acts": _acts,
+    "weeks": _weeks,
+    "relations": _relations,
+    "grounding": _grounding,
+    "citations": _citations,
+    "gold-memories": _gold_memories,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+"""Count the questions about a conversation whose answering turns MEMORY.md or the daily log cites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_home.store.transcript import Message
+from agent_home.tokens import count_tokens
+from distill.statements.sentences import prose_lines, split_sentences
+from distill.statements.topics import content_terms
+from recall.embedding.embedder import Embedder, NoEmbedder
+
+from .closed_homes import ClosedHome, Told, closed_home, read_messages
+
+__all__ = ["CitationCounts", "leading", "measure_citations"]
+
+#: Share of an answer's terms that the citing lines must hold to say it.
+_SAYS = 0.5
+
+
+@dataclass(slots=True, kw_only=True)
+class CitationCounts:
+    """Counts of the questions of some conversations.
+
+    *memory*, *log* and *either* count questions with a gold turn cited there, *says* those of *either* whose citing
+    lines hold half of the answer's terms. *lead* counts those whose gold turn is among the first lines of the turns
+    with as many tokens as memory and log. *prose* counts entries whose only sources are turns of the assistant.
+    """
+
+    questions: int = 0
+    memory: int = 0
+    log: int = 0
+    either: int = 0
+    says: int = 0
+    lead: int = 0
+    entries: int = 0
+    prose: int = 0
+
+
+def measure_citations(folder: Path, embedder: Embedder | NoEmbedder | None, *, most: int = 0) -> CitationCounts:
+    """Close every conversation of the set in a home of its own, at most *most* of them, and count."""
+    counts = CitationCounts()
+    paths = sorted(folder.glob("*.transcript.jsonl"))
+    for path in paths[: most or None]:
+        messages = read_messages(path)
+        with closed_home(messages, embedder) as closed:
+            _count(counts, path, messages, closed)
+    return counts
+
+
+def _count(counts: CitationCounts, path: Path, messages: Sequence[Message], closed: ClosedHome) -> None:
+    roles = {message.source: message.role for message in messages}
+    counts.entries += len(closed.entries)
+    counts.prose += sum(all(roles.get(source) == "assistant" for source in line.sources) for line in closed.entries)
+    room = sum(count_tokens(line.text) for line in (*closed.entries, *closed.log))
+    lead = {source for source, _ in leading(messages, room)}
+    questions = path.with_name(path.name.replace(".transcript.", ".queries."))
+    for text in questions.read_text("utf-8").splitlines():
+        row = json.loads(text)
+        gold = set(row["expect"])
+        if not gold:
+            continue
+        entries, log = (_citing(lines, gold) for lines in (closed.entries, closed.log))
+        counts.questions += 1
+        counts.memory += bool(entries)
+        counts.log += bool(log)
+        counts.either += bool(entries or log)
+        counts.says += _says([*entries, *log], str(row.get("answer", "")))
+        counts.lead += not gold.isdisjoint(lead)
+
+
+def _citing(lines: Sequence[Told], gold: set[str]) -> list[Told]:
+    return [line for line in lines if not gold.isdisjoint(line.sources)]
+
+
+def _says(lines: Sequence[Told], answer: str) -> bool:
+    """Return whether *lines* together hold half of the answer's terms, cut to five letters."""
+    terms = {term.casefold()[:5] for term in content_terms(answer)}
+    held = {term.casefold()[:5] for line in lines for term in content_terms(line.text)}
+    return bool(lines) and len(terms & held) >= _SAYS * len(terms)
+
+
+def leading(messages: Sequence[Message], room: int) -> Iterator[tuple[str, str]]:
+    """Yield the first sentence of each turn, evenly over the conversation, until *room* tokens are used."""
+    firsts = []
+    for message in messages:
+        lines = (part for line in prose_lines(message.content) for part in split_sentences(line.text))
+        first = next(lines, "")
+        if first:
+            firsts.append((message.source, first, count_tokens(first)))
+    total = sum(tokens for _, _, tokens in firsts)
+    step = max(1.0, total / max(room, 1))
+    place = 0.0
+    while int(place) < len(firsts) and room > 0:
+        source, first, tokens = firsts[int(place)]
+        room -= tokens
+        yield source, first
+        place += step
