@@ -23,6 +23,7 @@ PARTS = {
     "evidence": ("bench.evidence", []),
     "summary": ("bench.summary", []),
     "promotion": ("bench.promotion", []),
+    "memory": ("bench.memory.__main__", []),
     "retrieval": ("bench.retrieval", ["--cached", "--markdown"]),
     "scale": ("bench.scale", []),
     "nightly": ("bench.nightly", []),

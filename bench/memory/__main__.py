@@ -21,7 +21,7 @@ from recall.embedding.model import EmbeddingSettings
 from .citations import measure_citations
 from .closed_homes import Told
 from .gold_memories import measure_gold_memories
-from .speech_acts import PREFIXES, measure_acts, read_sentences
+from .speech_acts import measure_acts, read_sentences
 from .statements import measure_grounding, measure_relations
 from .weeks import measure_week
 
@@ -62,7 +62,7 @@ def _acts(_options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) 
     head = ("said by", "worth keeping", "right section", "any section", "all to one section", "ordinary", "entered")
     print(aligned(head, rows))
     for (lang, role), counts in found.items():
-        for act in (*PREFIXES, "done", "report", "none"):
+        for act in sorted({act for act, _ in counts.acts}):
             line = ", ".join(f"{prefix} {number}" for (said, prefix), number in counts.acts.items() if said == act)
             print(f"  {lang}, {role}, {act}: {line}")
 

@@ -1,0 +1,30 @@
+"""Counts of sentences by the section that they reach."""
+
+from __future__ import annotations
+
+from bench.memory.__main__ import DATA
+from bench.memory.speech_acts import PREFIXES, Sentence, measure_acts, read_sentences
+
+
+def sentence(text: str, act: str, *, keep: bool = True, role: str = "user") -> Sentence:
+    return Sentence(text=text, role=role, previous="What now?", lang="en", act=act, keep=keep)
+
+
+def test_a_sentence_counts_as_right_in_the_section_of_its_act_alone() -> None:
+    said = [
+        sentence("Decision: we ship on Monday.", "decision"),
+        sentence("Decision: Berlin is our venue.", "preference"),
+        sentence("Decision: they marry at the end of the film.", "none", keep=False),
+        sentence("Hello there!", "none", keep=False),
+    ]
+    counts = measure_acts(said, None)["en", "user"]
+    assert (counts.worth, counts.right, counts.anywhere) == (2, 1, 2)
+    assert (counts.ordinary, counts.entered) == (2, 1)
+
+
+def test_the_unseen_sentences_are_valid_and_have_every_act_in_both_languages() -> None:
+    said = read_sentences(DATA / "speech.unseen.jsonl")
+    assert len({line.text for line in said}) == len(said) == 460
+    for lang in ("en", "zh"):
+        assert {line.act for line in said if line.lang == lang} == {*PREFIXES, "done", "report", "none"}
+    assert all(not line.keep for line in said if line.act == "none")
