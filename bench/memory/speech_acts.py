@@ -13,7 +13,7 @@ from recall.embedding.embedder import Embedder, NoEmbedder
 
 from .closed_homes import closed_home
 
-__all__ = ["PREFIXES", "ActCounts", "Sentence", "measure_acts", "read_sentences"]
+__all__ = ["PREFIXES", "ActCounts", "LabelledSentence", "measure_acts", "read_sentences"]
 
 #: Section of each act. A finished thread and reported work have none of their own.
 PREFIXES: Mapping[str, str] = {
@@ -22,7 +22,7 @@ PREFIXES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class LabelledSentence:
     """A labelled sentence with the turn before it. *keep* says whether it is worth keeping for months."""
 
     text: str
@@ -49,13 +49,13 @@ class ActCounts:
     acts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
-def read_sentences(path: Path) -> list[Sentence]:
+def read_sentences(path: Path) -> list[LabelledSentence]:
     """Return the sentences of a file, in order."""
-    return [Sentence(**json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
+    return [LabelledSentence(**json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def measure_acts(
-    sentences: Sequence[Sentence], embedder: Embedder | NoEmbedder | None
+    sentences: Sequence[LabelledSentence], embedder: Embedder | NoEmbedder | None
 ) -> dict[tuple[str, str], ActCounts]:
     """Say and close each sentence in a home of its own. Return counts by language and role."""
     found: dict[tuple[str, str], ActCounts] = {}
@@ -70,7 +70,7 @@ def measure_acts(
     return found
 
 
-def _messages(sentence: Sentence) -> list[Message]:
+def _messages(sentence: LabelledSentence) -> list[Message]:
     other = "assistant" if sentence.role == "user" else "user"
     rows = [(other, sentence.previous)] if sentence.previous else []
     rows.append((sentence.role, sentence.text))
@@ -86,7 +86,7 @@ def _tells(sources: Iterable[str]) -> bool:
     return not listed or "s#m1" in listed
 
 
-def _count(counts: ActCounts, sentence: Sentence, prefixes: Sequence[str]) -> None:
+def _count(counts: ActCounts, sentence: LabelledSentence, prefixes: Sequence[str]) -> None:
     counts.acts[sentence.act, prefixes[0] if prefixes else "-"] += 1
     if not sentence.keep:
         counts.ordinary += 1

@@ -10,7 +10,7 @@ from pathlib import Path
 from distill.statements.contradiction import relation
 from distill.statements.grounding import ungrounded
 
-__all__ = ["GroundingCounts", "RelationCounts", "measure_grounding", "measure_relations"]
+__all__ = ["RelationCounts", "RestatementCounts", "measure_grounding", "measure_relations"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class RelationCounts:
 
 
 @dataclass(slots=True, kw_only=True)
-class GroundingCounts:
+class RestatementCounts:
     """Counts of lines: *good* and those *accepted*, *altered* and those *rejected*, by kind of alteration."""
 
     good: int = 0
@@ -48,15 +48,15 @@ def measure_relations(path: Path) -> dict[str, RelationCounts]:
     return found
 
 
-def measure_grounding(path: Path) -> dict[str, GroundingCounts]:
+def measure_grounding(path: Path) -> dict[str, RestatementCounts]:
     """Check the lines of a file against their turns. Return counts by language."""
-    found: dict[str, GroundingCounts] = {}
+    found: dict[str, RestatementCounts] = {}
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
         turns = [turn["content"] for turn in row["turns"]]
         names = [turn["name"] for turn in row["turns"]]
         accepted = not ungrounded(row["text"], turns, names)
-        counts = found.setdefault(row["lang"], GroundingCounts())
+        counts = found.setdefault(row["lang"], RestatementCounts())
         if row["good"]:
             counts.good += 1
             counts.accepted += accepted

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bench.memory.__main__ import DATA
-from bench.memory.speech_acts import PREFIXES, Sentence, measure_acts, read_sentences
+from bench.memory.speech_acts import PREFIXES, LabelledSentence, measure_acts, read_sentences
 
 
-def sentence(text: str, act: str, *, keep: bool = True, role: str = "user") -> Sentence:
-    return Sentence(text=text, role=role, previous="What now?", lang="en", act=act, keep=keep)
+def sentence(text: str, act: str, *, keep: bool = True, role: str = "user") -> LabelledSentence:
+    return LabelledSentence(text=text, role=role, previous="What now?", lang="en", act=act, keep=keep)
 
 
 def test_a_sentence_counts_as_right_in_the_section_of_its_act_alone() -> None:
