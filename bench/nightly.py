@@ -195,7 +195,7 @@ def _day(
         texts[closing.path] = f"{text.rstrip()}\n\n{section}"
         found += find_candidates(summary.items, {}, {m.source: m.origin for m in messages}, closing.date)
     placed = place_candidates(
-        found, {MEMORY: memory}, new_id=fresh_id, address="", title_chars=settings.max_title_chars,
+        found, {MEMORY: memory}, new_id=fresh_id, address="",
         max_per_section=len(found),
     )  # fmt: skip
     with (home.machine / "closings.jsonl").open("a", encoding="utf-8") as file:

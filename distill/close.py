@@ -330,20 +330,20 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         )  # fmt: skip
         documents = _memory_documents(edits)
         placed = place_candidates(
-            found, documents, new_id=edits.new_id, address=closing.address, title_chars=settings.max_title_chars,
+            found, documents, new_id=edits.new_id, address=closing.address,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
             refused=rejected_or_pending(home) if found else lambda _: False,
         )  # fmt: skip
         operated = apply_operations(
             placed.documents, draft.summary.operations, draft.origins, date=closing.date, new_id=edits.new_id,
-            title_chars=settings.max_title_chars, tool_text=draft.heard,
+            tool_text=draft.heard,
         )  # fmt: skip
         for path, document in operated.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
                 edits.write(path, document)
         restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
-        learned, updated = _record_lessons_and_projects(edits, draft, settings)
+        learned, updated = _record_lessons_and_projects(edits, draft)
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:
@@ -397,9 +397,7 @@ def _add_to_daily_log(edits: Transaction, draft: _ClosingDraft, settings: Distil
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
 
 
-def _record_lessons_and_projects(
-    edits: Transaction, draft: _ClosingDraft, settings: DistillSettings
-) -> tuple[tuple[str, ...], ProjectUpdate]:
+def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tuple[tuple[str, ...], ProjectUpdate]:
     """Write the session's lessons to EVOLUTION.md and its results to projects.
 
     Return ids of lessons, and the update.
@@ -407,12 +405,8 @@ def _record_lessons_and_projects(
     items, date = draft.summary.items, draft.closing.date
     origins = item_origins(items, draft.evidence, draft.origins, draft.heard)
     record_rule_references(edits, draft.fresh)
-    taught = record_lessons(
-        edits, lessons_from(items, draft.fresh, origins, date), title_chars=settings.max_title_chars
-    )
-    updated = update_projects(
-        edits, items, draft.fresh, draft.evidence, origins, date=date, title_chars=settings.max_title_chars
-    )
+    taught = record_lessons(edits, lessons_from(items, draft.fresh, origins, date))
+    updated = update_projects(edits, items, draft.fresh, draft.evidence, origins, date=date)
     return tuple(entry.id for entry in taught), updated
 
 

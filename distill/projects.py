@@ -34,7 +34,6 @@ from .reading.labels import ItemKind
 from .review.entry_proposals import rejected_or_pending
 from .statements.names import names_in, prose_of
 from .statements.risk import risk_of
-from .statements.sentences import split_title
 from .summary.extraction import Item
 
 __all__ = ["IMPROVEMENT", "PROJECTS", "ProjectUpdate", "projects_by_turn", "update_projects"]
@@ -95,7 +94,6 @@ def update_projects(
     origins: Mapping[Item, str],
     *,
     date: str,
-    title_chars: int,
 ) -> ProjectUpdate:
     """Add *items* to the projects that *turns* worked on, as part of a closing, and propose their decisions.
 
@@ -122,7 +120,7 @@ def update_projects(
             paths.append(path)
     decisions = [(item, project) for item, project in relevant if item.kind == "decision"]
     return ProjectUpdate(paths=tuple(paths), drafts=tuple(_drafts(
-        edits, decisions, evidence, origins, is_personal, date=date, title_chars=title_chars
+        edits, decisions, evidence, origins, is_personal, date=date
     )))  # fmt: skip
 
 
@@ -270,7 +268,6 @@ def _drafts(
     is_personal: Callable[[str, str], bool],
     *,
     date: str,
-    title_chars: int,
 ) -> Iterator[ProposalDraft]:
     """Yield a proposal for each decision that is not in the project's file, not pending and not rejected."""
     refused = rejected_or_pending(edits.home) if decisions else lambda _: False
@@ -278,9 +275,8 @@ def _drafts(
     for item, name in decisions:
         file, prefix = _file_of(item.text)
         path = f"{PROJECTS}/{name}/{file}"
-        title, body = split_title(" ".join(item.text.split()), title_chars)
         fields = {"Sources": ", ".join(item.sources), "Origin": origins.get(item, "agent")}
-        entry = Entry(id=f"{prefix}-0000", date=item.ts[:10] or date, title=title.rstrip("*"), body=body, fields=fields)
+        entry = Entry(id=f"{prefix}-0000", date=item.ts[:10] or date, title=" ".join(item.text.split()), fields=fields)
         known = identity_key(item.text) in identity_key(edits.text(path))
         if known or number == _MAX_PROPOSED or is_personal(path, item.text) or refused(entry):
             continue

@@ -45,7 +45,7 @@ class DistillSettings:
         max_items: largest number of items of one kind in a section of the daily log. Figures get a third of it.
         log_share: the section's share of the tokens of the conversation, 0 to 1. Items with a cue stand there in any
             case, and facts fill the rest. 0 selects no facts.
-        max_title_chars: longest title of an entry, in characters. The rest of the text is its body.
+        max_title_chars: without effect. An entry holds the whole sentence. Kept so that older homes can be read.
         max_entries_per_section: largest number of entries that one closing adds to a section of ``MEMORY.md``. Further
             items stay in the daily log.
         archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily

@@ -42,7 +42,7 @@ RULES = {
     "not-utf8": "save the file as UTF-8",
     "bad-manifest": "correct agent.toml",
     "duplicate-id": "give one of the two entries another id",
-    "malformed-entry": "write it as - **[KD-7F3A] 2026-11-20 Title** - text",
+    "malformed-entry": "write it as - **[KD-7F3A]** 2026-11-20 Text",
     "bad-date": "write a date that exists, like 2026-11-20",
     "outside-section": "move the entry under its ## heading",
     "wrong-section": "move the entry under the heading of its prefix",

@@ -1,8 +1,13 @@
 """Own the grammar of a memory entry, its ids, and the table of sections of ``MEMORY.md``.
 
-An entry is one Markdown list item with a stable id inside its text. A parsed entry renders to exactly the text it was
-parsed from, and only a changed entry is rendered anew. ``agent_home.documents.document`` owns the order of entries in a
-file.
+An entry is one Markdown list item with a stable id inside its text, and one short line of named fields below it::
+
+    - **[KD-7F3A]** 2026-11-20 Ship the index with its own SQLite, because stock builds cannot load extensions.
+      Evidence: verified, commit 3f9c2e1 · Sources: review-0612#m4 · Origin: user
+
+Homes of earlier versions have entries with a title in bold type (``- **[KD-7F3A] 2026-11-20 Title** - body``) and one
+line for each field. Both forms are read. A parsed entry renders to exactly the text it was parsed from, and only a
+changed entry is rendered anew. ``agent_home.documents.document`` owns the order of entries in a file.
 """
 
 from __future__ import annotations
@@ -19,9 +24,11 @@ __all__ = [
     "SECTIONS",
     "Entry",
     "SectionRule",
+    "fold_fields",
     "new_id",
     "normalise_id",
     "parse_entry",
+    "parse_fields",
     "section_of",
     "superseded_by",
 ]
@@ -31,7 +38,7 @@ ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 #: An index line costs 12 to 24 tokens. A whole sentence of Chinese would cost as much as the entry.
 INDEX_TITLE_CHARS = 48
 ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
-#: Continuation lines ``  Name: value`` with one of these names are fields. All others are detail text.
+#: A continuation line that starts with one of these names holds fields. All others are detail text.
 FIELDS = ("Evidence", "Sources", "Origin", "About", "Until", "Supersedes", "Superseded-By", "State", "Protected")
 #: Prefixes of the ``State`` of a resolved entry.
 _RESOLVED = ("resolved", "done", "closed", "已解决", "已完成", "已关闭")
@@ -48,7 +55,20 @@ _HEAD = re.compile(
     rf"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{{2}}-[{ALPHABET}]{{4}})\](?:[ \t]+(?P<date>\d{{4}}-\d{{2}}-\d{{2}}))?"
     r"(?:[ \t]+(?P<title>[^\n]*?))?\*\*(?:[ \t]+(?:-|–|—)[ \t]+(?P<body>[^\n]*)|(?P<rest>[^\n]*))$"
 )
-_FIELD = re.compile(rf"[ \t]+(?P<name>{'|'.join(FIELDS)}):[ \t]*(?P<value>.*)$")
+#: Text behind the bold id of an entry without a bold title.
+_STATEMENT = re.compile(r"(?:[ \t]*(?P<date>\d{4}-\d{2}-\d{2})(?=[ \t]|$))?[ \t]*(?P<text>.*)$")
+#: A statement that starts like this would be read as something else behind a bold id.
+_NEEDS_BOLD = re.compile(r"(?:-|–|—)(?: |$)|\d{4}-\d{2}-\d{2}(?: |$)")
+_NAMES = "|".join(FIELDS)
+_FIELD = re.compile(rf"[ \t]+(?P<fields>(?:{_NAMES}):.*)$")
+#: The mark between two fields of one line.
+_SEPARATOR = " · "
+_NEXT_FIELD = re.compile(rf" · (?=(?:{_NAMES}):)")
+#: The mark inside a value, where it would begin another field.
+_FORGED_SEPARATOR = re.compile(rf"·(?=\s*(?:{_NAMES}):)")
+#: Earlier versions cut a statement into a title of at most so many characters and a body.
+_CUT_TITLE_CHARS = 80
+_CLAUSE_ENDS = (",", ";", ":", ".", "!", "?", *_FULL_WIDTH_STOPS, "\uff01", "\uff1f")
 
 
 Leaves = Literal["any", "resolved", "superseded", "never"]
@@ -78,9 +98,9 @@ SECTIONS = (
 class Entry:
     """One remembered thing.
 
-    *id* is like ``KD-7F3A``. *date* is ISO or empty. *title* and *body* are one line each. *detail* has further lines
-    of text, and *fields* the named lines in file order. *raw* is the parsed text with its newline, or empty for a new
-    or changed entry.
+    *id* is like ``KD-7F3A``. *date* is ISO or empty. *title* is the whole statement on one line. Where a person gave
+    the entry a short title in bold type, *body* is the statement. *detail* has further lines of text, and *fields* the
+    named values in file order. *raw* is the parsed text with its newline, or empty for a new or changed entry.
     """
 
     id: str
@@ -95,26 +115,16 @@ class Entry:
         """Render the entry as Markdown that ends in a newline. An unchanged entry renders to its exact source text."""
         if self.raw:
             return self.raw
-        date = f" {self.date}" if self.date else ""
-        title = f" {_inside_bold(self.title)}" if self.title.strip() else ""
-        body = f" - {_one_line(self.body)}" if self.body.strip() else ""
-        lines = [f"- **[{self.id}]{date}{title}**{body}"]
+        lines = [_head_line(self)]
         lines += [f"  {line.strip()}" for line in self.detail.splitlines() if line.strip()]
-        lines += [f"  {name}: {_one_line(value)}" for name, value in self.fields.items() if value]
-        return "\n".join(lines) + "\n"
+        folded = fold_fields(self.fields)
+        return "\n".join([*lines, *([f"  {folded}"] if folded else [])]) + "\n"
 
     @property
     def text(self) -> str:
-        """The content without id, date and fields, for search, comparison and merging.
-
-        The title is left out where it is cut short with an ellipsis and the body repeats it.
-        """
-        title = self.title
-        if self.body and title.endswith("…") and self.body.startswith(title[:-1]):
-            title = ""
-        separator = "" if title.endswith(_FULL_WIDTH_STOPS) else " "
-        title_and_body = separator.join(part for part in (title, self.body) if part)
-        return " ".join(part.strip() for part in (title_and_body, *self.detail.splitlines()) if part.strip())
+        """The content without id, date and fields, for search, comparison and merging."""
+        statement = _joined(self.title, self.body)
+        return " ".join(part.strip() for part in (statement, *self.detail.splitlines()) if part.strip())
 
     @property
     def prefix(self) -> str:
@@ -152,31 +162,59 @@ class Entry:
 def parse_entry(raw: str) -> Entry | None:
     """Parse one whole list item. Return ``None`` when its first line is not an entry's.
 
+    A title that an earlier version cut from its body is joined with it again.
+
+    >>> entry = parse_entry("- **[KD-7F3A]** 2026-11-20 Use apsw.\\n  Evidence: verified · Origin: user\\n")
+    >>> entry.id, entry.date, entry.title, dict(entry.fields)
+    ('KD-7F3A', '2026-11-20', 'Use apsw.', {'Evidence': 'verified', 'Origin': 'user'})
     >>> entry = parse_entry("- **[KD-7F3A] 2026-11-20 Use apsw** - stock builds cannot load extensions.\\n")
-    >>> entry.id, entry.date, entry.title, entry.body
-    ('KD-7F3A', '2026-11-20', 'Use apsw', 'stock builds cannot load extensions.')
+    >>> entry.date, entry.title, entry.body
+    ('2026-11-20', 'Use apsw', 'stock builds cannot load extensions.')
     """
     head, *lines = re.split(r"\r\n|\r|\n", raw.rstrip("\r\n"))
     match = _HEAD.match(head)
     if match is None:
         return None
-    detail, fields = [], {}
+    detail: list[str] = []
+    fields: dict[str, str] = {}
     for line in lines:
-        named = _FIELD.match(line)
-        if named:
-            fields[named["name"]] = named["value"].strip()
-        else:
+        named = parse_fields(line)
+        fields |= named
+        if not named:
             detail.append(line.strip())
-    body = match["body"] if match["body"] is not None else (match["rest"] or "").strip()
+    date, title, body = _read_head(match)
     return Entry(
         id=match["id"],
-        date=match["date"] or "",
-        title=(match["title"] or "").strip(),
-        body=body.strip(),
+        date=date,
+        title=title,
+        body=body,
         detail="\n".join(line for line in detail if line),
         fields=fields,
         raw=raw,
     )
+
+
+def fold_fields(fields: Mapping[str, str]) -> str:
+    """Return *fields* as one line without indentation. Fields without a value are left out.
+
+    >>> fold_fields({"Evidence": "verified, commit 3f9c2e1", "Supersedes": "", "Origin": "user"})
+    'Evidence: verified, commit 3f9c2e1 · Origin: user'
+    """
+    values = ((name, _FORGED_SEPARATOR.sub(";", _one_line(value))) for name, value in fields.items())
+    return _SEPARATOR.join(f"{name}: {value}" for name, value in values if value)
+
+
+def parse_fields(line: str) -> dict[str, str]:
+    """Parse an indented *line* of fields, one or several. Return an empty mapping for any other line.
+
+    >>> parse_fields("  Evidence: verified · Origin: user"), parse_fields("  Instead of: the old plan")
+    ({'Evidence': 'verified', 'Origin': 'user'}, {})
+    """
+    match = _FIELD.match(line)
+    if match is None:
+        return {}
+    parts = (part.partition(":") for part in _NEXT_FIELD.split(match["fields"]))
+    return {name: value.strip() for name, _, value in parts}
 
 
 def new_id(prefix: str, seed: str, taken: Collection[str]) -> str:
@@ -239,6 +277,46 @@ def _returns_to(start: str, links: Mapping[str, str]) -> bool:
         visited.add(current)
         current = links.get(current)
     return False
+
+
+def _head_line(entry: Entry) -> str:
+    """Render the first line: a bold id and the statement, or a bold title and a body where the entry has both."""
+    date = f" {entry.date}" if entry.date else ""
+    title, body = (_one_line(part) for part in (entry.title, entry.body))
+    if (title and body) or _NEEDS_BOLD.match(title or body):
+        bold = f" {_inside_bold(title or body)}" if title or body else ""
+        return f"- **[{entry.id}]{date}{bold}**" + (f" - {body}" if title and body else "")
+    return f"- **[{entry.id}]**{date} {title or body}".rstrip()
+
+
+def _read_head(match: re.Match[str]) -> tuple[str, str, str]:
+    """Return date, title and body of an entry's first line."""
+    date, title = match["date"] or "", (match["title"] or "").strip()
+    rest = match["rest"]
+    if not title and not date and rest is not None:
+        statement = _STATEMENT.match(rest)
+        if statement is not None:
+            return statement["date"] or "", statement["text"].strip(), ""
+    body = (match["body"] if match["body"] is not None else rest or "").strip()
+    if not (title and body):
+        return date, title or body, ""
+    return (date, _joined(title, body), "") if _is_cut(title, body) else (date, title, body)
+
+
+def _is_cut(title: str, body: str) -> bool:
+    """Return whether an earlier version cut *title* from the statement that *body* ends."""
+    if title.endswith(_CLAUSE_ENDS) or (title.endswith("…") and body.startswith(title[:-1])):
+        return True
+    is_longest = len(title) + 1 + len(body.split(" ", 1)[0]) > _CUT_TITLE_CHARS >= len(title)
+    return is_longest and not body[:1].isupper()
+
+
+def _joined(title: str, body: str) -> str:
+    """Return the statement that *title* and *body* make. A title that was cut short is repeated by the body."""
+    if body and title.endswith("…") and body.startswith(title[:-1]):
+        return body
+    separator = "" if title.endswith(_FULL_WIDTH_STOPS) else " "
+    return separator.join(part for part in (title, body) if part)
 
 
 def _inside_bold(title: str) -> str:

@@ -1,25 +1,22 @@
 """Rank authors by trust, and find the least trusted author of a text.
 
-An entry names its least trusted author in the field ``Origin``. An item of the daily log does so in a line of that name
-when the author is neither the user nor the agent. Merging or moving entries must never raise the trust.
+An entry names its least trusted author in the field ``Origin``. An item of the daily log has that field when the author
+is neither the user nor the agent. Merging or moving entries must never raise the trust.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from guard import Source
 
 from .document import Block, parse
+from .entry import parse_fields
 
 __all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes"]
 
 #: From most to least trusted.
 TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
-
-#: A line of a list item in the daily log. An entry has a field instead.
-_ORIGIN = re.compile(r"^[ \t]+Origin: (?P<source>\w+)[ \t]*$", re.MULTILINE)
 
 
 def least_trusted(sources: Iterable[str]) -> str:
@@ -40,8 +37,10 @@ def origin_of_blocks(blocks: Sequence[Block], source: str) -> str:
 def _origin(block: Block) -> str:
     if block.entry:
         return block.entry.fields.get("Origin", "")
-    found = _ORIGIN.search(block.raw) if block.kind == "item" else None
-    return found["source"] if found else ""
+    if block.kind != "item" or "Origin:" not in block.raw:
+        return ""
+    found = [fields["Origin"] for line in block.raw.splitlines() if "Origin" in (fields := parse_fields(line))]
+    return least_trusted(found) if found else ""
 
 
 def origin_of_changes(before: Mapping[str, str], after: Mapping[str, str], source: str) -> str:

@@ -25,7 +25,6 @@ from recall.text.identity import identity_key
 from ..errors import NotLive
 from ..reading.labels import kind_of_request
 from ..settings import DistillSettings
-from ..statements.sentences import split_title
 from .citation import cite
 from .consolidation import Link, consolidate
 from .operations import retired
@@ -108,9 +107,8 @@ def remember(
         raise ValueError("the text is empty")
     rule = _section(text, kind)
     fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}
-    title, body = split_title(text, settings.max_title_chars)
     note = Entry(
-        id=f"{rule.prefix}-0000", date=f"{now:%Y-%m-%d}", title=title.rstrip("*"), body=body,
+        id=f"{rule.prefix}-0000", date=f"{now:%Y-%m-%d}", title=text,
         fields={name: value for name, value in fields.items() if value},
     )  # fmt: skip
     known = _find(home, note)

@@ -18,7 +18,7 @@ from agent_home.home import MEMORY
 from recall.text.identity import identity_key
 
 from ..statements.operation import Operation, OperationKind
-from ..statements.sentences import shorten, split_title
+from ..statements.sentences import shorten
 
 __all__ = [
     "AppliedOperation",
@@ -80,7 +80,6 @@ def apply_operations(
     *,
     date: str,
     new_id: Callable[[str, str], str],
-    title_chars: int = 80,
     tool_text: str = "",
 ) -> AppliedOperations:
     """Apply *operations* to ``MEMORY.md``, one after the other. An operation that may not be applied is refused.
@@ -91,7 +90,6 @@ def apply_operations(
         origins: the origin of each turn, by its source. An operation must cite turns that are there.
         date: the day of the session, ISO 8601.
         new_id: returns an unused id for a prefix and a seed.
-        title_chars: the longest title of a new entry.
         tool_text: the normalised output of tools. The origin of a sentence that only repeats it is the tool.
     """
     entries = list(documents[MEMORY].entries())
@@ -104,7 +102,7 @@ def apply_operations(
         if reason:
             refused.append(RefusedOperation(operation=operation, reason=reason))
             continue
-        applied.append(_apply(operation, edits, origin, date, new_id, title_chars))
+        applied.append(_apply(operation, edits, origin, date, new_id))
     document = documents[MEMORY].with_entries(
         [(_section_title(entry), edits.changed.get(entry.id, entry)) for entry in edits.added],
         [entry for entry_id, entry in edits.changed.items() if entry_id not in {new.id for new in edits.added}],
@@ -155,16 +153,16 @@ def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], or
 
 
 def _apply(
-    operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str], title_chars: int
+    operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str]
 ) -> AppliedOperation:
     entry = edits.entries[operation.target]
     successor = ""
     if operation.kind in {"resolve", "retract"}:
         entry = retired(entry, operation.kind, date, operation.sources[-1], operation.text)
     elif operation.kind == "revise":
-        entry = _revised(entry, operation, origin, date, title_chars)
+        entry = _revised(entry, operation, origin, date)
     else:
-        newer = _successor(entry, operation, edits, origin, date, new_id, title_chars)
+        newer = _successor(entry, operation, edits, origin, date, new_id)
         successor = newer.id
         edits.entries[successor] = edits.changed[successor] = newer
         entry = entry.changed(fields={**entry.fields, "Superseded-By": successor})
@@ -173,9 +171,8 @@ def _apply(
     return AppliedOperation(operation=operation, entry=entry, successor=successor)
 
 
-def _revised(entry: Entry, operation: Operation, origin: str, date: str, title_chars: int) -> Entry:
+def _revised(entry: Entry, operation: Operation, origin: str, date: str) -> Entry:
     """Return *entry* with the statement of *operation*, the sources of both and the less trusted origin."""
-    title, body = split_title(" ".join(operation.text.split()), title_chars)
     sources = [part.strip() for part in entry.fields.get("Sources", "").split(",") if part.strip()]
     fields = {**entry.fields, "Sources": ", ".join(dict.fromkeys([*sources, *operation.sources]))}
     fields.pop("Evidence", None)  # it was about the old statement
@@ -183,13 +180,12 @@ def _revised(entry: Entry, operation: Operation, origin: str, date: str, title_c
     if own != "user" or origin != "user" or "Origin" in fields:
         fields["Origin"] = least_trusted([own, origin])
     return entry.changed(
-        title=title.rstrip("*"), body=body, detail="", date=max(entry.date, date), fields=fields
+        title=" ".join(operation.text.split()), body="", detail="", date=max(entry.date, date), fields=fields
     )  # fmt: skip
 
 
 def _successor(
     entry: Entry, operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str],
-    title_chars: int,
 ) -> Entry:  # fmt: skip
     """Return the entry with the new statement: a live one that says the same, or a new one in the same section."""
     text = " ".join(operation.text.split())
@@ -200,10 +196,9 @@ def _successor(
             return known.changed(
                 fields={**known.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))}
             )  # fmt: skip
-    title, body = split_title(text, title_chars)
     fields = {"Sources": ", ".join(operation.sources), "Origin": origin, "Supersedes": entry.id}
     added = Entry(
-        id=new_id(entry.prefix, f"{operation.sources[-1]}\0{text}"), date=date, title=title.rstrip("*"), body=body,
+        id=new_id(entry.prefix, f"{operation.sources[-1]}\0{text}"), date=date, title=text,
         fields=fields,
     )  # fmt: skip
     edits.added.append(added)

@@ -22,7 +22,6 @@ from recall.text.identity import identity_key
 
 from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
-from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 from .consolidation import INSTEAD_OF, Link, consolidate, merge_entries, stated_text
@@ -162,7 +161,6 @@ def place_candidates(
     *,
     new_id: Callable[[str, str], str],
     address: str,
-    title_chars: int,
     max_per_section: int = 50,
     proposed_sections: Collection[str] = (),
     refused: Callable[[Entry], bool] = lambda _: False,
@@ -174,7 +172,6 @@ def place_candidates(
         documents: ``MEMORY.md`` and the archive files, by path.
         new_id: returns an unused id for a prefix and a seed.
         address: the section of the daily log that the evidence points at.
-        title_chars: the longest title of an entry.
         max_per_section: most entries that a section gains. The first candidates get them, the rest is counted.
         proposed_sections: titles of sections whose new entries are returned but not added.
         refused: returns whether a new entry must not be added at all.
@@ -189,7 +186,7 @@ def place_candidates(
         known = index.get(key)
         if known is not None:
             path, older = known
-            entry = merge_entries(older, _entry(candidate, older.id, address, title_chars))
+            entry = merge_entries(older, _entry(candidate, older.id, address))
             if entry.id in created:
                 created[entry.id] = (created[entry.id][0], entry)
             else:
@@ -201,7 +198,7 @@ def place_candidates(
             continue
         # The id depends on the turn and its words alone, so that a repeated closing gives its entries the same ids.
         entry_id = new_id(candidate.section.prefix, f"{candidate.item.sources[-1]}\0{candidate.item.text}")
-        entry = _entry(candidate, entry_id, address, title_chars)
+        entry = _entry(candidate, entry_id, address)
         if refused(entry):
             placed.refused += 1
             continue
@@ -259,8 +256,7 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
     return found
 
 
-def _entry(candidate: PromotionCandidate, entry_id: str, address: str, title_chars: int) -> Entry:
-    title, body = split_title(candidate.item.text, title_chars)
+def _entry(candidate: PromotionCandidate, entry_id: str, address: str) -> Entry:
     fields = {
         "Evidence": candidate.evidence.render(address) if candidate.evidence != UNCHECKED else "",
         "Sources": ", ".join(candidate.item.sources),
@@ -269,8 +265,7 @@ def _entry(candidate: PromotionCandidate, entry_id: str, address: str, title_cha
     return Entry(
         id=entry_id,
         date=candidate.date,
-        title=title.rstrip("*"),
-        body=body,
+        title=candidate.item.text,
         detail=f"{INSTEAD_OF}{candidate.item.replaces}" if candidate.item.replaces else "",
         fields={name: value for name, value in fields.items() if value},
     )

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from agent_home import storage
 from agent_home.documents.daily_log import daily_path
+from agent_home.documents.entry import parse_fields
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
 
@@ -37,7 +38,6 @@ _SMOOTHING = 20
 #: Most earlier lines that an entry cites.
 _MAX_CITED_LINES = 3
 _LINE = re.compile(r"^- \\?(?P<text>.+) \((?P<sources>[^()\s]+#[^()\n]+)\)[ \t]*$")
-_FIELD = re.compile(r"^  (?P<name>State|Evidence|Origin): (?P<value>.*)$")
 _COVERS = re.compile(r"^Session: `(?P<session>[^`\n]+)` messages ")
 
 
@@ -137,12 +137,10 @@ def all_log_lines(text: str) -> Iterator[LogLine]:
 
 def _fields(rows: Sequence[str], start: int) -> dict[str, str]:
     """Read the indented fields below a line, from row *start*."""
-    found = {}
+    found: dict[str, str] = {}
     index = start
     while index < len(rows) and rows[index].startswith("  "):
-        match = _FIELD.match(rows[index])
-        if match:
-            found[match["name"]] = match["value"].strip()
+        found |= parse_fields(rows[index])
         index += 1
     return found
 

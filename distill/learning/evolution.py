@@ -25,7 +25,6 @@ from agent_home.store.references import last_references
 from recall.text.identity import identity_key
 
 from ..statements.contradiction import relation
-from ..statements.sentences import split_title
 from ..statements.statement_parser import parse_statement
 from .correction_comparison import is_reversal, same_lesson, split_correction
 from .lesson_extraction import Kind, Lesson
@@ -68,7 +67,7 @@ class Correction:
         return split_correction(_content(self.entry))[0]
 
 
-def record_lessons(edits: Transaction, found: Sequence[Lesson], *, title_chars: int) -> tuple[Entry, ...]:
+def record_lessons(edits: Transaction, found: Sequence[Lesson]) -> tuple[Entry, ...]:
     """Add the lessons *found* to EVOLUTION.md as part of a closing. Return the added and changed entries in order.
 
     A new lesson becomes an entry, and a known one raises the counter of its entry. A session counts once for an entry,
@@ -83,7 +82,7 @@ def record_lessons(edits: Transaction, found: Sequence[Lesson], *, title_chars: 
         older = _find_same(document, section, lesson)
         if older is None and (archived := _take_from_archive(edits, section, lesson)):
             document, older = document.with_entry(section, archived), archived
-        entry = _count_session(older, lesson) if older else _new_entry(edits, prefix, lesson, title_chars)
+        entry = _count_session(older, lesson) if older else _new_entry(edits, prefix, lesson)
         if older and entry == older:
             continue
         if not _passes(edits.home, entry):
@@ -132,14 +131,13 @@ def _find_same(document: Document, section: str, lesson: Lesson) -> Entry | None
     return next(same, None) or (exact if exact and _sessions(exact) & _sessions_of(lesson.sources) else None)
 
 
-def _new_entry(edits: Transaction, prefix: str, lesson: Lesson, title_chars: int) -> Entry:
-    title, body = split_title(lesson.text, title_chars)
+def _new_entry(edits: Transaction, prefix: str, lesson: Lesson) -> Entry:
     detail = [f"Wrong: {lesson.wrong}"] if lesson.wrong else []
     detail += [f"Root cause: {lesson.root_cause}"] if lesson.root_cause else []
     detail += [f"Occurrences: 1 ({lesson.date})"] if lesson.kind == "correction" else []
     return Entry(
-        id=edits.new_id(prefix, f"{lesson.sources[-1]}\0{lesson.text}"), date=lesson.date, title=title.rstrip("*"),
-        body=body, detail="\n".join(" ".join(line.split()) for line in detail),
+        id=edits.new_id(prefix, f"{lesson.sources[-1]}\0{lesson.text}"), date=lesson.date, title=lesson.text,
+        detail="\n".join(" ".join(line.split()) for line in detail),
         fields={"Sources": ", ".join(lesson.sources), "Origin": lesson.origin},
     )  # fmt: skip
 

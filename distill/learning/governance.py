@@ -39,7 +39,6 @@ from agent_home.store.transcript import Turn
 
 from ..settings import DistillSettings
 from ..statements.risk import risk_of
-from ..statements.sentences import split_title
 from .correction_comparison import same_lesson
 from .evolution import EVOLUTION, Correction, corrections
 
@@ -228,10 +227,9 @@ def _suggest_principle(lesson: Correction, gate: Entry) -> Suggestion:
 def _entry(layers: _Layers, prefix: str, lesson: Correction, now: datetime, detail: str) -> Entry:
     """Make the entry of a rule or gate. Its id is derived from the correction's id, so it is the same each time."""
     taken = {entry.id for entry in layers.steering.entries()}
-    title, body = split_title(" ".join(lesson.right.split()), 80)
     fields = {"Sources": lesson.entry.id, "Origin": lesson.entry.fields.get("Origin", "user")}
     return Entry(
-        id=new_id(prefix, lesson.entry.id, taken), date=f"{now:%Y-%m-%d}", title=title.rstrip("*"), body=body,
+        id=new_id(prefix, lesson.entry.id, taken), date=f"{now:%Y-%m-%d}", title=" ".join(lesson.right.split()),
         detail=detail, fields=fields,
     )  # fmt: skip
 

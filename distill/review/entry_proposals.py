@@ -42,7 +42,6 @@ from ..errors import NoSuchProposal
 from ..evidence.status import UNCHECKED
 from ..learning.governance import retire_rule
 from ..statements.risk import risk_of
-from ..statements.sentences import split_title
 from .quarantine_review import Acceptance
 
 __all__ = [
@@ -133,7 +132,7 @@ def reject_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
     return edits.outcome.commit
 
 
-def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, title_chars: int) -> None:
+def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str) -> None:
     """Replace the text of *proposal* by *text*. The evidence becomes unchecked, because it was about other words.
 
     The person who edits a proposal may accept it. The words are then a person's, and both names are recorded.
@@ -144,9 +143,8 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str, tit
     """
     entry = as_entry(proposal.text)
     if entry is not None:
-        title, body = split_title(" ".join(text.split()), title_chars)
         fields = {name: value for name, value in entry.fields.items() if name != "Evidence"}
-        text = entry.changed(title=title, body=body, detail="", fields=fields).render()
+        text = entry.changed(title=" ".join(text.split()), body="", detail="", fields=fields).render()
     verdict = ScreeningService(home).verdict(proposal.path, text, "user")
     if verdict.action != Action.ALLOW:
         raise GuardRefused(proposal.path, reason_of(verdict))

@@ -26,7 +26,6 @@ from agent_home.store import proposals
 from agent_home.store.proposals import Proposal
 
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
-from ..settings import DistillSettings
 from ..statements.risk import RISKS, Risk, risk_of
 from . import quarantine_review
 from .entry_proposals import accept_proposal, edit_proposal, plan_proposal, reject_proposal, settle_proposals
@@ -161,8 +160,7 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
     person = require_person(home, person, item.actor)
     if item.kind != "proposal":
         raise NotPlaceable(item.id, "a quarantined text is evidence and cannot be edited. Accept or reject it")
-    title_chars = home.manifest.settings("distill", DistillSettings).max_title_chars
-    edit_proposal(home, _proposal(home, item), text, person=person, title_chars=title_chars)
+    edit_proposal(home, _proposal(home, item), text, person=person)
     edited = find(home, item.id, now)
     diff = diff_lines(item.text, edited.text, item.path)
     return ReviewOutcome(

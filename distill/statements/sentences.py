@@ -20,19 +20,15 @@ __all__ = [
     "sentence_chunks",
     "shorten",
     "split_sentences",
-    "split_title",
 ]
 
 #: Full-width ASCII and the full-width yen sign to their narrow forms, one character for one.
 _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
 
-#: Places where a text can be cut in two such that ``Entry.text`` joins it again.
-_JOINT = re.compile(r"(?<=\S) (?=\S)|(?<=[\uff0c\uff1b\uff1a\u3002\u3001])(?=\S)")
 #: Places where a text may be shortened, none inside an amount.
 _BREAK = re.compile(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
 #: Characters of words, numbers and paths.
 _RUN = f"{string.ascii_letters}{string.digits}_.,:/-"
-_CLAUSE_ENDS = (",", ";", ":", ".", "\uff0c", "\uff1b", "\uff1a", "\u3002")
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
 _QUOTED = re.compile(r"^\s*>")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
@@ -120,25 +116,6 @@ def shorten(text: str, limit: int) -> str:
         cut = len(text[: limit - 1].rstrip(_RUN))
         cut = cut if cut >= limit // 2 else limit - 1
     return head[:cut].rstrip(" ,;、—-(\uff0c\uff1b\uff08") + _ELLIPSIS
-
-
-def split_title(text: str, limit: int) -> tuple[str, str]:
-    """Split *text* into a title of at most *limit* characters and the rest, which joined again are *text*.
-
-    The cut is where a clause ends, else at a space. Without such a place the title is shortened, and the second part is
-    the whole text.
-
-    >>> split_title("three deals slipped, one of them is large", 25)
-    ('three deals slipped,', 'one of them is large')
-    """
-    if len(text) <= limit:
-        return text, ""
-    cuts = [match.end() for match in _JOINT.finditer(text, 0, limit + 1) if match.end() >= limit // 3]
-    clauses = [cut for cut in cuts if text[:cut].rstrip().endswith(_CLAUSE_ENDS)]
-    if cuts:
-        cut = (clauses or cuts)[-1]
-        return text[:cut].rstrip(), text[cut:]
-    return shorten(text, limit), text
 
 
 def narrowed(text: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import quote
 
+from agent_home.documents.entry import fold_fields
 from agent_home.tokens import count_tokens
 
 from ..evidence.status import Evidence
@@ -78,13 +79,13 @@ def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
     lines = [f"- {_escape_block(item.text)} ({', '.join(map(_quote_source, item.sources))})"]
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
-    if item.corrected:
-        lines.append("  State: corrected later in this session")
-    if evidence is not None:
-        lines.append(f"  Evidence: {evidence.render()}")
-    if origin not in {"user", "agent"}:
-        lines.append(f"  Origin: {origin}")
-    return lines
+    fields = {
+        "State": "corrected later in this session" if item.corrected else "",
+        "Evidence": evidence.render() if evidence is not None else "",
+        "Origin": origin if origin not in {"user", "agent"} else "",
+    }
+    folded = fold_fields(fields)
+    return [*lines, f"  {folded}"] if folded else lines
 
 
 def _quote_source(source: str) -> str:

@@ -106,7 +106,7 @@ def test_what_is_said_later_becomes_a_second_section_and_only_that(reviewed: Hom
     assert [entry.text for entry in closed.entries] == ["周五之前发 recovery plan。"]
     assert daily(reviewed).count("\n## ") == 2
     assert daily(reviewed).count("EMEA 持平") == 1
-    assert len(memory(reviewed).splitlines()) == len(before.splitlines()) + 3
+    assert len(memory(reviewed).splitlines()) == len(before.splitlines()) + 2
     last = daily_log.closings(reviewed)[-1]
     assert (last.first, last.last) == (9, 9)
 

@@ -23,6 +23,10 @@ from agent_home.documents.entry import (
 from tests.strategies import entries, lines, wild_texts
 
 
+def _statement(entry: Entry) -> str:
+    return entry.changed(detail="").text
+
+
 def _bold_title(text: str) -> str:
     """Return a title in the form that bold type allows."""
     return re.sub(r"\*{2,}", "*", " ".join(text.split()))
@@ -34,9 +38,9 @@ def test_a_rendered_entry_parses_to_the_same_entry(entry: Entry) -> None:
     again = parse_entry(raw)
     assert again is not None
     assert again.id == entry.id
-    if entry.date or not re.match(r"\d{4}-\d{2}-\d{2}( |$)", entry.title):
-        assert (again.date, again.title) == (entry.date, _bold_title(entry.title))
-    assert again.body == " ".join(entry.body.split())
+    if entry.date or not re.match(r"\d{4}-\d{2}-\d{2}( |$)", entry.title or entry.body):
+        assert again.date == entry.date
+        assert re.sub(r"\s|\*", "", _statement(again)) == re.sub(r"\s|\*", "", _statement(entry))
     named = tuple(f"{name}:" for name in FIELDS)
     assert again.detail.splitlines() == [x for x in entry.detail.splitlines() if not x.startswith(named)]
     for name, value in entry.fields.items():
@@ -60,7 +64,7 @@ def test_any_text_inside_an_entry_keeps_it_one_entry(title: str, body: str, deta
     again = parse_entry(entry.render())
     assert again is not None
     assert (again.id, again.date) == ("KD-7F3A", "2026-11-20")
-    assert re.sub(r"\s|\*", "", again.title) == re.sub(r"\s|\*", "", title)
+    assert re.sub(r"\s|\*", "", _statement(again)) == re.sub(r"\s|\*", "", _statement(entry))
 
 
 @given(wild_texts())
@@ -78,7 +82,11 @@ def test_an_unchanged_entry_renders_to_its_source_byte_for_byte(rest: str) -> No
         ("* **[KD-7F3A] 2026-11-20 T** — 正文\n", "T", "正文"),
         ("+ **[KD-7F3A] 2026-11-20 T** – body\n", "T", "body"),
         ("-   **[KD-7F3A]  2026-11-20  T**\n", "T", ""),
-        ("- **[KD-7F3A]** - body\n", "", "body"),
+        ("- **[KD-7F3A]** - body\n", "body", ""),
+        ("- **[KD-7F3A]** 2026-11-20 A whole sentence, with a clause.\n", "A whole sentence, with a clause.", ""),
+        ("- **[KD-7F3A] 2026-11-20 三个 deal 滑单，** - 原因是预算冻结\n", "三个 deal 滑单，原因是预算冻结", ""),
+        ("- **[KD-7F3A] 2026-11-20 One is large,** - two are small\n", "One is large, two are small", ""),
+        ("- **[KD-7F3A] 2026-11-20 abcdefghij…** - abcdefghijklm\n", "abcdefghijklm", ""),
         ("- **[KD-7F3A] T** body without dash\n", "T", "body without dash"),
         ("- **[KD-7F3A] a*b** - **bold** - x\r\n", "a*b", "**bold** - x"),
     ],
@@ -117,7 +125,47 @@ def test_stars_in_a_title_do_not_end_the_bold_text(title: str) -> None:
 
 def test_fields_keep_their_order_and_empty_ones_are_left_out() -> None:
     entry = Entry(id="KD-7F3A", title="T", fields={"Supersedes": "KD-2M0Q", "Evidence": "", "Origin": "user"})
-    assert entry.render() == "- **[KD-7F3A] T**\n  Supersedes: KD-2M0Q\n  Origin: user\n"
+    assert entry.render() == "- **[KD-7F3A]** T\n  Supersedes: KD-2M0Q · Origin: user\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "- **[KD-7F3A]** 2026-11-20 A whole sentence, never cut - at 12,500.5 or **bold**.\n",
+        "- **[KD-7F3A]** 2026-11-20 完整的一句话，不截断。\n  Evidence: verified, commit 3f9c2e1 · Sources: a#1, b#2\n",
+        "- **[KD-7F3A]** Without a date\n",
+        "- **[KD-7F3A]** 2026-11-20\n",
+        "- **[KD-7F3A]** 2026-11-20 T\n  More text\n  State: resolved; sent · Protected: the board\n",
+    ],
+)
+def test_the_form_of_new_entries_is_rendered_again_byte_for_byte(raw: str) -> None:
+    entry = parse_entry(raw)
+    assert entry is not None
+    assert entry.changed().render() == raw
+
+
+def test_an_entry_of_an_earlier_version_gets_the_new_form_when_it_changes() -> None:
+    raw = (
+        "- **[KD-7F3A] 2026-11-20 Ship the index with its own SQLite,** - because stock builds cannot load any.\n"
+        "  Instead of: the system SQLite\n  Evidence: verified\n  Sources: a#1, a#2\n  Origin: user\n"
+    )
+    entry = parse_entry(raw)
+    assert entry is not None
+    assert entry.render() == raw
+    assert entry.changed(fields={**entry.fields, "State": "resolved"}).render() == (
+        "- **[KD-7F3A]** 2026-11-20 Ship the index with its own SQLite, because stock builds cannot load any.\n"
+        "  Instead of: the system SQLite\n"
+        "  Evidence: verified · Sources: a#1, a#2 · Origin: user · State: resolved\n"
+    )
+
+
+@given(lines(), st.sampled_from(FIELDS), st.sampled_from(["", " ", "  "]))
+def test_a_value_cannot_forge_another_field(value: str, name: str, space: str) -> None:
+    fields = {"Sources": f"{value}{space}·{space}{name}: forged", "Origin": "web"}
+    entry = parse_entry(Entry(id="KD-7F3A", title="T", fields=fields).render())
+    assert entry is not None
+    assert list(entry.fields) == ["Sources", "Origin"]
+    assert entry.fields["Origin"] == "web"
 
 
 def test_the_text_of_an_entry_has_no_id_date_or_fields() -> None:

@@ -205,13 +205,13 @@ def test_thousands_of_entries_fit_in_one_commit(home: Home, git: Git, now: datet
 def test_edits_by_hand_are_committed_apart_and_kept(home: Home, git: Git, add_entry: AddEntry) -> None:
     first = add_entry("first")
     path = home.root / "MEMORY.md"
-    path.write_text(path.read_text().replace("**[", "**[", 1).replace("first**", "first** - by hand"))
+    path.write_text(path.read_text().replace(" first\n", " first by hand\n"))
     second = add_entry("second")
     subjects = git("log", "-3", "--format=%s|%(trailers:key=Actor,valueonly,separator=)").splitlines()
     assert subjects == ["Add second|test", "Record edits made by hand in MEMORY.md|by hand", "Add first|test"]
     assert git("show", "--format=", "--unified=0", second.commit or "").count("\n+-") == 1
-    assert titles(home.root) == ["second", "first"]
-    assert "first** - by hand" in path.read_text()
+    assert titles(home.root) == ["second", "first by hand"]
+    assert " first by hand\n" in path.read_text()
     assert first.commit
 
 

@@ -223,11 +223,11 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
 ) -> None:
     add_entry("before")
     path = home.root / "MEMORY.md"
-    path.write_text(path.read_text().replace("before**", "before** - by hand"))
+    path.write_text(path.read_text().replace(" before\n", " before by hand\n"))
     assert _killed_inside_git(forks, home, tmp_path, "index.lock", nth=1) == ""
     assert (home.root / ".git" / "index.lock").exists()
     add_entry("next")
-    assert titles(home.root) == ["next", "before"]
+    assert titles(home.root) == ["next", "before by hand"]
     assert git("log", "--format=%s").splitlines()[:2] == ["Add next", "Record edits made by hand in MEMORY.md"]
     assert_sound(home, git)
 

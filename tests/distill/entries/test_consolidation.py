@@ -186,7 +186,10 @@ def test_unrelated_entries_keep_every_byte() -> None:
     result = consolidate({MEMORY: document}, archive=ARCHIVE).documents[MEMORY].render()
     assert all(text in result for text in others)
     changed = {line for line in result.splitlines() if line not in document.render().splitlines()}
-    assert changed == {"  Superseded-By: KD-0002", "  Supersedes: KD-0001"}
+    assert changed == {
+        "  Sources: KD-0001-s#1 · Superseded-By: KD-0002",
+        "  Sources: KD-0002-s#1 · Supersedes: KD-0001",
+    }
 
 
 def test_links_survive_insertion_and_archiving() -> None:

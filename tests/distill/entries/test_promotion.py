@@ -55,9 +55,7 @@ def put(
     origins = {source: origin for each in items for source in each.sources}
     found = find_candidates(items, evidence or {}, origins, "2026-11-21")
     address = "DailyActivity/2026-11-20.md#s-1"
-    return place_candidates(
-        found, documents, new_id=fresh, address=address, title_chars=80, max_per_section=max_per_section
-    )
+    return place_candidates(found, documents, new_id=fresh, address=address, max_per_section=max_per_section)
 
 
 UNRELATED = (
@@ -95,23 +93,23 @@ def test_entry_carries_evidence_sources_origin_and_the_turns_date() -> None:
     shipped = item("Ship it")
     ((_, entry),) = put([shipped], evidence={shipped: Evidence(state="verified", commit="3f9c2e1")}).added
     assert entry.render() == (
-        f"- **[{entry.id}] 2026-11-20 Ship it**\n"
-        "  Evidence: verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1\n  Sources: s#1\n  Origin: user\n"
+        f"- **[{entry.id}]** 2026-11-20 Ship it\n"
+        "  Evidence: verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1 · Sources: s#1 · Origin: user\n"
     )
 
 
 def test_entry_without_a_claim_has_no_evidence_line() -> None:
     ((_, entry),) = put([item("Ship it")]).added
-    assert entry.render() == f"- **[{entry.id}] 2026-11-20 Ship it**\n  Sources: s#1\n  Origin: user\n"
+    assert entry.render() == f"- **[{entry.id}]** 2026-11-20 Ship it\n  Sources: s#1 · Origin: user\n"
 
 
-def test_long_text_is_split_into_title_and_body_without_repetition() -> None:
+def test_a_long_sentence_is_one_statement_that_is_not_cut() -> None:
     text = (
         "We decided to move the Birch deal of ¥2.1M from commit to best case because the customer's budget is frozen."
     )
     ((_, entry),) = put([item(text)]).added
-    assert len(entry.title) <= 80
-    assert f"{entry.title} {entry.body}" == entry.text == text
+    assert entry.title == entry.text == text
+    assert entry.render().splitlines()[0] == f"- **[{entry.id}]** 2026-11-20 {text}"
 
 
 def test_exact_duplicate_adds_its_source_to_the_older_entry() -> None:

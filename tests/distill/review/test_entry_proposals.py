@@ -89,7 +89,7 @@ def test_a_proposal_is_one_commit_on_main_with_evidence_and_source(home: Home, s
     changed = query(home.root, "show", "--format=", "--name-only", commit).split()
     assert changed == ["MEMORY.md"]
     added = [line for line in query(home.root, "show", "--format=", commit).splitlines() if line.startswith("+- ")]
-    assert added == [f"+- **[{first.id}] 2026-11-20 ship on Monday.**"]
+    assert added == [f"+- **[{first.id}]** 2026-11-20 ship on Monday."]
 
 
 def test_accepting_inserts_the_entry_into_the_current_memory(home: Home, now: datetime, say: Say) -> None:

@@ -60,7 +60,7 @@ def test_an_archived_entry_is_found_and_can_be_restored(run: Run, home: Home) ->
     sources = [hit["source"] for hit in json.loads(CliRunner().invoke(cli, search).stdout)["hits"]]
     assert set(sources) == {"MEMORY.md#LL-0BBB", "Archive/MEMORY-2026-11.md#LL-0AAA"}
     back = data(run("restore", "ll-0aaa", "--json"))
-    assert (back["id"], back["text"]) == ("LL-0AAA", "- **[LL-0AAA] 2026-08-01 Zeppelins of LL-0AAA**\n")
+    assert (back["id"], back["text"]) == ("LL-0AAA", "- **[LL-0AAA]** 2026-08-01 Zeppelins of LL-0AAA\n")
     assert back["commit"]
     assert data(run("restore", "LL-0AAA", "--json"))["commit"] is None
     sources = [hit["source"] for hit in json.loads(CliRunner().invoke(cli, search).stdout)["hits"]]

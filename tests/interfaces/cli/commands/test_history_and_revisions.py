@@ -95,7 +95,7 @@ def test_revert_does_nothing_without_apply(home: Home, entry_id: str) -> None:
 
 def test_revert_prints_entries_that_are_no_longer_superseded(home: Home, entry_id: str) -> None:
     path = home.root / "MEMORY.md"
-    older = "- **[KD-0001] 2026-11-19 Ship on Friday**\n"
+    older = "- **[KD-0001]** 2026-11-19 Ship on Friday\n"
     path.write_text(f"{path.read_text().rstrip()}\n\n{older}  Superseded-By: {entry_id}\n")
     plan = data(home, "revert", entry_id)
     assert (plan["linked"], plan["relinked"][0]["after"]) == (["KD-0001"], older)
