@@ -14,9 +14,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from agent_home import storage
 from agent_home.documents import daily_log
 from agent_home.documents.check import entry_files
-from agent_home.documents.document import Document
+from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
@@ -34,6 +35,7 @@ from .entries.consolidation import Link
 from .entries.operations import AppliedOperations, OperationKind, apply_operations
 from .entries.promotion import PromotionCandidate, find_candidates, item_origins, place_candidates
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
+from .entries.resolution import with_endings
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
@@ -96,7 +98,7 @@ class ProposedEntry:
 class ChangedEntry:
     """A live entry that the session resolved, retracted, superseded or revised, or might have.
 
-    *applied* is false where the operation was refused or is not sure. *detail* says why, or how it was resolved.
+    *applied* is false where the operation was refused, or is *unsure*. *detail* says why, or how it was resolved.
     """
 
     id: str
@@ -105,6 +107,7 @@ class ChangedEntry:
     sources: tuple[str, ...]
     detail: str = ""
     applied: bool = True
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +297,12 @@ def _draft(
     composed = compose(home, said, earlier, settings=settings, models=models, now=now)
     summary = composed.summary
     evidence = _evidence(summary.items, turns, now, settings)
+    settled = with_endings(
+        summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder()
+    )  # fmt: skip
+    pairs = zip(summary.items, settled.items, strict=True)
+    evidence = {item: evidence[before] for before, item in pairs if before in evidence}
+    summary = settled
     ended = local_time(fresh[-1].message.ts, now)
     closing = daily_log.Closing(
         session=session,
@@ -410,6 +419,11 @@ def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tu
     return tuple(entry.id for entry in taught), updated
 
 
+def _live_entries(home: Home) -> list[Entry]:
+    """Return the entries of ``MEMORY.md`` on the disk. The transaction applies operations to the file that it locks."""
+    return list(parse(storage.read_text(home.root / MEMORY)).entries())
+
+
 def _memory_documents(edits: Transaction) -> dict[str, Document]:
     """Return ``MEMORY.md`` and the archive as this transaction sees them, by path."""
     archived = (path for path in entry_files(edits.home) if path.startswith("Archive/"))
@@ -437,7 +451,7 @@ def _changed_entries(operated: AppliedOperations) -> tuple[ChangedEntry, ...]:
     refused = [
         ChangedEntry(
             id=item.operation.target, kind=item.operation.kind, text=item.operation.text,
-            sources=item.operation.sources, detail=item.reason, applied=False,
+            sources=item.operation.sources, detail=item.reason, applied=False, unsure=item.operation.unsure,
         )
         for item in operated.refused
     ]  # fmt: skip

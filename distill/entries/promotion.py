@@ -102,8 +102,8 @@ def find_candidates(
 ) -> list[PromotionCandidate]:
     """Find the items that earn an entry, in their order.
 
-    Items that git contradicts or a later turn corrected stay in the daily log, and so does a deliverable without a
-    claim that git could check.
+    Items that git contradicts or a later turn corrected or resolved stay in the daily log, and so does a deliverable
+    without a claim that git could check.
 
     Args:
         items: the items of the session.
@@ -123,7 +123,12 @@ def find_candidates(
             continue  # the same statement is an item of another kind already
         prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and mention else None)
         section = section_of(prefix) if prefix else None
-        if section is None or item.corrected or (checked is not None and checked.state == "contradicted"):
+        if (
+            section is None
+            or item.corrected
+            or item.resolved
+            or (checked is not None and checked.state == "contradicted")
+        ):
             continue
         if (item.kind == "deliverable" and checked is None) or (section.title in recurring and mention is None):
             continue

@@ -30,6 +30,11 @@ class Models:
     embedder: Callable[[], Embedder | NoEmbedder] | None = None
     endpoint: Endpoint | None = None
 
+    def loaded_embedder(self) -> Embedder | None:
+        """Return the embedding model, or ``None`` where there is none."""
+        loaded = self.embedder() if self.embedder else None
+        return None if isinstance(loaded, NoEmbedder) else loaded
+
 
 NO_MODELS = Models()
 
@@ -55,11 +60,10 @@ def compose(
     """Summarise *messages*. *before* are the session's earlier messages."""
     summary = summarise(messages, before, max_topics=settings.max_topics)
     if settings.log_share:
-        loaded = models.embedder() if models.embedder else None
-        embedder = None if isinstance(loaded, NoEmbedder) else loaded
         summary = add_facts(
-            summary, messages, share=settings.log_share, max_items=settings.max_items, embedder=embedder
-        )
+            summary, messages, share=settings.log_share, max_items=settings.max_items,
+            embedder=models.loaded_embedder(),
+        )  # fmt: skip
     if models.endpoint is None:
         return Composition(summary=summary)
     done = reword(home, summary, messages, models.endpoint, now)

@@ -80,12 +80,19 @@ def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
     fields = {
-        "State": "corrected later in this session" if item.corrected else "",
+        "State": _state(item),
         "Evidence": evidence.render() if evidence is not None else "",
         "Origin": origin if origin not in {"user", "agent"} else "",
     }
     folded = fold_fields(fields)
     return [*lines, f"  {folded}"] if folded else lines
+
+
+def _state(item: Item) -> str:
+    """Return what a later turn did to *item*, or an empty string."""
+    if item.corrected:
+        return "corrected later in this session"
+    return f"resolved later in this session ({_quote_source(item.resolved)})" if item.resolved else ""
 
 
 def _quote_source(source: str) -> str:

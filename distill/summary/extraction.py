@@ -60,6 +60,7 @@ class Item:
         ts: the time of that turn.
         replaces: of a correction, the sentence it corrects. Empty where the correction names the old value.
         corrected: whether a later turn corrected the item.
+        resolved: of an open thread, the later turn that resolved it.
     """
 
     kind: ItemKind
@@ -69,6 +70,7 @@ class Item:
     ts: str = ""
     replaces: str = ""
     corrected: bool = False
+    resolved: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

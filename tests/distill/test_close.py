@@ -132,6 +132,28 @@ def test_the_same_decision_in_two_sessions_is_one_entry_with_both_sources(
     assert entry.fields["Sources"] == "one#m1, two#m1"
 
 
+def test_a_later_session_resolves_a_thread_in_its_own_commit(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "Open: send the Q3 deck to Ana"), session="one"), now)
+    (entry,) = close(home, "one", now=now).entries
+    keep(home, talk(("user", "Morning!"), ("user", "Done: sent the Q3 deck to Ana"), session="two"), now)
+    closed = close(home, "two", now=now)
+    assert [(changed.id, changed.kind, changed.applied) for changed in closed.changed] == [(entry.id, "resolve", True)]
+    (resolved,) = parse(memory(home)).section_entries("Open Threads")
+    assert resolved.fields["State"].startswith("resolved ")
+    assert "two#m2" in resolved.fields["State"]
+    assert close(home, "two", now=now).changed == ()
+
+
+def test_a_tool_resolves_nothing(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "Open: send the Q3 deck to Ana"), session="one"), now)
+    close(home, "one", now=now)
+    said = "Done: sent the Q3 deck to Ana"
+    keep(home, talk(("tool", said), ("assistant", said), session="two"), now)
+    close(home, "two", now=now)
+    (thread,) = parse(memory(home)).section_entries("Open Threads")
+    assert not thread.retired
+
+
 def test_a_half_written_last_line_is_left_for_the_next_closing(reviewed: Home, now: datetime) -> None:
     path = transcript.session_path(reviewed, "fc-1")
     assert path is not None

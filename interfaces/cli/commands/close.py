@@ -201,7 +201,9 @@ def _not_written(outcome: Closed) -> Iterator[str]:
         if claim.evidence.state == "contradicted":
             yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
     for changed in outcome.changed:
-        if not changed.applied:
+        if changed.unsure:
+            yield f"  [{changed.id}] is perhaps {_PAST[changed.kind]}, `memory done {changed.id}` if so: {changed.text}"
+        elif not changed.applied:
             yield f"  [{changed.id}] not {_PAST[changed.kind]}, because {changed.detail}: {changed.text}"
     for proposal in outcome.proposed:
         yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"

@@ -1,0 +1,280 @@
+"""Resolution: which live entries, and which items of the session itself, the session's sentences end.
+
+Every sentence that shows an ending is compared with the statements that share a word with it. The best match ends an
+open thread when it is certain and clearly better than the next thread. A sentence that takes a claim back retracts it.
+A match that is only likely becomes an unsure operation, which nobody applies and the report names. The number of
+comparisons has a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from agent_home.documents.entry import Entry, superseded_by
+from agent_home.store.transcript import Message
+from recall.embedding.embedder import Embedder
+from recall.errors import ModelError
+from recall.text.identity import identity_key
+
+from ..evidence.status import Evidence
+from ..reading.endings import Ending, judge_ending, shows_ending, statement_terms
+from ..reading.labels import parse_label
+from ..statements.operation import Operation
+from ..statements.sentences import prose_lines, split_sentences
+from ..summary.extraction import Item, Summary, spoken_messages
+
+__all__ = ["Saying", "find_endings", "sayings", "settle_items", "with_endings"]
+
+#: Longer sentences are pasted texts.
+_MAX_CHARS = 300
+#: A term of more statements selects none, and at most so many pairs are judged.
+_MAX_POSTINGS, _MAX_PAIRS = 60, 4000
+#: Least lead of the best thread over the next one.
+_MARGIN = 0.1
+#: Pairs of at least this chance by words are judged again by vectors, the best first.
+_WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.2, 40
+#: Least share of a thread's terms in the words of a label such as "Done:".
+_LABELLED_SHARE = 0.3
+_THREADS = frozenset({"open_thread", "next_step"})
+#: Kinds of items that claim nothing that could be taken back.
+_NO_CLAIMS = frozenset({"correction", "deliverable", "rejected"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """A sentence of the session that shows an ending. *place* is the index of its turn.
+
+    *explicit*: a label such as "Done:" opens it, or git verified it.
+    """
+
+    text: str
+    source: str
+    role: str
+    place: int
+    explicit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Statement:
+    """A statement that may end: a live entry or an item of the session, said in turn *place*."""
+
+    key: str
+    text: str
+    thread: bool
+    place: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Match:
+    statement: _Statement
+    saying: Saying
+    ending: Ending
+
+    @property
+    def chance(self) -> float:
+        return self.ending.resolve if self.statement.thread else self.ending.retract
+
+    @property
+    def certain(self) -> bool:
+        explicit = self.saying.explicit and (self.likely or self.labelled)
+        return self._holds(self.ending.certain) or explicit
+
+    @property
+    def likely(self) -> bool:
+        return self._holds(self.ending.likely)
+
+    @property
+    def labelled(self) -> bool:
+        """True when a label ends a thread whose words stand behind it."""
+        if not (self.saying.explicit and self.statement.thread):
+            return False
+        terms, said = statement_terms(self.statement.text), statement_terms(self.saying.text)
+        shared = sum(weight for term, weight in terms.items() if term in said)
+        return shared >= _LABELLED_SHARE * sum(terms.values())
+
+    def _holds(self, heads: Collection[str]) -> bool:
+        return ("resolve" if self.statement.thread else "retract") in heads
+
+
+def with_endings(
+    summary: Summary,
+    messages: Sequence[Message],
+    entries: Sequence[Entry],
+    *,
+    evidence: Mapping[Item, Evidence],
+    embedder: Embedder | None = None,
+) -> Summary:
+    """Return *summary* with operations on *entries* that the messages end, and its own items settled.
+
+    *evidence* is git's answer to the items. A sentence that git contradicts ends nothing.
+    """
+    said = sayings(messages, evidence)
+    operations = find_endings(entries, said, embedder=embedder)
+    named = {operation.target for operation in summary.operations}
+    return replace(
+        summary,
+        items=tuple(settle_items(summary.items, said, messages, embedder=embedder)),
+        operations=(*summary.operations, *(found for found in operations if found.target not in named)),
+    )
+
+
+def sayings(messages: Sequence[Message], evidence: Mapping[Item, Evidence]) -> list[Saying]:
+    """Return the sentences of users and assistants that show an ending, in order."""
+    states = {
+        (source, identity_key(item.text)): found.state for item, found in evidence.items() for source in item.sources
+    }
+    places = {message.source: place for place, message in enumerate(messages)}
+    return [
+        Saying(
+            text=text, source=message.source, role=message.role, place=places[message.source],
+            explicit=labelled or states.get((message.source, identity_key(text))) == "verified",
+        )
+        for message in spoken_messages(messages)
+        for text, labelled in _sentences(message)
+        if states.get((message.source, identity_key(text))) != "contradicted"
+    ]  # fmt: skip
+
+
+def find_endings(
+    entries: Sequence[Entry], said: Sequence[Saying], *, embedder: Embedder | None = None
+) -> list[Operation]:
+    """Return the operations on live *entries* that *said* calls for, at most one for each entry."""
+    replaced = superseded_by(entries)
+    live = {entry.id: entry for entry in entries if not entry.retired and entry.id not in replaced}
+    statements = [
+        _Statement(key=entry.id, text=entry.text, thread=entry.prefix == "OT")
+        for entry in live.values()
+        if not entry.protected
+    ]
+    operations = []
+    for match in _best_matches(statements, said, embedder):
+        target = match.statement
+        saying = match.saying
+        if not target.thread and saying.role != "user" and live[target.key].fields.get("Origin") != "agent":
+            continue  # nobody but the user takes back what the user said
+        operations.append(
+            Operation(
+                kind="resolve" if target.thread else "retract", target=target.key, sources=(saying.source,),
+                text=saying.text, reason=f"said with probability {match.chance:.2f}", unsure=not match.certain,
+            )
+        )  # fmt: skip
+    return operations
+
+
+def settle_items(
+    items: Sequence[Item], said: Sequence[Saying], messages: Sequence[Message], *, embedder: Embedder | None = None
+) -> list[Item]:
+    """Return *items* with threads marked that a later turn resolved, and claims marked that one took back."""
+    places = {message.source: place for place, message in enumerate(messages)}
+    statements = [
+        _Statement(
+            key=str(number), text=item.text, thread=item.kind in _THREADS,
+            place=max(places.get(source, -1) for source in item.sources),
+        )
+        for number, item in enumerate(items)
+        if item.kind not in _NO_CLAIMS and not item.corrected
+    ]  # fmt: skip
+    settled = list(items)
+    for match in _best_matches(statements, said, embedder):
+        number = int(match.statement.key)
+        item = settled[number]
+        own = match.statement.thread or item.role == match.saying.role
+        if match.certain and own:
+            change = {"resolved": match.saying.source} if match.statement.thread else {"corrected": True}
+            settled[number] = replace(item, **change)
+    return settled
+
+
+def _sentences(message: Message) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of a turn that show an ending, and whether a label says so."""
+    for line in prose_lines(message.content):
+        if line.kind == "heading" or len(line.text) > 20 * _MAX_CHARS:
+            continue
+        label = parse_label(line.text)
+        if label and label.kind == "deliverable" and label.rest:
+            yield label.rest[:_MAX_CHARS], True
+            continue
+        for sentence in split_sentences(line.text):
+            if len(sentence) <= _MAX_CHARS and shows_ending(sentence):
+                yield sentence, False
+
+
+def _best_matches(
+    statements: Sequence[_Statement], said: Sequence[Saying], embedder: Embedder | None
+) -> Iterator[_Match]:
+    """Yield the best likely match of each statement, in the order of the statements.
+
+    Of the threads that one sentence matches, only the best counts, and only with a lead over the next.
+    """
+    matches = _with_vectors(list(_judged(statements, said)), embedder)
+    by_saying: dict[Saying, list[_Match]] = {}
+    for match in matches:
+        if match.likely or match.labelled:
+            by_saying.setdefault(match.saying, []).append(match)
+    best: dict[str, _Match] = {}
+    for found in by_saying.values():
+        found.sort(key=lambda match: -match.chance)
+        if len(found) > 1 and found[0].chance - found[1].chance < _MARGIN and not _same(found[0], found[1]):
+            continue  # two statements fit equally well
+        match = found[0]
+        known = best.get(match.statement.key)
+        if known is None or (match.certain, match.chance) > (known.certain, known.chance):
+            best[match.statement.key] = match
+    yield from (best[statement.key] for statement in statements if statement.key in best)
+
+
+def _judged(statements: Sequence[_Statement], said: Sequence[Saying]) -> Iterator[_Match]:
+    """Yield judged pairs of a statement and a later sentence that share a term."""
+    postings: dict[str, list[_Statement]] = {}
+    for statement in statements:
+        for term in statement_terms(statement.text):
+            postings.setdefault(term, []).append(statement)
+    judged = 0
+    for saying in said:
+        related = {
+            statement.key: statement
+            for term in statement_terms(saying.text)
+            if len(postings.get(term, ())) <= _MAX_POSTINGS
+            for statement in postings.get(term, ())
+            if statement.place < saying.place and identity_key(statement.text) != identity_key(saying.text)
+        }
+        for statement in related.values():
+            if judged == _MAX_PAIRS:
+                return
+            judged += 1
+            ending = judge_ending(statement.text, saying.text, saying.role)
+            yield _Match(statement=statement, saying=saying, ending=ending)
+
+
+def _with_vectors(matches: list[_Match], embedder: Embedder | None) -> list[_Match]:
+    """Return *matches* with the pairs worth it judged again by their vectors."""
+    worth = sorted((m for m in matches if m.statement.thread), key=lambda match: -match.chance)
+    worth = [m for m in worth if m.chance >= _WORTH_VECTORS and _is_latin(m)][:_MAX_VECTOR_PAIRS]
+    if embedder is None or not worth:
+        return matches
+    texts = list(dict.fromkeys(text for match in worth for text in (match.statement.text, match.saying.text)))
+    try:
+        vectors = dict(zip(texts, embedder.embed(texts), strict=True))
+    except ModelError:
+        return matches  # a closing must not fail with the model
+    again = {
+        (match.statement.key, match.saying): replace(
+            match,
+            ending=judge_ending(
+                match.statement.text, match.saying.text, match.saying.role,
+                float(vectors[match.statement.text] @ vectors[match.saying.text]),
+            ),
+        )
+        for match in worth
+    }  # fmt: skip
+    return [again.get((match.statement.key, match.saying), match) for match in matches]
+
+
+def _is_latin(match: _Match) -> bool:
+    """Return whether the model reads both texts."""
+    return not any("\u3400" <= character <= "\u9fff" for character in match.statement.text + match.saying.text)
+
+
+def _same(one: _Match, other: _Match) -> bool:
+    return identity_key(one.statement.text) == identity_key(other.statement.text)

@@ -1,0 +1,309 @@
+"""Judge whether a sentence ends an older statement: it resolves a thread, or takes a claim back.
+
+The judgement is a small logistic model over the match of the two texts (shared words, names, numbers, neighbours of
+shared words, and the cosine of their vectors where a model is installed) and over signs of the newer sentence (the verb
+of the thread in the past, negation, words of ending, of open work and of withdrawal). No sign decides alone, because
+every weight is learned from labelled pairs. ``python -m bench.train_endings`` writes the weights beside this module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.text.stems import stem
+from recall.text.word_tables import stop_words
+
+from ..statements.sentences import is_question, narrowed
+
+__all__ = [
+    "FEATURES",
+    "HEADS",
+    "Ending",
+    "EndingWeights",
+    "Head",
+    "judge_ending",
+    "load_weights",
+    "pair_features",
+    "shows_ending",
+    "statement_terms",
+    "weights_from",
+]
+
+Head = Literal["resolve", "retract"]
+HEADS: tuple[Head, ...] = ("resolve", "retract")
+_WEIGHTS = "endings.json"
+#: Characters of a text that are read. An entry or a sentence is shorter.
+_MAX_CHARS = 400
+_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?]", re.IGNORECASE)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m|t)$")
+#: Chinese characters of grammar, which no two texts share by meaning.
+_LIGHT_HAN = frozenset(
+    "的了在是我你他她它们这那也就都和与跟把被给吗呢吧啊呀么哦啦还又再已经没有不要去来到说好会能可以得地着过个一下上里面后前中对从让"
+    "叫想做用"
+)
+#: Characters that put the verb before them into the past.
+_DONE_HAN = frozenset("了好完过掉到上齐妥")
+#: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
+_TABLE = "ending_signs.txt"
+SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
+_REGULAR_PAST = re.compile(r"\b\w{2,}ed\b", re.IGNORECASE)
+_PERFECT_HAN = re.compile(r"了[。!,~ ]*$|啦|咯")
+#: Features of a pair, in the order of the weights. The last three need vectors.
+FEATURES: tuple[str, ...] = (
+    "older_share", "newer_share", "shared", "unshared", "shared_name", "other_name", "question", "assistant", "length",
+    "nothing_shared", "chinese", *SIGNS, "regular_past", "older_negated", "past", "irregular_past", "thread_verb_past",
+    "thread_verb_past_zh", "perfect_zh", "begins_in_past", "negated_copy", "share_ended", "share_withdrawn",
+    "open_ended", "short", "dropped", "other_before", "other_after", "other_around", "other_number", "verb_missing",
+    "object_share", "last_word", "two_shared", "cosine", "cosine_ended", "near",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Judgement of a pair: the probability of each head, and whether it is *certain* or only *likely*."""
+
+    resolve: float
+    retract: float
+    certain: frozenset[Head] = frozenset()
+    likely: frozenset[Head] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class EndingWeights:
+    """Weights by head. *certain* and *likely* are the least probabilities at which a head holds.
+
+    A key is the head's name, with ``+vector`` for pairs with a cosine.
+    """
+
+    weights: Mapping[str, NDArray[np.float64]]
+    bias: Mapping[str, float]
+    certain: Mapping[str, float]
+    likely: Mapping[str, float]
+
+    def judge(self, older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
+        """Judge a pair. See :func:`judge_ending`."""
+        features = pair_features(older, newer, role, cosine)
+        suffix = "" if cosine is None else "+vector"
+        chances = {head: self._chance(f"{head}{suffix}", features) for head in HEADS}
+        return Ending(
+            resolve=chances["resolve"],
+            retract=chances["retract"],
+            certain=frozenset(head for head in HEADS if chances[head] >= self.certain[head + suffix]),
+            likely=frozenset(head for head in HEADS if chances[head] >= self.likely[head + suffix]),
+        )
+
+    def _chance(self, key: str, features: NDArray[np.float64]) -> float:
+        return float(1 / (1 + np.exp(-(features @ self.weights[key] + self.bias[key]))))
+
+
+def judge_ending(older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
+    """Judge whether the sentence *newer* ends the statement *older*.
+
+    Args:
+        older: the text of an entry.
+        newer: one sentence, said later.
+        role: who said it, ``user`` or ``assistant``.
+        cosine: the cosine of the vectors of the two, where there are vectors that read both.
+    """
+    return load_weights().judge(older, newer, role, cosine)
+
+
+@cache
+def load_weights() -> EndingWeights:
+    """Load the shipped weights."""
+    return weights_from(json.loads((files(__package__) / _WEIGHTS).read_text(encoding="utf-8")))
+
+
+def weights_from(stored: Mapping[str, Any]) -> EndingWeights:
+    """Make weights from the content of a file.
+
+    Raises:
+        ValueError: the file is for other features.
+    """
+    if tuple(stored["features"]) != FEATURES:
+        raise ValueError(f"{_WEIGHTS} is for other features. Run python -m bench.train_endings")
+    heads: Mapping[str, Any] = stored["heads"]
+    return EndingWeights(
+        weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items()},
+        bias={name: float(head["bias"]) for name, head in heads.items()},
+        certain={name: float(head["certain"]) for name, head in heads.items()},
+        likely={name: float(head["likely"]) for name, head in heads.items()},
+    )
+
+
+def shows_ending(sentence: str) -> bool:
+    """Return whether *sentence* has a sign of an ending at all, so that it is worth comparing with older statements."""
+    narrow = narrowed(sentence[:_MAX_CHARS])
+    if is_question(narrow):
+        return False
+    signs = ("end", "drop", "withdrawn", "negated")
+    return any(_patterns()[sign].search(narrow) for sign in signs) or bool(_past_words(_tokens(sentence)))
+
+
+@lru_cache(maxsize=4096)
+def statement_terms(text: str) -> Mapping[str, float]:
+    """Return the terms of *text* with their weights: stems, Chinese characters and their pairs, names and numbers."""
+    tokens = _tokens(text)
+    found: dict[str, float] = {}
+    for place, token in enumerate(tokens):
+        term = _term(token)
+        if term is None:
+            continue
+        marked = (token[0].isupper() and place > 0) or token[0].isdigit()
+        weight = 0.5 if _HAN.match(token) else 1.3 if marked else 1.0
+        found[term] = max(found.get(term, 0.0), weight)
+    for first, second in pairwise(tokens):
+        if _HAN.match(first) and _HAN.match(second) and not (first in _LIGHT_HAN and second in _LIGHT_HAN):
+            found[first + second] = 0.7
+    return found
+
+
+def pair_features(older: str, newer: str, role: str, cosine: float | None = None) -> NDArray[np.float64]:
+    """Return the values of :data:`FEATURES` for a pair. Without *cosine* the last three are left out."""
+    values = dict(_match_features(older, newer))
+    values |= {"question": float(is_question(newer)), "assistant": float(role == "assistant")}
+    values |= dict(_sign_features(older, newer, values["older_share"]))
+    values |= dict(_neighbour_features(older, newer))
+    if cosine is not None:
+        ended = max(values["end"], values["past"])
+        values |= {"cosine": cosine, "cosine_ended": cosine * ended, "near": 2 * max(cosine - 0.4, 0.0)}
+    return np.array([values[name] for name in FEATURES if name in values], np.float64)
+
+
+@cache
+def _table() -> Mapping[str, Sequence[str]]:
+    """Return the lines of the table of signs by name, names of plain patterns with a ``!`` behind them."""
+    found: dict[str, list[str]] = {}
+    for line in (files(__package__) / _TABLE).read_text(encoding="utf-8").splitlines():
+        match = re.match(r"(?P<name>\w+)(?P<plain>!?):? (?P<value>.+)", line)
+        if match and not line.startswith("#"):
+            found.setdefault(match["name"] + match["plain"], []).append(match["value"])
+    return found
+
+
+@cache
+def _patterns() -> Mapping[str, re.Pattern[str]]:
+    """Return one pattern for each sign."""
+    table = _table()
+    return {
+        name: re.compile(
+            "|".join([rf"\b(?:{'|'.join(table.get(name, ()))})\b", *table.get(f"{name}!", ())]), re.IGNORECASE
+        )
+        for name in SIGNS
+    }
+
+
+@cache
+def _irregular_past() -> frozenset[str]:
+    """Return irregular past forms, which no ending shows."""
+    return frozenset(word for line in _table()["past"] for word in line.split())
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(_TOKEN.findall(narrowed(text[:_MAX_CHARS])))
+
+
+@lru_cache(maxsize=16_384)
+def _term(token: str) -> str | None:
+    """Return what a token is compared by, ``None`` for a light word or a mark."""
+    if _HAN.match(token):
+        return None if token in _LIGHT_HAN else token
+    lowered = token.lower().replace("’", "'")
+    if lowered[0].isdigit():
+        return lowered
+    base = _CONTRACTION.sub("", lowered)
+    if lowered in "!?" or base in stop_words("statement") or len(base) < 2:
+        return None
+    return stem(base)
+
+
+def _past_words(tokens: Sequence[str]) -> list[str]:
+    lowered = (token.lower() for token in tokens)
+    return [word for word in lowered if word in _irregular_past() or (word.endswith("ed") and len(word) > 3)]
+
+
+def _match_features(older: str, newer: str) -> Iterator[tuple[str, float]]:
+    old, new = statement_terms(older), statement_terms(newer)
+    common = old.keys() & new.keys()
+    shared, old_sum, new_sum = sum(min(old[k], new[k]) for k in common), sum(old.values()), sum(new.values())
+    old_names = {term for term, weight in old.items() if weight > 1}
+    new_names = {term for term, weight in new.items() if weight > 1}
+    yield "older_share", shared / old_sum if old_sum else 0.0
+    yield "newer_share", shared / new_sum if new_sum else 0.0
+    yield "shared", min(shared, 4) / 4
+    yield "unshared", min(new_sum - shared, 6) / 6
+    yield "shared_name", float(bool(old_names & new_names))
+    yield "other_name", float(bool(new_names - old_names) and bool(old_names - new_names))
+    yield "length", min(len(newer), 200) / 200
+    yield "nothing_shared", float(not common)
+    yield "chinese", float(len(_HAN.findall(newer[:_MAX_CHARS])) > 0.3 * len(newer[:_MAX_CHARS]))
+    yield "short", float(len(new) < 4)
+
+
+def _sign_features(older: str, newer: str, share: float) -> Iterator[tuple[str, float]]:
+    narrow, tokens = narrowed(newer[:_MAX_CHARS]), _tokens(newer)
+    signs = {name: min(len(pattern.findall(narrow)), 2) / 2 for name, pattern in _patterns().items()}
+    signs["future"] = float(signs["future"] > 0)
+    yield from signs.items()
+    old, old_words = statement_terms(older), {token.lower() for token in _tokens(older)}
+    past = _past_words(tokens)
+    verb_past = any(_term(word) in old and word not in old_words for word in past if _term(word))
+    han_past = any(first in old and second in _DONE_HAN for first, second in pairwise(tokens))
+    perfect = float(_PERFECT_HAN.search(narrow) is not None)
+    old_negated = float(_patterns()["negated"].search(narrowed(older[:_MAX_CHARS])) is not None)
+    ended = max(signs["end"], signs["drop"], float(bool(past)), perfect, float(han_past))
+    yield "regular_past", min(len(_REGULAR_PAST.findall(narrow)), 2) / 2
+    yield "older_negated", old_negated
+    yield "past", float(bool(past))
+    yield "irregular_past", float(any(word in _irregular_past() for word in past))
+    yield "thread_verb_past", float(verb_past)
+    yield "thread_verb_past_zh", float(han_past)
+    yield "perfect_zh", perfect
+    yield "begins_in_past", float(bool(tokens) and bool(_past_words(tokens[:1])))
+    yield "negated_copy", share * float(signs["negated"] > 0 and not old_negated)
+    yield "share_ended", share * ended
+    yield "share_withdrawn", share * max(signs["withdrawn"], signs["speech"])
+    yield "open_ended", signs["open"] * max(signs["end"], float(bool(past)), perfect)
+    yield "dropped", signs["drop"] * (1 - signs["open"])
+
+
+def _neighbour_features(older: str, newer: str) -> Iterator[tuple[str, float]]:
+    """Yield whether shared words stand beside other words: the checkout test is not the login test."""
+    old, new = ([term for token in _tokens(text) if (term := _term(token))] for text in (older, newer))
+    old_set, new_set = set(old), set(new)
+    before, after = False, False
+    for term in old_set & new_set:
+        for first, second in ((x, y) for x in _beside(old, term) for y in _beside(new, term)):
+            before |= _differ(first[0], second[0], old_set, new_set)
+            after |= _differ(first[1], second[1], old_set, new_set)
+    numbers = [{term for term in terms if term[0].isdigit()} for terms in (old_set, new_set)]
+    yield "other_before", float(before)
+    yield "other_after", float(after)
+    yield "other_around", float(before and after)
+    yield "other_number", float(bool(numbers[0]) and bool(numbers[1] - numbers[0]))
+    yield "verb_missing", float(bool(old) and old[0] not in new_set)
+    yield "object_share", sum(term in new_set for term in old[1:]) / len(old[1:]) if old[1:] else 0.0
+    yield "last_word", float(bool(old) and old[-1] in new_set)
+    yield "two_shared", float(len(old_set & new_set) >= 2)
+
+
+def _beside(terms: Sequence[str], term: str) -> list[tuple[str, str]]:
+    """Return the terms before and after each place of *term*, empty at an edge. At most three places count."""
+    places = [at for at, found in enumerate(terms) if found == term][:3]
+    return [(terms[at - 1] if at else "", terms[at + 1] if at + 1 < len(terms) else "") for at in places]
+
+
+def _differ(first: str, second: str, old: set[str], new: set[str]) -> bool:
+    return bool(first) and bool(second) and first not in new and second not in old
