@@ -185,7 +185,11 @@ class _LiveEntries:
     def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector]) -> None:
         self._all = entries
         replaced = superseded_by(entries)
-        ordered = [entry for entry in reversed(entries) if entry.id not in replaced and section_of(entry.prefix)]
+        ordered = [
+            entry
+            for entry in reversed(entries)
+            if entry.id not in replaced and not entry.retired and section_of(entry.prefix)
+        ]
         ordered.sort(key=lambda entry: (entry.date, entry.prefix == "CO"))
         self.entries = {entry.id: entry for entry in ordered}
         self.order = {entry_id: place for place, entry_id in enumerate(self.entries)}

@@ -243,7 +243,7 @@ def statement_key(entry: Entry) -> str:
 
 
 def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str, Entry]]:
-    """Index the entries that are not superseded by prefix and statement. A live entry wins over an archived one."""
+    """Index the entries in force by prefix and statement. A live entry wins over an archived one."""
     found: dict[tuple[str, str], tuple[str, Entry]] = {}
     for path in sorted(documents, key=lambda name: (name != MEMORY, name)):
         for key, entry in _statements(documents[path].render()).items():
@@ -256,7 +256,7 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
     """Index the entries of one file. The result is cached, because the archive rarely changes between closings."""
     found: dict[tuple[str, str], Entry] = {}
     for entry in parse(text).entries():
-        if not entry.fields.get("Superseded-By"):
+        if not entry.fields.get("Superseded-By") and not entry.retired:
             found.setdefault((entry.prefix, statement_key(entry)), entry)
     return found
 

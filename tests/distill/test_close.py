@@ -142,6 +142,9 @@ def test_a_later_session_resolves_a_thread_in_its_own_commit(home: Home, talk: T
     assert resolved.fields["State"].startswith("resolved ")
     assert "two#m2" in resolved.fields["State"]
     assert close(home, "two", now=now).changed == ()
+    keep(home, talk(("user", "Open: send the Q3 deck to Ana"), session="three"), now)
+    (again,) = close(home, "three", now=now).entries
+    assert again.id != entry.id, "a resolved thread that is opened again is a new one"
 
 
 def test_a_tool_resolves_nothing(home: Home, talk: Talk, now: datetime) -> None:
