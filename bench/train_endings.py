@@ -23,7 +23,7 @@ from distill.reading.endings import FEATURES, HEADS, Head, pair_features
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
-__all__ = ["DATA", "LabelledPair", "Report", "main", "read_pairs", "train"]
+__all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_pairs", "train"]
 
 DATA = Path(__file__).parent / "memory_data" / "endings.txt"
 TARGET = Path(__file__).parent.parent / "distill" / "reading" / "endings.json"
@@ -50,7 +50,7 @@ class LabelledPair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class HeadReport:
     """Cross-validated figures of one head: precision and recall at the threshold, and the number of pairs."""
 
     head: str
@@ -66,14 +66,14 @@ def read_pairs(path: Path = DATA) -> list[LabelledPair]:
     return [LabelledPair(label=label, role=role, older=older, newer=newer) for label, role, older, newer in rows]
 
 
-def train(pairs: Sequence[LabelledPair], cosines: Cosines | None) -> tuple[dict[str, Any], list[Report]]:
+def train(pairs: Sequence[LabelledPair], cosines: Cosines | None) -> tuple[dict[str, Any], list[HeadReport]]:
     """Train both heads without vectors, and with them where *cosines* computes them.
 
     Returns:
         The content of the weight file, and the cross-validated figures.
     """
     heads: dict[str, Any] = {}
-    reports: list[Report] = []
+    reports: list[HeadReport] = []
     for head in HEADS:
         for suffix, computed in (("", None), ("+vector", cosines)):
             trained, report = _train_head(head, suffix, pairs, computed)
@@ -84,7 +84,7 @@ def train(pairs: Sequence[LabelledPair], cosines: Cosines | None) -> tuple[dict[
 
 def _train_head(
     head: Head, suffix: str, pairs: Sequence[LabelledPair], cosines: Cosines | None
-) -> tuple[dict[str, Any], Report]:
+) -> tuple[dict[str, Any], HeadReport]:
     threads = {pair.older for pair in pairs if pair.label == "R"}
     if head == "resolve":  # what ends a thread resolves it, also when it is dropped
         own = [pair for pair in pairs if pair.older in threads]
@@ -114,7 +114,7 @@ def _train_head(
         chances[folds == fold] = 1 / (1 + np.exp(-(inputs[folds == fold] @ weight + bias)))
     certain, likely = (max(FLOOR, _threshold(chances, wanted, target)) for target in (CERTAIN, LIKELY))
     passed = chances >= certain
-    report = Report(
+    report = HeadReport(
         head=head + suffix, pairs=len(rows), precision=float(wanted[passed].mean()) if passed.any() else 0.0,
         recall=float(passed[wanted].mean()), threshold=certain,
     )  # fmt: skip

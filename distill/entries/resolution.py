@@ -56,7 +56,7 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Statement:
+class _Endable:
     """A statement that may end: a live entry or an item of the session, said in turn *place*."""
 
     key: str
@@ -66,8 +66,8 @@ class _Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Match:
-    statement: _Statement
+class _JudgedPair:
+    statement: _Endable
     saying: Saying
     ending: Ending
 
@@ -143,7 +143,7 @@ def find_endings(
     replaced = superseded_by(entries)
     live = {entry.id: entry for entry in entries if not entry.retired and entry.id not in replaced}
     statements = [
-        _Statement(key=entry.id, text=entry.text, thread=entry.prefix == "OT")
+        _Endable(key=entry.id, text=entry.text, thread=entry.prefix == "OT")
         for entry in live.values()
         if not entry.protected
     ]
@@ -168,7 +168,7 @@ def settle_items(
     """Return *items* with threads marked that a later turn resolved, and claims marked that one took back."""
     places = {message.source: place for place, message in enumerate(messages)}
     statements = [
-        _Statement(
+        _Endable(
             key=str(number), text=item.text, thread=item.kind in _THREADS,
             place=max(places.get(source, -1) for source in item.sources),
         )
@@ -201,18 +201,18 @@ def _sentences(message: Message) -> Iterator[tuple[str, bool]]:
 
 
 def _best_matches(
-    statements: Sequence[_Statement], said: Sequence[Saying], embedder: Embedder | None
-) -> Iterator[_Match]:
+    statements: Sequence[_Endable], said: Sequence[Saying], embedder: Embedder | None
+) -> Iterator[_JudgedPair]:
     """Yield the best likely match of each statement, in the order of the statements.
 
     Of the threads that one sentence matches, only the best counts, and only with a lead over the next.
     """
     matches = _with_vectors(list(_judged(statements, said)), embedder)
-    by_saying: dict[Saying, list[_Match]] = {}
+    by_saying: dict[Saying, list[_JudgedPair]] = {}
     for match in matches:
         if match.likely or match.labelled:
             by_saying.setdefault(match.saying, []).append(match)
-    best: dict[str, _Match] = {}
+    best: dict[str, _JudgedPair] = {}
     for found in by_saying.values():
         found.sort(key=lambda match: -match.chance)
         if len(found) > 1 and found[0].chance - found[1].chance < _MARGIN and not _same(found[0], found[1]):
@@ -224,9 +224,9 @@ def _best_matches(
     yield from (best[statement.key] for statement in statements if statement.key in best)
 
 
-def _judged(statements: Sequence[_Statement], said: Sequence[Saying]) -> Iterator[_Match]:
+def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[_JudgedPair]:
     """Yield judged pairs of a statement and a later sentence that share a term."""
-    postings: dict[str, list[_Statement]] = {}
+    postings: dict[str, list[_Endable]] = {}
     for statement in statements:
         for term in statement_terms(statement.text):
             postings.setdefault(term, []).append(statement)
@@ -244,10 +244,10 @@ def _judged(statements: Sequence[_Statement], said: Sequence[Saying]) -> Iterato
                 return
             judged += 1
             ending = judge_ending(statement.text, saying.text, saying.role)
-            yield _Match(statement=statement, saying=saying, ending=ending)
+            yield _JudgedPair(statement=statement, saying=saying, ending=ending)
 
 
-def _with_vectors(matches: list[_Match], embedder: Embedder | None) -> list[_Match]:
+def _with_vectors(matches: list[_JudgedPair], embedder: Embedder | None) -> list[_JudgedPair]:
     """Return *matches* with the pairs worth it judged again by their vectors."""
     worth = sorted((m for m in matches if m.statement.thread), key=lambda match: -match.chance)
     worth = [m for m in worth if m.chance >= _WORTH_VECTORS and _is_latin(m)][:_MAX_VECTOR_PAIRS]
@@ -271,10 +271,10 @@ def _with_vectors(matches: list[_Match], embedder: Embedder | None) -> list[_Mat
     return [again.get((match.statement.key, match.saying), match) for match in matches]
 
 
-def _is_latin(match: _Match) -> bool:
+def _is_latin(match: _JudgedPair) -> bool:
     """Return whether the model reads both texts."""
     return not any("\u3400" <= character <= "\u9fff" for character in match.statement.text + match.saying.text)
 
 
-def _same(one: _Match, other: _Match) -> bool:
+def _same(one: _JudgedPair, other: _JudgedPair) -> bool:
     return identity_key(one.statement.text) == identity_key(other.statement.text)
