@@ -20,6 +20,7 @@ from .evidence.status import Evidence
 from .evidence.verification import RecheckedEntry, VerificationReport, verify
 from .language_model.endpoint import Endpoint, EndpointSettings
 from .nightly import NightlyRun, distill_home
+from .reading.model_reader import ModelUse
 from .settings import DistillSettings
 from .summary.composition import Models
 from .summary.extraction import Item, Summary, summarise
@@ -43,6 +44,7 @@ __all__ = [
     "Evidence",
     "Finished",
     "Item",
+    "ModelUse",
     "Models",
     "NewEntry",
     "NightlyRun",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_home import storage
@@ -40,13 +40,15 @@ from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
 from .evidence.status import Evidence
+from .language_model.unread_sessions import UnreadPart, forget_unread, note_unread
 from .learning.evolution import record_lessons
 from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
+from .reading.model_reader import ModelUse
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
-from .summary.composition import NO_MODELS, Models, compose
+from .summary.composition import NO_MODELS, Composition, Models, compose
 from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
 
@@ -60,6 +62,7 @@ __all__ = [
     "ProposedEntry",
     "close",
     "close_all",
+    "read_unread",
     "unclosed",
 ]
 
@@ -130,7 +133,7 @@ class Closed:
     or a session said them again. *superseded* links older entries to the new ones that replace them. *changed* are live
     entries that the session resolved, retracted, superseded or revised. *learned* are the entries of EVOLUTION.md that
     were added or counted up, and *projects* the changed project files. *reworded* counts the lines of the summary that
-    a language model reworded, and *degraded* says why it could not do more.
+    a language model reworded, *use* is what a model read and cost, and *degraded* says why it could not do more.
     """
 
     session: str
@@ -152,6 +155,7 @@ class Closed:
     learned: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     reworded: int = 0
+    use: ModelUse | None = None
     degraded: tuple[str, ...] = ()
     commit: str | None = None
 
@@ -174,7 +178,10 @@ class ClosedAll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClosingDraft:
-    """A summary of the turns after a watermark, with git's evidence, before it is written."""
+    """A summary of the turns after a watermark, with git's evidence, before it is written.
+
+    Without *log* the daily log has these turns already, and only entries are written.
+    """
 
     start: int
     since: str
@@ -185,8 +192,8 @@ class _ClosingDraft:
     heard: str
     fresh: tuple[Turn, ...]
     again: bool
-    reworded: int
-    problem: str
+    composed: Composition
+    log: bool = True
 
 
 def close(
@@ -225,8 +232,53 @@ def close(
             return Closed(session=session, daily=where[0], anchor=where[1], taken_back=taken_back)
         closed = _write(home, draft, now, settings)
         if closed is not None:
+            if draft.composed.unread:
+                with suppress(Locked, OSError):  # without the note, the rules' reading stands
+                    note_unread(home, UnreadPart(session=session, start=draft.start, end=draft.closing.end))
             return closed
     raise Contended(session)
+
+
+def read_unread(
+    home: Home,
+    parts: Sequence[UnreadPart],
+    *,
+    now: datetime,
+    settings: DistillSettings | None = None,
+    models: Models = NO_MODELS,
+) -> ClosedAll:
+    """Let the model read closed *parts* that it gave no answer for. Stop at the first part without an answer.
+
+    The daily log stays as it is. A part whose closing was reverted or whose transcript is gone is forgotten.
+    """
+    settings = settings or home.manifest.settings("distill", DistillSettings)
+    done, failed = [], []
+    for part in parts if models.endpoint is not None else ():
+        try:
+            draft = _unread_draft(home, part, now, settings, models)
+            if draft is not None and draft.composed.unread:
+                failed.append(ClosingFailure(session=part.session, error=draft.composed.problem))
+                break
+            closed = _write(home, draft, now, settings) if draft is not None else None
+            done += [closed] if closed is not None else []
+            forget_unread(home, part)
+        except (DistillError, HomeError, OSError) as error:
+            failed.append(ClosingFailure(session=part.session, error=str(error)))
+    return ClosedAll(closed=tuple(done), failed=tuple(failed))
+
+
+def _unread_draft(
+    home: Home, part: UnreadPart, now: datetime, settings: DistillSettings, models: Models
+) -> _ClosingDraft | None:
+    """Read the turns of *part* again. Return ``None`` where they are not closed any more."""
+    path = transcript.session_path(home, part.session)
+    turns = transcript.read(path) if path is not None else []
+    last = daily_log.watermark(home, part.session, closings.first_day(turns)) if turns else None
+    if last is None or last.end < part.end:
+        return None
+    within = [turn for turn in turns if turn.start < part.end]
+    draft = _draft(home, part.session, within, part.start, now, settings, models, again=False)
+    return replace(draft, log=False) if draft is not None else None
 
 
 def close_all(
@@ -319,22 +371,23 @@ def _draft(
     heard = "\n".join(map(identity_key, strangers))
     return _ClosingDraft(
         start=start, since=closings.first_day(turns), closing=closing, summary=summary, evidence=evidence,
-        origins=origins, heard=heard, fresh=tuple(fresh), again=again, reworded=composed.reworded,
-        problem=composed.problem,
+        origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed,
     )  # fmt: skip
 
 
 def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSettings) -> Closed | None:
     """Write *draft* in one transaction. Return ``None`` when the watermark moved since it was made."""
     closing = draft.closing
-    message = f"Close session {' '.join(closing.session.split())}: {closing.title}"
+    verb = "Close" if draft.log else "Read again"
+    message = f"{verb} session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
-        if _watermark(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
+        if draft.log and _watermark(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
             return None
         seen = _earlier_mentions(home, draft, settings)
-        _add_to_daily_log(edits, draft, settings)
+        if draft.log:
+            _add_to_daily_log(edits, draft, settings)
         found = find_candidates(
-            draft.summary.items, draft.evidence, draft.origins, closing.date, draft.heard,
+            (*draft.summary.items, *draft.summary.doubted), draft.evidence, draft.origins, closing.date, draft.heard,
             mentions=seen, recurring=settings.recurring,
         )  # fmt: skip
         documents = _memory_documents(edits)
@@ -350,9 +403,10 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         for path, document in operated.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
                 edits.write(path, document)
-        restored = note_mentions(edits, draft.fresh, [entry.id for _, entry in placed.merged])
+        fresh = draft.fresh if draft.log else ()
+        restored = note_mentions(edits, fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
-        learned, updated = _record_lessons_and_projects(edits, draft)
+        learned, updated = _record_lessons_and_projects(edits, draft) if draft.log else ((), ProjectUpdate())
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:
@@ -360,8 +414,9 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
-    with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
-        closings.record(home, closing, outcome.commit, now)
+    if draft.log:
+        with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
+            closings.record(home, closing, outcome.commit, now)
     return Closed(
         session=closing.session,
         daily=closing.path,
@@ -380,8 +435,9 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         changed=_changed_entries(operated),
         learned=learned,
         projects=updated.paths,
-        reworded=draft.reworded,
-        degraded=(draft.problem,) if draft.problem else (),
+        reworded=draft.composed.reworded,
+        use=draft.composed.use,
+        degraded=(draft.composed.problem,) if draft.composed.problem else (),
         commit=outcome.commit,
     )
 

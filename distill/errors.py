@@ -105,7 +105,7 @@ class EndpointFailed(DistillError):
 
     def __init__(self, url: str, problem: str) -> None:
         super().__init__(
-            f"{url}: {problem}. The summary keeps the conversation's own words. See [distill.endpoint] in agent.toml"
+            f"{url}: {problem}. The session is read by rules instead. See [distill.endpoint] in agent.toml"
         )
         self.url, self.problem = url, problem
 

@@ -24,11 +24,12 @@ from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
-from .close import ClosingFailure, close_all, unclosed
+from .close import ClosedAll, ClosingFailure, close_all, read_unread, unclosed
 from .entries.consolidation import Consolidation, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path
 from .errors import DistillError
 from .evidence.verification import verify
+from .language_model.unread_sessions import unread_parts
 from .learning.governance import propose, suggestions
 from .report import NightlyRun, ReportedProposal, render_report, report_path
 from .settings import DistillSettings
@@ -101,6 +102,8 @@ def _close(context: _StepContext, result: NightlyRun) -> None:
     if not context.apply:
         result.sessions = tuple(unclosed(context.home))
         return
+    unread = unread_parts(context.home)  # before this night adds to them
+    again = read_unread(context.home, unread, now=context.now, settings=context.settings, models=context.models)
     done = close_all(
         context.home,
         now=context.now,
@@ -108,6 +111,7 @@ def _close(context: _StepContext, result: NightlyRun) -> None:
         models=context.models,
         progress=context.step_progress("close"),
     )
+    done = ClosedAll(closed=(*again.closed, *done.closed), failed=(*again.failed, *done.failed))
     result.closed = tuple(closed for closed in done.closed if closed.commit)
     result.sessions = tuple(closed.session for closed in result.closed)
     result.added = tuple(entry.id for closed in result.closed for entry in closed.entries)

@@ -64,7 +64,7 @@ class DistillSettings:
         resume_tokens: size of the summary of ``memory resume``.
         review: by section title, ``commit`` or ``propose``: whether a closing commits new entries or proposes them to a
             person. The default is ``commit``.
-        endpoint: the language model that rewords summaries. Without the table ``[distill.endpoint]`` none is used.
+        endpoint: the language model that reads sessions. Without the table ``[distill.endpoint]`` none is used.
     """
 
     claim_timeout_s: float = 5.0

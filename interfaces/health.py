@@ -111,7 +111,8 @@ def _lacks_http_client(home: Home) -> bool:
     """Return whether a language model is configured and the package that talks to it is missing."""
     from distill.settings import DistillSettings
 
-    return bool(home.manifest.settings("distill", DistillSettings).endpoint) and find_spec("httpx") is None
+    endpoint = home.manifest.settings("distill", DistillSettings).endpoint
+    return endpoint is not None and endpoint.kind != "command" and find_spec("httpx") is None
 
 
 def _git(home: Home) -> Iterator[Check]:

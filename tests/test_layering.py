@@ -102,6 +102,7 @@ GIT_WRITERS = {
 #: Modules that start processes or load GitPython, and what for.
 PROCESSES = {
     "agent_home.git.client": "every git process",
+    "distill.language_model.command": "the command that a person configured as language model on this machine",
     "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",
 }
@@ -122,6 +123,7 @@ STORERS = {
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
+    "distill.language_model.unread_sessions": "session parts for the model to read again, in .memory, under the lock",
     "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
     "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",

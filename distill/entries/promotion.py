@@ -121,7 +121,7 @@ def find_candidates(
         checked, mention = evidence.get(item), mentions.get(item)
         if item.kind == "fact" and parse_statement(item.text).keys in stated:
             continue  # the same statement is an item of another kind already
-        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and mention else None)
+        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and (mention or item.read) else None)
         section = section_of(prefix) if prefix else None
         if (
             section is None
@@ -189,6 +189,8 @@ def place_candidates(
     for candidate in found:
         key = (candidate.section.prefix, identity_key(candidate.item.text))
         known = index.get(key)
+        if known is not None and candidate.item.doubt:
+            continue  # it is known already, and a doubted turn is no further source
         if known is not None:
             path, older = known
             entry = merge_entries(older, _entry(candidate, older.id, address))
@@ -210,8 +212,9 @@ def place_candidates(
         room[candidate.section.title] -= 1
         created[entry_id] = (candidate, entry)
         index[key] = (MEMORY, entry)
-    placed.added = [pair for pair in created.values() if pair[0].section.title not in proposed_sections]
-    placed.proposed = [pair for pair in created.values() if pair[0].section.title in proposed_sections]
+    for candidate, entry in created.values():
+        waits = candidate.section.title in proposed_sections or bool(candidate.item.doubt)
+        (placed.proposed if waits else placed.added).append((candidate, entry))
     placed.merged = [(candidate, entry) for _, candidate, entry in gained.values()]
     for path, document in documents.items():
         added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []

@@ -42,6 +42,7 @@ from ..errors import NoSuchProposal
 from ..evidence.status import UNCHECKED
 from ..learning.governance import retire_rule
 from ..statements.risk import risk_of
+from ..statements.sentences import shorten
 from .quarantine_review import Acceptance
 
 __all__ = [
@@ -53,6 +54,8 @@ __all__ = [
     "rejected_or_pending",
     "settle_proposals",
 ]  # fmt: skip
+
+_MAX_DOUBT_CHARS = 200
 
 
 def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, session: str) -> ProposalDraft:
@@ -66,6 +69,8 @@ def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, sess
         "Source": candidate.origin,
         "Risk": risk_of(candidate.origin, state, [asdict(finding) for finding in verdict.findings]),
     }
+    if candidate.item.doubt:
+        trailers["Doubt"] = shorten(" ".join(candidate.item.doubt.split()), _MAX_DOUBT_CHARS)
     section = candidate.section.title
     return ProposalDraft(
         id=entry.id, path=MEMORY, section=section, text=entry.render(),

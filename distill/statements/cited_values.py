@@ -1,10 +1,11 @@
 """Numbers, times and dates of a text in one form each, and what a date in words means on the day that it was said.
 
-"Yesterday", "next Wednesday", 下周三 and "the 28th" name days only together with the day on which somebody said them. This
-module repeats that computation, so that a date in an entry can be compared with the words of its turns. A weekday without
-"next" or "last" may be the one before or after that day.
+"Yesterday", "next Wednesday", 下周三 and "the 28th" name days only together with the day on which somebody said them.
+This module repeats that computation, so that a date in an entry can be compared with the words of its turns. A
+weekday without "next" or "last" may be the one before or after that day.
 """
 
+# ruff: noqa: E501, ISC004 - a pattern is read as a whole
 from __future__ import annotations
 
 import re
@@ -24,21 +25,60 @@ _MONTH = (
 )
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WEEKDAY = r"(?P<weekday>mon|tue|tues|wed|weds|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+_WEEKDAY = (
+    r"(?P<weekday>mon|tue|tues|wed|weds|thu|thur|thurs|fri|sat|sun|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+)
 _HAN_DIGITS = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0, "俩": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 _HAN = "[零〇一二两三四五六七八九十百千万亿]"
 _SPELLED = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
     )
-} | {word: 20 + 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
+} | {
+    word: 20 + 10 * number
+    for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
+}
 _ORDINALS = {
     word: number
     for number, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+        ],
+        1,
     )
 }
 _TIMES = {"twice": "2", "double": "2", "doubled": "2", "doubles": "2", "couple": "2", "pair": "2", "thrice": "3",
@@ -56,7 +96,18 @@ _YEAR_WORDS = {"last year": -1, "this year": 0, "next year": 1, "前年": -2, "�
 _MONTH_WORDS = {"last month": -1, "this month": 0, "next month": 1, "上个月": -1, "上月": -1, "这个月": 0, "本月": 0,
                 "下个月": 1, "下月": 1}  # fmt: skip
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|couple of)"
-_PERIOD_DAYS = {"day": 1, "week": 7, "fortnight": 14, "天": 1, "日": 1, "周": 7, "星期": 7, "个星期": 7, "礼拜": 7, "个礼拜": 7}
+_PERIOD_DAYS = {
+    "day": 1,
+    "week": 7,
+    "fortnight": 14,
+    "天": 1,
+    "日": 1,
+    "周": 7,
+    "星期": 7,
+    "个星期": 7,
+    "礼拜": 7,
+    "个礼拜": 7,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +287,9 @@ def _weekday(match: re.Match[str], said: date | None) -> set[Value]:
 
 def _han_weekday(match: re.Match[str], said: date | None) -> set[Value]:
     which = {"下": "next", "上": "last", "这": "this", "本": "this"}.get((match["which"] or " ")[0], "")
-    return _weekday_values("一二三四五六日天".index(match["weekday"]) % 7 if match["weekday"] != "天" else 6, which, said)
+    return _weekday_values(
+        "一二三四五六日天".index(match["weekday"]) % 7 if match["weekday"] != "天" else 6, which, said
+    )
 
 
 def _weekday_values(number: int, which: str, said: date | None) -> set[Value]:
@@ -269,7 +322,11 @@ def _day_of_month(match: re.Match[str], said: date | None) -> set[Value]:
 def _clock(match: re.Match[str], _said: date | None) -> set[Value]:
     parts = match.groupdict()
     hour = _integer(parts["hour"])
-    minute = 30 if parts.get("half") else {"一": 15, "三": 45}.get(parts.get("quarter") or "", _integer(parts.get("minute") or "0"))
+    minute = (
+        30
+        if parts.get("half")
+        else {"一": 15, "三": 45}.get(parts.get("quarter") or "", _integer(parts.get("minute") or "0"))
+    )
     half = (parts.get("half_day") or "").replace(".", "")
     if half in {"pm", "p", "下午", "晚上", "傍晚", "晚", "中午", "午后"} and hour < 12:
         hour += 12
@@ -288,7 +345,8 @@ def _spelled_clock(match: re.Match[str], _said: date | None) -> set[Value]:
 def _number(match: re.Match[str], _said: date | None) -> set[Value]:
     digits = re.sub(r",(?=\d{3}(?!\d))", "", match["digits"])
     scale = _SCALES.get((match["scale"] or "").strip(), 1)
-    values = {("number", _plain(float(digits) * scale))} if digits.count(".") <= 1 else set()
+    sign = "-" if match["sign"] else ""
+    values = {("number", sign + _plain(float(digits) * scale))} if digits.count(".") <= 1 else set()
     if digits.isdigit() and len(digits) == 4 and digits[:2] in {"19", "20"} and not match["scale"]:
         values.add(("year", digits))
     return values or {("number", digits)}
@@ -374,8 +432,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
         (rf"{_HALF_DAY}(?P<hour>\d{{1,2}}|{_HAN}{{1,2}})\s?点(?:(?P<half>半)|(?P<quarter>[一三])刻|"
          rf"(?P<minute>\d{{1,2}})分?)?(?!评|击|赞)", _clock),
         (r"\b(?<![\d.,])(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_of_month),
-        (rf"(?<!\d)(?P<day>\d{{1,2}}|二?三?十[一二三四五六七八九]?)\s?[号日](?![码线楼])", _day_of_month),
-        (r"(?<![A-Za-z_\d.])(?P<digits>\d+(?:[.,]\d+)*)(?P<scale>\s?(?:thousand|million|billion|hundred|bn|mn|[kmb])"
+        (r"(?<!\d)(?P<day>\d{1,2}|二?三?十[一二三四五六七八九]?)\s?[号日](?![码线楼])", _day_of_month),
+        (r"(?P<sign>(?<![\w)\]\-/:.~])-\s?)?(?<![A-Za-z_\d.])(?P<digits>\d+(?:[.,]\d+)*)(?P<scale>\s?(?:thousand|million|billion|hundred|bn|mn|[kmb])"
          r"(?![a-z])|\s?[十百千万亿]+)?", _number),
         (rf"\b(?:(?:{_TENS})(?:[\s-](?:{_ONES}))?|{'|'.join(w for w in _SPELLED if w not in {'zero', 'one'})}|"
          rf"{'|'.join(w for w in _ORDINALS if w not in {'first', 'second'})}|second(?= \w)|"

@@ -1,12 +1,13 @@
 """Check that a line states only what its turns state, and states it in the same sense.
 
-Every number, date, name, path and content word of a line comes from its turns, from a list of light words or of words
-that mean the same, or from a computation that :mod:`distill.statements.cited_values` repeats. Then each word is compared
-with the same word of the turns: denied there means denied here, possible stays possible, the one who did it is the one
-who did it, and "from" and "to" do not change places. A line that passes can still be wrong. A line that fails states
-something that nobody said, so it is dropped or waits for a person.
+Every number, date, name, path and content word of a line comes from its turns, from a list of light words or of
+words that mean the same, or from a computation that :mod:`distill.statements.cited_values` repeats. Then each word
+is compared with the same word of the turns: denied there means denied here, possible stays possible, the one who
+did it is the one who did it, and "from" and "to" do not change places. A line that passes can still be wrong. A
+line that fails states something that nobody said, so it is dropped or waits for a person.
 """
 
+# ruff: noqa: E501 - a pattern is read as a whole
 from __future__ import annotations
 
 import re
@@ -34,7 +35,7 @@ from .marked_clauses import (
 from .sentences import prose_lines, split_sentences
 from .word_matches import Place, SaidWords, is_light, is_light_han, light_phrase_length
 
-__all__ = ["CitedTurn", "keeps_denial", "objections", "ungrounded"]
+__all__ = ["SaidTurn", "keeps_denial", "objections", "ungrounded"]
 
 #: Longer lines are no entries.
 _MAX_LINE_CHARS = 2000
@@ -43,8 +44,11 @@ _QUOTATION = re.compile(
     r"「(?P<corner>[^」\n]+)」|『(?P<double>[^』\n]+)』"
 )
 #: Paths, addresses, dotted and underscored names: anything with such a sign between two word characters.
-_IDENTIFIER = re.compile(r"(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)\w+|--?[a-z][a-z-]+|"
-                         r"\b[a-z]+\d\w*\b|\bv?\d+\.\d+\.\d+\w*", re.ASCII)
+_IDENTIFIER = re.compile(
+    r"(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)\w+|--?[a-z][a-z-]+|"
+    r"\b[a-z]+\d\w*\b|\bv?\d+\.\d+\.\d+\w*",
+    re.ASCII,
+)
 _CURRENCIES = ({"$", "usd", "dollar", "dollars", "bucks", "美元", "刀"}, {"€", "eur", "euro", "euros", "欧元"},
                {"£", "gbp", "pound", "pounds", "quid", "英镑"}, {"¥", "rmb", "cny", "yuan", "元", "块", "人民币"})  # fmt: skip
 _DENIAL = re.compile(
@@ -77,9 +81,12 @@ _OPPOSITE_MARKERS = {
     frozenset(pair) for pair in (("from", "to"), ("above", "below"), ("most", "least"), ("before", "after"),
                                  ("by", "to"), ("most", "above"), ("least", "below"), ("object", "to"))
 }  # fmt: skip
-_UP = re.compile(r"\b(?:up|rais\w+|increas\w+|ris(?:e|es|ing)|rose|grew|grow\w*|gain\w*)\b|[涨升增]|提高|上调", re.IGNORECASE)
+_UP = re.compile(
+    r"\b(?:up|rais\w+|increas\w+|ris(?:e|es|ing)|rose|grew|grow\w*|gain\w*)\b|[涨升增]|提高|上调", re.IGNORECASE
+)
 _DOWN = re.compile(
-    r"\b(?:down|lower\w*|decreas\w+|drop\w*|reduc\w+|cut\w*|fell|fall\w*|shr[iau]nk\w*)\b|[降跌减]|下调|缩", re.IGNORECASE
+    r"\b(?:down|lower\w*|decreas\w+|drop\w*|reduc\w+|cut\w*|fell|fall\w*|shr[iau]nk\w*)\b|[降跌减]|下调|缩",
+    re.IGNORECASE,
 )
 #: Verbs of a line that tell what a speaker said or wants. Their content must come from that speaker.
 _SAYS = re.compile(
@@ -96,17 +103,27 @@ _ACCEPTS = re.compile(
     re.IGNORECASE,
 )
 _BARE_ACCEPTANCE = re.compile(r"^\W*(?:ok(?:ay)?|好的?|嗯)[\s,，。.!]*(?:thanks?|thx|谢谢)?[\s.!。]*$", re.IGNORECASE)
-_OFFER = re.compile(r"\?|？|吗|\b(?:i can|i could|shall i|should i|i'll|i will|i'd|let's|we could|want me to)\b|要不要", re.IGNORECASE)
+_OFFER = re.compile(
+    r"\?|？|吗|\b(?:i can|i could|shall i|should i|i'll|i will|i'd|let's|we could|want me to)\b|要不要", re.IGNORECASE
+)
 #: Times of day, which nobody does.
-_WHEN = re.compile(r"早上|晚上|上午|下午|中午|傍晚|morning|evening|afternoon|night|noon|today|week|month|year", re.IGNORECASE)
-_CHOICE = re.compile(r"([\w-]+) or (?:a |an |the |on |in |at |to )?([\w-]+)|([A-Za-z0-9\u4e00-\u9fff]{1,8}?)\s?还是\s?([A-Za-z0-9]+|[\u4e00-\u9fff]{1,4})", re.IGNORECASE)
+_WHEN = re.compile(
+    r"早上|晚上|上午|下午|中午|傍晚|morning|evening|afternoon|night|noon|today|week|month|year", re.IGNORECASE
+)
+_CHOICE = re.compile(
+    r"([\w-]+) or (?:a |an |the |on |in |at |to )?([\w-]+)|([A-Za-z0-9\u4e00-\u9fff]{1,8}?)\s?还是\s?([A-Za-z0-9]+|[\u4e00-\u9fff]{1,4})",
+    re.IGNORECASE,
+)
 #: A verb is compared by its first letters, which its forms share.
 _VERB_CHARS = 5
-_CORRECTS = re.compile(r"\b(?:actually|no,|nope|not|correction|sorry|wrong|rather|switched|instead|make (?:it|that))\b|不对|不是|应该是|更正|错了|改成|改到", re.IGNORECASE)
+_CORRECTS = re.compile(
+    r"\b(?:actually|no,|nope|not|correction|sorry|wrong|rather|switched|instead|make (?:it|that))\b|不对|不是|应该是|更正|错了|改成|改到",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CitedTurn:
+class SaidTurn:
     """A turn that a line cites: who said it, by *role* and *name*, when (ISO 8601), and its whole *content*."""
 
     role: str
@@ -116,7 +133,7 @@ class CitedTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Token:
+class _LineToken:
     """A word or value of a line with the places where its turns say it. A *value* token is a number or a date."""
 
     text: str
@@ -133,9 +150,9 @@ class _Reading:
     """A line beside its turns."""
 
     line: MarkedText
-    turns: Sequence[CitedTurn]
+    turns: Sequence[SaidTurn]
     said: SaidWords
-    tokens: list[_Token] = field(default_factory=list)
+    tokens: list[_LineToken] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     values: list[list[tuple[ValueMention, set[Value]]]] = field(default_factory=list)
 
@@ -153,12 +170,12 @@ class _Reading:
         return _role_agent(turn.role) if turn else OTHERS
 
 
-def objections(text: str, cited: Sequence[CitedTurn], *, also: Sequence[str] = ()) -> tuple[str, ...]:
+def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> tuple[str, ...]:
     """Return why *text* is not grounded in *cited*, each reason in a few words. The result is empty when it is.
 
     *also* are texts of the entries that *text* revises. A whole sentence of a turn is always grounded.
 
-    >>> turn = CitedTurn(role="user", name="Maya", ts="2026-11-20", content="we move the launch to 12 May")
+    >>> turn = SaidTurn(role="user", name="Maya", ts="2026-11-20", content="we move the launch to 12 May")
     >>> objections("Maya moves the launch to 12 May.", [turn])
     ()
     >>> objections("Maya moves the launch to 14 May.", [turn])
@@ -178,9 +195,7 @@ def objections(text: str, cited: Sequence[CitedTurn], *, also: Sequence[str] = (
 
 def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) -> tuple[str, ...]:
     """Return why *text* is not grounded in *turns* of one user, who may have any of the names *speakers*."""
-    return objections(
-        text, [CitedTurn(role="user", content=turn, name=" ".join(sorted(speakers))) for turn in turns]
-    )
+    return objections(text, [SaidTurn(role="user", content=turn, name=" ".join(sorted(speakers))) for turn in turns])
 
 
 def keeps_denial(text: str, original: str) -> bool:
@@ -188,7 +203,7 @@ def keeps_denial(text: str, original: str) -> bool:
     return bool(_DENIAL.search(text)) == bool(_DENIAL.search(original))
 
 
-def _is_verbatim(text: str, cited: Sequence[CitedTurn]) -> bool:
+def _is_verbatim(text: str, cited: Sequence[SaidTurn]) -> bool:
     key = identity_key(text)
     return bool(key) and any(key in _sentences(turn.content) for turn in cited)
 
@@ -204,7 +219,7 @@ def _role_agent(role: str) -> str:
     return {"user": USER, "assistant": ASSISTANT}.get(role, "@other")
 
 
-def _read(text: str, cited: Sequence[CitedTurn], also: Sequence[str]) -> _Reading:
+def _read(text: str, cited: Sequence[SaidTurn], also: Sequence[str]) -> _Reading:
     people = people_of("\n".join([*(turn.content for turn in cited), *also, text]))
     names = _names(cited)
     others = tuple((name, person) for name, person in people.items() if name not in dict(names))
@@ -222,7 +237,7 @@ def _read(text: str, cited: Sequence[CitedTurn], also: Sequence[str]) -> _Readin
     return reading
 
 
-def _names(cited: Sequence[CitedTurn]) -> tuple[tuple[str, str], ...]:
+def _names(cited: Sequence[SaidTurn]) -> tuple[tuple[str, str], ...]:
     """Return the names of the speakers, also their parts, with the agent that each names."""
     found = {}
     for turn in cited:
@@ -232,7 +247,7 @@ def _names(cited: Sequence[CitedTurn]) -> tuple[tuple[str, str], ...]:
     return tuple(found.items())
 
 
-def _voice(turn: CitedTurn, names: tuple[tuple[str, str], ...]) -> Voice:
+def _voice(turn: SaidTurn, names: tuple[tuple[str, str], ...]) -> Voice:
     me = _role_agent(turn.role)
     return Voice(me=me, you={USER: ASSISTANT, ASSISTANT: USER}.get(me, USER), names=names)
 
@@ -249,8 +264,12 @@ def _find_tokens(reading: _Reading, days: Sequence[date | None]) -> None:
             if mention.values & known
         )
         reading.tokens.append(
-            _Token(
-                text=mention.text, start=mention.start, end=mention.end, places=places, value=True,
+            _LineToken(
+                text=mention.text,
+                start=mention.start,
+                end=mention.end,
+                places=places,
+                value=True,
                 kinds=frozenset(kind for kind, _ in mention.values),
             )
         )
@@ -280,7 +299,7 @@ def _latin_token(reading: _Reading, word: MarkedWord, voices: Collection[str]) -
     letter = len(word.text) == 1 and word.name and word.text not in "ai"
     light = is_light(word.text) and not letter
     if places and not light:
-        reading.tokens.append(_Token(text=word.text, start=word.start, end=word.end, places=places, name=word.name))
+        reading.tokens.append(_LineToken(text=word.text, start=word.start, end=word.end, places=places, name=word.name))
     elif not places and not light:
         reading.missing.append(reading.line.text[word.start : word.end])
 
@@ -309,14 +328,16 @@ def _han_tokens(reading: _Reading, run: str, offset: int) -> None:
         if length >= 2 and length >= light:
             if not is_light_han(run[at : at + length]):
                 reading.tokens.append(
-                    _Token(text=run[at : at + length], start=offset + at, end=offset + at + length, places=places)
+                    _LineToken(text=run[at : at + length], start=offset + at, end=offset + at + length, places=places)
                 )
             step = length
         else:
             other, other_places = reading.said.han_synonym(run, at)
             if other >= max(light, length) and other:
                 reading.tokens.append(
-                    _Token(text=run[at : at + other], start=offset + at, end=offset + at + other, places=other_places)
+                    _LineToken(
+                        text=run[at : at + other], start=offset + at, end=offset + at + other, places=other_places
+                    )
                 )
                 step = other
             else:
@@ -364,10 +385,10 @@ def _missing_values(reading: _Reading) -> Iterator[str]:
     last = next((day for turn in reversed(reading.turns) if (day := day_of(turn.ts))), None)
     for mention in value_mentions(reading.line.text, last):
         if not mention.values & known:
-            yield f"value {mention.text.strip()!r}"
+            yield f"value {mention.text.strip(' .')!r}"
 
 
-def _clause_tokens(reading: _Reading) -> Iterator[tuple[MarkedClause, list[_Token]]]:
+def _clause_tokens(reading: _Reading) -> Iterator[tuple[MarkedClause, list[_LineToken]]]:
     for clause in reading.line.clauses:
         yield clause, [token for token in reading.tokens if clause.start <= token.start < clause.end and token.places]
 
@@ -381,7 +402,9 @@ def _changed_marks(reading: _Reading) -> Iterator[str]:
         occurrences = [[reading.clause(place).marks for place in token.places] for token in compared]
         for mark, name in _STRICT_MARKS:
             changed = sum(all(_differs(mark, clause.marks, marks) for marks in found) for found in occurrences)
-            if changed / len(compared) > _MOST_CHANGED or (changed and changed * 2 >= len(compared) and len(compared) <= 2):
+            if changed / len(compared) > _MOST_CHANGED or (
+                changed and changed * 2 >= len(compared) and len(compared) <= 2
+            ):
                 yield f"{name} {'lost' if mark not in clause.marks else 'added'}"
         yield from _changed_wishes(clause, occurrences)
 
@@ -398,6 +421,7 @@ def _differs(mark: Mark, mine: frozenset[Mark], theirs: frozenset[Mark]) -> bool
 
 def _changed_wishes(clause: MarkedClause, occurrences: Sequence[Sequence[frozenset[Mark]]]) -> Iterator[str]:
     """Yield a wish or an advice that the line states as done or settled, and a wish about something that is done."""
+
     def share(test: frozenset[Mark]) -> float:
         return sum(all(marks & test for marks in found) for found in occurrences) / len(occurrences)
 
@@ -405,7 +429,11 @@ def _changed_wishes(clause: MarkedClause, occurrences: Sequence[Sequence[frozens
     acts = clause.subject not in {"", OTHERS} or "settled" in clause.marks
     if share(frozenset({"wished"})) > _MOST_CHANGED and acts and (not kept or "settled" in clause.marks):
         yield "wish stated as fact"
-    if share(frozenset({"advised"})) > _MOST_CHANGED and acts and not clause.marks & {"advised", "opinion", "settled", "due"}:
+    if (
+        share(frozenset({"advised"})) > _MOST_CHANGED
+        and acts
+        and not clause.marks & {"advised", "opinion", "settled", "due"}
+    ):
         yield "advice stated as fact"
     if "wished" in clause.marks and share(frozenset({"done"})) > _MOST_CHANGED:
         yield "done stated as wish"
@@ -423,14 +451,16 @@ def _nearest_agent(line: MarkedText, word: MarkedWord) -> frozenset[str]:
     before = [other for other in line.words if other.clause == word.clause and other.end <= word.start][-4:]
     for other in reversed(before):
         if other.person:
-            owns = other.text in {"my", "our", "his", "her", "their"} or line.text[other.start : other.end].endswith("'s")
+            owns = other.text in {"my", "our", "his", "her", "their"} or line.text[other.start : other.end].endswith(
+                "'s"
+            )
             return frozenset() if owns or other.person == OTHERS else frozenset({other.person})
         if not is_light(other.text) or not other.text.isascii():
             return frozenset()
     return frozenset()
 
 
-def _is_head(line: MarkedText, word: MarkedWord, token: _Token) -> bool:
+def _is_head(line: MarkedText, word: MarkedWord, token: _LineToken) -> bool:
     """Return whether *token* is right behind the words before it: all of an English word, the head of a Chinese run."""
     return word.start == token.start or (
         token.start - word.start <= 2 and "把" not in line.text[word.start : token.start]
@@ -443,7 +473,14 @@ def _changed_agents(reading: _Reading) -> Iterator[str]:
         changed, compared, agents = 0, 0, frozenset[str]()
         for token in tokens:
             word = next((word for word in reading.line.words if word.start <= token.start < word.end), None)
-            if word is None or word.person or token.value or _WHEN.search(token.text) or not word.agents or OTHERS in word.agents:
+            if (
+                word is None
+                or word.person
+                or token.value
+                or _WHEN.search(token.text)
+                or not word.agents
+                or OTHERS in word.agents
+            ):
                 continue
             if any(agent in {USER, ASSISTANT} and _accepts(reading, agent) for agent in word.agents):
                 continue
@@ -467,7 +504,11 @@ def _changed_speakers(reading: _Reading) -> Iterator[str]:
         if not subject or not _SAYS.search(reading.line.text[clause.start : clause.end]):
             continue
         speakers = [
-            {reading.speaker(place) for place in token.places if "asked" not in reading.clause(place).marks or len(reading.turns) == 1}
+            {
+                reading.speaker(place)
+                for place in token.places
+                if "asked" not in reading.clause(place).marks or len(reading.turns) == 1
+            }
             for token in tokens
         ]
         telling = [found for found in speakers if found]
@@ -492,7 +533,12 @@ def _changed_directions(reading: _Reading) -> Iterator[str]:
     for token in reading.tokens:
         mine = _marker(reading.line.text, token.start)
         theirs = {_marker(reading.texts[number].text, at) for number, at in token.places} - {""}
-        if mine and theirs and mine not in theirs and all(frozenset((mine, other)) in _OPPOSITE_MARKERS for other in theirs):
+        if (
+            mine
+            and theirs
+            and mine not in theirs
+            and all(frozenset((mine, other)) in _OPPOSITE_MARKERS for other in theirs)
+        ):
             yield f"direction of {token.text!r}"
     said = "\n".join(text.text for text in reading.texts)
     for one, other in ((_UP, _DOWN), (_DOWN, _UP)):
@@ -508,10 +554,16 @@ def _marker(text: str, start: int) -> str:
 def _changed_quantities(reading: _Reading) -> Iterator[str]:
     """Yield "all", "only" and the like where the turns do not say them, and an "only" that lost one of its persons."""
     said = {name for text in reading.texts for clause in text.clauses for name in clause.quantities}
-    period = re.search(r"\b(?:per|a|an|each|every) (?:\w+)\b|一个?[天周月年次]", "\n".join(text.text for text in reading.texts))
+    period = re.search(
+        r"\b(?:per|a|an|each|every) (?:\w+)\b|一个?[天周月年次]", "\n".join(text.text for text in reading.texts)
+    )
     for clause in reading.line.clauses:
         for name in sorted(clause.quantities - said):
-            if name != "all" or not period or not re.search(r"每|\b(?:each|every)\b", reading.line.text[clause.start : clause.end]):
+            if (
+                name != "all"
+                or not period
+                or not re.search(r"每|\b(?:each|every)\b", reading.line.text[clause.start : clause.end])
+            ):
                 yield f"quantity {name!r}"
         if "only" in clause.quantities:
             yield from _lost_exceptions(reading, clause)
@@ -547,7 +599,7 @@ def _changed_bindings(reading: _Reading) -> Iterator[str]:
                 yield f"place of {one.text!r}"
 
 
-def _are_alike(one: _Token, other: _Token) -> bool:
+def _are_alike(one: _LineToken, other: _LineToken) -> bool:
     """Return whether both are names, or values of one kind."""
     if one.text == other.text or one.value != other.value:
         return False
@@ -562,7 +614,7 @@ def _is_replaced(reading: _Reading, clause: MarkedClause) -> bool:
     )
 
 
-def _shared(near: Mapping[_Token, set[Place]], token: _Token, others: Sequence[_Token]) -> int:
+def _shared(near: Mapping[_LineToken, set[Place]], token: _LineToken, others: Sequence[_LineToken]) -> int:
     """Return how many of the words beside *token* in the line stand in one clause with it in the turns."""
     return sum(bool(near[token] & near[other]) for other in others if not (other.value or other.name))
 
@@ -571,7 +623,7 @@ def _clause_key(reading: _Reading, place: Place) -> Place:
     return place[0], reading.clause(place).start
 
 
-def _rival_clauses(reading: _Reading, token: _Token, homes: Collection[Place]) -> set[Place]:
+def _rival_clauses(reading: _Reading, token: _LineToken, homes: Collection[Place]) -> set[Place]:
     """Return the clauses of the same turns with another value of the same kind."""
     turns = {number for number, _ in token.places}
     kinds = {kind for number, mentions in enumerate(reading.values) for said, _ in mentions
@@ -581,7 +633,8 @@ def _rival_clauses(reading: _Reading, token: _Token, homes: Collection[Place]) -
         for number, mentions in enumerate(reading.values)
         if number in turns
         for said, _ in mentions
-        if kinds & {kind for kind, _ in said.values} and (key := _clause_key(reading, (number, said.start))) not in homes
+        if kinds & {kind for kind, _ in said.values}
+        and (key := _clause_key(reading, (number, said.start))) not in homes
     }
 
 
@@ -592,9 +645,7 @@ def _changed_holders(reading: _Reading) -> Iterator[str]:
         if not mine or OTHERS in mine:
             continue
         verb = re.compile(rf"(?<![a-z]){re.escape(match.group()[:_VERB_CHARS])}", re.IGNORECASE)
-        holders = [
-            _word_agents(text, other.start()) for text in reading.texts for other in verb.finditer(text.text)
-        ]
+        holders = [_word_agents(text, other.start()) for text in reading.texts for other in verb.finditer(text.text)]
         if holders and all(found and OTHERS not in found and mine.isdisjoint(found) for found in holders):
             yield f"holder of {match.group()!r}"
 

@@ -1,11 +1,12 @@
 """Clauses of a text with what holds for each word in them: denied, possible, conditional, wished, done, and by whom.
 
-A restatement may use other words and another order, but a word that was denied stays denied, what was possible stays
-possible, and who did something still did it. ``distill.statements.grounding`` compares the words of a line with the same
-words of its turns by these marks. The reading is shallow: clauses end at punctuation and conjunctions, and the agent of a
-word is the nearest person before it.
+A restatement may use other words and another order, but a word that was denied stays denied, what was possible
+stays possible, and who did something still did it. ``distill.statements.grounding`` compares the words of a line
+with the same words of its turns by these marks. The reading is shallow: clauses end at punctuation and
+conjunctions, and the agent of a word is the nearest person before it.
 """
 
+# ruff: noqa: E501 - a pattern is read as a whole
 from __future__ import annotations
 
 import re
@@ -18,10 +19,32 @@ from typing import Literal
 from recall.text.normalise import normalise
 from recall.text.word_tables import stop_words, table_lines, word_table
 
-__all__ = ["ASSISTANT", "NOBODY", "OTHERS", "USER", "MarkedClause", "MarkedText", "MarkedWord", "Voice", "mark_text", "people_of"]
+__all__ = [
+    "ASSISTANT",
+    "NOBODY",
+    "OTHERS",
+    "USER",
+    "MarkedClause",
+    "MarkedText",
+    "MarkedWord",
+    "Voice",
+    "mark_text",
+    "people_of",
+]
 
 Mark = Literal[
-    "denied", "possible", "conditional", "wished", "advised", "due", "done", "past", "settled", "asked", "opinion", "ended"
+    "denied",
+    "possible",
+    "conditional",
+    "wished",
+    "advised",
+    "due",
+    "done",
+    "past",
+    "settled",
+    "asked",
+    "opinion",
+    "ended",
 ]
 #: Agents of words. A person other than the speakers is named in lower case.
 USER, ASSISTANT = "@user", "@assistant"
@@ -31,7 +54,7 @@ NOBODY = ""
 OTHERS = "?"
 
 #: Longer texts are read up to here.
-_MAX_CHARS = 20_000
+_MAX_CHARS = 8_000
 _BREAK = re.compile(
     r"(?<!\d)[.,:](?!\d)|(?<=\d)[.,](?=\s|$)|(?<=\d),(?!\d)|[;!?()\n\"“”。、]|(?<=\d):(?=\s|$)|\s[-–—]+\s|—|(?<=[A-Za-z\u4e00-\u9fff]),|,(?=\s)|"
     r"\b(?:but|so|because|since|although|though|while|whereas|which|who|where|if|when|unless|provided|except|until|"
@@ -58,38 +81,41 @@ _NOT_DENIED = re.compile(
     r"差不多|不一定|说不定|没准|没定|未定|不然|对不起|\bcan't wait\b|\bno worries\b|\bno doubt\b",
     re.IGNORECASE,
 )
+_MARK_PATTERNS: Mapping[Mark, str] = {
+    "possible": r"\b(?:might|could|maybe|perhaps|possibly|probably|potentially|likely|not sure|unsure|undecided|uncertain|"
+    r"considering|consider[s]?|thinking (?:of|about)|tentative(?:ly)?|presumably|apparently|i guess|sometimes|when possible|"
+    r"if possible|not (?:yet )?(?:decided|settled|fixed)|tbd|leaning|toying)\b|"
+    r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bsince )(?<!\buntil )(?<!\bmid-)(?<!\bearly )(?<!\blate )(?<!\d )(?<!\d(?:st|nd|rd|th) )"
+    r"\b(?-i:may)\b(?= (?!(?:\d|and\b|or\b))[a-z])|"
+    r"可能|也许|或许|大概|说不定|没准|考虑|没定|未定|不一定|应该会|估计|尚未(?:确定|决定)|还没(?:决定|想好)|(?<!不)确定不了",
+    "conditional": r"\b(?:if|unless|provided|in case|as long as|depending|assuming|otherwise|whether)\b|"
+    r"如果|要是|假如|的话|万一|除非|只要|取决于",
+    "wished": r"\b(?:want(?:s|ed)?|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing)|"
+    r"wish(?:es|ed)?|wanna|prefers?|preferred|would rather|rather(?! than)|plan(?:s|ned|ning)? to|intends?|aims?|trying to|"
+    r"dream(?:s|ing)?)\b|(?<![构设感])想(?![法起到])|希望|打算|宁愿|宁可|愿意|倾向|计划",
+    "advised": r"\b(?:should|ought|recommend(?:s|ed)?|suggest(?:s|ed)?|advise[sd]?|shouldn't|better to|had better|proposes?|"
+    r"proposed)\b|建议|最好|应该(?!会)|不妨|提议",
+    "due": r"\b(?:must|ha(?:s|ve) to|had to|needs? to|needed|gotta|got to|supposed to|due|required?|requires|to-?do|todo|"
+    r"remind|pending|still open|outstanding|waiting|owes?)\b|必须|需要|得(?=[^了到])|要(?=[^求是么不])|提醒|待办",
+    "done": r"\b(?:finished|done|completed|already|closed|resolved|shipped|handed over|off my plate)\b|"
+    r"已经?|完了|完成|搞定|办好|弄好|了(?=$|[,。])",
+    "past": r"\bused to\b|\bformerly\b|\bex-|\bin the past\b|曾经?|从前",
+    "ended": r"\b(?:no longer|anymore|any more|not any longer)\b|不再",
+    "settled": r"\b(?:decided|decides|decision|chose|settled|final(?:ly|ised|ized)?|certainly|definitely|confirmed|agreed)\b|"
+    r"决定|定了|敲定|确定(?!不)|就这么",
+    "opinion": r"\b(?:i (?:think|guess|believe|feel)|thinks?|believes?|feels?|in my opinion|imo|seems?|according to)\b|"
+    r"觉得|认为|看来|好像",
+}
 _MARKS: Mapping[Mark, re.Pattern[str]] = {
-    mark: re.compile(pattern, re.IGNORECASE)
-    for mark, pattern in {
-        "possible": r"\b(?:might|could|maybe|perhaps|possibly|probably|potentially|likely|not sure|unsure|undecided|uncertain|"
-        r"considering|consider[s]?|thinking (?:of|about)|tentative(?:ly)?|presumably|apparently|i guess|sometimes|when possible|"
-        r"if possible|not (?:yet )?(?:decided|settled|fixed)|tbd|leaning|toying)\b|"
-        r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bsince )(?<!\buntil )(?<!\bmid-)(?<!\bearly )(?<!\blate )"
-        r"\bmay\b(?= (?!(?:\d|and\b|or\b))[a-z])|"
-        r"可能|也许|或许|大概|说不定|没准|考虑|没定|未定|不一定|应该会|估计|尚未(?:确定|决定)|还没(?:决定|想好)|(?<!不)确定不了",
-        "conditional": r"\b(?:if|unless|provided|in case|as long as|depending|assuming|otherwise|whether)\b|"
-        r"如果|要是|假如|的话|万一|除非|只要|取决于",
-        "wished": r"\b(?:want(?:s|ed)?|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing)|"
-        r"wish(?:es|ed)?|wanna|prefers?|preferred|would rather|rather(?! than)|plan(?:s|ned|ning)? to|intends?|aims?|trying to|"
-        r"dream(?:s|ing)?)\b|(?<![构设感])想(?![法起到])|希望|打算|宁愿|宁可|愿意|倾向|计划",
-        "advised": r"\b(?:should|ought|recommend(?:s|ed)?|suggest(?:s|ed)?|advise[sd]?|shouldn't|better to|had better|proposes?|"
-        r"proposed)\b|建议|最好|应该(?!会)|不妨|提议",
-        "due": r"\b(?:must|ha(?:s|ve) to|had to|needs? to|needed|gotta|got to|supposed to|due|required?|requires|to-?do|todo|"
-        r"remind|pending|still open|outstanding|waiting|owes?)\b|必须|需要|得(?=[^了到])|要(?=[^求是么不])|提醒|待办",
-        "done": r"\b(?:finished|done|completed|already|closed|resolved|shipped|handed over|off my plate)\b|"
-        r"已经?|完了|完成|搞定|办好|弄好|了(?=$|[,。])",
-        "past": r"\bused to\b|\bformerly\b|\bex-|\bin the past\b|曾经?|从前",
-        "ended": r"\b(?:no longer|anymore|any more|not any longer)\b|不再",
-        "settled": r"\b(?:decided|decides|decision|chose|settled|final(?:ly|ised|ized)?|certainly|definitely|confirmed|agreed)\b|"
-        r"决定|定了|敲定|确定(?!不)|就这么",
-        "opinion": r"\b(?:i (?:think|guess|believe|feel)|thinks?|believes?|feels?|in my opinion|imo|seems?|according to)\b|"
-        r"觉得|认为|看来|好像",
-    }.items()
+    mark: re.compile(pattern, re.IGNORECASE) for mark, pattern in _MARK_PATTERNS.items()
 }
 #: Marks of one clause that hold for its whole sentence.
 _OF_SENTENCE: frozenset[Mark] = frozenset({"conditional", "asked"})
 #: Marks that also hold for the clause before, when their own clause has nothing else to say: "..., I think", 还没定.
-_AFTERTHOUGHT = re.compile(r"^\W*(?:i think|i guess|maybe|probably|not sure|tbd|(?:when(?:ever)?|if|where) possible|(?:但|不过|都)?还?没定|未定|不一定|看情况)\W*(?:yet)?\W*$", re.IGNORECASE)
+_AFTERTHOUGHT = re.compile(
+    r"^\W*(?:i think|i guess|maybe|probably|not sure|tbd|(?:when(?:ever)?|if|where) possible|(?:但|不过|都)?还?没定|未定|不一定|看情况)\W*(?:yet)?\W*$",
+    re.IGNORECASE,
+)
 _QUANTITIES: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
@@ -105,11 +131,54 @@ _WORDS = re.compile(
     r"(?P<latin>[A-Za-z\u00c0-\u024f\u0370-\u052f]+(?:'[a-z]+)?)|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff]+)"
 )
 #: Verbs behind which somebody else's statement begins, with a subject of its own.
-_TELLING = frozenset("said says say that thinks think believes".split())
-_POSSESSIVE = frozenset("my our your his her their".split())
-_SELF = frozenset("i i'm i've i'll i'd me my mine myself im ive we us our ours we're we've we'll we'd ourselves".split())
-_YOU = frozenset("you your yours you're you've you'll you'd yourself u ur".split())
-_THEY = frozenset("family household he she they him her his hers their them theirs himself herself who someone somebody".split())
+_TELLING = frozenset(["said", "says", "say", "that", "thinks", "think", "believes"])
+_POSSESSIVE = frozenset(["my", "our", "your", "his", "her", "their"])
+_SELF = frozenset(
+    [
+        "i",
+        "i'm",
+        "i've",
+        "i'll",
+        "i'd",
+        "me",
+        "my",
+        "mine",
+        "myself",
+        "im",
+        "ive",
+        "we",
+        "us",
+        "our",
+        "ours",
+        "we're",
+        "we've",
+        "we'll",
+        "we'd",
+        "ourselves",
+    ]
+)
+_YOU = frozenset(["you", "your", "yours", "you're", "you've", "you'll", "you'd", "yourself", "u", "ur"])
+_THEY = frozenset(
+    [
+        "family",
+        "household",
+        "he",
+        "she",
+        "they",
+        "him",
+        "her",
+        "his",
+        "hers",
+        "their",
+        "them",
+        "theirs",
+        "himself",
+        "herself",
+        "who",
+        "someone",
+        "somebody",
+    ]
+)
 _HAN_PERSONS = re.compile(
     r"(?P<self>我们|咱们|我|咱|俺|本人)|(?P<you>你们|您|你)|(?P<they>他们|她们|他|她|对方|有人|家里人?|家人|全家)|(?P<user>用户)|(?P<assistant>助手|助理)"
 )
@@ -205,7 +274,9 @@ def mark_text(text: str, voice: Voice) -> MarkedText:
         left = frozenset({subject}) if subject else left
         if any(word.text in _TELLING for word in found):  # what is told has a subject of its own
             left = found[-1].agents
-        marks = _marks(part, opener) | ({"asked"} if any(a <= start < b for a, b in asked) else set())
+        marks = _marks(part, opener)
+        if any(a <= start < b for a, b in asked):
+            marks.add("asked")
         clauses.append(
             MarkedClause(
                 start=start, end=end, marks=frozenset(marks), subject=subject,
@@ -308,9 +379,7 @@ def _owns_person(text: str, pieces: Sequence[tuple[int, int, str]], at: int) -> 
     return any(person for *_, person in following) and not text[end : following[0][0]].strip(" 的")
 
 
-def _words(
-    text: str, start: int, end: int, number: int, left: frozenset[str], voice: Voice
-) -> Iterator[MarkedWord]:
+def _words(text: str, start: int, end: int, number: int, left: frozenset[str], voice: Voice) -> Iterator[MarkedWord]:
     """Yield the words of a clause. *left* are the agents that the clause before leaves.
 
     The agents of a word are the first and the nearest person before it. "X asked Y to" makes Y the only one.
@@ -384,7 +453,8 @@ def _han_pieces(run: str, voice: Voice) -> Iterator[tuple[int, int, str]]:
     for name, person in voice.names:
         spans += [(match.start(), match.end(), person) for match in re.finditer(re.escape(name), run)]
     spans += [
-        (match.start(), match.end(), _people().get(match.group(), match.group())) for match in _han_people().finditer(run)
+        (match.start(), match.end(), _people().get(match.group(), match.group()))
+        for match in _han_people().finditer(run)
     ]
     at = 0
     for start, end, person in sorted(spans):
@@ -421,7 +491,10 @@ def _people() -> Mapping[str, str]:
 @cache
 def _han_people() -> re.Pattern[str]:
     words = sorted((word for word in _people() if not word.isascii()), key=len, reverse=True)
-    return re.compile("|".join(words) + r"|[\u4e00-\u9fff](?:总|经理|老师|医生)|[老小](?=[\u4e00-\u9fff])[\u4e00-\u9fff](?![\u4e00-\u9fff]{0,1}[区时说])")
+    return re.compile(
+        "|".join(words)
+        + r"|[\u4e00-\u9fff](?:总|经理|老师|医生)|[老小](?=[\u4e00-\u9fff])[\u4e00-\u9fff](?![\u4e00-\u9fff]{0,1}[区时说])"
+    )
 
 
 def people_of(text: str) -> dict[str, str]:

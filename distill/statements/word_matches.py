@@ -1,8 +1,8 @@
 """Places in turns where a word of a line is said: the same word, another form of it, or a word that means the same.
 
-A name must be the same. Another word may share its stem or most of its letters ("allergic" and "allergy"), or stand in one
-group of ``restatement_synonyms``. Chinese is matched by the longest common run of characters, because nothing here cuts it
-into words.
+A name must be the same. Another word may share its stem or most of its letters ("allergic" and "allergy"), or stand
+in one group of ``restatement_synonyms``. Chinese is matched by the longest common run of characters, because nothing
+here cuts it into words.
 """
 
 from __future__ import annotations

@@ -1,22 +1,29 @@
-"""Composition of a closing's summary: extraction by cues, selection of facts, then rewording by a configured model.
+"""Composition of a closing's summary from three sources, in this order of trust.
 
-The caller passes the models in, because loading one is slow and only an interface reads keys. No model can make a
-summary fail. A line of :class:`Composition` reports the work that a model could not do.
+First what a speaker marked on purpose, then what a configured model read, and only without its answer what rules
+extract. The caller passes the models in, because loading one is slow and only an interface reads keys. No model can
+make a summary fail. A line of :class:`Composition` reports the work that a model could not do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_home.home import Home
 from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder, NoEmbedder
+from recall.text.identity import identity_key
 
 from ..language_model.endpoint import Endpoint
+from ..reading.gate import GatedEntry
+from ..reading.labels import parse_label, parse_request
+from ..reading.model_reader import ModelReading, ModelUse, read_with_model
 from ..settings import DistillSettings
-from .extraction import Summary, summarise
+from ..statements.sentences import prose_lines, split_sentences
+from ..statements.topics import content_terms
+from .extraction import Item, Summary, summarise
 from .rewording import reword
 from .selection import add_facts
 
@@ -41,11 +48,17 @@ NO_MODELS = Models()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composition:
-    """A summary and how many of its lines a language model *reworded*. *problem* names the work that it failed at."""
+    """A summary and how many of its lines a language model *reworded*. *problem* names the work that it failed at.
+
+    *use* is what the model read and cost, or ``None`` where none was asked. *unread* is true if the model should read
+    the messages again, because it gave no answer for some of them.
+    """
 
     summary: Summary
     reworded: int = 0
     problem: str = ""
+    use: ModelUse | None = None
+    unread: bool = False
 
 
 def compose(
@@ -59,12 +72,66 @@ def compose(
 ) -> Composition:
     """Summarise *messages*. *before* are the session's earlier messages."""
     summary = summarise(messages, before, max_topics=settings.max_topics)
+    reading: ModelReading | None = None
+    if models.endpoint is not None and models.endpoint.settings.task == "read":
+        reading = read_with_model(home, messages, before, models.endpoint, now)
+        summary = _with_reading(summary, reading, messages)
     if settings.log_share:
         summary = add_facts(
             summary, messages, share=settings.log_share, max_items=settings.max_items,
             embedder=models.loaded_embedder(),
         )  # fmt: skip
+    if reading is not None:
+        return Composition(summary=summary, problem=reading.problem, use=reading.use, unread=not reading.complete)
     if models.endpoint is None:
         return Composition(summary=summary)
     done = reword(home, summary, messages, models.endpoint, now)
     return Composition(summary=done.summary, reworded=done.changed, problem=done.problem)
+
+
+def _with_reading(summary: Summary, reading: ModelReading, messages: Sequence[Message]) -> Summary:
+    """Return *summary* with the items and operations of the model's *reading*.
+
+    Of the items that rules extracted, only those stay that a speaker marked on purpose. Without a complete reading all
+    of them stay. An item that the model states as well is left out.
+    """
+    read = [_item(entry) for entry in reading.entries]
+    kept = summary.items if not reading.complete else [
+        item for item in summary.items if _on_purpose(item, messages)
+    ]  # fmt: skip
+    items = [item for item in kept if not any(_say_the_same(item, other) for other in read)]
+    place = {message.source: at for at, message in enumerate(messages)}
+    items = sorted(
+        [*items, *(item for item in read if not item.doubt)], key=lambda item: place.get(item.sources[0], -1)
+    )
+    return replace(
+        summary, items=tuple(items), doubted=tuple(item for item in read if item.doubt),
+        operations=(*summary.operations, *reading.operations),
+    )  # fmt: skip
+
+
+def _item(entry: GatedEntry) -> Item:
+    return Item(
+        kind=entry.kind, text=entry.text, sources=entry.sources, role=entry.role, ts=entry.ts, doubt=entry.doubt,
+        read=True,
+    )  # fmt: skip
+
+
+def _on_purpose(item: Item, messages: Sequence[Message]) -> bool:
+    """Return whether a labelled line or a request to remember in a turn of *item* holds its words."""
+    turns = [message for message in messages if message.source in item.sources]
+    lines = [line.text for turn in turns for line in prose_lines(turn.content)]
+    words = identity_key(item.text)
+    return any(
+        words in identity_key(part) and (parse_label(part) is not None or parse_request(part) is not None)
+        for line in lines
+        for part in (line, *split_sentences(line))
+    )
+
+
+def _say_the_same(item: Item, other: Item) -> bool:
+    """Return whether both cite a common turn and share most of their terms."""
+    if not set(item.sources) & set(other.sources):
+        return False
+    mine, theirs = ({term.casefold() for term in content_terms(text)} for text in (item.text, other.text))
+    return len(mine & theirs) * 2 >= min(len(mine), len(theirs)) > 0

@@ -61,6 +61,8 @@ class Item:
         replaces: of a correction, the sentence it corrects. Empty where the correction names the old value.
         corrected: whether a later turn corrected the item.
         resolved: of an open thread, the later turn that resolved it.
+        doubt: why a person must decide about the item.
+        read: whether a language model read it. Such a fact earns an entry at once.
     """
 
     kind: ItemKind
@@ -71,18 +73,22 @@ class Item:
     replaces: str = ""
     corrected: bool = False
     resolved: str = ""
+    doubt: str = ""
+    read: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Summary of consecutive messages. *items* are in the order of the conversation.
 
-    *operations* are changes to entries of ``MEMORY.md`` that the messages call for.
+    *operations* are changes to entries of ``MEMORY.md`` that the messages call for. *doubted* are items that a person
+    decides about. They are in no daily log.
     """
 
     title: str
     topics: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
+    doubted: tuple[Item, ...] = ()
     files: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
     operations: tuple[Operation, ...] = ()

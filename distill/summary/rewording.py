@@ -68,7 +68,7 @@ def reword(home: Home, summary: Summary, messages: Sequence[Message], endpoint: 
         return Rewording(summary=summary, problem=str(error))
     texts = _parse_lines(completion.text)
     if texts is None:
-        failed = EndpointFailed(endpoint.settings.url, "the completion is not the requested JSON")
+        failed = EndpointFailed(endpoint.settings.place, "the completion is not the requested JSON")
         return Rewording(summary=summary, problem=str(failed))
     turns = {message.source: message for message in messages}
     changes = {
@@ -138,7 +138,9 @@ def _request(home: Home, prompt: str, endpoint: Endpoint, now: datetime) -> Comp
     prompt_tokens = count_tokens(_INSTRUCTIONS) + count_tokens(prompt)
     reserved = prompt_tokens + settings.answer_tokens
     if not reserve_tokens(home, now, reserved, limit=settings.daily_tokens):
-        raise EndpointFailed(settings.url, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent")
+        raise EndpointFailed(
+            settings.place, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent"
+        )
     # After a failure the reservation stays spent, because the server may have charged for it.
     completion = endpoint.complete(_INSTRUCTIONS, prompt)
     adjust_tokens(home, now, (completion.tokens or prompt_tokens + count_tokens(completion.text)) - reserved)

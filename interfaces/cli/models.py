@@ -21,13 +21,14 @@ def home_models(home: Home, invocation: Invocation) -> Models:
     """Return the embedding model, loaded on first use, and the endpoint of ``[distill.endpoint]``, if any.
 
     The endpoint's key is the value of its environment variable. If that is not set, no key is sent, and the endpoint
-    may refuse.
+    may refuse. A command line comes from the environment too, because ``agent.toml`` may come from another machine.
     """
     from distill import DistillSettings, Endpoint, Models
 
     endpoint = home.manifest.settings("distill", DistillSettings).endpoint
     key = os.environ.get(endpoint.key_env, "") if endpoint and endpoint.key_env else ""
+    command = os.environ.get(endpoint.command_env, "") if endpoint and endpoint.kind == "command" else ""
     return Models(
         embedder=functools.cache(lambda: home_embedder(home, invocation, build_missing=False)),
-        endpoint=Endpoint(settings=endpoint, key=key.strip()) if endpoint else None,
+        endpoint=Endpoint(settings=endpoint, key=key.strip(), command=command) if endpoint else None,
     )

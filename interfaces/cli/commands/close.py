@@ -16,7 +16,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from distill import Closed, ClosingFailure
+    from distill import Closed, ClosingFailure, ModelUse
 
 __all__ = ["close"]
 
@@ -126,6 +126,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "learned": list(closed.learned),
         "projects": list(closed.projects),
         "reworded": closed.reworded,
+        "model": dataclasses.asdict(closed.use) if closed.use else None,
         "commit": closed.commit,
     }
 
@@ -156,9 +157,20 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[ClosingFailure]) -> dic
         "dropped": sum(row["dropped"] for row in rows),
         "left_in_log": sum(row["left_in_log"] for row in rows),
         "reworded": sum(row["reworded"] for row in rows),
+        "model": _together([outcome.use for outcome in closed if outcome.use]),
         "commit": next((row["commit"] for row in reversed(rows) if row["commit"]), None),
         "sessions": rows,
         "failed": [{"session": failure.session, "error": failure.error} for failure in failed],
+    }
+
+
+def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
+    """Add up what several closings spent at the model."""
+    if not uses:
+        return None
+    return {
+        **{key: sum(getattr(use, key) for use in uses) for key in ("requests", "tokens", "accepted", "proposed")},
+        "dropped": [reason for use in uses for reason in use.dropped],
     }
 
 
@@ -188,6 +200,11 @@ def _written(outcome: Closed) -> Iterator[str]:
     for changed in outcome.changed:
         if changed.applied:
             yield f"  [{changed.id}] {_PAST[changed.kind]}: {changed.text} ({changed.detail})"
+    if outcome.use and outcome.use.requests:
+        yield (
+            f"  read by the model: {outcome.use.tokens} tokens, {outcome.use.accepted} accepted, "
+            f"{outcome.use.proposed} wait for a person, {len(outcome.use.dropped)} dropped"
+        )
     if outcome.learned:
         yield f"  corrections in EVOLUTION.md: {', '.join(outcome.learned)}"
     for path in outcome.projects:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import logging
 import shutil
 import socket
@@ -198,7 +199,9 @@ def test_missing_http_client_names_the_extra(monkeypatch: pytest.MonkeyPatch) ->
         ({"url": "https://models.example/v1", "model": " "}, "model is empty"),
         ({"url": "https://models.example/v1", "model": "m", "timeout-s": 0}, "timeout-s"),
         ({"url": "https://models.example/v1", "model": "m", "key": "abc"}, "unknown key 'key'"),
-        ({"model": "m"}, "'url' is missing"),
+        ({"model": "m"}, "url is ''"),
+        ({"kind": "command", "command-env": " "}, "command-env is empty"),
+        ({"kind": "telepathy", "model": "m"}, "kind"),
     ],
 )
 def test_unusable_settings_are_named(table: dict[str, object], problem: str) -> None:
@@ -212,3 +215,64 @@ def test_no_endpoint_by_default_and_a_table_configures_one() -> None:
     found = read_table(DistillSettings, table, "agent.toml").endpoint
     assert found is not None
     assert (found.model, found.daily_tokens) == ("m", 5)
+
+
+def test_anthropic_interface_has_its_own_path_headers_and_answer() -> None:
+    answer = {
+        "content": [{"type": "text", "text": "Guten "}, {"type": "text", "text": "Tag"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 30, "cache_read_input_tokens": 10, "output_tokens": 2},
+    }
+    with serving(lambda h, _: send(h, json.dumps(answer).encode())) as server:
+        settings = EndpointSettings(kind="anthropic", url=server.url, model="m-1", key_env="MODEL_KEY", timeout_s=5)
+        done = Endpoint(settings=settings, key=KEY).complete("Be short.", "Hello")
+    assert (done.text, done.tokens) == ("Guten Tag", 42)
+    path, headers, body = server.requests[0]
+    assert path == "/v1/messages"
+    assert headers["x-api-key"] == KEY
+    assert "Authorization" not in headers
+    assert headers["anthropic-version"]
+    assert (body["system"], body["messages"]) == ("Be short.", [{"role": "user", "content": "Hello"}])
+
+
+def busy_then(text: str, *, times: int, status: int = 429, **headers: str) -> Behaviour:
+    """Return the behaviour of a server that is busy some times before it answers."""
+
+    def behave(handler: Any, server: Any) -> None:
+        if len(server.requests) <= times:
+            send(
+                handler,
+                b"{}",
+                status=status,
+                headers={name.replace("_", "-"): value for name, value in headers.items()},
+            )
+        else:
+            send(handler, completion(text))
+
+    return behave
+
+
+@pytest.mark.parametrize("wait", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_busy_server_is_asked_again_after_the_time_that_it_names(wait: str, status: int) -> None:
+    with serving(busy_then("x", times=2, status=status, Retry_After=wait)) as server:
+        assert endpoint(server.url).complete("a", "b").text == "x"
+    assert len(server.requests) == 3
+
+
+def test_a_server_is_asked_a_few_times_at_most() -> None:
+    with (
+        serving(busy_then("x", times=9, Retry_After="0")) as server,
+        pytest.raises(EndpointFailed, match="status 429"),
+    ):
+        endpoint(server.url).complete("a", "b")
+    assert len(server.requests) == 3
+
+
+def test_a_long_wait_ends_at_once() -> None:
+    with (
+        serving(busy_then("x", times=9, Retry_After="3600")) as server,
+        pytest.raises(EndpointFailed, match="asks to wait 3600 s"),
+    ):
+        endpoint(server.url).complete("a", "b")
+    assert len(server.requests) == 1

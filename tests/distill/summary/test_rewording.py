@@ -43,7 +43,7 @@ LINES = ["apsw for the index, because stock builds lack extensions.", "who tests
 
 
 def endpoint(server: ModelServer, **settings: object) -> Endpoint:
-    values = {"timeout_s": 5.0, **settings}
+    values = {"timeout_s": 5.0, "task": "reword", **settings}
     return Endpoint(settings=EndpointSettings(url=server.url, model="m", **values))  # type: ignore[arg-type]
 
 

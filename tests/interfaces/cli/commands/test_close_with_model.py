@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from datetime import datetime
 
 import pytest
@@ -33,6 +35,7 @@ def home_with_session(home: Home, now: datetime) -> Home:
 def configure(home: Home, url: str) -> None:
     path = home.root / "agent.toml"
     table = f'\n[distill.endpoint]\nurl = "{url}"\nmodel = "m"\nkey-env = "TEST_MODEL_KEY"\ntimeout-s = 5\n'
+    table += 'task = "reword"\n'
     path.write_text(storage.read_text(path) + table, encoding="utf-8")
 
 
@@ -67,3 +70,29 @@ def test_an_invalid_endpoint_prints_one_line_and_closes_nothing(home_with_sessio
     done = closed(home_with_session, "a")
     assert done.exit_code == 7
     assert "unencrypted" in done.stderr
+
+
+def test_a_command_of_this_machine_reads_the_session(home_with_session: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = home_with_session.root / "agent.toml"
+    path.write_text(storage.read_text(path) + '\n[distill.endpoint]\nkind = "command"\n', encoding="utf-8")
+    row = {
+        "op": "add", "type": "decision", "text": "The index uses apsw.",
+        "cites": [{"turn": "m1", "quote": "the index uses apsw"}],
+    }  # fmt: skip
+    code = f"import sys; sys.stdin.read(); print({json.dumps({'operations': [row]})!r})"
+    monkeypatch.setenv("AGENT_HOME_MODEL_COMMAND", shlex.join([sys.executable, "-c", code]))
+    data = json.loads(closed(home_with_session, "a", "--json").stdout)
+    assert (data["model"]["requests"], data["model"]["accepted"], data["degraded"]) == (1, 1, [])
+    assert data["model"]["tokens"] > 100
+    assert [entry["text"] for entry in data["entries"]] == ["The index uses apsw."]
+
+
+def test_a_command_that_only_agent_toml_asks_for_is_not_run(
+    home_with_session: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AGENT_HOME_MODEL_COMMAND", raising=False)
+    path = home_with_session.root / "agent.toml"
+    path.write_text(storage.read_text(path) + '\n[distill.endpoint]\nkind = "command"\n', encoding="utf-8")
+    data = json.loads(closed(home_with_session, "a", "--json").stdout)
+    assert "AGENT_HOME_MODEL_COMMAND is empty" in data["degraded"][0]
+    assert data["entries"]
