@@ -5,7 +5,8 @@ negation or opposite word, and no word of one stands in the place of another wor
 *replaced* only by a statement about the same thing that either names what it replaces ("X instead of Y", "no longer",
 从 X 改为 Y) or changes exactly one value of a statement that holds until further notice. That older statement may have
 replaced another one itself. A statement that adds a condition, tells of another day's event or is about another thing
-is *different*, and both stand. ``distill.entries.consolidation`` decides which entries are compared and what happens to
+is *different*, and both stand. Where no rule says more, the learned weights of ``distill.statements.pair_model`` decide,
+under the vetoes there. ``distill.entries.consolidation`` decides which entries are compared and what happens to
 them.
 """
 
@@ -21,6 +22,8 @@ from typing import Literal
 
 from recall.text.identity import identity_key
 
+from .pair_features import PairFeatures, compare
+from .pair_model import are_apart, is_change, keeps_older, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
@@ -30,6 +33,13 @@ SAME_COSINE = 0.85
 #: Least share of common words among all words of both. Statements about one person or project have near vectors
 #: whatever they say.
 SAME_WORDS = 0.5
+#: Least probability by the learned weights.
+_REPLACED = 0.6
+_SAME = 0.5
+#: Least weight of two statements that are the same in other words.
+_LEAST_TOLD = 1.5
+_LEARNED = "another value of the same"
+_ENDS = "says that it holds no longer"
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
 #: The same share if the newer statement names what it replaces.
@@ -109,6 +119,8 @@ _PAST = re.compile(
     r"went|met|saw|made|had|did|got|found|took|wrote|fixed)\b|[了过]\s*[\d两二三四五六七八九十]",
     re.IGNORECASE,
 )
+#: Words with which the order of the other words carries the meaning.
+_ORDER = re.compile(r"\b(?:before|after|than|then|first|over|under)\b|[先再后前比给向]", re.IGNORECASE)
 #: Words before a value. Another value in the same place would contradict it.
 _BEHIND = re.compile(
     r"(?:\b(?:in|by|to|until|till|on|at|from|with|as|use|using|is|are|be|was|stays?|after|before|every|into|via)|"
@@ -147,8 +159,23 @@ def relation(
             only with words that say so, or where one says what something *is*.
         apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
     """
-    was, now = parse_statement(_bare(older)), _newer_statement(newer)
+    features = compare(older, newer)
     a, b = parse_statement(older), parse_statement(newer)
+    found = _by_rules(older, newer, a, b, cosine=cosine, lasting=lasting, apart=apart)
+    if found.kind == "replaced":
+        kept = keeps_older(features) if found.reason != _ENDS else ""
+        return Relation(kind="different", reason=kept) if kept else found
+    if found.kind == "same":
+        opened = features["open older"] != features["open newer"] and a.text != b.text
+        return Relation(kind="different", reason="one is open, the other is not") if opened else found
+    return _by_model(older, newer, features, lasting=lasting, apart=apart)
+
+
+def _by_rules(
+    older: str, newer: str, a: Statement, b: Statement, *, cosine: float | None, lasting: bool, apart: bool
+) -> Relation:
+    """Return the relation by the precise rules alone."""
+    was, now = parse_statement(_bare(older)), _newer_statement(newer)
     gone = _named(was, now) if a.keys != b.keys else None
     if gone is not None:
         return gone
@@ -161,6 +188,23 @@ def relation(
         if changed is not None:
             return changed
     return Relation(kind="different", reason="no rule says more")
+
+
+def _by_model(older: str, newer: str, features: PairFeatures, *, lasting: bool, apart: bool) -> Relation:
+    """Return the relation by the learned weights, where no rule says more."""
+    kept = keeps_older(features)
+    scores = score_pair(features)
+    says_so = is_change(features)
+    holds = lasting or features["lasting both"]
+    if not kept and scores.replaced >= _REPLACED and (says_so or (apart and holds)):
+        return Relation(kind="replaced", reason=_LEARNED)
+    a, b = parse_statement(older), parse_statement(newer)
+    comparable = min(a.weight, b.weight) >= _LEAST_TOLD and _alike(a, b) and not _turned(a, b)
+    if comparable and scores.same >= _SAME and not are_apart(features):
+        back = compare(newer, older)
+        if score_pair(back).same >= _SAME and not are_apart(back):
+            return Relation(kind="same", reason="the same in other words")
+    return Relation(kind="different", reason=kept or "no rule says more")
 
 
 def _same(a: Statement, b: Statement, cosine: float | None) -> Relation | None:
@@ -192,6 +236,14 @@ def _alike(a: Statement, b: Statement) -> bool:
     named = a.names(b.names()) == b.names(a.names())
     named &= not any(_points_elsewhere(word, a, b) for word in {word for word, _ in a.directions} - _INFINITIVE)
     return named and a.negations % 2 == b.negations % 2 and a.distinguishing_tokens == b.distinguishing_tokens
+
+
+def _turned(a: Statement, b: Statement) -> bool:
+    """Return whether both have a word of order ("先 ... 再") and their common words in another order."""
+    if not (_ORDER.search(a.text) and _ORDER.search(b.text)):
+        return False
+    common = set(a.keys) & set(b.keys)
+    return [key for key in a.keys if key in common] != [key for key in b.keys if key in common]
 
 
 def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
@@ -229,7 +281,7 @@ def _changed(was: Statement, now: _NewerStatement, *, lasting: bool) -> Relation
     shared = was.weight - _weight(mine)
     least = min(was.weight, now.said.weight)
     if now.ends and shared >= 1 and not other:
-        return Relation(kind="replaced", reason="says that it holds no longer")
+        return Relation(kind="replaced", reason=_ENDS)
     slot = len(mine) == len(other) == 1 and (mine[0].particular or _opposed(mine, other))
     if shared < 1 or (shared < 2 and not now.cue and not slot and not _names(_without(was.tokens, mine))):
         return None

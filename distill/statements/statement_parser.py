@@ -33,18 +33,21 @@ _SPELLED = (
     "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred|"
     "thousand"
 )
+#: A letter or digit of a word. Chinese stands beside a Latin word without a space.
+_LETTER = r"[^\W\u3400-\u4dbf\u4e00-\u9fff]"
 _TOKEN = re.compile(
     r"(?P<code>`[^`\n]+`)"
     rf"|(?P<date>\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\d{{4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?|"
-    rf"\d{{1,2}}月(?:\d{{1,2}}[日号])?|[一二三四五六七八九十]+月(?:[一二三四五六七八九十]+[日号])?|"
+    rf"\d{{1,2}}月(?:\d{{1,2}}[日号])?|\d{{1,2}}[号日](?![楼线任仓机门房馆院])|[一二三四五六七八九十]+月(?:[一二三四五六七八九十]+[日号])?|"
     rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b(?:\s+\d{{4}})?|"
     rf"\b(?:{_MONTHS})\b\.?(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)\b)"
     r"|(?P<day>\b(?i:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?i:days?)\b|(?:周|星期|礼拜)[一二三四五六日天])"
     r"|(?P<time>\b\d{1,2}:\d{2}(?:\s?[aApP][mM]\b)?|\b\d{1,2}\s?[aApP][mM]\b|[\d一二三四五六七八九十]{1,3}点半?)"
     r"|(?P<period>\b(?:[QH][1-4]|FY\s?\d{2,4})\b|第?[一二三四]季度|\b(?:19|20)\d{2}\b(?!\s?%))"
     rf"|(?P<number>(?<![A-Za-z_])[+-]?\s?[¥$€£]?\d+(?:[.,]\d+)*\s?(?:{_UNITS})?(?![A-Za-z_])|\b(?:{_SPELLED})\b|"
-    r"[两二三四五六七八九十百]+(?=[个次天周月年倍小分人条家笔级步份轮]))"
-    r"|(?P<latin>[A-Za-z][\w]*(?:['’][a-z]+)?(?:[-_./:@#+]\w+)*)"
+    r"[一二三四五六七八九十百千两]+[万亿千百]|[两二三四五六七八九十百]+(?=[个次天周月年倍小分人条家笔级步份轮片楼层岁块元公斤页句位台瓶杯张折米])|"
+    r"[一五六七八九]折|一(?=[次片楼层岁](?!起|样|定)))"
+    rf"|(?P<latin>[A-Za-z]{_LETTER}*(?:['’][a-z]+)?(?:[-_./:@#+]{_LETTER}+)*)"
     r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff])",
 )
 #: Words before a number that is a label, not an amount.
@@ -214,6 +217,8 @@ def _is_name(word: str, start: int, text: str) -> bool:
         return True
     if not word[0].isupper() or word == "I":
         return False
+    if start and "\u3400" <= text[start - 1] <= "\u9fff":
+        return True  # a word like any other in English, but a name amid Chinese ("用 Go 写")
     plain = word.casefold()
     if not _SENTENCE_START.search(text[:start]):
         return plain not in stop_words("statement")

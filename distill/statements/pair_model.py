@@ -1,0 +1,113 @@
+"""Learned relation of two statements: two logistic models over ``distill.statements.pair_features``, and their vetoes.
+
+The weights are a small file that ``python -m bench.relation_training`` writes from labelled pairs. The vetoes are
+precise reasons why a newer statement replaces nothing, whatever the weights say.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from .pair_features import FEATURES, PairFeatures
+
+__all__ = ["SHARES_TOO_LITTLE", "WEIGHTS_FILE", "Scores", "are_apart", "is_change", "keeps_older", "score_pair"]
+
+#: Name of the file with the weights, in this package.
+WEIGHTS_FILE = "data/relation_weights.json"
+#: Reason of :func:`keeps_older` for a pair that is hardly one.
+SHARES_TOO_LITTLE = "it shares too little"
+#: Least share of the lighter statement's words in both. Statements without a common word are no candidates.
+_LEAST_SHARE = 0.2
+#: Most that one of two statements in other words may add to all that the other says, as a share of what both say.
+_MOST_STYLE = 0.2
+#: Least weight of what each says that the other does not, beside the value that is gone, that makes another thing.
+_LEAST_ELSE = 0.6
+#: Most that one of two statements in other words may say beyond the other.
+_MOST_LEFT = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """Probabilities that the newer statement has *replaced* the older one, and that both say the *same*."""
+
+    replaced: float
+    same: float
+
+
+def score_pair(features: PairFeatures) -> Scores:
+    """Return the probabilities of both relations, without the vetoes."""
+    weights = _weights()
+    return Scores(
+        replaced=_probability(weights["replaced"], features.values), same=_probability(weights["same"], features.values)
+    )
+
+
+def is_change(features: PairFeatures) -> bool:
+    """Return whether the newer statement says that something changes."""
+    has = features.__getitem__
+    return has("gone value is older") > 0.3 or any(has(f"{name} newer") for name in ("change", "now", "left", "turn"))
+
+
+def keeps_older(features: PairFeatures) -> str:
+    """Return why the newer statement cannot replace the older one, or nothing."""
+    return next((reason for holds, reason in _vetoes(features) if holds), "")
+
+
+def _vetoes(features: PairFeatures) -> Iterator[tuple[bool, str]]:
+    """Yield each veto: whether it holds, and its reason."""
+    has = features.__getitem__
+    changing = any(has(f"{name} newer") for name in ("change", "now", "left", "turn"))
+    dated = bool(has("change newer") or has("now newer"))
+    gone = has("gone value is older") > 0.3
+    turned = has("polarity differs") > 0
+    stands = not gone and not turned
+    others = has("both said else") >= _LEAST_ELSE and (has("values") or has("main value added"))
+    yield has("share of lighter") < _LEAST_SHARE, SHARES_TOO_LITTLE
+    yield bool(has("asked newer")), "it asks"
+    yield bool(has("story newer") or (has("supposed newer") and not changing)), "it supposes"
+    yield bool(has("mistaken newer") and turned), "it takes a claim back"
+    yield bool(has("told newer") and not changing), "it tells of one event"
+    yield bool(has("nothing left of newer") and stands), "it says nothing new"
+    yield bool(has("event newer") and not dated), "it tells of one day"
+    yield bool(has("added newer") and stands and not has("change newer")), "it adds"
+    repeats = has("nothing left of older") and not has("aside and fresh")
+    yield bool(repeats and stands), "it repeats all of the older one"
+    yield bool(has("heads differ") and gone and not changing), "it names the same value of another thing"
+    yield bool(others), "it names the same value of another thing"
+    yield bool(has("another value gone")), "it names another value as gone"
+    yield bool(has("opposite thing")), "it tells of the opposite thing"
+    yield bool(has("label changed") and not has("change newer")), "it counts another one"
+    added = has("kin added") and has("heads differ") and not changing
+    yield bool(has("kin differs") or added), "it tells of another person"
+
+
+def are_apart(features: PairFeatures) -> bool:
+    """Return whether the statements cannot say the same: one asks, adds or ends what the other does not."""
+    has = features.__getitem__
+    differs = any(
+        has(f"{name} newer") != has(f"{name} older") for name in ("asked", "supposed", "added", "open", "mistaken")
+    )
+    ends = has("gone value is older") > 0.3 and has("left newer") and not has("left older")
+    covered = has("nothing left of newer") or has("nothing left of older")
+    adds = covered and has("only newer") + has("only older") > _MOST_STYLE * has("shared weight")
+    return bool(differs or ends or adds or max(has("plain only newer"), has("plain only older")) > _MOST_LEFT)
+
+
+def _probability(weights: tuple[float, ...], values: tuple[float, ...]) -> float:
+    total = weights[-1] + sum(weight * value for weight, value in zip(weights, values, strict=False))
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+@cache
+def _weights() -> Mapping[str, tuple[float, ...]]:
+    """Read the weights of each model in the order of the features, the constant last."""
+    read = json.loads(files(__package__).joinpath(WEIGHTS_FILE).read_text("utf-8"))
+    return {
+        name: (*(float(read[name].get(feature, 0.0)) for feature in FEATURES), float(read[name]["constant"]))
+        for name in ("replaced", "same")
+    }
