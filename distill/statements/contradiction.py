@@ -36,6 +36,8 @@ SAME_WORDS = 0.5
 #: Least probability by the learned weights.
 _REPLACED = 0.6
 _SAME = 0.5
+#: Probability of *same* from which a statement with the same values replaces nothing.
+_MAY_BE_SAME = 0.3
 #: Least weight of two statements that are the same in other words.
 _LEAST_TOLD = 1.5
 _LEARNED = "another value of the same"
@@ -196,9 +198,10 @@ def _by_model(older: str, newer: str, features: PairFeatures, *, lasting: bool, 
     scores = score_pair(features)
     says_so = is_change(features)
     holds = lasting or features["lasting both"]
-    if not kept and scores.replaced >= _REPLACED and (says_so or (apart and holds)):
-        return Relation(kind="replaced", reason=_LEARNED)
     a, b = parse_statement(older), parse_statement(newer)
+    restated = scores.same >= _MAY_BE_SAME and _alike(a, b)
+    if not kept and not restated and scores.replaced >= _REPLACED and (says_so or (apart and holds)):
+        return Relation(kind="replaced", reason=_LEARNED)
     comparable = min(a.weight, b.weight) >= _LEAST_TOLD and _alike(a, b) and not _turned(a, b)
     if comparable and scores.same >= _SAME and not are_apart(features):
         back = compare(newer, older)
