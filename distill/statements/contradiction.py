@@ -5,9 +5,9 @@ negation or opposite word, and no word of one stands in the place of another wor
 *replaced* only by a statement about the same thing that either names what it replaces ("X instead of Y", "no longer",
 从 X 改为 Y) or changes exactly one value of a statement that holds until further notice. That older statement may have
 replaced another one itself. A statement that adds a condition, tells of another day's event or is about another thing
-is *different*, and both stand. Where no rule says more, the learned weights of ``distill.statements.pair_model`` decide,
-under the vetoes there. ``distill.entries.consolidation`` decides which entries are compared and what happens to
-them.
+is *different*, and both stand. Where no rule says more, the learned weights of ``distill.statements.pair_model``
+decide, under the vetoes there. ``distill.entries.consolidation`` decides which entries are compared and what happens
+to them.
 """
 
 from __future__ import annotations
