@@ -34,7 +34,7 @@ from distill.statements.pair_model import SHARES_TOO_LITTLE, WEIGHTS_FILE, keeps
 from distill.statements.statement_parser import parse_statement
 from recall.text.stems import stem
 
-__all__ = ["LabelledPair", "development_pairs", "fit", "main", "train"]
+__all__ = ["RelatedPair", "development_pairs", "fit", "main", "train"]
 
 _PAIRS = Path(__file__).parent / "memory_data" / "pairs.development.jsonl"
 _PACKAGE = Path(statements.__file__).parent
@@ -52,7 +52,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledPair:
+class RelatedPair:
     """Two statements, the *relation* of the newer to the older one, and the *half* of the set that they stand in."""
 
     older: str
@@ -86,16 +86,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def development_pairs() -> list[LabelledPair]:
+def development_pairs() -> list[RelatedPair]:
     """Return our own labelled pairs for training, in file order."""
-    rows = [LabelledPair(**_fields(json.loads(line))) for line in _PAIRS.read_text("utf-8").splitlines()]
+    rows = [RelatedPair(**_fields(json.loads(line))) for line in _PAIRS.read_text("utf-8").splitlines()]
     return rows + [
-        LabelledPair(older=pair.older, newer=pair.newer, relation=_PROMOTION[pair.label], lang=pair.lang, half="tune")
+        RelatedPair(older=pair.older, newer=pair.newer, relation=_PROMOTION[pair.label], lang=pair.lang, half="tune")
         for pair in pairs("development")
     ]
 
 
-def train(rows: Sequence[LabelledPair]) -> dict[str, dict[str, float]]:
+def train(rows: Sequence[RelatedPair]) -> dict[str, dict[str, float]]:
     """Fit both models. Return the weight of each feature by name, and the constant."""
     read = [compare(pair.older, pair.newer) for pair in rows]
     features = np.array([pair.values for pair in read])
@@ -134,7 +134,7 @@ def fit(features: Matrix, wanted: Matrix, importance: Matrix) -> Matrix:
     return np.append(plain, weights[-1] - plain @ mean)
 
 
-def _report(rows: Sequence[LabelledPair], observed: Sequence[LabelledPair]) -> None:
+def _report(rows: Sequence[RelatedPair], observed: Sequence[RelatedPair]) -> None:
     """Print precision and recall on each half, trained on the other one, by the features alone."""
     features = np.array([compare(pair.older, pair.newer).values for pair in rows])
     for half in ("tune", "confirm"):
@@ -155,10 +155,10 @@ def _fields(row: Mapping[str, str]) -> dict[str, Any]:
     return {name: row[name] for name in ("older", "newer", "relation", "lang", "half")}
 
 
-def _observed_pairs(data: Path) -> list[LabelledPair]:
+def _observed_pairs(data: Path) -> list[RelatedPair]:
     """Return pairs of observations of one conversation that share rare words and do not say the same."""
     random.seed(10)
-    found: list[LabelledPair] = []
+    found: list[RelatedPair] = []
     for path in sorted((data / "locomo").glob("*.observations.jsonl")):
         texts = [json.loads(line)["text"] for line in path.read_text("utf-8").splitlines()]
         found += _neighbours(texts, "en")
@@ -177,7 +177,7 @@ def _observed_pairs(data: Path) -> list[LabelledPair]:
     return english + [pair for pair in found if pair.lang == "zh"][: _MOST_OBSERVED // 2]
 
 
-def _neighbours(texts: Sequence[str], lang: str) -> list[LabelledPair]:
+def _neighbours(texts: Sequence[str], lang: str) -> list[RelatedPair]:
     """Pair each text with the later text that shares most of the rare words and neighbouring characters with it."""
     said = [_marks(text) for text in texts]
     counts = Counter(mark for marks in said for mark in marks)
@@ -191,7 +191,7 @@ def _neighbours(texts: Sequence[str], lang: str) -> list[LabelledPair]:
                 holders.setdefault(mark, []).append(place)
         later = max(shared, key=lambda other: (shared[other], -other), default=None)
         if later is not None and 2 * shared[later] < len(said[place] | said[later]):
-            found.append(LabelledPair(older=texts[place], newer=texts[later], relation="different", lang=lang, half="",
+            found.append(RelatedPair(older=texts[place], newer=texts[later], relation="different", lang=lang, half="",
                                       weight=_OBSERVED))  # fmt: skip
     return found
 

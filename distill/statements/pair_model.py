@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from .pair_features import FEATURES, PairFeatures
 
-__all__ = ["SHARES_TOO_LITTLE", "WEIGHTS_FILE", "Scores", "are_apart", "is_change", "keeps_older", "score_pair"]
+__all__ = ["SHARES_TOO_LITTLE", "WEIGHTS_FILE", "PairScores", "are_apart", "is_change", "keeps_older", "score_pair"]
 
 #: Name of the file with the weights, in this package.
 WEIGHTS_FILE = "data/relation_weights.json"
@@ -32,17 +32,17 @@ _MOST_LEFT = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
+class PairScores:
     """Probabilities that the newer statement has *replaced* the older one, and that both say the *same*."""
 
     replaced: float
     same: float
 
 
-def score_pair(features: PairFeatures) -> Scores:
+def score_pair(features: PairFeatures) -> PairScores:
     """Return the probabilities of both relations, without the vetoes."""
     weights = _weights()
-    return Scores(
+    return PairScores(
         replaced=_probability(weights["replaced"], features.values), same=_probability(weights["same"], features.values)
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.relation_training import LabelledPair, development_pairs, train
+from bench.relation_training import RelatedPair, development_pairs, train
 from distill.statements.contradiction import relation
 from distill.statements.pair_features import FEATURES, compare
 
@@ -18,7 +18,7 @@ def test_training_on_a_sample_tells_replaced_pairs_from_others() -> None:
     rows = development_pairs()[::3]
     weights = train(rows)["replaced"]
 
-    def score(pair: LabelledPair) -> float:
+    def score(pair: RelatedPair) -> float:
         values = compare(pair.older, pair.newer).values
         return weights["constant"] + sum(weights[name] * value for name, value in zip(FEATURES, values, strict=True))
 
