@@ -35,6 +35,8 @@ DECAY = 0.03
 CERTAIN, LIKELY = 0.95, 0.75
 #: Least chance of either. Few labelled pairs are ordinary talk, so their own threshold would be too low.
 FLOOR = 0.5
+#: Acts of sentences that end nothing.
+_ORDINARY = frozenset({"none", "fact", "thread", "preference", "lesson"})
 _LABELS: Mapping[str, Head] = {"R": "resolve", "T": "retract"}
 Cosines = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
 
@@ -66,7 +68,20 @@ def read_pairs(path: Path = DATA) -> list[LabelledPair]:
     return [LabelledPair(label=label, role=role, older=older, newer=newer) for label, role, older, newer in rows]
 
 
-def train(pairs: Sequence[LabelledPair], cosines: Cosines | None) -> tuple[dict[str, Any], list[HeadReport]]:
+def read_ordinary(most: int = 700) -> list[LabelledPair]:
+    """Read sentences of the reader's training data that end nothing, as pairs without an older statement."""
+    found = [
+        LabelledPair(label="D", role=row["role"], older="", newer=row["text"])
+        for path in sorted(DATA.parent.glob("speech.train.*.jsonl"))
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        if row["act"] in _ORDINARY
+    ]
+    return random.Random(SEED).sample(found, min(most, len(found)))  # noqa: S311 - a reproducible sample, no secret
+
+
+def train(
+    pairs: Sequence[LabelledPair], cosines: Cosines | None, ordinary: Sequence[LabelledPair] = ()
+) -> tuple[dict[str, Any], list[HeadReport]]:
     """Train both heads without vectors, and with them where *cosines* computes them.
 
     Returns:
@@ -76,14 +91,14 @@ def train(pairs: Sequence[LabelledPair], cosines: Cosines | None) -> tuple[dict[
     reports: list[HeadReport] = []
     for head in HEADS:
         for suffix, computed in (("", None), ("+vector", cosines)):
-            trained, report = _train_head(head, suffix, pairs, computed)
+            trained, report = _train_head(head, suffix, pairs, ordinary, computed)
             heads[head + suffix] = trained
             reports.append(report)
     return {"features": list(FEATURES), "heads": heads}, reports
 
 
 def _train_head(
-    head: Head, suffix: str, pairs: Sequence[LabelledPair], cosines: Cosines | None
+    head: Head, suffix: str, pairs: Sequence[LabelledPair], ordinary: Sequence[LabelledPair], cosines: Cosines | None
 ) -> tuple[dict[str, Any], HeadReport]:
     threads = {pair.older for pair in pairs if pair.label == "R"}
     if head == "resolve":  # what ends a thread resolves it, also when it is dropped
@@ -98,6 +113,11 @@ def _train_head(
         for older in rng.sample(olders, min(CROSSED, len(olders)))
         if older != pair.older and _is_chinese(older) == _is_chinese(pair.newer)
     ]
+    crossed += [
+        LabelledPair(label="D", role=sentence.role, older=older, newer=sentence.newer)
+        for sentence in ordinary
+        for older in [rng.choice([older for older in olders if _is_chinese(older) == _is_chinese(sentence.newer)])]
+    ]
     rows = [*own, *crossed]
     inputs = _inputs(rows, suffix, cosines)
     wanted = np.array([_LABELS.get(row.label) is not None and (head == "resolve" or row.label == "T") for row in rows])
@@ -106,7 +126,7 @@ def _train_head(
     fold_of = {older: place % FOLDS for place, older in enumerate(olders)}
     folds = np.array([fold_of[row.older] for row in rows])
     said = {row.newer: fold_of[row.older] for row in own}
-    home_fold = np.array([said[row.newer] for row in rows])
+    home_fold = np.array([said.get(row.newer, -1) for row in rows])
     chances = np.zeros(len(rows))
     for fold in range(FOLDS):
         learn = (folds != fold) & (home_fold != fold)
@@ -179,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.train_endings", description=__doc__)
     parser.add_argument("--check", action="store_true", help="print the figures and write nothing")
     options = parser.parse_args(arguments)
-    stored, reports = train(read_pairs(), _model_cosines())
+    stored, reports = train(read_pairs(), _model_cosines(), read_ordinary())
     for report in reports:
         print(
             f"{report.head}: {report.pairs} pairs, precision {report.precision:.3f}, recall {report.recall:.3f} "

@@ -50,10 +50,12 @@ _CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m|t)$")
 #: Chinese characters of grammar, which no two texts share by meaning.
 _LIGHT_HAN = frozenset(
     "的了在是我你他她它们这那也就都和与跟把被给吗呢吧啊呀么哦啦还又再已经没有不要去来到说好会能可以得地着过个一下上里面后前中对从让"
-    "叫想做用"
+    "叫想做用今天昨明早晚午时候分钟小大很太真最更多少些点样种件事情怎什谁哪嘛您自己觉得知道感谢谢"
 )
 #: Characters that put the verb before them into the past.
 _DONE_HAN = frozenset("了好完过掉到上齐妥")
+#: Least weight of shared terms, and least share of the older statement's terms, for a pair to be judged.
+_LEAST_SHARED, _LEAST_SHARE = 1.0, 0.15
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
@@ -94,6 +96,8 @@ class EndingWeights:
     def judge(self, older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
         """Judge a pair. See :func:`judge_ending`."""
         features = pair_features(older, newer, role, cosine)
+        if not _is_related(older, newer):
+            return Ending(resolve=0.0, retract=0.0)
         suffix = "" if cosine is None else "+vector"
         chances = {head: self._chance(f"{head}{suffix}", features) for head in HEADS}
         return Ending(
@@ -227,6 +231,13 @@ def _term(token: str) -> str | None:
     if lowered in "!?" or base in stop_words("statement") or len(base) < 2:
         return None
     return stem(base)
+
+
+def _is_related(older: str, newer: str) -> bool:
+    """Return whether two texts share enough that one can be about the other."""
+    old, new = statement_terms(older), statement_terms(newer)
+    shared = sum(min(old[term], new[term]) for term in old.keys() & new.keys())
+    return shared >= _LEAST_SHARED and shared >= _LEAST_SHARE * sum(old.values())
 
 
 def _past_words(tokens: Sequence[str]) -> list[str]:

@@ -38,7 +38,7 @@ def test_shipped_weights_judge_the_pairs_that_they_were_trained_on() -> None:
     assert resolved.count("R") / len(resolved) >= 0.9
     retracted = [label for label, heads in certain if "retract" in heads and label in "TPSD"]
     assert retracted.count("T") / len(retracted) >= 0.9
-    assert retracted.count("T") >= 0.8 * sum(pair.label == "T" for pair in pairs)
+    assert retracted.count("T") >= 0.7 * sum(pair.label == "T" for pair in pairs)
 
 
 def test_training_again_on_a_sample_gives_useful_weights() -> None:
