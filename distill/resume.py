@@ -27,7 +27,9 @@ from recall.text.identity import identity_key
 from .entries.recurrence import LogLine, all_log_lines
 from .errors import EmptySession, NoSuchSession
 from .reading.labels import ItemKind, parse_label
+from .statements.dated_words import without_dates
 from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
+from .statements.standalone import split_speaker
 from .summary.cues import classify_sentence
 from .summary.extraction import Item, Summary, spoken_messages, summarise
 from .summary.selection import add_facts
@@ -191,25 +193,37 @@ def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
     return (*(name for name in summary.files if name not in edited), *edited)[-_MAX_TOUCHED:]
 
 
-def _logged(home: Home, session: str, since: str) -> dict[tuple[str, str], LogLine]:
-    """Return the daily log lines of *session*, by turn and normalised text. A later line replaces an earlier one."""
+def _logged(home: Home, session: str, since: str) -> dict[str, list[LogLine]]:
+    """Return the daily log lines of *session* by turn, the last one first."""
     own = [closing for closing in daily_log.closings(home, since) if daily_log.covers_session(closing, session)]
     names = {closing.session for closing in own}
     texts = (storage.read_text(home.root / path) for path in dict.fromkeys(closing.path for closing in own))
     logged = (line for text in texts for line in all_log_lines(text) if line.session in names)
-    return {(source, identity_key(line.text)): line for line in logged for source in line.sources}
+    found: dict[str, list[LogLine]] = {}
+    for line in logged:
+        for source in line.sources:
+            found.setdefault(source, []).insert(0, line)
+    return found
 
 
 def _select(
-    summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[tuple[str, str], LogLine]
+    summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[str, Sequence[LogLine]]
 ) -> tuple[ResumeLine, ...]:
     """Return the items of *kinds* without corrected ones. Items that git contradicts are marked."""
     lines = []
     for item in summary.items:
-        known = logged.get((item.sources[-1], identity_key(item.text)))
+        words = identity_key(item.text)
+        lines_of_turn = logged.get(item.sources[-1], ())
+        known = next((line for line in lines_of_turn if _tells(line, words)), None)
         if item.kind in kinds and not item.corrected and not (known and known.corrected):
             lines.append(_item_line(item, contradicted=known is not None and known.contradicted))
     return tuple(lines)
+
+
+def _tells(line: LogLine, words: str) -> bool:
+    """Return whether *line* of the daily log tells the item with these normalised *words*."""
+    told = identity_key(without_dates(split_speaker(line.text)[1]))
+    return words in told or told in words
 
 
 def _item_line(item: Item, *, contradicted: bool) -> ResumeLine:

@@ -187,7 +187,8 @@ def place_candidates(
     created: dict[str, tuple[PromotionCandidate, Entry]] = {}
     gained: dict[str, tuple[str, PromotionCandidate, Entry]] = {}
     for candidate in found:
-        key = (candidate.section.prefix, identity_key(candidate.item.text))
+        keys = [(candidate.section.prefix, identity_key(text)) for text in (candidate.item.told, candidate.item.text)]
+        key = next((key for key in keys if key in index), keys[0])
         known = index.get(key)
         if known is not None and candidate.item.doubt:
             continue  # it is known already, and a doubted turn is no further source
@@ -267,13 +268,13 @@ def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
 def _entry(candidate: PromotionCandidate, entry_id: str, address: str) -> Entry:
     fields = {
         "Evidence": candidate.evidence.render(address) if candidate.evidence != UNCHECKED else "",
-        "Sources": ", ".join(candidate.item.sources),
+        "Sources": ", ".join(dict.fromkeys((*candidate.item.sources, *candidate.item.context))),
         "Origin": candidate.origin,
     }
     return Entry(
         id=entry_id,
         date=candidate.date,
-        title=candidate.item.text,
+        title=candidate.item.told,
         detail=f"{INSTEAD_OF}{candidate.item.replaces}" if candidate.item.replaces else "",
         fields={name: value for name, value in fields.items() if value},
     )

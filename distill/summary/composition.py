@@ -1,7 +1,7 @@
 """Composition of a closing's summary from three sources, in this order of trust.
 
 First what a speaker marked on purpose, then what a configured model read, and only without its answer what rules
-extract. The caller passes the models in, because loading one is slow and only an interface reads keys. No model can
+extract. Each item also gets a text that stands alone. The caller passes the models in, because loading one is slow and only an interface reads keys. No model can
 make a summary fail. A line of :class:`Composition` reports the work that a model could not do.
 """
 
@@ -26,6 +26,7 @@ from ..statements.topics import content_terms
 from .extraction import Item, Summary, summarise
 from .rewording import reword
 from .selection import add_facts
+from .standalone_items import tell_items
 
 __all__ = ["NO_MODELS", "Composition", "Models", "compose"]
 
@@ -82,11 +83,13 @@ def compose(
             embedder=models.loaded_embedder(),
         )  # fmt: skip
     if reading is not None:
+        summary = tell_items(summary, messages, before, home, now)
         return Composition(summary=summary, problem=reading.problem, use=reading.use, unread=not reading.complete)
     if models.endpoint is None:
-        return Composition(summary=summary)
+        return Composition(summary=tell_items(summary, messages, before, home, now))
     done = reword(home, summary, messages, models.endpoint, now)
-    return Composition(summary=done.summary, reworded=done.changed, problem=done.problem)
+    told = tell_items(done.summary, messages, before, home, now)
+    return Composition(summary=told, reworded=done.changed, problem=done.problem)
 
 
 def _with_reading(summary: Summary, reading: ModelReading, messages: Sequence[Message]) -> Summary:

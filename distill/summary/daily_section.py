@@ -76,7 +76,8 @@ def _list(items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Map
 
 
 def _lines(item: Item, evidence: Evidence | None, origin: str) -> list[str]:
-    lines = [f"- {_escape_block(item.text)} ({', '.join(map(_quote_source, item.sources))})"]
+    sources = dict.fromkeys((*item.sources, *item.context))
+    lines = [f"- {_escape_block(item.told)} ({', '.join(map(_quote_source, sources))})"]
     if item.replaces:
         lines.append(f"  Instead of: {item.replaces}")
     fields = {

@@ -63,6 +63,8 @@ class Item:
         resolved: of an open thread, the later turn that resolved it.
         doubt: why a person must decide about the item.
         read: whether a language model read it. Such a fact earns an entry at once.
+        standalone: the text that stands alone, where it differs from *text*. See ``distill.summary.standalone_items``.
+        context: sources of other turns whose words it holds.
     """
 
     kind: ItemKind
@@ -75,6 +77,13 @@ class Item:
     resolved: str = ""
     doubt: str = ""
     read: bool = False
+    standalone: str = ""
+    context: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The item as memory shows it."""
+        return self.standalone or self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,70 @@
+"""Own the form in which the items of a summary are written: as texts that stand alone.
+
+An item quotes its turn, because evidence, corrections and comparisons need the words as they were said. What the daily
+log and ``MEMORY.md`` show is ``Item.told``. An item that a model worded, and that its turn does not say, is left as it
+is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from agent_home import storage
+from agent_home.home import Home
+from agent_home.store.transcript import Message
+from recall.text.identity import identity_key
+
+from ..statements.standalone import with_context
+from .extraction import Item, Summary, spoken_messages
+
+__all__ = ["owner_name", "tell_items"]
+
+_USER = "USER.md"
+_NAME = re.compile(
+    r"^[-*\s]*\**(?:Name|姓名|名字|称呼)\**\s*[:\uff1a]\**[ \t]*(?P<name>[^\s(<\uff08][^\n(<\uff08,;]{0,39})",
+    re.MULTILINE,
+)
+
+
+def tell_items(
+    summary: Summary, messages: Sequence[Message], before: Sequence[Message], home: Home, now: datetime
+) -> Summary:
+    """Return *summary* with a text that stands alone for each item that its first turn says in these words.
+
+    The question of another turn is kept with its answer, unless it repeats the output of a tool.
+    """
+    if not summary.items:
+        return summary
+    spoken = spoken_messages([*before, *messages])
+    places = {message.source: place for place, message in enumerate(spoken)}
+    tools = "\n".join(identity_key(m.content) for m in (*before, *messages) if m.role not in {"user", "assistant"})
+    owner = owner_name(home)
+    return replace(summary, items=tuple(_told(item, spoken, places, owner, tools, now) for item in summary.items))
+
+
+def owner_name(home: Home) -> str:
+    """Return the name of the user that USER.md gives, or an empty string."""
+    path = home.root / _USER
+    match = _NAME.search(storage.read_text(path)) if path.exists() else None
+    return match["name"].strip(" *_") if match else ""
+
+
+def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: str, tools: str, now: datetime) -> Item:
+    place = next((places[source] for source in item.sources if source in places), None)
+    if place is None or " ".join(item.text.split()) not in " ".join(spoken[place].content.split()):
+        return item
+    earlier = spoken[max(0, place - 4) : place]
+    found = with_context(item.text, spoken[place], earlier, owner, now, kind=item.kind)
+    if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
+        found = with_context(item.text, spoken[place], (), owner, now, kind=item.kind)
+    return replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
+
+
+def _repeats(message: Message, tools: str) -> bool:
+    """Return whether a tool said a sentence of *message* before, which is then no word of the speaker."""
+    return bool(tools) and any(
+        key in tools for line in message.content.splitlines() if len(key := identity_key(line)) >= 12
+    )
