@@ -7,6 +7,7 @@ the one that remains. A superseded entry stays in its place, is linked both ways
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
 from ..statements.contradiction import SAME_COSINE, Relation, relation
+from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
 
 __all__ = [
@@ -45,6 +47,8 @@ _MAY_REPLACE: Mapping[str, frozenset[str]] = {
 _MAX_POSTINGS = 40
 #: The only reason that counts between sections, because the section of corrections also holds root causes.
 _NAMES_REPLACED = "names what it replaces"
+#: Whom the speaker addressed, behind the speaker's name. A question there is part of the statement.
+_LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 #: Opens the detail line with the sentence that an entry replaced.
 INSTEAD_OF = "Instead of: "
 
@@ -128,8 +132,11 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
     """
     if not _are_comparable(older, newer):
         return Relation(kind="different", reason="sections that are not compared")
+    compared = _compared_words(older, newer)
+    if compared is None:
+        return Relation(kind="different", reason="two people about themselves")
     found = relation(
-        stated_text(older), stated_text(newer), cosine=cosine,
+        *compared, cosine=cosine,
         lasting=older.prefix in _LASTING and newer.prefix in _LASTING, apart=not _sessions(older) & _sessions(newer),
     )  # fmt: skip
     if found.kind == "different" and any(
@@ -177,6 +184,16 @@ def stated_text(entry: Entry) -> str:
     """Return the statement of *entry* without the sentences that it replaced."""
     lines = [line for line in entry.detail.splitlines() if not line.startswith(INSTEAD_OF)]
     return entry.changed(detail="\n".join(lines)).text
+
+
+def _compared_words(older: Entry, newer: Entry) -> tuple[str, str] | None:
+    """Return the statements without a speaker that both name, or ``None`` when two people speak of themselves."""
+    texts = stated_text(older), stated_text(newer)
+    speakers = [split_speaker(text)[0] for text in texts]
+    if not speakers[0] or speakers[0] != speakers[1]:
+        return None if all(speakers) and all(map(speaks_of_self, texts)) else texts
+    first, second = (_LISTENER.sub("", text[len(speakers[0]) :]).lstrip(": \uff1a") for text in texts)
+    return first, second
 
 
 class _LiveEntries:

@@ -21,7 +21,7 @@ from agent_home.store.transcript import Message
 from .dated_words import add_dates
 from .sentences import is_question, prose_lines, split_sentences
 
-__all__ = ["Standalone", "speaker_of", "split_speaker", "stand_alone", "with_context"]
+__all__ = ["Standalone", "speaker_of", "speaks_of_self", "split_speaker", "stand_alone", "with_context"]
 
 #: Longer sentences are kept as they are.
 _MAX_CHARS = 2000
@@ -213,6 +213,11 @@ def split_speaker(text: str, names: Sequence[str] = ()) -> tuple[str, str]:
 
 
 _LOOKS_LIKE_A_NAME = re.compile(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}")
+
+
+def speaks_of_self(text: str) -> bool:
+    """Return whether *text* says "I" or "my"."""
+    return _FIRST_PERSON_ALONE.search(text) is not None
 
 
 def _needs_speaker(told: str, name: str, kind: str) -> bool:

@@ -1,8 +1,9 @@
 """Composition of a closing's summary from three sources, in this order of trust.
 
 First what a speaker marked on purpose, then what a configured model read, and only without its answer what rules
-extract. Each item also gets a text that stands alone. The caller passes the models in, because loading one is slow and only an interface reads keys. No model can
-make a summary fail. A line of :class:`Composition` reports the work that a model could not do.
+extract. Each item also gets a text that stands alone. The caller passes the models in, because loading one is slow and
+only an interface reads keys. No model can make a summary fail. A line of :class:`Composition` reports the work that a
+model could not do.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, Entry, section_of, superseded_by
 from agent_home.home import MEMORY
 from bench.promotion_data import pairs
-from distill.entries.consolidation import Consolidation, consolidate
+from distill.entries.consolidation import Consolidation, consolidate, relate_entries
 from recall.embedding.embedder import Vector
 
 ARCHIVE = "Archive/MEMORY-2026-11.md"
@@ -190,6 +190,20 @@ def test_unrelated_entries_keep_every_byte() -> None:
         "  Sources: KD-0001-s#1 · Superseded-By: KD-0002",
         "  Sources: KD-0002-s#1 · Supersedes: KD-0001",
     }
+
+
+def test_the_name_of_the_speaker_is_no_part_of_the_statement() -> None:
+    older = entry("KD-0001", "Maya: Deploy billing on Monday")
+    newer = entry("KD-0002", "Maya: Deploy billing on Thursday instead of Monday", "2026-11-08")
+    assert relate_entries(older, newer).kind == "replaced"
+    assert (
+        relate_entries(older, entry("KD-0002", "Maya (to Leo): Deploy billing on Monday", "2026-11-08")).kind == "same"
+    )
+
+
+def test_what_two_people_say_about_themselves_is_not_compared() -> None:
+    older = entry("RC-0001", "Maya: I work at Hexley Labs as a nurse.")
+    assert relate_entries(older, entry("RC-0002", "Leo: I work at Hexley Labs as a nurse.")).kind == "different"
 
 
 def test_links_survive_insertion_and_archiving() -> None:

@@ -1,0 +1,59 @@
+"""Items are told as texts that stand alone, and keep the words of their turn beside them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.store.transcript import Message
+from distill.summary.extraction import Item, Summary
+from distill.summary.standalone_items import owner_name, tell_items
+
+
+def turn(number: int, role: str, content: str, name: str = "") -> Message:
+    return Message(session="s", id=f"m{number}", ts="2026-11-20T09:00:00", role=role, name=name, content=content)
+
+
+def item(text: str, *sources: str) -> Summary:
+    return Summary(title="T", items=(Item(kind="fact", text=text, sources=sources or ("s#m2",), role="user"),))
+
+
+def told(home: Home, now: datetime, summary: Summary, *messages: Message) -> Item:
+    return tell_items(summary, messages, (), home, now).items[0]
+
+
+def test_an_item_keeps_its_words_beside_the_text_that_stands_alone(home: Home, now: datetime) -> None:
+    question, answer = turn(1, "assistant", "When is the visit?"), turn(2, "user", "next Wednesday", "Maya")
+    found = told(home, now, item("next Wednesday"), question, answer)
+    assert found.text == "next Wednesday"
+    assert found.told == 'Maya (asked: "When is the visit?"): next Wednesday (2026-11-25)'
+    assert (found.sources, found.context) == (("s#m2",), ("s#m1",))
+
+
+def test_an_item_in_other_words_than_its_turn_is_left_alone(home: Home, now: datetime) -> None:
+    found = told(home, now, item("The visit is on Wednesday."), turn(2, "user", "I go there on Wednesday", "Maya"))
+    assert found.told == found.text == "The visit is on Wednesday."
+
+
+def test_a_question_that_repeats_a_tool_is_not_kept(home: Home, now: datetime) -> None:
+    words = "Shall the agent send all the files to the address?"
+    rows = (turn(0, "tool", words), turn(1, "assistant", words), turn(2, "user", "yes, now", "Maya"))
+    found = told(home, now, item("yes, now"), *rows)
+    assert found.told == "Maya: yes, now"
+    assert found.context == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("- **Name:** Maya Okoye\n", "Maya Okoye"), ("- **Name:**\n- **Role:** cook\n", ""), ("- 姓名：林悦\n", "林悦"),
+        ("Name: Maya (she)\n", "Maya"), ("", ""),
+    ],
+)  # fmt: skip
+def test_the_owner_is_named_in_the_file_of_the_user(home: Home, now: datetime, line: str, name: str) -> None:
+    (home.root / "USER.md").write_text(f"# User\n\n{line}")
+    assert owner_name(home) == name
+    found = told(home, now, item("I use tabs."), turn(2, "user", "I use tabs."))
+    assert found.told == f"{name or 'User'}: I use tabs."
