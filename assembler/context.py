@@ -4,14 +4,15 @@ When they do not all fit, generated files are cut first, then the others in reve
 file keeps its floor. MEMORY.md gets a fixed part of the tokens that floors and protected files leave, so that a long
 file of the user does not crowd it out.
 
-Floors that do not fit together shrink in proportion, after the floors of generated files are dropped. A floor is kept
-in whole units: a file gets the tokens of as many units as reach its floor, protected files first. When there is no room
-for the unit that reaches the floor, the file keeps the units that fit. ``floor`` in the receipt is the floor granted.
+Floors that do not fit together shrink in proportion, those of generated files and then those of unprotected ones first.
+A floor is kept in whole units: a file gets the tokens of as many units as reach its floor, protected files first. When
+there is no room for the unit that reaches the floor, the file keeps the units that fit. ``floor`` in the receipt is the
+floor granted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.home import MEMORY, Home
@@ -20,10 +21,15 @@ from agent_home.settings import ContextFile
 from .budget import BudgetRequest, share_out, shrink
 from .onboarding import ONBOARDING, USER, is_filled
 from .receipt import EntryLine, SectionLine
-from .section import Count, PromptSection, cut_section, make_section, notice_text
+from .section import Count, PromptSection, Unit, cut_section, make_section, notice_text, select_units
 from .sources import Sources, SourceText
 
-__all__ = ["ContextSection", "fit", "load"]
+__all__ = ["ContextSection", "fit", "left_out_notice", "load", "rests"]
+
+#: Tokens that the blank line after a part may cost.
+_BLANK_TOKENS = 2
+#: Tokens of the line of files left out, without their names.
+_LEFT_OUT_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +55,16 @@ class ContextSection:
     def cut(self) -> bool:
         """Return whether a part of the file was cut."""
         return len(self.fitted.units) != len(self.whole.units)
+
+    @property
+    def left_out(self) -> bool:
+        """Return whether no part of the file fits, so that only a common line names it."""
+        return bool(self.whole.units) and not self.fitted.units and not self.progressive
+
+    @property
+    def progressive(self) -> bool:
+        """Return whether the file is a MEMORY.md over its share, which layer 2 shows."""
+        return self.file.file == MEMORY and self.cut and any(unit.entry_id for unit in self.whole.units)
 
     def line(self) -> SectionLine:
         """Return the receipt's line about the section."""
@@ -108,6 +124,7 @@ def fit(sections: Sequence[ContextSection], tokens: int, count: Count, *, memory
 
     *memory_first* is MEMORY.md's part of the tokens that floors and protected files leave.
     """
+    tokens = max(0, tokens - _LEFT_OUT_TOKENS)
     floors = _floors(sections, tokens, count)
     bonus = _memory_bonus(sections, floors, tokens, memory_first)
     requests = [
@@ -122,6 +139,29 @@ def fit(sections: Sequence[ContextSection], tokens: int, count: Count, *, memory
     return [by_name[section.name] for section in sections]
 
 
+def left_out_notice(sections: Sequence[ContextSection]) -> str:
+    """Return one line that names the files of which no part fits and for whose names there is room, or nothing."""
+    names = [section.path for section in sections if section.left_out and section.fitted.tokens]
+    return f"[Left out: {', '.join(names)}]\n" if names else ""
+
+
+def rests(
+    sections: Sequence[ContextSection], tokens: int, count: Count
+) -> Iterator[tuple[ContextSection, PromptSection]]:
+    """Yield the parts of cut files that fit into *tokens*, protected files first. MEMORY.md has its own way."""
+    for _, section in sorted(enumerate(sections), key=lambda item: _rank(item[1], item[0])):
+        if not section.cut or section.progressive:
+            continue
+        shown = {unit.rank for unit in section.fitted.units if not unit.heading}
+        rest = select_units(section.whole, lambda unit, shown=shown: unit.rank not in shown)  # type: ignore[misc]
+        label = f"[The rest of {section.path}]\n"
+        part = cut_section(rest, tokens - count(label) - _BLANK_TOKENS, count, hint=_hint(section))
+        if part.units:
+            cost = count(label) + part.tokens
+            tokens -= cost + _BLANK_TOKENS
+            yield section, replace(part, units=(Unit(text=label, tokens=0, heading=True), *part.units), tokens=cost)
+
+
 def _rank(section: ContextSection, place: int) -> int:
     """Return the rank of a section: protected files first, then others in prompt order, MEMORY.md, generated files."""
     if section.file.cut == "never":
@@ -134,16 +174,19 @@ def _rank(section: ContextSection, place: int) -> int:
 def _floors(sections: Sequence[ContextSection], tokens: int, count: Count) -> dict[str, int]:
     """Return the floor of each file by name, rounded up to whole units if there is room.
 
-    A file without a floor keeps the notice of the cut.
+    A file without a floor keeps its mention among the files left out. Floors of protected files are served first.
     """
-    notices = {s.name: min(s.whole.tokens, _notice_cost(s, count)) for s in sections}
-    if sum(notices.values()) > tokens:
-        notices = dict.fromkeys(notices, 0)
-    more = {s.name: max(0, min(s.file.floor, s.whole.tokens) - notices[s.name]) for s in sections}
-    if sum(notices.values()) + sum(more.values()) > tokens:
+    mentions = {s.name: min(s.whole.tokens, _mention_cost(s, count)) for s in sections}
+    if sum(mentions.values()) > tokens:
+        mentions = dict.fromkeys(mentions, 0)
+    more = {s.name: max(0, min(s.file.floor, s.whole.tokens) - mentions[s.name]) for s in sections}
+    left = tokens - sum(mentions.values())
+    if sum(more.values()) > left:
         more |= {s.name: 0 for s in sections if s.file.owner == "generated"}
-    more = shrink(more, tokens - sum(notices.values()))
-    floors = {name: notices[name] + more[name] for name in notices}
+    protected = shrink({s.name: more[s.name] for s in sections if s.file.cut == "never"}, left)
+    others = {s.name: more[s.name] for s in sections if s.file.cut != "never"}
+    more = protected | shrink(others, left - sum(protected.values()))
+    floors = {name: mentions[name] + more[name] for name in mentions}
     left = tokens - sum(floors.values())
     for _, section in sorted(enumerate(sections), key=lambda item: _rank(item[1], item[0])):
         rest = _whole_units(section, floors[section.name], count) - floors[section.name]
@@ -185,7 +228,15 @@ def _notice_cost(section: ContextSection, count: Count) -> int:
 
 def _cut(section: ContextSection, share: int, floor: int, count: Count) -> ContextSection:
     fitted = cut_section(section.whole, share, count, hint=_hint(section))
+    if section.whole.units and not fitted.units:  # a common line names the file
+        cost = _mention_cost(section, count)
+        fitted = replace(fitted, notice="", tokens=cost if cost <= share else 0)
     return replace(section, fitted=fitted, share=share, floor=floor)
+
+
+def _mention_cost(section: ContextSection, count: Count) -> int:
+    """Return the tokens of the file's mention among those left out, for which every file has room."""
+    return count(f", {section.path}\n")
 
 
 def _redistribute(
@@ -196,14 +247,14 @@ def _redistribute(
     count: Count,
 ) -> None:
     """Distribute tokens that whole units left over, in order of rank. MEMORY.md uses its share in layer 2."""
-    used = {name: s.share if s.file.file == MEMORY and s.cut else s.fitted.tokens for name, s in fitted.items()}
+    used = {name: s.share if s.progressive else s.fitted.tokens for name, s in fitted.items()}
     left = tokens - sum(used.values())
     by_name = {section.name: section for section in sections}
     for request in sorted(requests, key=lambda request: request.rank):
         section = fitted[request.name]
         if section.cut and left > 0:
             again = _cut(by_name[request.name], used[request.name] + left, section.floor, count)
-            spent = again.share if again.file.file == MEMORY and again.cut else again.fitted.tokens
+            spent = again.share if again.progressive else again.fitted.tokens
             left -= spent - used[request.name]
             fitted[request.name] = again
 

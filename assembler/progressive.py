@@ -1,23 +1,24 @@
 """Own layer 2: a MEMORY.md over its share, with an index line for each entry and only relevant entries in full.
 
 The first part is in the prompt's prefix and does not depend on the message. It has the standing preferences and open
-threads in full, and the index. The second part has the entries that match the message. Without a message, or without
-an index to search, it has the newest entries.
+threads in full, and the index. The second part has the entries that match the message. They share one room with the
+other recalled texts. Without a message, or without an index to search, it has the newest entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from agent_home.documents.entry import SECTIONS, parse_entry
 
+from .recall_section import NO_ROOM, TURNS_SHOWN, RecalledPassage, Room, tells_only
 from .receipt import EntryLine
 from .section import Count, PromptSection, Unit, cut_section, escape_tags, select_units
 from .settings import AssemblerSettings
 
-__all__ = ["ProgressiveMemory", "build_progressive"]
+__all__ = ["EntryBlock", "ProgressiveMemory", "build_progressive"]
 
 _ALWAYS = {rule.title.casefold() for rule in SECTIONS if rule.always}
 _HINT = "see `memory search --in memory`"
@@ -27,38 +28,130 @@ _SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressiveMemory:
-    """Layer 2 in two parts: *stable* for the prefix, and *selected* after it. *lines* explain every entry.
+    """The part of MEMORY.md that is in the prefix, and its tokens.
 
-    *tokens* is the most that both parts cost together.
+    *entries* are all entries in file order. *always_shown* and *indexed* are the ids that the prefix shows in full and
+    by an index line. *share* is MEMORY.md's share of tokens.
     """
 
     stable: str
-    selected: str
     tokens: int
-    lines: tuple[EntryLine, ...]
+    entries: tuple[Unit, ...]
+    always_shown: frozenset[str]
+    indexed: frozenset[str]
+    share: int
 
 
 def build_progressive(
-    section: PromptSection, tokens: int, scores: Mapping[str, float] | None, settings: AssemblerSettings, count: Count
+    section: PromptSection, tokens: int, settings: AssemblerSettings, count: Count
 ) -> ProgressiveMemory:
-    """Fit a MEMORY.md that is too large as a whole into *tokens*.
-
-    *scores* has recall's scores by entry id, and higher is better. It is ``None`` when there is no message or recall
-    failed. Of equal scores, the newer entry comes first.
-    """
-    entries = [unit for unit in section.units if unit.entry_id]
+    """Return the prefix part of a MEMORY.md that is too large as a whole for its share of *tokens*."""
     stable, stable_tokens, always_shown, indexed = _stable_part(section, tokens, settings, count)
-    room = tokens - stable_tokens - count(_SELECTED_TITLE)
-    chosen, reasons = _choose([unit for unit in entries if unit.entry_id not in always_shown], scores, room)
-    selected = [unit for unit in entries if unit.entry_id in chosen]
-    body = "".join(unit.text.rstrip("\r\n") + "\n" for unit in selected)
-    cost = sum(unit.tokens for unit in selected) + count(_SELECTED_TITLE) if selected else 0
     return ProgressiveMemory(
         stable=stable,
-        selected=_SELECTED_TITLE + body if body else "",
-        tokens=stable_tokens + cost,
-        lines=tuple(_line(unit, always_shown, chosen, reasons, indexed, scores) for unit in entries),
+        tokens=stable_tokens,
+        entries=tuple(unit for unit in section.units if unit.entry_id),
+        always_shown=always_shown,
+        indexed=indexed,
+        share=tokens,
     )
+
+
+@dataclass(slots=True, kw_only=True)
+class EntryBlock:
+    """Entries of *memory* that the prompt shows in full after its prefix, in *room*."""
+
+    memory: ProgressiveMemory
+    count: Count
+    room: Room
+    _open: dict[str, Unit] = field(default_factory=dict)
+    _kept: dict[str, str] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+    _scores: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        always = self.memory.always_shown
+        self._open = {unit.entry_id: unit for unit in self.memory.entries if unit.entry_id not in always}
+
+    def score(self, hits: Sequence[RecalledPassage]) -> None:
+        """Record recall's scores of all entries found."""
+        self._scores = {_entry_id(hit): round(hit.score, 4) for hit in hits}
+
+    def add(self, hit: RecalledPassage, shown: Collection[str] = ()) -> None:
+        """Add the entry of *hit* if it fits into the room left and does not only tell turns that are *shown*."""
+        self._add(_entry_id(hit), "matches the message", shown)
+
+    def fill(self, shown: Collection[str] = ()) -> None:
+        """Add further entries within MEMORY.md's share, those found first, then the newest."""
+        left = self.memory.share - self.memory.tokens - self.tokens
+        order = sorted(self._open.values(), key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), unit.rank))
+        for unit in order:
+            if unit.entry_id in self._kept:
+                continue
+            if self._cost(unit) <= left:
+                found = unit.entry_id in self._scores
+                left -= self._add(unit.entry_id, "matches the message" if found else "among the newest", shown)
+            else:
+                self._reasons.setdefault(unit.entry_id, NO_ROOM.format(unit.tokens, max(left, 0)))
+
+    def release(self, shown: Collection[str]) -> None:
+        """Remove the entries whose turns are all *shown* by now."""
+        for entry_id in [entry_id for entry_id in self._kept if tells_only(self._open[entry_id].text, shown)]:
+            del self._kept[entry_id]
+            self._reasons[entry_id] = TURNS_SHOWN
+            self.room.left += self._cost(self._open[entry_id])
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens of the block."""
+        if not self._kept:
+            return 0
+        return self.count(_SELECTED_TITLE) + sum(self._open[entry_id].tokens for entry_id in self._kept)
+
+    @property
+    def text(self) -> str:
+        """Return the entries in file order under their title, or nothing."""
+        chosen = (unit.text.rstrip("\r\n") + "\n" for unit in self.memory.entries if unit.entry_id in self._kept)
+        return _SELECTED_TITLE + "".join(chosen) if self._kept else ""
+
+    @property
+    def lines(self) -> tuple[EntryLine, ...]:
+        """Return the receipt's lines about all entries of MEMORY.md, in file order."""
+        return tuple(self._line(unit) for unit in self.memory.entries)
+
+    def _add(self, entry_id: str, reason: str, shown: Collection[str]) -> int:
+        """Add an entry. Return its tokens, or 0 if it is not added."""
+        unit = self._open.get(entry_id)
+        if unit is None or entry_id in self._kept:
+            return 0
+        if tells_only(unit.text, shown):
+            self._reasons[entry_id] = TURNS_SHOWN
+            return 0
+        cost = self._cost(unit)
+        if cost > self.room.left:
+            self._reasons[entry_id] = NO_ROOM.format(unit.tokens, max(self.room.left, 0))
+            return 0
+        self.room.left -= cost
+        self._kept[entry_id] = reason
+        return cost
+
+    def _cost(self, unit: Unit) -> int:
+        """Return the tokens of *unit*, with the title before the first one."""
+        return unit.tokens + (0 if self._kept else self.count(_SELECTED_TITLE))
+
+    def _line(self, unit: Unit) -> EntryLine:
+        entry_id, score = unit.entry_id, self._scores.get(unit.entry_id)
+        if entry_id in self.memory.always_shown:
+            return EntryLine(id=entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
+        if entry_id in self._kept:
+            return EntryLine(id=entry_id, action="kept", reason=self._kept[entry_id], tokens=unit.tokens, score=score)
+        action = "indexed" if entry_id in self.memory.indexed else "dropped"
+        reason = self._reasons.get(entry_id, "over MEMORY's share")
+        return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)
+
+
+def _entry_id(hit: RecalledPassage) -> str:
+    return hit.source.partition("#")[2]
 
 
 @lru_cache(maxsize=16)
@@ -110,37 +203,3 @@ def _index(entries: Sequence[Unit], tokens: int, count: Count) -> tuple[str, set
 
 def _missing_notice(number: int) -> str:
     return f"[{number} entries without a line here: {_HINT}]\n"
-
-
-def _choose(entries: Sequence[Unit], scores: Mapping[str, float] | None, room: int) -> tuple[set[str], dict[str, str]]:
-    """Choose the entries to show in full, best score first, then newest. Return also a reason for each other one."""
-    found = scores or {}
-    order = sorted(entries, key=lambda unit: (-found.get(unit.entry_id, float("-inf")), unit.rank))
-    chosen: set[str] = set()
-    reasons: dict[str, str] = {}
-    for unit in order:
-        if unit.tokens <= room:
-            chosen.add(unit.entry_id)
-            room -= unit.tokens
-        else:
-            reasons[unit.entry_id] = f"needs {unit.tokens} tokens, {max(room, 0)} were left of MEMORY's share"
-    return chosen, reasons
-
-
-def _line(
-    unit: Unit,
-    always_shown: Collection[str],
-    chosen: Collection[str],
-    reasons: Mapping[str, str],
-    indexed: Collection[str],
-    scores: Mapping[str, float] | None,
-) -> EntryLine:
-    score = (scores or {}).get(unit.entry_id)
-    if unit.entry_id in always_shown:
-        return EntryLine(id=unit.entry_id, action="kept", reason="always shown", tokens=unit.tokens, score=score)
-    if unit.entry_id in chosen:
-        reason = "matches the message" if score is not None else "among the newest"
-        return EntryLine(id=unit.entry_id, action="kept", reason=reason, tokens=unit.tokens, score=score)
-    action = "indexed" if unit.entry_id in indexed else "dropped"
-    reason = reasons.get(unit.entry_id, "over MEMORY's share")
-    return EntryLine(id=unit.entry_id, action=action, reason=reason, tokens=0, score=score)

@@ -9,24 +9,25 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 
 from agent_home.audience import Audience
 from agent_home.errors import DocumentInvalid
-from agent_home.home import MEMORY, Home
+from agent_home.home import Home
 from agent_home.tokens import count_tokens
 
 from .budget import Budget, advice, budget_for
-from .context import ContextSection, fit, load
+from .context import ContextSection, fit, left_out_notice, load, rests
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
 from .layers import LayerResult, Searcher, search_layer
+from .pool import Pool
 from .prefix_stability import unchanged_tokens
-from .progressive import build_progressive
-from .recall_section import RecallBlock, RecalledPassage, pack_knowledge, pack_sessions
+from .progressive import EntryBlock, ProgressiveMemory, build_progressive
+from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume_hint import ContinuedSession, fence_continued, resume_hint
 from .section import Count, PromptSection, cut_section, escape_tags, make_section
@@ -35,12 +36,17 @@ from .sources import Sources, SourceText
 
 __all__ = ["Request", "assemble"]
 
+_SESSION_PARTS = ("Resumed session", "Open session")
 OPEN, CLOSE = "<agent-home>\n", "</agent-home>\n"
-#: Most hits that each layer searches for. The prompt shows those that fit.
-_MAX_HITS = {"L2": 100, "L3": 40, "L4": 40}
+#: Least and most hits that each layer searches for. The prompt shows those that fit.
+_MIN_HITS, _MAX_HITS = 150, {"L2": 300, "L3": 600, "L4": 300}
+#: Tokens of the pool for which one more hit is searched for: a short turn with its address.
+_TOKENS_PER_HIT = 30
 _HINT_TOKENS = 120
 #: Tokens reserved beside today's log for the notice that yesterday's log did not fit.
 _NOTICE_TOKENS = 30
+#: Tokens of the pool that are reserved for the blank lines between parts.
+_BLANK_TOKENS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,17 +68,6 @@ class Request:
     at: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PartBudgets:
-    """The budget in tokens by part. It does not depend on the message, so neither does the prefix."""
-
-    context: int
-    daily: int
-    hint: int
-    sessions: int
-    knowledge: int
-
-
 @dataclass(slots=True, kw_only=True)
 class _PromptBuilder:
     """A prompt under construction: its request, its texts in prompt order, and the lines of its receipt."""
@@ -84,6 +79,7 @@ class _PromptBuilder:
     searcher: Searcher | None
     stable: list[str] = field(default_factory=list)
     volatile: list[str] = field(default_factory=list)
+    memory: ProgressiveMemory | None = None
     sections: list[SectionLine] = field(default_factory=list)
     entries: list[EntryLine] = field(default_factory=list)
     layers: dict[str, LayerLine] = field(default_factory=dict)
@@ -106,7 +102,6 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     budget = budget_for(request.window or settings.window, request.used, settings)
     if budget.tokens < count(OPEN + CLOSE):
         raise WindowTooSmall(budget.window, budget.used)
-    budgets = _part_budgets(budget, settings, count)
     screening = FileScreening(home)
     sources = Sources(home, request.audience, screening, request.at)
     builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
@@ -118,16 +113,19 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
         builder.searcher = PastSearcher(home, sources)
 
     started = time.perf_counter()
-    sections = fit(load(home, sources, count), budgets.context, count, memory_first=settings.memory_first)
+    hint = min(_HINT_TOKENS, budget.tokens // 20)
+    room = max(0, budget.tokens - _pool_floor(budget, settings) - hint - count(OPEN) - count(CLOSE))
+    sections = fit(load(home, sources, count), room, count, memory_first=settings.memory_first)
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     _add_context(builder, sections)
-    shown = _add_daily_logs(builder, sources, budgets.daily)
+    session = ""
     if request.continued is not None:
-        budgets = _add_continued(builder, budgets, request.continued)
+        session = _continued_part(builder, hint + _pool_floor(budget, settings) // 2, request.continued)
     elif not request.at and home.may_read("sessions/", request.audience):
-        _add_open_session(builder, screening, budgets.hint)
+        session = _open_session_part(builder, screening, hint)
+    fixed = count("".join([OPEN, *builder.stable])) + count(session) + count(CLOSE) + _BLANK_TOKENS
+    _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
     screening.remember()
-    _add_recall(builder, budgets, shown)
     return _receipt(builder, budget)
 
 
@@ -137,31 +135,29 @@ def _token_counter(vocabulary: str) -> Count:
     return partial(count_tokens, vocabulary=vocabulary)
 
 
-def _part_budgets(budget: Budget, settings: AssemblerSettings, count: Count) -> _PartBudgets:
-    daily = min(int(budget.tokens * settings.daily_share), settings.daily_tokens)
-    sessions = min(int(budget.tokens * settings.sessions_share), settings.sessions_tokens)
-    knowledge = min(int(budget.tokens * settings.knowledge_share), settings.knowledge_tokens)
-    hint = min(_HINT_TOKENS, budget.tokens // 20)
-    taken = daily + sessions + knowledge + hint + count(OPEN) + count(CLOSE)
-    return _PartBudgets(
-        context=max(0, budget.tokens - taken), daily=daily, hint=hint, sessions=sessions, knowledge=knowledge
-    )
+def _pool_floor(budget: Budget, settings: AssemblerSettings) -> int:
+    """Return the tokens that the context files leave for the pool. They depend on the budget alone."""
+    small = min(int(budget.tokens * settings.small_pool_share), settings.small_pool_tokens)
+    return max(int(budget.tokens * settings.pool_share), small)
 
 
 def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:
-    """Add layer 1, and layer 2 for a MEMORY.md over its share."""
+    """Add layer 1, and the first part of layer 2 for a MEMORY.md over its share."""
     builder.layers["L2"] = LayerLine(ms=0.0, tokens=0)
     for section in sections:
         if section.source.failed:
             builder.degraded.append(section.source.reason)
         _report_blocked(builder, section.path, section.source)
         builder.entries += section.superseded_lines()
-        if section.file.file == MEMORY and section.cut and any(unit.entry_id for unit in section.whole.units):
-            _add_progressive(builder, section)
+        if section.progressive:
+            builder.memory = build_progressive(section.whole, section.share, builder.settings, builder.count)
+            _append(builder.stable, builder.memory.stable)
+            builder.sections.append(replace(section.line(), tokens=builder.memory.tokens, action="indexed"))
             continue
         _append(builder.stable, section.fitted.text)
         builder.sections.append(section.line())
         builder.entries += section.entry_lines()
+    _append(builder.stable, left_out_notice(sections))
     tokens = sum(line.tokens for line in builder.sections if line.action != "indexed")
     builder.layers["L1"] = replace(builder.layers["L1"], tokens=tokens)
 
@@ -175,59 +171,160 @@ def _report_blocked(builder: _PromptBuilder, path: str, source: SourceText) -> N
         builder.degraded.append(f"{path}: blocked by the guard: {', '.join(blocked)}. `memory doctor` says what to do")
 
 
-def _add_progressive(builder: _PromptBuilder, section: ContextSection) -> None:
-    count = builder.count
-    result = _search(builder, "L2")
-    scores = {hit.source.partition("#")[2]: round(hit.score, 4) for hit in result.hits}
+def _add_pool(
+    builder: _PromptBuilder,
+    sources: Sources,
+    sections: Sequence[ContextSection],
+    budget: Budget,
+    tokens: int,
+    session: str,
+) -> None:
+    """Add everything that competes for *tokens*: entries, daily log, past conversations and knowledge.
+
+    *session* is the text about an open or continued session, which stands between them. Room that is left shows the
+    rest of context files that were cut.
+    """
+    settings = builder.settings
+    cap = min(tokens, settings.pool_tokens) if settings.pool_tokens else tokens
+    memory, room = builder.memory, Room(cap)
+    results = {
+        layer: _search(builder, layer, tokens)
+        for layer in ("L2", "L3", "L4")
+        if layer != "L2" or memory is not None
+    }  # fmt: skip
     started = time.perf_counter()
-    parts = build_progressive(section.whole, section.share, scores or None, builder.settings, count)
-    _append(builder.stable, parts.stable)
-    _append(builder.volatile, parts.selected)
-    actions = Counter(line.action for line in parts.lines)
-    reason = f"over its share of {section.share} tokens: {actions['kept']} of {len(parts.lines)} entries in full, "
+    pool = Pool(
+        settings=settings,
+        room=room,
+        hits={layer: result.hits for layer, result in results.items()},
+        sessions=SessionBlock(count=builder.count, room=room, turns=results["L3"].turns),
+        passages=PassageBlock(count=builder.count, room=room),
+        entries=EntryBlock(memory=memory, count=builder.count, room=room) if memory is not None else None,
+    )
+    logs = _DailyLogs.read(builder, sources)
+    held = [hit.source for hit in results["L4"].hits if hit.source.partition("#")[0] in logs.texts]
+    pool.add(settings.recall_strong, held=held)
+    log_tokens = min(int(budget.tokens * settings.daily_share), settings.daily_tokens, room.left)
+    logs.cut(log_tokens, pool.shown)
+    room.left -= logs.tokens
+    in_logs = [hit.source for hit in results["L4"].hits if _is_in_daily_log(hit, logs.shown)]
+    if pool.add(settings.recall_floor, held=in_logs):
+        pool.add(settings.recall_floor, held=in_logs)
+    pool.add_neighbours()
+    room.left += tokens - cap
+    if pool.entries is not None:
+        pool.entries.fill(pool.shown)
+    room.left += logs.tokens
+    logs.cut(log_tokens, pool.shown)
+    room.left -= logs.tokens
+    _report_pool(builder, pool, results, logs, in_logs, session, _ms_since(started))
+    _add_rests(builder, sections, room.left)
+
+
+def _report_pool(
+    builder: _PromptBuilder,
+    pool: Pool,
+    results: Mapping[str, LayerResult],
+    logs: _DailyLogs,
+    in_logs: Collection[str],
+    session: str,
+    ms: float,
+) -> None:
+    """Add the texts of the pool in prompt order, and its lines of the receipt."""
+    if pool.entries is not None:
+        _report_entries(builder, pool.entries, results["L2"])
+        _append(builder.volatile, pool.entries.text)
+    for text in logs.shown.values():
+        _append(builder.volatile, text)
+    place = next((i for i, line in enumerate(builder.sections) if line.name in _SESSION_PARTS), len(builder.sections))
+    builder.sections[place:place] = logs.lines
+    _append(builder.volatile, session)
+    for layer, text in (("L3", pool.sessions.text), ("L4", pool.passages.text(pool.shown))):
+        result, lines, tokens = results[layer], pool.lines(layer, without=in_logs), builder.count(text)
+        _append(builder.volatile, text)
+        builder.entries += lines
+        builder.layers[layer] = replace(result.line, ms=round(result.line.ms + ms / 2, 2), tokens=tokens)
+        builder.sections.append(_recall_line(layer, builder.request, result, lines, tokens))
+
+
+def _report_entries(builder: _PromptBuilder, block: EntryBlock, result: LayerResult) -> None:
+    """Add the receipt's lines about layer 2."""
+    lines, memory = block.lines, block.memory
+    tokens = memory.tokens + block.tokens
+    actions = Counter(line.action for line in lines)
+    reason = f"over its share of {memory.share} tokens: {actions['kept']} of {len(lines)} entries in full, "
     reason += f"{actions['indexed']} by index line, {actions['dropped']} not at all"
     action = "indexed" if actions["kept"] or actions["indexed"] else "dropped"
-    builder.sections.append(replace(section.line(), tokens=parts.tokens, action=action, reason=reason))
-    builder.entries += parts.lines
-    ms = round(result.line.ms + _ms_since(started), 2)
-    builder.layers["L2"] = LayerLine(ms=ms, tokens=parts.tokens, degraded=result.line.degraded)
+    place = next(i for i, line in enumerate(builder.sections) if line.action == "indexed")
+    builder.sections[place] = replace(builder.sections[place], tokens=tokens, action=action, reason=reason)
+    builder.entries += lines
+    builder.layers["L2"] = replace(result.line, tokens=tokens)
 
 
-def _add_daily_logs(builder: _PromptBuilder, sources: Sources, tokens: int) -> dict[str, str]:
-    """Add the daily logs of yesterday and today, newest text first. Return the shown text of each log by path."""
-    found = sources.daily(builder.request.now.date())
-    builder.degraded += [source.reason for _, source in found if source.failed]
-    for path, source in found:
-        _report_blocked(builder, path, source)
-    logs = [(path, source.text) for path, source in found if source.text]
-    daily_texts: dict[str, str] = {}
-    room = tokens
-    for left, (path, text) in zip(range(len(logs) - 1, -1, -1), reversed(logs), strict=True):
-        name = f"Daily log {path[-13:-3]}"
-        section = make_section(name, text, "oldest-first", builder.count)
-        hint = f"`memory search --in daily`, or {path}"
-        cut = cut_section(section, room - left * _NOTICE_TOKENS, builder.count, hint=hint)
-        room -= cut.tokens
-        daily_texts[path] = cut.text
-        reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
-        builder.sections.append(
-            SectionLine(name=name, tokens=cut.tokens, full_tokens=section.tokens, action=_action(cut), reason=reason)
-        )
-    for text in reversed(daily_texts.values()):
-        _append(builder.volatile, text)
-    return daily_texts
+def _add_rests(builder: _PromptBuilder, sections: Sequence[ContextSection], tokens: int) -> None:
+    """Add the parts of cut context files that fit into idle room, protected files first.
 
-
-def _add_continued(builder: _PromptBuilder, budgets: _PartBudgets, continued: ContinuedSession) -> _PartBudgets:
-    """Add the summary of the continued session in the budgets of the hint and of recalled sessions.
-
-    Return the remaining budgets. The prefix does not depend on the summary.
+    They stand at the end, because the prefix must not depend on the message.
     """
-    room = budgets.hint + budgets.sessions
+    for section, rest in rests(sections, tokens, builder.count):
+        _append(builder.volatile, rest.text)
+        place = next(i for i, line in enumerate(builder.sections) if line.name == section.name)
+        line = builder.sections[place]
+        reason = f"{len(rest.dropped)} parts over the budget, {section.file.cut}" if rest.dropped else "in two parts"
+        builder.sections[place] = replace(
+            line, tokens=line.tokens + rest.tokens, action="cut" if rest.dropped else "kept", reason=reason
+        )
+        builder.entries = [
+            replace(line, action="kept", reason=f"the rest of {section.path} is shown", tokens=unit.tokens)
+            if (unit := next((u for u in rest.units if u.entry_id == line.id and line.id), None)) else line
+            for line in builder.entries
+        ]  # fmt: skip
+
+
+@dataclass(slots=True, kw_only=True)
+class _DailyLogs:
+    """The daily logs of yesterday and today: their *texts* by path, the parts *shown*, and the receipt's *lines*."""
+
+    count: Count
+    texts: dict[str, str]
+    shown: dict[str, str] = field(default_factory=dict)
+    lines: list[SectionLine] = field(default_factory=list)
+    tokens: int = 0
+
+    @classmethod
+    def read(cls, builder: _PromptBuilder, sources: Sources) -> _DailyLogs:
+        found = sources.daily(builder.request.now.date())
+        builder.degraded += [source.reason for _, source in found if source.failed]
+        for path, source in found:
+            _report_blocked(builder, path, source)
+        return cls(count=builder.count, texts={path: source.text for path, source in found if source.text})
+
+    def cut(self, tokens: int, shown: Collection[str]) -> None:
+        """Choose what fits into *tokens*, newest text first, without lines whose turns are *shown* elsewhere."""
+        self.shown, self.lines, self.tokens = {}, [], 0
+        for left, path in zip(range(len(self.texts) - 1, -1, -1), reversed(self.texts), strict=True):
+            name = f"Daily log {path[-13:-3]}"
+            full = make_section(name, self.texts[path], "oldest-first", self.count)
+            section = make_section(name, unshown_lines(self.texts[path], shown), "oldest-first", self.count)
+            room = tokens - self.tokens - left * _NOTICE_TOKENS
+            cut = cut_section(section, room, self.count, hint=f"`memory search --in daily`, or {path}")
+            self.tokens += cut.tokens
+            self.shown[path] = cut.text
+            reason = "one of the last two days" if not cut.dropped else f"{len(cut.dropped)} parts over the daily share"
+            reason = reason if section.units or not full.units else "all its turns are shown"
+            self.lines.append(
+                SectionLine(
+                    name=name, tokens=cut.tokens, full_tokens=full.tokens, action=_action(cut), reason=reason
+                )
+            )  # fmt: skip
+        self.shown = dict(reversed(self.shown.items()))
+
+
+def _continued_part(builder: _PromptBuilder, room: int, continued: ContinuedSession) -> str:
+    """Return the summary of the continued session in at most *room* tokens."""
     readable = builder.home.may_read("sessions/", builder.request.audience)
     text = fence_continued(continued, room, builder.count) if readable else ""
     tokens = builder.count(text)
-    _append(builder.volatile, text)
     reason = "a session is continued" if text else f"over its room of {room} tokens"
     reason = reason if readable else f"not for the audience {builder.request.audience}"
     builder.sections.append(
@@ -236,56 +333,38 @@ def _add_continued(builder: _PromptBuilder, budgets: _PartBudgets, continued: Co
             reason=reason,
         )
     )  # fmt: skip
-    return replace(budgets, sessions=budgets.sessions - max(0, tokens - budgets.hint))
+    return text
 
 
-def _add_open_session(builder: _PromptBuilder, screening: FileScreening, tokens: int) -> None:
+def _open_session_part(builder: _PromptBuilder, screening: FileScreening, tokens: int) -> str:
+    """Return the hint at an open session in at most *tokens*."""
     request = builder.request
     try:
         hint = resume_hint(builder.home, request.now, builder.settings.resume_days, request.session, screening)
     except (DocumentInvalid, OSError) as error:
         builder.degraded.append(f"cannot tell whether a session was left open: {error}")
-        return
+        return ""
     cost = builder.count(hint)
     if not hint:
-        return
+        return ""
     fits = cost <= tokens
-    if fits:
-        _append(builder.volatile, hint)
     builder.sections.append(
         SectionLine(
             name="Open session", tokens=cost if fits else 0, full_tokens=cost, action="kept" if fits else "dropped",
             reason="a session was left open" if fits else f"over its room of {tokens} tokens",
         )
     )  # fmt: skip
+    return hint if fits else ""
 
 
-def _add_recall(builder: _PromptBuilder, budgets: _PartBudgets, daily: Mapping[str, str]) -> None:
-    """Add layers 3 and 4 for a first message. Passages that the shown daily log contains are not repeated."""
-    for layer, room in (("L3", budgets.sessions), ("L4", budgets.knowledge)):
-        result = _search(builder, layer)
-        started = time.perf_counter()
-        hits = [hit for hit in result.hits if not _is_in_daily_log(hit, daily)]
-        if layer == "L3":
-            cutoff = builder.settings.sessions_cutoff
-            packed = pack_sessions(hits, room, builder.count, turns=result.turns, cutoff=cutoff)
-        else:
-            packed = pack_knowledge(hits, room, builder.count)
-        tokens = builder.count(packed.text)
-        _append(builder.volatile, packed.text)
-        builder.entries += packed.lines
-        builder.layers[layer] = replace(result.line, ms=round(result.line.ms + _ms_since(started), 2), tokens=tokens)
-        builder.sections.append(_recall_line(layer, builder.request, result, packed, tokens))
-
-
-def _search(builder: _PromptBuilder, layer: str) -> LayerResult:
+def _search(builder: _PromptBuilder, layer: str, tokens: int) -> LayerResult:
     request, settings = builder.request, builder.settings
     deadlines = {"L2": settings.selective_ms, "L3": settings.sessions_ms, "L4": settings.knowledge_ms}
     return search_layer(
         builder.searcher,
         layer,
         request.message,
-        k=_MAX_HITS[layer],
+        k=max(_MIN_HITS, min(_MAX_HITS[layer], tokens // _TOKENS_PER_HIT)),
         audience=request.audience,
         now=request.now,
         deadline_ms=deadlines[layer],
@@ -302,17 +381,19 @@ def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str]) -> bool:
     return all(line.strip() in lines for line in escape_tags(hit.text).splitlines())
 
 
-def _recall_line(layer: str, request: Request, result: LayerResult, packed: RecallBlock, tokens: int) -> SectionLine:
+def _recall_line(
+    layer: str, request: Request, result: LayerResult, lines: Sequence[EntryLine], tokens: int
+) -> SectionLine:
     name = {"L3": "Recalled sessions", "L4": "Recalled knowledge"}[layer]
     if tokens:
-        found = [line for line in packed.lines if line.score is not None]
+        found = [line for line in lines if line.score is not None]
         kept = sum(1 for line in found if line.action == "kept")
-        neighbours = sum(1 for line in packed.lines if line.score is None and line.action == "kept")
+        neighbours = sum(1 for line in lines if line.score is None and line.action == "kept")
         reason = f"{kept} of {len(found)} passages found" + (f", {neighbours} turns beside them" if neighbours else "")
     elif not request.message.strip():
         reason = "no message"
     else:
-        reason = ". ".join(result.line.degraded) or "nothing found"
+        reason = ". ".join(result.line.degraded) or ("nothing of it fits" if lines else "nothing found")
     action = "kept" if tokens else "dropped"
     return SectionLine(name=name, tokens=tokens, full_tokens=tokens, action=action, reason=reason)
 

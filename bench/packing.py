@@ -131,7 +131,7 @@ def _assembled(
     progress: Meter,
 ) -> Packing:
     patience = dict.fromkeys(("selective_ms", "sessions_ms", "knowledge_ms"), _PATIENCE_MS)
-    changed = {"sessions_tokens": budget, **patience}
+    changed = {"pool_tokens": budget, **patience}
     tables = {**home.manifest.tables, "assembler": {**home.manifest.tables.get("assembler", {}), **changed}}
     home = Home(home.root, replace(home.manifest, tables=tables))
     searcher = HomeSearcher(home, embedder)

@@ -8,6 +8,7 @@ speaker.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -80,17 +81,20 @@ def group_duplicates(hits: Iterable[Hits], count: int) -> list[list[Hits]]:
     groups: list[list[Hits]] = []
     known: list[PassageContent] = []
     equal: dict[tuple[str, ...], list[int]] = {}
+    lengths: list[tuple[int, int]] = []  # pairs of words of the first statements, and their places, in order
     if count < 1:
         return groups
     for hit in hits:
         content = passage_content(hit)
-        place = next((at for at in _candidates(content, known, equal) if known[at].repeats(content)), None)
+        place = next((at for at in _candidates(content, lengths, equal) if known[at].repeats(content)), None)
         if place is not None:
             groups[place].append(hit)
             continue
         if len(groups) == count:
             break
         equal.setdefault(content.wording.words, []).append(len(groups))
+        if len(groups) < _COMPARED:
+            insort(lengths, (len(content.wording.pairs), len(groups)))
         known.append(content)
         groups.append([hit])
     return groups
@@ -104,7 +108,9 @@ def representative(group: Sequence[Hits]) -> Hits:
 
 
 def _candidates(
-    content: PassageContent, known: Sequence[PassageContent], equal: dict[tuple[str, ...], list[int]]
+    content: PassageContent, lengths: Sequence[tuple[int, int]], equal: dict[tuple[str, ...], list[int]]
 ) -> Iterator[int]:
+    """Yield the places of the statements that *content* may repeat: equal ones, then those of about its length."""
     yield from equal.get(content.wording.words, ())
-    yield from range(min(len(known), _COMPARED))
+    least, most = content.wording.similar_lengths
+    yield from sorted(at for _, at in lengths[bisect_left(lengths, (least, 0)) : bisect_left(lengths, (most + 1, 0))])

@@ -7,6 +7,7 @@ many, unless a number or a negation is among them. Different words with the same
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,6 +59,13 @@ class Wording:
         """Return the wording of *text*."""
         words = tuple(words_of(text))
         return cls(words, frozenset(pairwise(words)))
+
+    @property
+    def similar_lengths(self) -> tuple[int, int]:
+        """Return the least and the most pairs of another text that says the same in nearly the same words."""
+        if len(self.words) < _LEAST_NEARLY:
+            return 1, 0  # only an equal text repeats a short one
+        return math.floor(_NEARLY * len(self.pairs)), math.ceil(len(self.pairs) / _NEARLY)
 
     def repeats(self, other: Wording) -> bool:
         """Return whether both texts say the same."""

@@ -6,7 +6,7 @@ from functools import partial
 
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
-from assembler.context import ContextSection, fit, load
+from assembler.context import ContextSection, fit, left_out_notice, load, rests
 from assembler.file_screening import FileScreening
 from assembler.sources import Sources
 
@@ -29,12 +29,15 @@ def test_floors_that_fit_are_kept_in_whole_units(written: Callable[..., Home]) -
     assert sum(section.fitted.tokens for section in sections.values()) <= 500
 
 
-def test_floors_shrink_in_proportion_after_generated_files_are_dropped(written: Callable[..., Home]) -> None:
+def test_floors_shrink_after_generated_files_are_dropped_and_protected_ones_served(
+    written: Callable[..., Home],
+) -> None:
     sections = fitted(written, 400, 200)
     assert sections["KNOWLEDGE.md"].fitted.units == ()
-    assert sections["KNOWLEDGE.md"].fitted.text == "[40 parts cut: see KNOWLEDGE.md]\n"
-    others = [sections[name].floor for name in NAMES if name != "KNOWLEDGE.md"]
-    assert all(110 <= floor < 150 for floor in others)
+    assert sections["KNOWLEDGE.md"].fitted.text == ""
+    assert left_out_notice(list(sections.values())) == "[Left out: KNOWLEDGE.md]\n"
+    assert sections["SOUL.md"].floor >= 200
+    assert all(80 <= sections[name].floor < 110 for name in ("USER.md", "MEMORY.md"))
     assert sum(section.fitted.tokens for section in sections.values()) <= 400
 
 
@@ -50,3 +53,15 @@ def test_tokens_above_the_floors_go_to_protected_files_first_and_generated_ones_
 def test_a_budget_of_zero_shows_nothing(written: Callable[..., Home]) -> None:
     sections = fitted(written, 10, 50)
     assert all(section.fitted.tokens == 0 and section.fitted.text == "" for section in sections.values())
+
+
+def test_idle_room_shows_the_rest_of_cut_files_protected_ones_first(written: Callable[..., Home]) -> None:
+    sections = list(fitted(written, 400, 50).values())
+    found = {section.path: rest for section, rest in rests(sections, 500, COUNT)}
+    (soul,) = (section for section in sections if section.path == "SOUL.md")
+    assert soul.cut
+    assert not found["SOUL.md"].dropped
+    shown = soul.fitted.text + found["SOUL.md"].text
+    assert all(f"Paragraph {n} has" in shown for n in range(40))
+    assert list(rests(sections, 5, COUNT)) == []
+    assert sum(COUNT(rest.text) for rest in found.values()) <= 500

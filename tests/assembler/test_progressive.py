@@ -1,14 +1,17 @@
 """Test layer 2: the index lines, the entries in full, and the reasons."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from assembler.progressive import ProgressiveMemory, build_progressive
+from assembler.progressive import EntryBlock, build_progressive
+from assembler.recall_section import Room
+from assembler.receipt import EntryLine
 from assembler.section import make_section
 from assembler.settings import AssemblerSettings
 
@@ -16,11 +19,43 @@ COUNT = partial(count_tokens, vocabulary="cl100k")
 SETTINGS = AssemblerSettings()
 
 
-def fitted(text: str, tokens: int, scores: dict[str, float] | None = None) -> ProgressiveMemory:
-    return build_progressive(make_section("MEMORY", text, "oldest-first", COUNT), tokens, scores, SETTINGS, COUNT)
+@dataclass(frozen=True)
+class Parts:
+    """Layer 2 as a prompt shows it."""
+
+    stable: str
+    selected: str
+    lines: tuple[EntryLine, ...]
 
 
-def full(parts: ProgressiveMemory) -> set[str]:
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """An entry that recall found."""
+
+    source: str
+    score: float
+    text: str = ""
+    ts: str = ""
+    session: str = ""
+    name: str = ""
+    role: str = ""
+    heading: str = ""
+    also: tuple[str, ...] = ()
+
+
+def fitted(text: str, tokens: int, scores: dict[str, float] | None = None, shown: Collection[str] = ()) -> Parts:
+    memory = build_progressive(make_section("MEMORY", text, "oldest-first", COUNT), tokens, SETTINGS, COUNT)
+    block = EntryBlock(memory=memory, count=COUNT, room=Room(max(0, tokens - memory.tokens)))
+    hits = [Found(source=f"MEMORY.md#{name}", score=score) for name, score in (scores or {}).items()]
+    block.score(hits)
+    for hit in sorted(hits, key=lambda hit: -hit.score):
+        block.add(hit, shown)
+    block.fill(shown)
+    block.release(shown)
+    return Parts(memory.stable, block.text, block.lines)
+
+
+def full(parts: Parts) -> set[str]:
     return set(re.findall(r"^- \*\*\[([A-Z]{2}-\w{4})\]", parts.stable + parts.selected, re.MULTILINE))
 
 
@@ -64,7 +99,7 @@ def test_the_reason_of_a_match_that_does_not_fit_has_its_tokens(memory: Callable
     parts = fitted(memory(40, words=120), 1500, {f"KD-{n:04}": 1 - n / 100 for n in range(1, 41)})
     missed = [line for line in parts.lines if line.score is not None and line.action == "indexed"]
     assert missed
-    assert all(re.fullmatch(r"needs \d+ tokens, \d+ were left of MEMORY's share", line.reason) for line in missed)
+    assert all(re.fullmatch(r"needs \d+ tokens, \d+ were left of the pool", line.reason) for line in missed)
 
 
 def test_without_scores_the_newest_entries_are_in_full(memory: Callable[..., str]) -> None:
@@ -78,6 +113,16 @@ def test_the_first_part_does_not_depend_on_the_message(memory: Callable[..., str
     one, two = fitted(memory(40), 1500, {"KD-0003": 0.9}), fitted(memory(40), 1500, {"KD-0030": 0.2})
     assert one.stable == two.stable
     assert one.selected != two.selected
+
+
+def test_an_entry_whose_turns_are_shown_is_not_repeated() -> None:
+    text = "# Memory\n\n## Key Decisions\n\n" + "".join(
+        f"- **[KD-000{n}] 2026-01-0{n} Decision {n}** - {'reason ' * 90}\n  Sources: s#{n}\n" for n in range(1, 6)
+    )
+    parts = fitted(text, 450, {"KD-0001": 0.9, "KD-0002": 0.8}, shown={"s#1"})
+    lines = {line.id: line for line in parts.lines}
+    assert lines["KD-0001"].reason == "its turns are shown"
+    assert lines["KD-0002"].action == "kept"
 
 
 def test_prose_does_not_crowd_out_the_preferences(memory: Callable[..., str]) -> None:

@@ -184,11 +184,11 @@ def test_cuts_are_in_the_prompt_and_in_the_receipt(written: Written, now: dateti
     )
     receipt = assemble(home, Request(now=now, window=8_000))
     line = section(receipt, "USER")
-    cut = re.search(r"^\[(\d+) parts cut: see USER.md\]$", receipt.text, re.MULTILINE)
-    assert cut is not None
+    cuts = re.findall(r"^\[(\d+) parts cut: see USER.md\]$", receipt.text, re.MULTILINE)
+    assert len(cuts) == 2  # in the prefix, and in the rest that idle room shows
     assert line.action == "cut"
-    assert line.reason.startswith(f"{cut[1]} parts over its share of ")
-    assert receipt.text.count("- fact") == 99 - int(cut[1])
+    assert line.reason == f"{cuts[1]} parts over the budget, newest-first"
+    assert receipt.text.count("- fact") == 99 - int(cuts[1])
     assert line.tokens >= 200
 
 
@@ -202,7 +202,7 @@ def test_a_giant_block_is_dropped_with_a_notice_and_the_rest_is_shown(
     )
     assert section(receipt, name[:-3]).action == "dropped"
     assert "no part of it fits" in section(receipt, name[:-3]).reason
-    assert f"[1 parts cut: see {name}]" in receipt.text
+    assert f"[Left out: {name}]" in receipt.text
     assert "giant" not in receipt.text
     rest = [text for path, text in files.items() if path != name]
     assert all(text in receipt.text for text in rest)
@@ -217,14 +217,28 @@ def test_a_giant_block_does_not_take_the_place_of_its_neighbours(written: Writte
     assert "Curious." in receipt.text
 
 
+@pytest.mark.parametrize("window", [4_000, 8_000, 16_000])
+def test_protected_files_are_whole_while_room_is_idle(
+    written: Written, now: datetime, finder: Any, found: Any, window: int
+) -> None:
+    bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(20))
+    home = written(dict.fromkeys(("SOUL.md", "IDENTITY.md", "USER.md"), f"# T\n\n{bullets}"))
+    receipt = assemble(home, Request(now=now, window=window))
+    assert section(receipt, "SOUL").action == section(receipt, "IDENTITY").action == "kept"
+    hits = [found(source=f"s#{n}", session="s", text=f"said {n} {'w ' * 60}") for n in range(99)]
+    full = assemble(home, Request(now=now, window=window, message="why?"), finder({"sessions": hits}))
+    assert stable_text(full) == stable_text(receipt)
+    assert full.layers["L3"].tokens > 0.5 * full.budget
+
+
 def test_generated_indexes_are_cut_first(written: Written, now: datetime) -> None:
     bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(60))
     files = dict.fromkeys(("SOUL.md", "USER.md", "PROJECTS.md", "KNOWLEDGE.md"), f"# T\n\n{bullets}")
     receipt = assemble(written(files), Request(now=now, window=8_000))
-    assert {section(receipt, name).action for name in ("PROJECTS", "KNOWLEDGE")} == {"dropped"}
-    assert section(receipt, "SOUL").tokens >= 300
-    assert section(receipt, "USER").tokens >= 200
-    assert "[60 parts cut: see PROJECTS.md]" in receipt.text
+    assert section(receipt, "SOUL").action == section(receipt, "USER").action == "kept"
+    assert section(receipt, "PROJECTS").action == "cut"
+    assert section(receipt, "KNOWLEDGE").action == "dropped"
+    assert "[Left out: PROJECTS.md, KNOWLEDGE.md]" in receipt.text
 
 
 def test_a_long_user_file_does_not_crowd_out_memory(

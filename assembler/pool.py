@@ -1,0 +1,114 @@
+"""Own the pool: the tokens that memory entries, past conversations, knowledge and the daily log share.
+
+All passages found compete in one order, best score first, whatever layer found them. Room that one of them leaves goes
+to the next. Passages far below the best one of their layer are left out even if room is idle. A line whose turn is
+shown already is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .progressive import EntryBlock
+from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, duplicate_lines
+from .receipt import EntryLine
+from .settings import AssemblerSettings
+
+__all__ = ["Pool"]
+
+#: Layers in the order in which equal scores are served.
+_LAYERS = ("L2", "L3", "L4")
+
+
+@dataclass(slots=True, kw_only=True)
+class Pool:
+    """The passages found by layer, best first, and the blocks that show them in one *room*.
+
+    *entries* is ``None`` while MEMORY.md is in the prompt as a whole.
+    """
+
+    settings: AssemblerSettings
+    room: Room
+    hits: Mapping[str, Sequence[RecalledPassage]]
+    sessions: SessionBlock
+    passages: PassageBlock
+    entries: EntryBlock | None = None
+    _lines: dict[tuple[str, str], EntryLine] = field(default_factory=dict)
+    _neighbours: list[EntryLine] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.entries is not None:
+            self.entries.score(self.hits.get("L2", ()))
+
+    @property
+    def shown(self) -> Collection[str]:
+        """Return the addresses of the turns that are shown."""
+        return self.sessions.shown
+
+    def add(self, least: float, *, held: Collection[str] = ()) -> bool:
+        """Add the passages that score at least the fraction *least* of the best of their layer, while there is room.
+
+        *held* names addresses that wait. Return whether lines gave back room, because their turns followed them.
+        """
+        thresholds = {layer: self._threshold(layer, least) for layer in self.hits}
+        for layer, hit in self._ranked():
+            line = self._lines.get((layer, hit.source))
+            if hit.score >= thresholds[layer] and hit.source not in held and (line is None or line.action != "kept"):
+                self._add(layer, hit)
+        return self._release()
+
+    def add_neighbours(self) -> None:
+        """Add the turns beside the turns that were found and stand among the strong ones."""
+        threshold = self._threshold("L3", self.settings.recall_strong)
+        for hit in self.hits.get("L3", ()):
+            line = self._lines.get(("L3", hit.source))
+            if hit.score >= threshold and line is not None and line.action == "kept":
+                self._neighbours += self.sessions.add_neighbours(hit)
+
+    def lines(self, layer: str, *, without: Collection[str] = ()) -> tuple[EntryLine, ...]:
+        """Return the receipt's lines about the passages of *layer*, best first, then the turns beside them.
+
+        *without* names addresses that another part of the prompt shows.
+        """
+        return tuple(self._lines_of(layer, without))
+
+    def _lines_of(self, layer: str, without: Collection[str]) -> Iterator[EntryLine]:
+        for hit in self.hits.get(layer, ()):
+            if hit.source in without:
+                continue
+            reason = f"scores under {self.settings.recall_floor:.0%} of the best"
+            below = EntryLine(id=hit.source, action="dropped", reason=reason, tokens=0, score=round(hit.score, 4))
+            yield self._lines.get((layer, hit.source), below)
+            yield from duplicate_lines(hit)
+        if layer == "L3":
+            yield from self._neighbours
+
+    def _threshold(self, layer: str, fraction: float) -> float:
+        best = max((hit.score for hit in self.hits.get(layer, ())), default=0.0)
+        return fraction * best if best > 0 else -math.inf  # cosines may all be negative
+
+    def _ranked(self) -> list[tuple[str, RecalledPassage]]:
+        """Return the hits of all layers, best first. Equal scores keep the order of the layers and of each search."""
+        every = [(layer, hit) for layer in _LAYERS for hit in self.hits.get(layer, ())]
+        return sorted(every, key=lambda found: -found[1].score)
+
+    def _add(self, layer: str, hit: RecalledPassage) -> None:
+        if layer == "L2":
+            if self.entries is not None:
+                self.entries.add(hit, self.shown)
+        elif layer == "L3":
+            self._lines[layer, hit.source] = self.sessions.add(hit)
+        else:
+            self._lines[layer, hit.source] = self.passages.add(hit, self.shown)
+
+    def _release(self) -> bool:
+        """Give back the room of lines whose turns have all been shown after them. Return whether there were any."""
+        left = self.room.left
+        for source in self.passages.release(self.shown):
+            hit = next(hit for hit in self.hits["L4"] if hit.source == source)
+            self._lines["L4", source] = self.passages.add(hit, self.shown)
+        if self.entries is not None:
+            self.entries.release(self.shown)
+        return self.room.left > left
