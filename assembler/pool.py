@@ -35,7 +35,8 @@ class Pool:
     sessions: SessionBlock
     passages: PassageBlock
     entries: EntryBlock | None = None
-    _lines: dict[tuple[str, str], EntryLine] = field(default_factory=dict)
+    #: Lines of the receipt by layer and place among its hits.
+    _lines: dict[tuple[str, int], EntryLine] = field(default_factory=dict)
     _neighbours: list[EntryLine] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -53,17 +54,17 @@ class Pool:
         *held* names addresses that wait. Return whether lines gave back room, because their turns followed them.
         """
         thresholds = {layer: self._threshold(layer, least) for layer in self.hits}
-        for layer, hit in self._ranked():
-            line = self._lines.get((layer, hit.source))
+        for layer, place, hit in self._ranked():
+            line = self._lines.get((layer, place))
             if hit.score >= thresholds[layer] and hit.source not in held and (line is None or line.action != "kept"):
-                self._add(layer, hit)
+                self._add(layer, place, hit)
         return self._release()
 
     def add_neighbours(self) -> None:
         """Add the turns beside the turns that were found and stand among the strong ones."""
         threshold = self._threshold("L3", self.settings.recall_strong)
-        for hit in self.hits.get("L3", ()):
-            line = self._lines.get(("L3", hit.source))
+        for place, hit in enumerate(self.hits.get("L3", ())):
+            line = self._lines.get(("L3", place))
             if hit.score >= threshold and line is not None and line.action == "kept":
                 self._neighbours += self.sessions.add_neighbours(hit)
 
@@ -75,12 +76,12 @@ class Pool:
         return tuple(self._lines_of(layer, without))
 
     def _lines_of(self, layer: str, without: Collection[str]) -> Iterator[EntryLine]:
-        for hit in self.hits.get(layer, ()):
+        for place, hit in enumerate(self.hits.get(layer, ())):
             if hit.source in without:
                 continue
             reason = f"scores under {self.settings.recall_floor:.0%} of the best"
             below = EntryLine(id=hit.source, action="dropped", reason=reason, tokens=0, score=round(hit.score, 4))
-            yield self._lines.get((layer, hit.source), below)
+            yield self._lines.get((layer, place), below)
             yield from duplicate_lines(hit)
         if layer == "L3":
             yield from self._neighbours
@@ -89,26 +90,27 @@ class Pool:
         best = max((hit.score for hit in self.hits.get(layer, ())), default=0.0)
         return fraction * best if best > 0 else -math.inf  # cosines may all be negative
 
-    def _ranked(self) -> list[tuple[str, RecalledPassage]]:
+    def _ranked(self) -> list[tuple[str, int, RecalledPassage]]:
         """Return the hits of all layers, best first. Equal scores keep the order of the layers and of each search."""
-        every = [(layer, hit) for layer in _LAYERS for hit in self.hits.get(layer, ())]
-        return sorted(every, key=lambda found: -found[1].score)
+        every = [(layer, place, hit) for layer in _LAYERS for place, hit in enumerate(self.hits.get(layer, ()))]
+        return sorted(every, key=lambda found: -found[2].score)
 
-    def _add(self, layer: str, hit: RecalledPassage) -> None:
+    def _add(self, layer: str, place: int, hit: RecalledPassage) -> None:
         if layer == "L2":
             if self.entries is not None:
                 self.entries.add(hit, self.shown)
         elif layer == "L3":
-            self._lines[layer, hit.source] = self.sessions.add(hit)
+            self._lines[layer, place] = self.sessions.add(hit)
         else:
-            self._lines[layer, hit.source] = self.passages.add(hit, self.shown)
+            self._lines[layer, place] = self.passages.add(hit, self.shown)
 
     def _release(self) -> bool:
         """Give back the room of lines whose turns have all been shown after them. Return whether there were any."""
         left = self.room.left
-        for source in self.passages.release(self.shown):
-            hit = next(hit for hit in self.hits["L4"] if hit.source == source)
-            self._lines["L4", source] = self.passages.add(hit, self.shown)
+        gone = self.passages.release(self.shown)
+        for place, hit in enumerate(self.hits.get("L4", ())):
+            if hit in gone:
+                self._lines["L4", place] = self.passages.add(hit, self.shown)
         if self.entries is not None:
             self.entries.release(self.shown)
         return self.room.left > left

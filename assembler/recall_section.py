@@ -235,7 +235,7 @@ class PassageBlock:
     count: Count
     room: Room
     _fence: int = 0
-    _kept: dict[str, tuple[RecalledPassage, int]] = field(default_factory=dict)
+    _kept: list[tuple[RecalledPassage, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._fence = self.count(_fenced("L4", "-\n"))
@@ -246,28 +246,28 @@ class PassageBlock:
         Lines of the daily log that tell only turns that are *shown* are left out.
         """
         text = unshown_lines(hit.text, shown)
-        if not text.strip():
+        if hit.text.strip() and not text.strip():
             return _line(hit, TURNS_SHOWN)
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
         if cost > left:
             return _line(hit, NO_ROOM.format(cost, max(left, 0)))
         self.room.left = left - cost
-        self._kept[hit.source] = (hit, cost)
+        self._kept.append((hit, cost))
         return _line(hit, _FOUND.format("L4"), cost)
 
-    def release(self, shown: Collection[str]) -> set[str]:
-        """Remove the passages whose turns are all *shown* by now. Return their sources."""
-        gone = {source for source, (hit, _) in self._kept.items() if not unshown_lines(hit.text, shown).strip()}
-        for source in gone:
-            self.room.left += self._kept.pop(source)[1]
+    def release(self, shown: Collection[str]) -> list[RecalledPassage]:
+        """Remove and return the passages whose turns are all *shown* by now."""
+        gone = [(hit, cost) for hit, cost in self._kept if hit.text.strip() and not unshown_lines(hit.text, shown)]
+        self._kept = [kept for kept in self._kept if kept not in gone]
+        self.room.left += sum(cost for _, cost in gone)
         if gone and not self._kept:
             self.room.left += self._fence
-        return gone
+        return [hit for hit, _ in gone]
 
     def text(self, shown: Collection[str] = ()) -> str:
         """Return the fenced block, empty without passages: best first, then those with a date, newest first."""
-        kept = [hit for hit, _ in self._kept.values()]
+        kept = [hit for hit, _ in self._kept]
         dated = sorted((hit for hit in kept if hit.ts), key=lambda hit: hit.ts, reverse=True)
         ordered = (*(hit for hit in kept if not hit.ts), *dated)
         return _fenced("L4", "".join(_document_lines(hit, unshown_lines(hit.text, shown)) for hit in ordered))
