@@ -46,7 +46,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "assembler": [
         ["errors", "onboarding", "receipt", "section", "settings"],
-        ["budget", "file_screening", "prefix_stability", "progressive", "recall_section"],
+        ["budget", "file_screening", "prefix_stability", "recall_section"], ["progressive"], ["pool"],
         ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
         ["prompt_bisect"],
     ],
