@@ -81,8 +81,8 @@ _ORDINALS = {
         1,
     )
 }
-_TIMES = {"twice": "2", "double": "2", "doubled": "2", "doubles": "2", "couple": "2", "pair": "2", "thrice": "3",
-          "triple": "3", "dozen": "12", "hundred": "100", "thousand": "1000", "once": "1", "half": "0.5",
+_TIMES = {"twice": "2", "double": "2", "doubled": "2", "doubles": "2", "couple": "2", "thrice": "3",
+          "triple": "3", "dozen": "12", "hundred": "100", "thousand": "1000",
           "twins": "2"}  # fmt: skip
 _SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 1e2,
            "十": 10, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "mn": 1e6}  # fmt: skip
@@ -96,6 +96,9 @@ _YEAR_WORDS = {"last year": -1, "this year": 0, "next year": 1, "前年": -2, "�
 _MONTH_WORDS = {"last month": -1, "this month": 0, "next month": 1, "上个月": -1, "上月": -1, "这个月": 0, "本月": 0,
                 "下个月": 1, "下月": 1}  # fmt: skip
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|couple of)"
+_ONE_PERIOD = re.compile(
+    r"\ban? (?:\w+ )?(?:second|minute|hour|day|week|month|year)\b|[一每]个?[天周月年]", re.IGNORECASE
+)
 _PERIOD_DAYS = {
     "day": 1,
     "week": 7,
@@ -170,6 +173,8 @@ def known_values(text: str, said: date | None) -> set[Value]:
     """Return all values that a statement may name after *text*, said on day *said*: of a day also month and weekday."""
     mentions = value_mentions(text, said)
     known = {value for mention in mentions for value in mention.values}
+    if _ONE_PERIOD.search(text):
+        known.add(("number", "1"))
     for kind, key in tuple(known):
         if kind == "day":
             known |= _parts(date.fromisoformat(key))
@@ -437,7 +442,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
          r"(?![a-z])|\s?[十百千万亿]+)?", _number),
         (rf"\b(?:(?:{_TENS})(?:[\s-](?:{_ONES}))?|{'|'.join(w for w in _SPELLED if w not in {'zero', 'one'})}|"
          rf"{'|'.join(w for w in _ORDINALS if w not in {'first', 'second'})}|second(?= \w)|"
-         rf"{'|'.join(_TIMES)}|one(?= (?!of\b|that\b|day\b|another\b|or\b)[a-z]))\b", _spelled),
+         rf"{'|'.join(_TIMES)}|one(?= (?!of\b|that\b|day\b|another\b|or\b|has\b|is\b|was\b|can\b|should\b|will\b|who\b|which\b|more\b|thing\b|way\b|to\b|in\b|on\b|for\b|with\b|and\b|from\b|needs\b)[a-z]))\b", _spelled),
         (rf"(?P<digits>{_HAN}{{2,}}(?!起|样|些|定|般|共|直|下)|[二两三四五六七八九十](?=[\s个只位名次天周月年岁倍台辆条件份套家间层楼块元号点级人本张页轮步组批班节门道种项分小瓶杯斤公米]))",
          _han_number),
     )

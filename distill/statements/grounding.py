@@ -16,8 +16,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
+from itertools import combinations
 
 from recall.text.identity import identity_key
+from recall.text.stems import stem
 
 from .cited_values import Value, ValueMention, day_of, known_values, value_mentions
 from .marked_clauses import (
@@ -45,8 +47,8 @@ _QUOTATION = re.compile(
 )
 #: Paths, addresses, dotted and underscored names: anything with such a sign between two word characters.
 _IDENTIFIER = re.compile(
-    r"(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)\w+|--?[a-z][a-z-]+|"
-    r"\b[a-z]+\d\w*\b|\bv?\d+\.\d+\.\d+\w*",
+    r"(?![A-Za-z]+/[A-Za-z]+(?![\w./\\@#:+]))(?<![\w)])(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|"
+    r"(?<![\w)])(?:[~.]{0,2}/)\w+|(?<![\w-])--?[a-z][a-z-]+|\b[a-z]+\d\w*\b|\bv?\d+\.\d+\.\d+\w*",
     re.ASCII,
 )
 _CURRENCIES = ({"$", "usd", "dollar", "dollars", "bucks", "美元", "刀"}, {"€", "eur", "euro", "euros", "欧元"},
@@ -57,11 +59,14 @@ _DENIAL = re.compile(
 )
 #: Marks that a restatement may neither lose nor gain, with the share of a clause's words above which it has.
 _STRICT_MARKS: tuple[tuple[Mark, str], ...] = (
-    ("denied", "denial"), ("possible", "possibility"), ("conditional", "condition"), ("past", "past"),
+    ("possible", "possibility"), ("conditional", "condition"), ("past", "past"),
 )  # fmt: skip
 _MOST_CHANGED = 0.5
 #: Most names and values of a line whose places are compared with each other.
 _MOST_KEYED = 12
+#: Most clauses of a line that are compared, and the least number of pairs of words that stand together across them.
+_MOST_PARTS = 6
+_LEAST_MIXED = 6
 #: The word before another one that gives it its direction.
 _MARKERS = {
     "from": "from", "to": "to", "into": "to", "by": "by", "above": "above", "over": "above", "exceeds": "above",
@@ -82,18 +87,26 @@ _OPPOSITE_MARKERS = {
                                  ("by", "to"), ("most", "above"), ("least", "below"), ("object", "to"))
 }  # fmt: skip
 _UP = re.compile(
-    r"\b(?:up|rais\w+|increas\w+|ris(?:e|es|ing)|rose|grew|grow\w*|gain\w*)\b|[涨升增]|提高|上调", re.IGNORECASE
+    r"\b(?:(?:go(?:es|ing)?|went) up|rais(?:e|es|ed|ing)|increas\w+|rise|rises|rose|rising)\b|[涨升]|提高|上调|增加",
+    re.IGNORECASE,
 )
 _DOWN = re.compile(
-    r"\b(?:down|lower\w*|decreas\w+|drop\w*|reduc\w+|cut\w*|fell|fall\w*|shr[iau]nk\w*)\b|[降跌减]|下调|缩",
+    r"\b(?:(?:go(?:es|ing)?|went) down|lower(?:s|ed|ing)|decreas\w+|reduc\w+|fell|falls)\b|[降跌]|减少|下调",
     re.IGNORECASE,
 )
 #: Verbs of a line that tell what a speaker said or wants. Their content must come from that speaker.
 _SAYS = re.compile(
     r"\b(?:sa(?:y|ys|id)|decid\w+|agree[sd]?|wants?|wanted|prefer(?:s|red)?|confirm\w*|ask(?:s|ed)?|plans?|planned|hop(?:es|ed|e)|"
-    r"mention\w*|report(?:s|ed)|require[sd]?|insist\w*|suggest(?:s|ed)?|recommend(?:s|ed)?|propose[sd]?|promise[sd]?|likes?|loves?|hates?|"
+    r"mention\w*|report(?:s|ed)|require[sd]?|insist\w*|suggest(?:s|ed)?|recommend(?:s|ed)?|propose[sd]?|promise[sd]?|likes|loves|hates|"
     r"dislikes?|thinks?|believes?|told|states?|stated|chose|chooses|accept\w*|approv\w*|forb\w+)\b|"
     r"说|决定|同意|希望|想|要求|确认|提到|表示|建议|认为|觉得|答应|打算|喜欢|计划|偏好|偏爱|讨厌",
+    re.IGNORECASE,
+)
+#: Verbs whose subject is compared.
+_HOLDS = re.compile(
+    r"\b(?:asks?|asked|agree[sd]?|decided|thinks|thought|believes|suggested|suggests|proposed|proposes|promised|promises|"
+    r"told|wants|wanted|borrowed|owes|refused|declined|offered|offers|invited|hired|paid|sent|gave)\b|"
+    r"同意|决定|认为|觉得|建议|答应|拒绝|邀请|要求",
     re.IGNORECASE,
 )
 _ACCEPTS = re.compile(
@@ -110,12 +123,25 @@ _OFFER = re.compile(
 _WHEN = re.compile(
     r"早上|晚上|上午|下午|中午|傍晚|morning|evening|afternoon|night|noon|today|week|month|year", re.IGNORECASE
 )
+_EVERY = re.compile(r"每|\b(?:each|every)\b", re.IGNORECASE)
+_EACH_TIME = re.compile(
+    r"\b(?:per|a|an|each|every) \w+\b|一个?[天周月年次]|\w+days\b|\b(?:daily|weekly|monthly|yearly)\b", re.IGNORECASE
+)
 _CHOICE = re.compile(
     r"([\w-]+) or (?:a |an |the |on |in |at |to )?([\w-]+)|([A-Za-z0-9\u4e00-\u9fff]{1,8}?)\s?还是\s?([A-Za-z0-9]+|[\u4e00-\u9fff]{1,4})",
     re.IGNORECASE,
 )
 #: A verb is compared by its first letters, which its forms share.
 _VERB_CHARS = 5
+#: Words that turn the order of a clause round, or join equals.
+_TURNS_ROUND = re.compile(
+    r"\b(?:by|and|or|with|than|of)\b|\b(?:is|are|was|were|been|be|being|gets?|got)\b (?:\w+ly )?\w+(?:ed|en|t)\b|被|由|和|与|把|将|比|、",
+    re.IGNORECASE,
+)
+_DAY_KINDS = frozenset({"day", "weekday", "month", "month_of", "month_day", "day_of_month", "year", "clock"})
+_AHEAD: frozenset[Mark] = frozenset({"future", "due", "wished", "advised", "possible"})
+_PASSIVE_BEFORE = re.compile(r"\b(?:is|are|be|being|gets?|been|was|were)\b(?: \w+)? $", re.IGNORECASE)
+_WORD_AT = re.compile(r"[A-Za-z]+")
 _CORRECTS = re.compile(
     r"\b(?:actually|no,|nope|not|correction|sorry|wrong|rather|switched|instead|make (?:it|that))\b|不对|不是|应该是|更正|错了|改成|改到",
     re.IGNORECASE,
@@ -188,7 +214,7 @@ def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()
     reading = _read(text, cited, also)
     found = [*_missing_strings(reading), *_missing_values(reading), *(f"word {word!r}" for word in reading.missing)]
     for check in (_changed_marks, _changed_agents, _changed_speakers, _changed_directions, _changed_quantities,
-                  _changed_bindings, _changed_holders, _changed_receivers, _corrected_values, _refused_choices):  # fmt: skip
+                  _changed_bindings, _changed_holders, _changed_receivers, _corrected_values, _changed_order, _changed_tense, _refused_choices):  # fmt: skip
         found += check(reading)
     return tuple(dict.fromkeys(found))
 
@@ -396,23 +422,46 @@ def _clause_tokens(reading: _Reading) -> Iterator[tuple[MarkedClause, list[_Line
 def _changed_marks(reading: _Reading) -> Iterator[str]:
     """Yield what a clause of the line denies, doubts or asserts otherwise than its turns."""
     for clause, tokens in _clause_tokens(reading):
-        compared = [token for token in tokens if not token.value] or tokens
+        compared = [token for token in tokens if not (token.value or _WHEN.fullmatch(token.text))] or tokens
         if not compared or _is_replaced(reading, clause):
             continue
-        occurrences = [[reading.clause(place).marks for place in token.places] for token in compared]
+        occurrences = [[reading.clause(place).marks_at(place[1]) for place in token.places] for token in compared]
+        mine = [clause.marks_at(token.start) for token in compared]
+        words = [token for token in tokens if not _WHEN.fullmatch(token.text)]
+        yield from _changed_denial(
+            [clause.marks_at(token.start) for token in words],
+            [[reading.clause(place).marks_at(place[1]) for place in token.places] for token in words],
+        )
         for mark, name in _STRICT_MARKS:
-            changed = sum(all(_differs(mark, clause.marks, marks) for marks in found) for found in occurrences)
-            if changed / len(compared) > _MOST_CHANGED or (
-                changed and changed * 2 >= len(compared) and len(compared) <= 2
-            ):
+            changed = sum(
+                all(_differs(mark, own, marks) for marks in found) for own, found in zip(mine, occurrences, strict=True)
+            )
+            few = len(compared) <= 2
+            if changed / len(compared) > _MOST_CHANGED or (few and changed * 2 >= len(compared) and changed):
                 yield f"{name} {'lost' if mark not in clause.marks else 'added'}"
         yield from _changed_wishes(clause, occurrences)
+
+
+def _changed_denial(mine: Sequence[frozenset[Mark]], occurrences: Sequence[Sequence[frozenset[Mark]]]) -> Iterator[str]:
+    """Yield a denial that the line adds to words or takes from them."""
+    pairs = list(zip(mine, occurrences, strict=True))
+    denied = [found for own, found in pairs if "denied" in own]
+    added = sum(all(_differs("denied", own, marks) for marks in found) for own, found in pairs if "denied" in own)
+    if denied and added * 2 > len(denied):
+        yield "denial added"
+    always = [own for own, found in pairs if all("denied" in marks for marks in found)]
+    lost = sum(
+        "denied" not in own and all(_differs("denied", own, marks) for marks in found)
+        for own, found in pairs if all("denied" in marks for marks in found)
+    )  # fmt: skip
+    if lost and lost * 2 > len(always) and lost * 3 >= len(pairs):
+        yield "denial lost"
 
 
 def _differs(mark: Mark, mine: frozenset[Mark], theirs: frozenset[Mark]) -> bool:
     """Return whether one of both has *mark*. What ended is denied now, and was so in the past."""
     ended = {"ended", "past", "denied"}
-    if mark == "possible" and "opinion" in theirs:
+    if mark == "possible" and ("opinion" in theirs or "able" in mine | theirs):
         return False
     if mark in ended and ("ended" in mine or "ended" in theirs) and mine & ended and theirs & ended:
         return False
@@ -435,6 +484,8 @@ def _changed_wishes(clause: MarkedClause, occurrences: Sequence[Sequence[frozens
         and not clause.marks & {"advised", "opinion", "settled", "due"}
     ):
         yield "advice stated as fact"
+    if "wished" in clause.marks and "unable" not in clause.marks and share(frozenset({"unable"})) > _MOST_CHANGED:
+        yield "inability stated as wish"
     if "wished" in clause.marks and share(frozenset({"done"})) > _MOST_CHANGED:
         yield "done stated as wish"
 
@@ -446,6 +497,14 @@ def _word_agents(text: MarkedText, at: int) -> frozenset[str]:
     return word.agents if word and at < word.end else frozenset()
 
 
+def _is_open(reading: _Reading, token: _LineToken, theirs: Sequence[frozenset[str]]) -> bool:
+    """Return whether the turns only ask, or say it of a "you" who does not speak in them."""
+    silent = {USER, ASSISTANT} - {_role_agent(turn.role) for turn in reading.turns}
+    return any("asked" in reading.clause(place).marks for place in token.places) or any(
+        found & silent for found in theirs
+    )
+
+
 def _nearest_agent(line: MarkedText, word: MarkedWord) -> frozenset[str]:
     """Return the person right before *word*, apart from light words, if there is one: the subject of a verb."""
     before = [other for other in line.words if other.clause == word.clause and other.end <= word.start][-4:]
@@ -454,7 +513,8 @@ def _nearest_agent(line: MarkedText, word: MarkedWord) -> frozenset[str]:
             owns = other.text in {"my", "our", "his", "her", "their"} or line.text[other.start : other.end].endswith(
                 "'s"
             )
-            return frozenset() if owns or other.person == OTHERS else frozenset({other.person})
+            far = owns and other is not before[-1]
+            return frozenset() if far or other.person == OTHERS else frozenset({other.person})
         if not is_light(other.text) or not other.text.isascii():
             return frozenset()
     return frozenset()
@@ -469,8 +529,9 @@ def _is_head(line: MarkedText, word: MarkedWord, token: _LineToken) -> bool:
 
 def _changed_agents(reading: _Reading) -> Iterator[str]:
     """Yield the persons of the line to whom it gives what the turns say of somebody else."""
-    for _, tokens in _clause_tokens(reading):
+    for clause, tokens in _clause_tokens(reading):
         changed, compared, agents = 0, 0, frozenset[str]()
+        wanted = _SAYS.search(reading.line.text[clause.start : clause.end])
         for token in tokens:
             word = next((word for word in reading.line.words if word.start <= token.start < word.end), None)
             if (
@@ -482,17 +543,19 @@ def _changed_agents(reading: _Reading) -> Iterator[str]:
                 or OTHERS in word.agents
             ):
                 continue
-            if any(agent in {USER, ASSISTANT} and _accepts(reading, agent) for agent in word.agents):
+            if wanted and any(agent in {USER, ASSISTANT} and _accepts(reading, agent) for agent in word.agents):
                 continue
             theirs = [_word_agents(reading.texts[place[0]], place[1]) for place in token.places]
-            if any(not found or OTHERS in found for found in theirs):
+            if any(not found or OTHERS in found for found in theirs) or _is_open(reading, token, theirs):
                 continue
             compared += 1
             mine = (_is_head(reading.line, word, token) and _nearest_agent(reading.line, word)) or word.agents
             if mine.isdisjoint(frozenset().union(*theirs)):
                 changed += 1 if mine is word.agents else _MOST_KEYED
+                compared += len(token.text) >= 2 and _is_han(token.text[0])  # a long run is more than one word
+                changed += len(token.text) >= 2 and _is_han(token.text[0])
                 agents = mine
-        if changed and (changed / compared > _MOST_CHANGED or compared == 1):
+        if changed > 1 and changed >= compared:
             yield f"agent {', '.join(sorted(agent.strip('@') for agent in agents))!r}"
 
 
@@ -552,21 +615,37 @@ def _marker(text: str, start: int) -> str:
 
 
 def _changed_quantities(reading: _Reading) -> Iterator[str]:
-    """Yield "all", "only" and the like where the turns do not say them, and an "only" that lost one of its persons."""
-    said = {name for text in reading.texts for clause in text.clauses for name in clause.quantities}
-    period = re.search(
-        r"\b(?:per|a|an|each|every) (?:\w+)\b|一个?[天周月年次]", "\n".join(text.text for text in reading.texts)
-    )
-    for clause in reading.line.clauses:
-        for name in sorted(clause.quantities - said):
-            if (
-                name != "all"
-                or not period
-                or not re.search(r"每|\b(?:each|every)\b", reading.line.text[clause.start : clause.end])
-            ):
+    """Yield "all", "only" and the like where the turns do not say them beside these words, or say "sometimes"."""
+    said = "\n".join(text.text for text in reading.texts)
+    for clause, tokens in _clause_tokens(reading):
+        near = _near_quantities(reading, tokens)
+        part = reading.line.text[clause.start : clause.end]
+        for name in sorted(clause.quantities - near - {"any"}):
+            if name != "all" or not (_EVERY.search(part) and _EACH_TIME.search(said)):
                 yield f"quantity {name!r}"
+        lost = [_clause_quantities(reading, token) for token in tokens if not token.value]
+        for name in ("few", "many"):
+            if name not in clause.quantities and lost and sum(name in found for found in lost) * 2 > len(lost):
+                yield f"quantity {name!r} lost"
         if "only" in clause.quantities:
             yield from _lost_exceptions(reading, clause)
+
+
+def _clause_quantities(reading: _Reading, token: _LineToken) -> frozenset[str]:
+    """Return the quantities that hold wherever the turns say *token*."""
+    found = [reading.clause(place).quantities for place in token.places]
+    return frozenset.intersection(*found) if found else frozenset()
+
+
+def _near_quantities(reading: _Reading, tokens: Sequence[_LineToken]) -> set[str]:
+    """Return the quantities of the clauses that say *tokens*, and of the clauses beside them."""
+    near: set[str] = set()
+    for number, at in {place for token in tokens for place in token.places}:
+        clauses = reading.texts[number].clauses
+        index = bisect_right([clause.start for clause in clauses], at) - 1
+        for clause in clauses[max(0, index - 1) : index + 2]:
+            near |= clause.quantities
+    return near | {"all", "any"} if near & {"any", "all"} else near
 
 
 def _lost_exceptions(reading: _Reading, clause: MarkedClause) -> Iterator[str]:
@@ -640,7 +719,7 @@ def _rival_clauses(reading: _Reading, token: _LineToken, homes: Collection[Place
 
 def _changed_holders(reading: _Reading) -> Iterator[str]:
     """Yield who asks, thinks or agrees in the line while the turns use the same verb of somebody else."""
-    for match in _SAYS.finditer(reading.line.text):
+    for match in _HOLDS.finditer(reading.line.text):
         mine = _word_agents(reading.line, match.start())
         if not mine or OTHERS in mine:
             continue
@@ -648,6 +727,36 @@ def _changed_holders(reading: _Reading) -> Iterator[str]:
         holders = [_word_agents(text, other.start()) for text in reading.texts for other in verb.finditer(text.text)]
         if holders and all(found and OTHERS not in found and mine.isdisjoint(found) for found in holders):
             yield f"holder of {match.group()!r}"
+
+
+def _mixed_parts(reading: _Reading) -> Iterator[str]:
+    """Yield a line whose words stand with those of its other clauses in the turns, more than with their own."""
+    groups = [tokens[:_MOST_KEYED] for _, tokens in _clause_tokens(reading) if tokens][:_MOST_PARTS]
+    near = {token: {_clause_key(reading, place) for place in token.places} for tokens in groups for token in tokens}
+    own = other = 0
+    for at, tokens in enumerate(groups):
+        for token in tokens:
+            for number, others in enumerate(groups):
+                together = sum(bool(near[token] & near[beside]) for beside in others if beside is not token)
+                own, other = (own + together, other) if number == at else (own, other + together)
+    if len(groups) > 1 and other > own and other >= _LEAST_MIXED:
+        yield "parts changed places"
+
+
+def _told_by_nobody(reading: _Reading) -> Iterator[str]:
+    """Yield somebody who says or wants something in the line and does not stand beside it in the turns."""
+    for clause, tokens in _clause_tokens(reading):
+        for match in _SAYS.finditer(reading.line.text, clause.start, clause.end):
+            persons = _word_agents(reading.line, match.start()) - {USER, ASSISTANT, OTHERS}
+            beside = {_clause_key(reading, place) for token in tokens if not token.name for place in token.places}
+            there = {
+                word.person
+                for number, text in enumerate(reading.texts)
+                for word in text.words
+                if word.person and (number, text.clause_at(word.start).start) in beside
+            }
+            if persons and beside and OTHERS not in there and not persons & there:
+                yield f"holder of {match.group()!r}"
 
 
 def _changed_receivers(reading: _Reading) -> Iterator[str]:
@@ -681,6 +790,54 @@ def _asserted(reading: _Reading, refused: str) -> Iterator[str]:
     for token in reading.tokens:
         if token.text.casefold() == refused and "denied" not in reading.line.clause_at(token.start).marks:
             yield f"refused choice {refused!r}"
+
+
+def _changed_order(reading: _Reading) -> Iterator[str]:
+    """Yield three words that the turns say in the opposite order in one clause: who does what to whom, turned round."""
+    for clause, tokens in _clause_tokens(reading):
+        if _TURNS_ROUND.search(reading.line.text[clause.start : clause.end]):
+            continue
+        words = [token for token in tokens if not token.kinds & _DAY_KINDS][:_MOST_KEYED]
+        for trio in combinations(words, 3):
+            shared = set.intersection(*({_clause_key(reading, place) for place in token.places} for token in trio))
+            if shared and all(_is_reversed(reading, trio, key) for key in shared):
+                yield f"order of {trio[0].text!r} and {trio[2].text!r}"
+                return
+
+
+def _is_reversed(reading: _Reading, trio: Sequence[_LineToken], key: Place) -> bool:
+    spots = [[at for number, at in token.places if _clause_key(reading, (number, at)) == key] for token in trio]
+    clause = reading.clause(key)
+    if _TURNS_ROUND.search(reading.texts[key[0]].text[clause.start : clause.end]):
+        return False
+    return min(spots[0]) > max(spots[1]) and min(spots[1]) > max(spots[2])
+
+
+def _changed_tense(reading: _Reading) -> Iterator[str]:
+    """Yield a plan or duty that the line tells as done, and something done that it tells as a plan."""
+    for clause, tokens in _clause_tokens(reading):
+        ahead = clause.marks & _AHEAD
+        for token in tokens:
+            if not token.text.isascii() or not token.text.isalpha():
+                continue
+            for number, at in token.places:
+                said = _WORD_AT.match(reading.texts[number].text, at)
+                marks = reading.clause((number, at)).marks
+                if (
+                    said is None
+                    or stem(said.group()) != stem(token.text)
+                    or _PASSIVE_BEFORE.search(reading.line.text[: token.start])
+                ):
+                    break
+                done, was_done = _is_past(token.text), _is_past(said.group())
+                if not (done and not was_done and not ahead and marks & _AHEAD):
+                    break
+            else:
+                yield f"plan stated as done: {token.text!r}"
+
+
+def _is_past(word: str) -> bool:
+    return word.casefold().endswith("ed") and len(word) > 4
 
 
 def _corrected_values(reading: _Reading) -> Iterator[str]:

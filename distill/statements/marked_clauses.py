@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal
 
@@ -45,6 +45,9 @@ Mark = Literal[
     "asked",
     "opinion",
     "ended",
+    "able",
+    "future",
+    "unable",
 ]
 #: Agents of words. A person other than the speakers is named in lower case.
 USER, ASSISTANT = "@user", "@assistant"
@@ -66,32 +69,38 @@ _BREAK = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CLAUSE_WORDS = 3
+#: Denials that also hold for the words before them, as those of Chinese do.
+_WHOLE_DENIALS = frozenset({"nothing", "none", "nobody", "neither", "unavailable"})
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n。!?]|;(?=\s)")
 _PHRASE_DENIAL = re.compile(r"^(?:instead of|rather than|except|without|而不是)$", re.IGNORECASE)
 _DENIED = re.compile(
     r"\b(?:not|no|never|none|nothing|nobody|neither|nor|without|cannot|cant|dont|wont|doesnt|isnt|avoids?|avoid(?:ed|ing)|"
-    r"refuse[sd]?|forbids?|forbidden|declined?|stopped|quit|anymore|lack(?:s|ed)?|unable|instead of|rather than)\b|n't\b|"
+    r"refuse[sd]?|forbids?|forbidden|declined?|stopped|quit|anymore|lack(?:s|ed)?|unable|instead of|rather than|hates?|hated|dislikes?|disliked|loathes?|reject(?:s|ed)?|"
+    r"opposes?|opposed|turn(?:s|ed)? down|sa(?:id|ys?) no|can't stand)\b|n't\b|"
     r"\bno longer\b|\bunavailable\b|"
-    r"(?<!能)不(?![同仅错但断管论]|过(?!敏)|一定|好意思|然|得不)|没(?![准定])|未(?![来定])|(?<![特区级类分性])别(?![的人名墅])|勿|无(?![论线锡])|拒绝|禁止|避免|停止",
+    r"(?<!能)不(?![同仅错但断管论]|过(?!敏)|一定|好意思|然|得不)|没(?![准定])|未(?![来定])|(?<![特区级类分性])别(?![的人名墅])|勿|无(?![论线锡])|拒绝|禁止|避免|停止|讨厌|反感|否决|受不了",
     re.IGNORECASE,
 )
 #: Two denials of one clause that are one: "not renewing any more", "don't ... anymore", "never ... not".
 _NOT_DENIED = re.compile(
-    r"\bnot only\b|\bno\.? \d|\bwhy not\b|\bif not\b|\bno problem\b|\bno,|\bnot sure\b|是不是|能不能|要不要|好不好|有没有|可不可以|"
+    r"\bnot (?:only|just|to mention|that)\b|\b(?:don't|do not|never|won't|can't) (?:forget|worry|hesitate|miss|help but|believe)\b|"
+    r"\bhaven't (?:talked|seen|spoken)\b|\bno cakewalk\b|\bno (?:worries|need|kidding|wonder)\b|\bno matter\b|没事|没关系|没问题|不好意思|别忘|"
+    r"\bno\.? \d|\bwhy not\b|\bif not\b|\bno problem\b|\bno,|\bnot sure\b|是不是|能不能|要不要|好不好|有没有|可不可以|"
     r"差不多|不一定|说不定|没准|没定|未定|不然|对不起|\bcan't wait\b|\bno worries\b|\bno doubt\b",
     re.IGNORECASE,
 )
 _MARK_PATTERNS: Mapping[Mark, str] = {
-    "possible": r"\b(?:might|could|maybe|perhaps|possibly|probably|potentially|likely|not sure|unsure|undecided|uncertain|"
-    r"considering|consider[s]?|thinking (?:of|about)|tentative(?:ly)?|presumably|apparently|i guess|sometimes|when possible|"
+    "possible": r"\b(?:might|maybe|perhaps|possibly|probably|potentially|likely|not sure|unsure|undecided|uncertain|"
+    r"consider(?:s|ing)?(?= (?:\w+ing|a|an|the|to|whether)\b)|thinking (?:of|about)|tentative(?:ly)?|presumably|apparently|i guess|when possible|"
     r"if possible|not (?:yet )?(?:decided|settled|fixed)|tbd|leaning|toying)\b|"
     r"(?<!\bin )(?<!\bby )(?<!\bof )(?<!\bsince )(?<!\buntil )(?<!\bmid-)(?<!\bearly )(?<!\blate )(?<!\d )(?<!\d(?:st|nd|rd|th) )"
     r"\b(?-i:may)\b(?= (?!(?:\d|and\b|or\b))[a-z])|"
     r"可能|也许|或许|大概|说不定|没准|考虑|没定|未定|不一定|应该会|估计|尚未(?:确定|决定)|还没(?:决定|想好)|(?<!不)确定不了",
-    "conditional": r"\b(?:if|unless|provided|in case|as long as|depending|assuming|otherwise|whether)\b|"
+    "conditional": r"(?<!know )(?<!ask )(?<!asked )(?<!see )(?<!check )(?<!wonder )(?<!sure )(?<!decide )\b(?:if|unless|provided(?= (?:that|the|it|he|she|we|they|i)\b)|"
+    r"in case|as long as|depending on|assuming)\b(?! (?:you (?:need|want|have any)|possible|so\b))|"
     r"如果|要是|假如|的话|万一|除非|只要|取决于",
-    "wished": r"\b(?:want(?:s|ed)?|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing)|"
-    r"wish(?:es|ed)?|wanna|prefers?|preferred|would rather|rather(?! than)|plan(?:s|ned|ning)? to|intends?|aims?|trying to|"
+    "wished": r"\b(?:want(?:s|ed)?(?! to (?:let|give|tell|say|share|ask|fill|check|thank))|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing)|"
+    r"wish(?:es|ed)?|wanna|prefers?|preferred|would rather|rather(?! than)|plan(?:s|ned|ning)?|intends?|aims?|trying to|"
     r"dream(?:s|ing)?)\b|(?<![构设感])想(?![法起到])|希望|打算|宁愿|宁可|愿意|倾向|计划",
     "advised": r"\b(?:should|ought|recommend(?:s|ed)?|suggest(?:s|ed)?|advise[sd]?|shouldn't|better to|had better|proposes?|"
     r"proposed)\b|建议|最好|应该(?!会)|不妨|提议",
@@ -100,6 +109,9 @@ _MARK_PATTERNS: Mapping[Mark, str] = {
     "done": r"\b(?:finished|done|completed|already|closed|resolved|shipped|handed over|off my plate)\b|"
     r"已经?|完了|完成|搞定|办好|弄好|了(?=$|[,。])",
     "past": r"\bused to\b|\bformerly\b|\bex-|\bin the past\b|曾经?|从前",
+    "unable": r"\b(?:can't|cannot|can not|unable|couldn't|not able|allergic|intoleran\w+)\b|不能|不可以|没法|无法|过敏",
+    "able": r"\bcould\b",
+    "future": r"\b(?:will|won't|going to|gonna|about to|tomorrow|next (?:week|month|year))\b|'ll\b|将要?|即将|准备|打算|明天|下周",
     "ended": r"\b(?:no longer|anymore|any more|not any longer)\b|不再",
     "settled": r"\b(?:decided|decides|decision|chose|settled|final(?:ly|ised|ized)?|certainly|definitely|confirmed|agreed)\b|"
     r"决定|定了|敲定|确定(?!不)|就这么",
@@ -109,8 +121,6 @@ _MARK_PATTERNS: Mapping[Mark, str] = {
 _MARKS: Mapping[Mark, re.Pattern[str]] = {
     mark: re.compile(pattern, re.IGNORECASE) for mark, pattern in _MARK_PATTERNS.items()
 }
-#: Marks of one clause that hold for its whole sentence.
-_OF_SENTENCE: frozenset[Mark] = frozenset({"conditional", "asked"})
 #: Marks that also hold for the clause before, when their own clause has nothing else to say: "..., I think", 还没定.
 _AFTERTHOUGHT = re.compile(
     r"^\W*(?:i think|i guess|maybe|probably|not sure|tbd|(?:when(?:ever)?|if|where) possible|(?:但|不过|都)?还?没定|未定|不一定|看情况)\W*(?:yet)?\W*$",
@@ -119,11 +129,12 @@ _AFTERTHOUGHT = re.compile(
 _QUANTITIES: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "all": r"\b(?:all|every|each|everyone|everybody|everything|everywhere|always|whole|entire|entirely|any|anyone|"
-        r"anything|anytime|at all|whatever|completely)\b|所有|全部|每(?![次])|任何|总是|永远|大家|从来|一直|全都?|一律|人人|都(?=不|没)",
-        "only": r"\b(?:only|solely|exclusively|nothing but|just(?= (?:the|one|two|me|him|her|us)\b))\b|只(?![好是能得要])|仅",
-        "many": r"\b(?:most|mostly|usually|often|generally|many|several|majority)\b|大多|经常|通常|大部分|许多|很多|多数|常常",
-        "few": r"\b(?:sometimes|rarely|occasionally|seldom|some|few|partly|hardly)\b|有时|偶尔|部分|很少|少数|几乎不",
+        "all": r"\b(?:all|every|each|everyone|everybody|everything|everywhere|always|whole|entire|entirely|"
+        r"anytime|at all|completely)\b|所有|全部|每(?![次])|任何|总是|永远|大家|从来|一直|全都?|一律|人人|都(?=不|没)",
+        "only": r"\b(?<!not )(?:only|solely|exclusively|nothing but|just(?= (?:the|one|two|me|him|her|us)\b))\b|只(?![好是能得要])|仅",
+        "many": r"\b(?:most(?= (?:of|people|days|\w{3,}s)\b)|mostly|usually|often|generally|majority)\b|大多|经常|通常|大部分|许多|很多|多数|常常",
+        "few": r"\b(?:sometimes|rarely|occasionally|seldom|partly|hardly|now and then|once in a while|some of|half of)\b|有时|偶尔|部分|很少|少数|几乎不",
+        "any": r"\b(?:any|anyone|anything|whatever|whenever|whoever)\b|任何|凡是|只要",
         "both": r"\bboth\b|两(?:个|者)?都",
     }.items()
 }
@@ -132,6 +143,7 @@ _WORDS = re.compile(
 )
 #: Verbs behind which somebody else's statement begins, with a subject of its own.
 _TELLING = frozenset(["said", "says", "say", "that", "thinks", "think", "believes"])
+_SINGULAR = frozenset(["he", "she", "him", "他", "她"])
 _POSSESSIVE = frozenset(["my", "our", "your", "his", "her", "their"])
 _SELF = frozenset(
     [
@@ -191,9 +203,13 @@ _PASSIVE = re.compile(
 )
 #: A name that does something, or with whom something is done.
 _ACTING_NAME = re.compile(
-    r"\b(?P<name>(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)[A-Z][a-z]{1,20})(?='s\b| (?:and I\b|is|was|has|had|will|"
-    r"can|can't|needs?|wants?|asked|said|told|thinks?|likes?|pays?|runs?|never|always|might|may|should|must|\w+ed|gets?|got|"
-    r"gave|sent|made|took|lent|borrows?|borrowed|bought|sold|owes?|left|met|knows?|uses?|prefers?|does|doesn't|won't|lives?|works?)\b)"
+    r"\b(?P<name>(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September|October|November|December|The|This|That|It|There|If|When)\b)[A-Z][a-z]{1,20})(?='s\b| (?:and I\b|is|was|has|had|will|"
+    r"can|can't|never|always|might|may|should|must|won't|got|gave|sent|made|took|lent|bought|sold|left|met|[a-z]+(?:ed|s))\b)"
+)
+#: A name with whom something is done.
+_ADDRESSED_NAME = re.compile(
+    r"\b(?:tell|told|ask|asked|let|lent|gave|give|with|call|called|invite|invited|pay|paid|and|help|helped|meet|met) "
+    r"(?P<name>(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September|October|November|December|The|This|That|It|There|If|When)\b)[A-Z][a-z]{1,20})\b"
 )
 #: A subject that was left out at the head of a turn is its speaker: "had to cancel", 已把.
 _DROPPED = re.compile(
@@ -235,7 +251,11 @@ class MarkedClause:
     marks: frozenset[Mark]
     subject: str
     quantities: frozenset[str]
-    quoted: bool = False
+    denied_from: int = -1
+
+    def marks_at(self, place: int) -> frozenset[Mark]:
+        """Return the marks of the word at *place*. A denial holds for the words behind it."""
+        return self.marks if place >= self.denied_from else self.marks - {"denied"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,11 +282,13 @@ def mark_text(text: str, voice: Voice) -> MarkedText:
     words: list[MarkedWord] = []
     sentence: list[int] = []
     left: frozenset[str] = frozenset()
+    other = NOBODY
     for number, (start, end, opener) in enumerate(spans):
         part = plain[start:end]
         if not sentence:
             left = frozenset({voice.me}) if _DROPPED.match(part) and not opener and voice.me else frozenset()
-        found = list(_words(plain, start, end, number, left, voice))
+        found = list(_words(plain, start, end, number, left, voice, other))
+        other = next((word.person for word in reversed(found) if word.person and word.person[0] not in "@?"), other)
         words += found
         subject = _subject(plain, found)
         if left and subject and _stands_late(plain, found):
@@ -274,12 +296,12 @@ def mark_text(text: str, voice: Voice) -> MarkedText:
         left = frozenset({subject}) if subject else left
         if any(word.text in _TELLING for word in found):  # what is told has a subject of its own
             left = found[-1].agents
-        marks = _marks(part, opener)
+        marks, denied_from = _marks(part, opener)
         if any(a <= start < b for a, b in asked):
             marks.add("asked")
         clauses.append(
             MarkedClause(
-                start=start, end=end, marks=frozenset(marks), subject=subject,
+                start=start, end=end, marks=frozenset(marks), denied_from=start + denied_from, subject=subject,
                 quantities=frozenset(name for name, pattern in _QUANTITIES.items() if pattern.search(part)),
             )
         )  # fmt: skip
@@ -319,28 +341,35 @@ def _questions(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _marks(part: str, opener: str) -> set[Mark]:
+def _marks(part: str, opener: str) -> tuple[set[Mark], int]:
+    """Return the marks of a clause, and from where in it a denial holds."""
     marks: set[Mark] = {mark for mark, pattern in _MARKS.items() if pattern.search(part)}
-    rest = _NOT_DENIED.sub(" ", part)
-    count = len(_DENIED.findall(rest)) if not _PHRASE_DENIAL.match(opener) else 1
-    if count:
-        marks.add("denied")
-    return marks
+    rest = _NOT_DENIED.sub(lambda match: " " * len(match.group()), part)
+    denial = _DENIED.search(rest)
+    if _PHRASE_DENIAL.match(opener):
+        return marks | {"denied"}, 0
+    if denial is None:
+        return marks, 0
+    whole = denial.group().casefold() in _WHOLE_DENIALS or not denial.group().isascii()
+    return marks | {"denied"}, 0 if whole else denial.start()
 
 
 def _spread(clauses: list[MarkedClause], sentence: list[int], text: str) -> None:
-    """Give the marks of a sentence to its clauses, and those of an afterthought to the clause before."""
-    shared = {mark for number in sentence for mark in clauses[number].marks if mark in _OF_SENTENCE}
-    for number in reversed(sentence):
-        clause = clauses[number]
-        marks = clause.marks | shared
+    """Give marks to the clauses beside the one that has them.
+
+    A question is one as a whole. A condition holds for the clause behind it, or for the one before where it ends the
+    sentence. An afterthought ("I think", 还没定) holds for the clause before.
+    """
+    asked = any("asked" in clauses[number].marks for number in sentence)
+    conditions = {number for number in sentence if "conditional" in clauses[number].marks}
+    for number in sentence:
         following = clauses[number + 1] if number + 1 in sentence else None
+        added: set[Mark] = {"asked"} if asked else set()
+        if number - 1 in conditions or (number + 1 in conditions and number + 2 not in sentence):
+            added.add("conditional")
         if following and _AFTERTHOUGHT.match(text[following.start : following.end]):
-            marks |= following.marks & {"possible", "opinion"}
-        clauses[number] = MarkedClause(
-            start=clause.start, end=clause.end, marks=frozenset(marks), subject=clause.subject,
-            quantities=clause.quantities,
-        )  # fmt: skip
+            added |= following.marks & {"possible", "opinion"}
+        clauses[number] = replace(clauses[number], marks=clauses[number].marks | added)
 
 
 def _subject(text: str, words: Sequence[MarkedWord]) -> str:
@@ -379,16 +408,20 @@ def _owns_person(text: str, pieces: Sequence[tuple[int, int, str]], at: int) -> 
     return any(person for *_, person in following) and not text[end : following[0][0]].strip(" 的")
 
 
-def _words(text: str, start: int, end: int, number: int, left: frozenset[str], voice: Voice) -> Iterator[MarkedWord]:
+def _words(
+    text: str, start: int, end: int, number: int, left: frozenset[str], voice: Voice, other: str
+) -> Iterator[MarkedWord]:
     """Yield the words of a clause. *left* are the agents that the clause before leaves.
 
-    The agents of a word are the first and the nearest person before it. "X asked Y to" makes Y the only one.
+    The agents of a word are the first and the nearest person before it. *other* is who "she" is until another is named. "X asked Y to" makes Y the only one.
     """
     passive, by = _passive_places(text, start, end)
     first = nearest = NOBODY
     pieces = list(_pieces(text, start, end, voice))
-    for at, (piece_start, piece_end, person) in enumerate(pieces):
+    for at, (piece_start, piece_end, named) in enumerate(pieces):
         word = text[piece_start:piece_end]
+        person = other if named == OTHERS and other and word.casefold() in _SINGULAR else named
+        other = named if named and named[0] not in "@?" else other
         if passive <= piece_start < by:  # its subject suffers what the verb says
             first = nearest = NOBODY
             left = frozenset()
@@ -501,7 +534,7 @@ def people_of(text: str) -> dict[str, str]:
     """Return the persons of a text by name in lower case. "My son Leo" makes Leo the son, another name is itself."""
     plain = normalise(text)[:_MAX_CHARS]
     found = {match["name"].casefold(): _people()[match["kin"].casefold()] for match in _kin_name().finditer(plain)}
-    for match in _ACTING_NAME.finditer(plain):
+    for match in (*_ACTING_NAME.finditer(plain), *_ADDRESSED_NAME.finditer(plain)):
         word = match["name"].casefold()
         if word not in stop_words("statement") and word not in word_table("restatement_light_words"):
             found.setdefault(word, word)
