@@ -8,6 +8,7 @@ path and bytes, so that `memory index verify` can compute them again.
 - Markdown is split at headings, then packed up to the token limit. Each passage carries its heading path.
 - An entry of ``MEMORY.md`` or of the archive is one passage, and so is a list item there that has no id. A daily log in
   the archive is split like other Markdown.
+- The structural lines of a daily log, which name a session's messages, topics and commits, are no passages.
 
 Files and folders whose name begins with a dot have no passages, so neither ``.memory/`` nor ``.git/`` has any.
 """
@@ -66,11 +67,13 @@ _TEXT = {
 _BORDERS = tuple(re.compile(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])", r"\s+"))
 _TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
 _DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
+#: Heading of a closing in a daily log, and the headings below it whose text is no statement.
+_CLOSING, _STRUCTURAL = re.compile(r"\(s-[0-9a-z]+\)$"), frozenset(("Topics", "Commits"))
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Turns on each side whose vectors make up a turn's window. Answers stand up to two turns from their question.
 WINDOW_NEIGHBOURS = 2
 #: Raised whenever the same file gives other passages under the same settings.
-_VERSION = 4
+_VERSION = 5
 #: Characters of a long message's beginning that stand before each later part when it is embedded.
 _LEAD_CHARS = 200
 
@@ -165,7 +168,8 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
         return FilePassages(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
     if Path(path).suffix.lower() in _MARKDOWN:
-        chunks = _markdown_chunks(text, settings.passage_tokens)
+        daily = layer == "daily" or path.startswith(ARCHIVED_DAILY)
+        chunks = _markdown_chunks(text, settings.passage_tokens, daily=daily)
     else:
         chunks = _plain_chunks(text, settings.passage_tokens)
     return FilePassages(passages=tuple(_chunk_passages(chunks, path, layer)), skipped=kept_out)
@@ -334,14 +338,19 @@ class _Chunk:
     headings: tuple[str, ...] = ()
 
 
-def _markdown_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
-    """Yield the chunks of each section, packed up to *tokens*. A heading with nothing under it is a chunk itself."""
+def _markdown_chunks(text: str, tokens: int, *, daily: bool = False) -> Iterator[_Chunk]:
+    """Yield the chunks of each section, packed up to *tokens*. A heading with nothing under it is a chunk itself.
+
+    The structural lines of a *daily* log are left out.
+    """
     trail: list[tuple[int, str]] = []
     section: list[document.Block] = []
     bare: document.Block | None = None
     for block in (*document.parse(text).blocks, document.Block(kind="heading", raw="", level=0)):
         if block.kind != "heading":
-            section.append(block)
+            structural = daily and block.kind != "blank" and _is_structural(block, trail)
+            bare = None if structural else bare
+            section.append(replace(block, raw="\n" * block.raw.count("\n")) if structural else block)
             continue
         headings = tuple(title for _, title in trail if title)
         body = "".join(part.raw for part in section)
@@ -353,6 +362,14 @@ def _markdown_chunks(text: str, tokens: int) -> Iterator[_Chunk]:
         while trail and trail[-1][0] >= block.level:
             trail.pop()
         trail.append((block.level, block.title))
+
+
+def _is_structural(block: document.Block, trail: Sequence[tuple[int, str]]) -> bool:
+    """Return whether *block*, under the headings *trail*, only describes the closing of a session in a daily log."""
+    closing = next((title for level, title in trail if level == 2), "")
+    if not _CLOSING.search(closing):
+        return False
+    return block.raw.startswith("Session: `") if trail[-1][0] == 2 else trail[-1][1] in _STRUCTURAL
 
 
 def _plain_chunks(text: str, tokens: int) -> Iterator[_Chunk]:

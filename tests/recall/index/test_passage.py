@@ -148,6 +148,19 @@ def test_a_daily_section_has_its_time(home: Home, write: Callable[[str, str], Pa
     assert "s-1a2b" in section.heading
 
 
+def test_the_structural_lines_of_a_daily_log_are_not_indexed(home: Home, write: Callable[[str, str], Path]) -> None:
+    text = (
+        "# 2026-11-20\n\n## 14:05 Review (s-1a2b)\n\nSession: `talk` messages 1-9, bytes 0-99\n\n"
+        "### Topics\n\ngap, forecast\n\n### Facts\n\n- The gap is 12 %. (talk#3)\n\n### Commits\n\n`3f9c2e1`\n\n"
+        "## By hand\n\n### Topics\n\nwritten by a person\n"
+    )
+    write("DailyActivity/2026-11-20.md", text)
+    write("Knowledge/day.md", text)
+    found = {p.source.partition("#")[2]: p.text for p in pieces(home, "DailyActivity/2026-11-20.md")}
+    assert found == {"L13": "- The gap is 12 %. (talk#3)", "L23": "written by a person"}
+    assert any("messages 1-9" in p.text for p in pieces(home, "Knowledge/day.md"))
+
+
 def test_outputs_are_counted_in_chunks(home: Home, write: Callable[[str, str], Path]) -> None:
     write("outputs/out-42.txt", "first words\n")
     assert [p.source for p in pieces(home, "outputs/out-42.txt")] == ["out-42#1"]
