@@ -25,6 +25,7 @@ from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences
 from ..statements.topics import content_terms
 from .extraction import Item, Summary, summarise
+from .requests import with_requests
 from .rewording import reword
 from .selection import add_facts
 from .standalone_items import tell_items
@@ -83,6 +84,7 @@ def compose(
             summary, messages, share=settings.log_share, max_items=settings.max_items,
             embedder=models.loaded_embedder(),
         )  # fmt: skip
+    summary = with_requests(summary, messages)
     if reading is not None:
         summary = tell_items(summary, messages, before, home, now)
         return Composition(summary=summary, problem=reading.problem, use=reading.use, unread=not reading.complete)

@@ -62,7 +62,7 @@ class Item:
         corrected: whether a later turn corrected the item.
         resolved: of an open thread, the later turn that resolved it.
         doubt: why a person must decide about the item.
-        read: whether a language model read it. Such a fact earns an entry at once.
+        read: whether a language model read it, or somebody asked to remember it. Such a fact earns an entry at once.
         standalone: the text that stands alone, where it differs from *text*. See ``distill.summary.standalone_items``.
         context: sources of other turns whose words it holds.
     """
