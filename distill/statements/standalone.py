@@ -15,13 +15,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import lru_cache
 
 from agent_home.store.transcript import Message
 
 from .dated_words import add_dates
 from .sentences import is_question, prose_lines, split_sentences
 
-__all__ = ["Standalone", "speaker_of", "speaks_of_self", "split_speaker", "stand_alone", "with_context"]
+__all__ = ["Standalone", "plain_turn", "speaker_of", "speaks_of_self", "split_speaker", "stand_alone", "with_context"]
 
 #: Longer sentences are kept as they are.
 _MAX_CHARS = 2000
@@ -286,7 +287,7 @@ def _context(words: str, turn: Message, earlier: Sequence[Message]) -> _Context:
     other = next((message for message in reversed(earlier[-4:]) if message.role in {"user", "assistant"}), None)
     if other is not None and (other.role, other.name) == (turn.role, turn.name):
         other = None
-    plain = " ".join(turn.content.split())
+    plain = plain_turn(turn.content)
     at = plain.find(words)
     labelled = at > 0 and plain[:at].rstrip().endswith((":", "\uff1a"))
     before = split_sentences(plain[max(0, at - _LOOK_BACK_CHARS) : at]) if at > 0 else []
@@ -317,6 +318,12 @@ def _referred(before: Sequence[str]) -> str:
         if not _REFERS_BACK.match(_without_filler(sentence, answers=True)):
             break
     return " ".join(kept)
+
+
+@lru_cache(maxsize=64)
+def plain_turn(content: str) -> str:
+    """Return the prose of a turn on one line. The result is cached, because each of its sentences needs it."""
+    return " ".join(line.text for line in prose_lines(content) if line.text)
 
 
 def _is_elliptical(bare: str, *, user: bool) -> bool:

@@ -17,12 +17,15 @@ from agent_home.home import Home
 from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
-from ..statements.standalone import with_context
+from ..statements.sentences import split_sentences
+from ..statements.standalone import plain_turn, with_context
 from .extraction import Item, Summary, spoken_messages
 
 __all__ = ["owner_name", "tell_items"]
 
 _USER = "USER.md"
+#: A longer sentence stays cut.
+_MAX_SENTENCE_CHARS = 1000
 _NAME = re.compile(
     r"^[-*\s]*\**(?:Name|姓名|名字|称呼)\**\s*[:\uff1a]\**[ \t]*(?P<name>[^\s(<\uff08][^\n(<\uff08,;]{0,39})",
     re.MULTILINE,
@@ -54,13 +57,25 @@ def owner_name(home: Home) -> str:
 
 def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: str, tools: str, now: datetime) -> Item:
     place = next((places[source] for source in item.sources if source in places), None)
-    if place is None or " ".join(item.text.split()) not in " ".join(spoken[place].content.split()):
+    words = "" if place is None else _said_words(item.text, spoken[place].content)
+    if place is None or not words:
         return item
     earlier = spoken[max(0, place - 4) : place]
-    found = with_context(item.text, spoken[place], earlier, owner, now, kind=item.kind)
+    found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
-        found = with_context(item.text, spoken[place], (), owner, now, kind=item.kind)
+        found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
     return replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
+
+
+def _said_words(text: str, content: str) -> str:
+    """Return *text* as a turn says it, with the whole of a sentence that was cut, or an empty string."""
+    words, said = " ".join(text.split()), plain_turn(content)
+    stem = words.removesuffix("…").rstrip()
+    at = said.find(stem) if stem else -1
+    if at < 0 or stem == words:
+        return words if at >= 0 or words in " ".join(content.split()) else ""
+    whole = split_sentences(said[at : at + _MAX_SENTENCE_CHARS])[0]
+    return whole if len(stem) < len(whole) < _MAX_SENTENCE_CHARS else words
 
 
 def _repeats(message: Message, tools: str) -> bool:

@@ -37,6 +37,17 @@ def test_an_item_in_other_words_than_its_turn_is_left_alone(home: Home, now: dat
     assert found.told == found.text == "The visit is on Wednesday."
 
 
+def test_a_sentence_that_was_cut_is_told_as_a_whole(home: Home, now: datetime) -> None:
+    sentence = f"I keep {'one of the jars, ' * 30}and the last one is 12,500.5 grams."
+    found = told(home, now, item(f"{sentence[:200]}…"), turn(2, "user", f"Fine. {sentence} Thanks!", "Maya"))
+    assert found.told == f"Maya: {sentence}"
+
+
+def test_marks_of_emphasis_do_not_hide_the_words(home: Home, now: datetime) -> None:
+    found = told(home, now, item("I use tabs here."), turn(2, "user", "I use **tabs** here.", "Maya"))
+    assert found.told == "Maya: I use tabs here."
+
+
 def test_a_question_that_repeats_a_tool_is_not_kept(home: Home, now: datetime) -> None:
     words = "Shall the agent send all the files to the address?"
     rows = (turn(0, "tool", words), turn(1, "assistant", words), turn(2, "user", "yes, now", "Maya"))
