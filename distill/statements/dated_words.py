@@ -40,12 +40,13 @@ _NAMED_BEHIND = re.compile(
 _ADDED = re.compile(r" ?[(\uff08](?:about |约 )?\d{4}(?:-\d\d){0,2}(?: (?:to|至) \d{4}-\d\d-\d\d)?[)\uff09]")
 _HABIT = r"(?<!every )(?<!each )(?<!other )(?<!a )(?<!first )(?<!second )(?<!third )(?<!most )(?<!any )(?<!black )"
 _STEPPED = r"(?<!next )(?<!last )(?<!this )(?<!by )(?<!until )(?<!before )"
+_NOT_FELT = "(?<!day before )(?<!like )(?<!like just )"
 _PART_OF_DAY = "(?: morning| afternoon| evening| night)?"
 _CJK_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九]|十[一二]?)"
 #: Words around a bare weekday that place it after or before the day on which it was said.
 _FORWARD = re.compile(
     r"\b(?:will|won't|going to|gonna|gotta|need|needs|must|have to|has to|should|let's|due|tomorrow|"
-    r"(?:is|are|am) \w+ing)\b|'ll\b|'d love to|(?:'s|'re|'m) \w+ing\b",
+    r"(?:is|are|am) \w+ing|I have (?:an?|my|the))\b|'ll\b|'d love to|(?:'s|'re|'m) \w+ing\b",
     re.IGNORECASE,
 )
 _BACK = re.compile(
@@ -246,7 +247,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled(r"\bthe day after tomorrow\b|(?<![以之然今往大])后天(?!天)"), _days(2)),
     (_compiled("大前天"), _days(-3)),
     (_compiled("大后天"), _days(3)),
-    (_compiled(rf"(?<!day before )\byesterday{_PART_OF_DAY}\b|\blast night\b|昨[天日晚]"), _days(-1)),
+    (_compiled(rf"{_NOT_FELT}\byesterday{_PART_OF_DAY}\b|\blast night\b|昨[天日晚]"), _days(-1)),
     (_compiled(rf"(?<!day after )\btomorrow{_PART_OF_DAY}\b|(?<![聪说])明[天早晚](?!天)"), _days(1)),
     (_compiled(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天晚早](?!天)"), _days(0)),
     (_AGO, _distance),

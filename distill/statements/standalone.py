@@ -68,6 +68,8 @@ _CJK_TAIL_FILLER = re.compile(r"[,\uff0c]?\s*(?:哈哈+|嘿嘿+|嘻嘻+|hhh+)[�
 _MAX_FILLERS = 6
 #: A sentence of at most so many words that holds "it" or "that" needs what stands before it.
 _SHORT_WORDS = 9
+#: A sentence of at most so many words that holds "it" or "them" needs what stands before it in its turn.
+_MIDDLE_WORDS = 14
 
 _FIRST_PERSON = re.compile(
     r"\b(?:I|i)\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ll]et's)\b|[我咱俺]|本人"
@@ -83,6 +85,7 @@ _REFERS_BACK = re.compile(
 )
 #: Words that a short sentence needs something before it to be understood.
 _REFERS_ANYWHERE = re.compile(r"\b(?:it|that|this|them|those|these)\b|[它那这]", re.IGNORECASE)
+_REFERS_INSIDE = re.compile(r"\b(?:it|them|him)\b(?!')", re.IGNORECASE)
 _ANSWER = re.compile(
     r"(?:yes|yeah|yep|yup|no|nope|not|sure|of course|because|only|just|since|until|at|in|on|for|from|with|by|next|last|"
     r"never|always|(?:the )?(?:first|second|third|last|other|former|latter)|option|me|mine|nothing|none|one)\b"
@@ -91,7 +94,7 @@ _ANSWER = re.compile(
 )
 _SMALL_TALK = re.compile(
     r"\b(?:how (?:are|have) you|how's it going|how(?:'s| is| was) (?:your|the|it|everything|life)|what's up|what's new|"
-    r"anything new|you know\?|right\?|what about you|how about you|and you\?)|你好吗|最近怎么样|怎么样了?\?",
+    r"anything new|what have you been up to|you know\?|right\?|what about you|how about you|and you\?)|你好吗|最近怎么样|怎么样了?\?",
     re.IGNORECASE,
 )
 #: A question that is about something named before it.
@@ -294,6 +297,7 @@ def _context(words: str, turn: Message, earlier: Sequence[Message]) -> _Context:
     bare = _without_filler(words, answers=True)
     refers = _REFERS_BACK.match(bare) is not None
     if any(_length(sentence) >= 4 for sentence in before):
+        refers = refers or (_length(bare) <= _MIDDLE_WORDS and _REFERS_INSIDE.search(bare) is not None)
         return _Context(own=_referred(before) if refers else "", turn=other)
     if other is None:
         return _Context()
@@ -301,7 +305,8 @@ def _context(words: str, turn: Message, earlier: Sequence[Message]) -> _Context:
     if not last or len(last) > _MAX_CONTEXT_CHARS or _length(last) < 2:
         return _Context(turn=other)
     if is_question(last):
-        needed = refers or (not labelled and _is_elliptical(bare, user=turn.role == "user"))
+        inside = _length(bare) <= _MIDDLE_WORDS and _REFERS_INSIDE.search(bare) is not None
+        needed = refers or (not labelled and (inside or _is_elliptical(bare, user=turn.role == "user")))
         return _Context(other=last if needed and not _SMALL_TALK.search(last) else "", asked=True, turn=other)
     deictic = refers or (not labelled and not is_question(bare) and _REFERS_ANYWHERE.search(bare) is not None)
     needed = deictic and _length(bare) <= _SHORT_WORDS and _length(last) >= 4
