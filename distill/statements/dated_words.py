@@ -256,7 +256,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?后(?!的)"), _distance),
     (_compiled(r"\bthe end of (?:the|(?P<step>this|next|last)) (?P<unit>month|year)\b"), _month_end_named),
     (_compiled(rf"\b(?P<step>last|this|next) {_DAY}"), _stepped_weekday),
-    (_compiled(r"(?<!end of )\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"), _period),
+    (_compiled(r"\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"), _period),
     (_compiled(rf"\b(?P<step>last|next) {_MONTH}"), _named_month),
     (_compiled(rf"(?<=\bby ){_DAY}"), _coming),
     (_compiled(rf"(?<=\buntil ){_DAY}"), _coming),

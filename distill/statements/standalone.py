@@ -61,7 +61,7 @@ _INNER_FILLER = re.compile(
 )
 _CJK_HEAD_FILLER = re.compile(
     r"(?:嗯+|呃+|额|哦+|噢|啊|唉|哎+|诶|欸|哈+|嘿+|好的?|行|对了|话说|那个|这个|就是说?|就是说|然后|怎么说呢|其实|反正|ok)"
-    r"[,\uff0c、。.!\uff01… ]+|(?:嗯+|呃+|话说(?!明)|就是说|哈哈+)",
+    r"[,\uff0c、。.!\uff01… ]+|(?:嗯+|呃+|哦+(?=对了)|话说(?!明)|就是说|哈哈+)",
     re.IGNORECASE,
 )
 _CJK_TAIL_FILLER = re.compile(r"[,\uff0c]?\s*(?:哈哈+|嘿嘿+|嘻嘻+|hhh+)[。!\uff01~]*$")
@@ -94,7 +94,9 @@ _ANSWER = re.compile(
 )
 _SMALL_TALK = re.compile(
     r"\b(?:how (?:are|have) you|how's it going|how(?:'s| is| was) (?:your|the|it|everything|life)|what's up|what's new|"
-    r"anything new|what have you been up to|you know\?|right\?|what about you|how about you|and you\?)|你好吗|最近怎么样|怎么样了?\?",
+    r"anything new|"
+    r"what have you been up to|"
+    r"you know\?|right\?|what about you|how about you|and you\?)|你好吗|最近怎么样|怎么样了?\?",
     re.IGNORECASE,
 )
 #: A question that is about something named before it.
@@ -335,9 +337,9 @@ def _is_elliptical(bare: str, *, user: bool) -> bool:
     """Return whether an answer needs its question."""
     length = _length(bare)
     if _CJK.search(bare):
-        return user and length <= 24 and _FIRST_PERSON.search(bare) is None
+        return user and length <= 24 and _FIRST_PERSON.search(bare, 0, 4) is None
     if length <= 4 or _ANSWER.match(bare):
-        return length <= 14
+        return length <= 16
     return user and length <= 9 and _FIRST_PERSON.search(bare) is None
 
 
