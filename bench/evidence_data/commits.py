@@ -1,0 +1,58 @@
+"""Own reports of commits of public repositories, each with a false twin, and the repositories as their sessions saw them.
+
+The sentences are our own. The repositories are not part of the program: a folder holds clones or bare git directories,
+named as the reports name them. ``development`` was tuned on. ``heldback`` and ``fresh`` were written from the commits
+alone, before the code ran on them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from .history import git
+
+__all__ = ["SETS", "CommitReport", "ReportSet", "at_commit", "borrowed", "reports"]
+
+ReportSet = Literal["development", "heldback", "fresh"]
+SETS: tuple[ReportSet, ...] = ("development", "heldback", "fresh")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitReport:
+    """A *true* report of *commit* in *repo*, and a *false* one that differs in what *altered* names."""
+
+    id: str
+    repo: str
+    commit: str
+    lang: str
+    altered: str
+    true: str
+    false: str
+
+
+def reports(name: ReportSet) -> list[CommitReport]:
+    """Return the reports of one set, in file order."""
+    text = (Path(__file__).parent / f"commits.{name}.jsonl").read_text(encoding="utf-8")
+    return [CommitReport(**json.loads(line)) for line in text.splitlines()]
+
+
+def borrowed(source: Path, root: Path) -> Path:
+    """Make an empty repository in the new folder *root* that borrows the objects of *source*, a clone or bare one."""
+    objects = source / "objects" if (source / "objects").is_dir() else source / ".git" / "objects"
+    root.mkdir(parents=True)
+    git(root, "init", "--quiet", "--initial-branch=main")
+    (root / ".git" / "objects" / "info" / "alternates").write_text(f"{objects.resolve()}\n", encoding="utf-8")
+    return root
+
+
+@contextmanager
+def at_commit(root: Path, commit: str) -> Iterator[float]:
+    """Check *commit* out as the end of main, and give its time in seconds since the epoch."""
+    git(root, "update-ref", "refs/heads/main", git(root, "rev-parse", f"{commit}^{{commit}}"))
+    git(root, "reset", "--quiet", "--hard")
+    yield float(git(root, "log", "-1", "--format=%ct", commit))
