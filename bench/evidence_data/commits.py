@@ -1,8 +1,8 @@
-"""Own reports of commits of public repositories, each with a false twin, and the repositories as their sessions saw them.
+"""Own reports of commits of public repositories, each with a false twin, and the repositories at these commits.
 
 The sentences are our own. The repositories are not part of the program: a folder holds clones or bare git directories,
-named as the reports name them. ``development`` was tuned on. ``heldback`` and ``fresh`` were written from the commits
-alone, before the code ran on them.
+named as the reports name them. ``development`` was tuned on. ``unseen`` was written from the commits alone, before the
+code ran on them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .history import git
 
 __all__ = ["SETS", "CommitReport", "ReportSet", "at_commit", "borrowed", "reports"]
 
-ReportSet = Literal["development", "heldback", "fresh"]
-SETS: tuple[ReportSet, ...] = ("development", "heldback", "fresh")
+ReportSet = Literal["development", "unseen"]
+SETS: tuple[ReportSet, ...] = ("development", "unseen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..statements.sentences import split_sentences
+from ..statements.sentences import is_question, narrowed, split_sentences
 from .claims import Claim, lasting_symbols, parse_claim
+from .commit_fit import Report, read_report
 from .commit_match import agrees, agrees_in_all, done_by
+from .commit_side import found_in, missing_in, objection
 from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
 from .status import Evidence, Judgement, State, Window, absent, unsure, verified
 from .subjects import ClaimContext, judge
@@ -37,12 +39,15 @@ def check_text(
 
     *role* is the speaker's. *timeout_s* limits each sentence, and *deadline* (of the monotonic clock) the whole text.
     """
-    claims = (parse_claim(sentence, role) for sentence in split_sentences(text))
     answers = []
-    for claim in claims:
-        if claim is not None:
-            left = min(timeout_s, deadline - time.monotonic())
-            answers.append(check(claim, repositories, window, max(left, 0.0)))
+    for sentence in split_sentences(text):
+        claim, report = parse_claim(sentence, role), _report(sentence, role)
+        if claim is None and (report is None or not repositories):
+            continue
+        left = min(timeout_s, deadline - time.monotonic())
+        said = _check(claim, report, repositories, window, max(left, 0.0))
+        if claim is not None or said.state == "verified":
+            answers.append(said)
     return min(answers, key=_rank) if answers else None
 
 
@@ -75,12 +80,23 @@ def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s:
     One repository is enough to verify. One repository that still has the removed thing contradicts. All of them must
     agree that something never existed.
     """
+    return _check(claim, _report(claim.text, "assistant"), repositories, window, timeout_s)
+
+
+def _report(sentence: str, role: str) -> Report | None:
+    """Return the sentence as a report of the agent's work. Only the agent knows what it did."""
+    return read_report(narrowed(sentence)) if role == "assistant" and not is_question(sentence) else None
+
+
+def _check(
+    claim: Claim | None, report: Report | None, repositories: Sequence[Path], window: Window, timeout_s: float
+) -> Evidence:
     if not repositories:
         return Evidence(state="unchecked", detail="no repository")
     limit, judgements, problem = Deadline(timeout_s), list[Judgement](), ""
     for root in repositories:
         try:
-            judgement = _judge_in(claim, Repository(root, limit), window)
+            judgement = _judge_sentence(claim, report, Repository(root, limit), window)
         except (DeadlinePassed, GitUnavailable) as error:
             problem = str(error)
             continue
@@ -94,6 +110,41 @@ def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s:
         return present[0].evidence
     others = [f for f in judgements if f.evidence.state != "contradicted"]
     return (others or judgements)[0].evidence
+
+
+def _judge_sentence(claim: Claim | None, report: Report | None, repository: Repository, window: Window) -> Judgement:
+    """Judge a sentence by what it names, and by the commits where that leaves it open."""
+    judgement = (
+        unsure("no commit of that time shows it", open_=True) if claim is None else _judge_in(claim, repository, window)
+    )
+    if report is None:
+        return judgement
+    state, commit = judgement.evidence.state, judgement.evidence.commit
+    if state == "verified" and commit and claim is not None:
+        against = _objection(claim, report, repository.commits_named(commit)[0], repository)
+        return unsure(f"{commit} {against}", commit) if against else judgement
+    if not judgement.open_:
+        return judgement
+    named = [
+        repository.commit(found[0])
+        for name in (claim.commits if claim else ())
+        if (found := repository.commits_named(name))
+    ]
+    return found_in(report, repository, window, named) or judgement
+
+
+def _objection(claim: Claim, report: Report, commit: str, repository: Repository) -> str:
+    """Return why *commit* does not confirm all of *claim*, or an empty string.
+
+    Facts that were judged one by one may come from several commits. A claim of words alone needs one that agrees.
+    """
+    found = repository.commit(commit)
+    if not claim.assertions and not claim.commits:
+        return objection(report, found, repository)
+    asserted = {name for item in claim.assertions for name in (item.subject, item.target, item.place)}
+    asserted |= {name.removeprefix("v") for name in asserted}
+    missing = missing_in(report, found, asserted, repository)
+    return f"has no {missing}" if missing else ""
 
 
 def _judge_in(claim: Claim, repository: Repository, window: Window) -> Judgement:
@@ -134,6 +185,8 @@ def _named_commit(name: str, claim: Claim, repository: Repository) -> CommitInfo
         return unsure(f"{name} is ambiguous")
     if not commits:
         if claim.strict and not repository.incomplete:
+            if repository.ever_held(name):  # the hash of another repository's commit, pinned somewhere
+                return unsure(f"{name} is no commit here", open_=True)
             return absent(f"git has no commit {name}")
         return unsure(f"no commit {name} here")
     if not repository.reachable(commits[0]):
@@ -159,14 +212,14 @@ def _judge_by_commit(claim: Claim, named: Sequence[CommitInfo], repository: Repo
     for found in named:
         if agrees(claim, found, repository):
             return done_by(found, "its message agrees", repository)
-    return unsure(f"{commit.short} says: {commit.subject[:60]}", commit.short)
+    return unsure(f"{commit.short} says: {commit.subject[:60]}", commit.short, open_=True)
 
 
 def _judge_by_words(claim: Claim, repository: Repository, window: Window) -> Judgement:
     """Judge a claim without names: one commit of the session's time must have nearly all of its words."""
     if not window.known:
         return unsure("names nothing that git knows")
-    judgement = unsure("no commit of that time says so")
+    judgement = unsure("no commit of that time says so", open_=True)
     for commit in repository.commits_between(window.since, window.until):
         if agrees_in_all(claim, commit, repository):
             judgement = done_by(commit, "its message agrees", repository)

@@ -229,6 +229,33 @@ class Repository:
         text = self._git(*arguments, truncate_at=_MAX_PATCH_BYTES)
         return "\n".join(line for line in text.splitlines() if line[:1] in {"+", "-"})
 
+    def patches(self, commits: Sequence[str]) -> dict[str, str]:
+        """Return the patches of *commits* against their first parents, without context lines.
+
+        Together they are at most ``_MAX_PATCH_BYTES`` long. A commit beyond that limit is left out.
+        """
+        if not commits:
+            return {}
+        text = self._git(
+            "log", "--no-walk=unsorted", "-m", "--first-parent", "--patch", "--unified=0", "--find-renames", "-l200",
+            f"--format={_RECORD}%H{_FIELD}", *commits, truncate_at=_MAX_PATCH_BYTES,
+        )  # fmt: skip
+        parts = re.split(rf"{_RECORD}([0-9a-f]{{40,64}}){_FIELD}\n?", text)
+        found: dict[str, str] = {}
+        for commit, patch in zip(parts[1::2], parts[2::2], strict=False):
+            if commit in commits:
+                found.setdefault(commit, patch)
+        return found
+
+    def subjects(self, limit: int) -> str:
+        """Return the subjects of the newest *limit* commits at HEAD, one a line."""
+        return self._git("log", "--format=%s", "-n", str(limit), "HEAD", missing=(128,))
+
+    def paths(self) -> tuple[str, ...]:
+        """Return all files at HEAD."""
+        self.head_paths("")
+        return tuple(self._head_paths or ())
+
     def head_paths(self, name: str) -> list[str]:
         """Return the files at HEAD that *name* means: a path, files of that name anywhere, or a folder's files."""
         if self._head_paths is None:
@@ -269,17 +296,24 @@ class Repository:
         ]
         return found == [True, False]
 
-    def symbol_changes(self, name: str) -> list[PathChange]:
+    def symbol_changes(self, name: str, *, exact: bool = False) -> list[PathChange]:
         """Return the commits on any branch that changed how often *name* occurs in code, newest first.
 
-        Each change has the status M and an empty path.
+        Each change has the status M and an empty path. Without *exact*, occurrences inside longer words count as well.
+        That is many times faster, and finds nothing only when no code ever had the name. It misses a commit that
+        renames the name into a longer one.
         """
         word = f"(^|[^A-Za-z0-9_]){name}([^A-Za-z0-9_]|$)"
-        text = self._git("log", "--all", _pretty(""), "--pickaxe-regex", f"-S{word}", "--", *_CODE_ONLY)
+        pickaxe = ("--pickaxe-regex", f"-S{word}") if exact else (f"-S{name}",)
+        text = self._git("log", "--all", _pretty(""), *pickaxe, "--", *_CODE_ONLY)
         return [
             PathChange(commit=found.commit, short=found.short, ts=found.ts, status="M", path="")
             for found in _parse_log(text)
         ]
+
+    def ever_held(self, text: str) -> bool:
+        """Return whether any file of any commit on a branch ever had *text*, prose included."""
+        return bool(self._git("log", "--all", "-1", "--format=%H", f"-S{text}").strip())
 
     def tag_commit(self, name: str) -> str:
         """Return the full hash of the commit that tag *name* points at, or an empty string."""

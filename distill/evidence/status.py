@@ -72,10 +72,14 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The *evidence* of one repository. A contradiction *by_absence* needs the agreement of all repositories."""
+    """The *evidence* of one repository. A contradiction *by_absence* needs the agreement of all repositories.
+
+    *open_* means that no fact speaks against the claim. Its words were not found where they were looked for.
+    """
 
     evidence: Evidence
     by_absence: bool = False
+    open_: bool = False
 
 
 def verified(commit: str, detail: str) -> Judgement:
@@ -83,9 +87,9 @@ def verified(commit: str, detail: str) -> Judgement:
     return Judgement(Evidence(state="verified", commit=commit, detail=detail))
 
 
-def unsure(detail: str, commit: str = "") -> Judgement:
-    """Return that git neither shows nor denies the claim."""
-    return Judgement(Evidence(state="unverified", commit=commit, detail=detail))
+def unsure(detail: str, commit: str = "", *, open_: bool = False) -> Judgement:
+    """Return that git neither shows nor denies the claim. *open_* says that only words were missing."""
+    return Judgement(Evidence(state="unverified", commit=commit, detail=detail), open_=open_)
 
 
 def present(detail: str) -> Judgement:

@@ -155,17 +155,34 @@ def _path_changed(item: Assertion, changes: Sequence[PathChange], context: Claim
         if agrees(context.claim, commit, context.repository, half=True, some=item.aside):
             return done_by(commit, f"{change.path} changed", context.repository)
     if recent:
-        return unsure(f"{recent[0].short} touches {recent[0].path}; its message says something else", recent[0].short)
+        return unsure(
+            f"{recent[0].short} touches {recent[0].path}; its message says something else", recent[0].short, open_=True
+        )
     if context.named:
         return unsure(f"{context.named[0].short} does not touch {item.subject}", context.named[0].short)
     if not changes and context.repository.on_disk(item.subject):
         return unsure("not committed")
-    return unsure(f"no commit of that time touches {item.subject}")
+    return unsure(f"no commit of that time touches {item.subject}", open_=True)
 
 
 def _symbol(item: Assertion, context: ClaimContext) -> Judgement:
+    """Judge a symbol by the quick search first. Only the exact one, which takes much longer, denies anything."""
+    quick = context.repository.symbol_changes(item.subject)
+    standing = [change for change in quick if item.action != "changed" or _has_word(item.subject, change, context)]
+    judgement = _symbol_by(item, standing, context)
+    if judgement.evidence.state == "verified" or not quick:
+        return judgement
+    return _symbol_by(item, context.repository.symbol_changes(item.subject, exact=True), context)
+
+
+def _has_word(symbol: str, change: PathChange, context: ClaimContext) -> bool:
+    if context.named or not context.in_session([change]):
+        return True
+    return mentions(context.repository.commit(change.commit), context.repository, symbol)
+
+
+def _symbol_by(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
     repository = context.repository
-    changes = repository.symbol_changes(item.subject)
     by_named = context.by_named(changes)
     if context.named and not by_named:
         inside = any(mentions(commit, repository, item.subject) for commit in context.named)
@@ -182,7 +199,7 @@ def _symbol(item: Assertion, context: ClaimContext) -> Judgement:
         commit = repository.commit(change.commit)
         if agrees(context.claim, commit, repository, half=True, some=item.aside):
             return done_by(commit, f"{item.subject} in its patch", repository)
-    return unsure(f"no commit of that time shows a change of {item.subject}")
+    return unsure(f"no commit of that time shows a change of {item.subject}", open_=True)
 
 
 def _symbol_added(
@@ -201,6 +218,8 @@ def _symbol_added(
         return unsure("not committed")
     if repository.incomplete or repository.holds_symbol(item.subject) or not _is_code(item, context):
         return unsure(f"no commit that is here brings {item.subject} in")
+    if repository.ever_held(item.subject):  # in documentation, say
+        return unsure(f"{item.subject} is not in the code", open_=True)
     return absent(f"{item.subject} was never in the code")
 
 
@@ -220,11 +239,18 @@ def _symbol_removed(
     dropped = _first_changing(item.subject, recent, repository, -1)
     if dropped is not None:
         return unsure(f"{dropped.short} takes {item.subject} out, it is still used", dropped.short)
+    if any(_takes_out(item.subject, change, repository) for change in recent[:_MAX_PATCHES]):
+        return unsure(f"a commit of that time takes {item.subject} out of some place", open_=True)
     if not repository.holds_symbol(item.subject, places, work_tree=True):
         return unsure("not committed")
     if not _is_code(item, context):
         return unsure(f"{item.subject} is in the code at HEAD")
     return present(f"{item.subject} is still in the code at HEAD")
+
+
+def _takes_out(symbol: str, change: PathChange, repository: Repository) -> bool:
+    word = re.compile(rf"^-.*(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])", re.MULTILINE)
+    return word.search(repository.patch(change.commit)) is not None
 
 
 def _is_code(item: Assertion, context: ClaimContext) -> bool:
@@ -238,11 +264,11 @@ def _is_code(item: Assertion, context: ClaimContext) -> bool:
 def _symbol_renamed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
     """Judge a rename: one commit removes the old name and adds the new one, and HEAD has only the new one."""
     repository = context.repository
-    arrived = {change.commit for change in repository.symbol_changes(item.target)}
+    arrived = {change.commit for change in repository.symbol_changes(item.target, exact=True)}
     both = _recent_first(context.window, [change for change in changes if change.commit in arrived])
     best = _first_changing(item.subject, both, repository, -1)
     if best is None or not repository.holds_symbol(item.target) or repository.holds_symbol(item.subject):
-        return unsure(f"no commit that is at HEAD renames {item.subject} so")
+        return unsure(f"no commit that is at HEAD renames {item.subject} so", open_=True)
     return _confirmed_by(best, f"{item.subject} is {item.target} now", context)
 
 

@@ -1,0 +1,124 @@
+"""Measure how many true reports of real commits are verified, and how many of their false twins.
+
+    python -m bench.evidence_commits --data DIR             print the table
+    python -m bench.evidence_commits --data DIR --show      and every report that is judged wrongly
+
+*DIR* holds the repositories by name, as clones or bare git directories. A repository that is not there is left out.
+Every session ends with the commit that it reports, and lasts an hour on both sides of it.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.evidence_data.commits import SETS, CommitReport, ReportSet, at_commit, borrowed, reports
+from bench.measure.page import markdown
+from distill.evidence.checking import check_text
+from distill.evidence.status import Window
+
+__all__ = ["JudgedReport", "judged_reports", "main", "table"]
+
+_SLACK_S = 3600.0
+_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedReport:
+    """A report, and what was said of its true and of its false form, with the seconds both took."""
+
+    report: CommitReport
+    said_of_true: str
+    said_of_false: str
+    detail: str
+    seconds: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table. Return 1 when a false twin is verified or a true report contradicted."""
+    parser = argparse.ArgumentParser(prog="python -m bench.evidence_commits", description="Judge reports of commits.")
+    parser.add_argument("--data", type=Path, required=True, help="folder with the repositories by name")
+    parser.add_argument("--set", choices=SETS, action="append", help="only this set; may be repeated")
+    parser.add_argument("--show", action="store_true", help="print every report that is judged wrongly")
+    options = parser.parse_args(arguments)
+    judged = {name: judged_reports(reports(name), options.data) for name in options.set or SETS}
+    print(table(judged))
+    if options.show:
+        _print_mistakes(row for rows in judged.values() for row in rows)
+    rows = [row for rows in judged.values() for row in rows]
+    return int(any(row.said_of_false == "verified" or row.said_of_true == "contradicted" for row in rows))
+
+
+def judged_reports(found: Sequence[CommitReport], data: Path) -> list[JudgedReport]:
+    """Return the verdicts on reports whose repository is in *data*."""
+    judged = []
+    with tempfile.TemporaryDirectory(prefix="reports-") as folder:
+        for name in dict.fromkeys(report.repo for report in found):
+            if not (data / name).is_dir():
+                continue
+            root = borrowed(data / name, Path(folder) / name)
+            judged += [_judged(report, root) for report in found if report.repo == name]
+    return judged
+
+
+def table(judged: dict[ReportSet, list[JudgedReport]]) -> str:
+    """Return one row for each set, repository and language, as Markdown."""
+    rows = []
+    for name, verdicts in judged.items():
+        groups = {"all": verdicts}
+        groups |= {repo: [row for row in verdicts if row.report.repo == repo] for repo in _repos(verdicts)}
+        groups |= {lang: [row for row in verdicts if row.report.lang == lang] for lang in ("en", "zh")}
+        rows += [[name, group, *_cells(chosen)] for group, chosen in groups.items() if chosen]
+    head = [
+        "set",
+        "group",
+        "reports",
+        "true verified",
+        "true contradicted",
+        "false verified",
+        "false contradicted",
+        "ms",
+    ]
+    return markdown(head, rows, align="llrrrrrr")
+
+
+def _repos(rows: Iterable[JudgedReport]) -> list[str]:
+    return list(dict.fromkeys(row.report.repo for row in rows))
+
+
+def _cells(rows: Sequence[JudgedReport]) -> list[str]:
+    count = len(rows)
+    verified = sum(row.said_of_true == "verified" for row in rows)
+    denied = sum(row.said_of_true == "contradicted" for row in rows)
+    wrong = sum(row.said_of_false == "verified" for row in rows)
+    refuted = sum(row.said_of_false == "contradicted" for row in rows)
+    ms = 500 * sum(row.seconds for row in rows) / count
+    return [str(count), f"{verified / count:.3f} ({verified})", str(denied), str(wrong), str(refuted), f"{ms:.0f}"]
+
+
+def _judged(report: CommitReport, root: Path) -> JudgedReport:
+    with at_commit(root, report.commit) as when:
+        window = Window(since=when - _SLACK_S, until=when + _SLACK_S)
+        start = time.perf_counter()
+        said = [
+            check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S) for text in (report.true, report.false)
+        ]
+        seconds = time.perf_counter() - start
+    states = [one.state if one else "no claim" for one in said]
+    detail = said[0].detail if said[0] else ""
+    return JudgedReport(report=report, said_of_true=states[0], said_of_false=states[1], detail=detail, seconds=seconds)
+
+
+def _print_mistakes(rows: Iterable[JudgedReport]) -> None:
+    for row in rows:
+        if row.said_of_true != "verified":
+            print(f"{row.report.id} true: {row.said_of_true}, {row.detail}\n    {row.report.true}")
+        if row.said_of_false == "verified":
+            print(f"{row.report.id} false: verified\n    {row.report.false}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

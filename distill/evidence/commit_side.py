@@ -1,0 +1,115 @@
+"""Look for the work that a sentence reports in the commits of the session's time, whatever verb the sentence has.
+
+The sentence must report, and one commit must have everything that it names. ``commit_fit`` compares them,
+``commit_model`` decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+
+from .commit_fit import Report, fit, lacking
+from .commit_match import done_by
+from .commit_model import shipped
+from .commit_view import CommitView, RepositoryWords, view_of
+from .repository import CommitInfo, Repository
+from .status import Judgement, Window, unsure
+
+__all__ = ["found_in", "missing_in", "objection"]
+
+#: Most commits of a session that are compared, the newest first.
+_MAX_COMMITS = 40
+#: Commits whose subjects tell which words are rare.
+_MAX_SUBJECTS = 3000
+#: Most paths that tell the same.
+_MAX_PATHS = 5000
+#: Most characters of one patch that are read.
+_MAX_PATCH_CHARS = 400_000
+#: Most names of a report that are looked for at HEAD.
+_MAX_NAMES = 6
+
+
+def found_in(
+    report: Report, repository: Repository, window: Window, named: Sequence[CommitInfo] = ()
+) -> Judgement | None:
+    """Return ``verified`` by the commit that fits *report* best, and ``None`` when none fits.
+
+    The commits are those that the report names, else those of the session's time. A commit that fits and no longer
+    stands gives ``unverified``.
+    """
+    commits = list(named) or _of_session(repository, window)
+    if not commits:
+        return None
+    words, model = _words(repository), shipped()
+    scored = []
+    for view in _views(commits, repository):
+        found = fit(report, view, words)
+        probability = 0.0 if found.veto else model.probability(found.features)
+        if probability >= model.threshold:
+            scored.append((probability, view))
+    scored.sort(key=lambda pair: -pair[0])
+    judgement = None
+    for _, view in scored:
+        judgement = _standing(report, view, repository)
+        if judgement.evidence.state == "verified":
+            return judgement
+    return judgement
+
+
+def objection(report: Report, commit: CommitInfo, repository: Repository) -> str:
+    """Return what *commit* lacks of *report* or does the other way, or an empty string."""
+    (view,) = _views([commit], repository)
+    return fit(report, view, _words(repository)).veto
+
+
+def missing_in(report: Report, commit: CommitInfo, asserted: Collection[str], repository: Repository) -> str:
+    """Return the first name or number of *report*, besides those in *asserted*, that *commit* does not have."""
+    (view,) = _views([commit], repository)
+    return next((text for text in lacking(report, view) if text not in asserted), "")
+
+
+def _of_session(repository: Repository, window: Window) -> list[CommitInfo]:
+    return repository.commits_between(window.since, window.until)[:_MAX_COMMITS] if window.known else []
+
+
+def _views(commits: Iterable[CommitInfo], repository: Repository) -> list[CommitView]:
+    listed = list(commits)
+    patches = repository.patches([commit.commit for commit in listed])
+    return [_view(commit, patches.get(commit.commit, "")[:_MAX_PATCH_CHARS]) for commit in listed]
+
+
+def _words(repository: Repository) -> RepositoryWords:
+    return _counted(repository.subjects(_MAX_SUBJECTS), repository.paths()[:_MAX_PATHS])
+
+
+def _standing(report: Report, view: CommitView, repository: Repository) -> Judgement:
+    """Return ``verified`` unless the commit was undone, or what it brought is no longer at HEAD."""
+    names = [
+        unit
+        for unit, heading in zip(report.units, report.directions, strict=True)
+        if heading != "old" and unit.kind in {"path", "symbol"}
+    ]
+    for unit in names[:_MAX_NAMES]:
+        if unit.kind == "path":
+            added = [change.path for change in view.info.changes if change.status == "A"]
+            mine = [path for path in added if f"/{path}".endswith(f"/{unit.text}")]
+            if mine and not any(
+                repository.head_paths(path) or repository.moved_to(view.info.commit, path) for path in mine
+            ):
+                return unsure(f"{unit.text} is not at HEAD", view.info.short)
+        else:
+            added_lines, removed_lines = view.sides(unit.text).code
+            if added_lines > removed_lines and not repository.holds_symbol(unit.text):
+                return unsure(f"{unit.text} is not at HEAD", view.info.short)
+    return done_by(view.info, "its changes agree", repository)
+
+
+@lru_cache(maxsize=32)
+def _view(commit: CommitInfo, patch: str) -> CommitView:
+    return view_of(commit, patch)
+
+
+@lru_cache(maxsize=4)
+def _counted(subjects: str, paths: tuple[str, ...]) -> RepositoryWords:
+    return RepositoryWords.of(subjects.splitlines(), paths)

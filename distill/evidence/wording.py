@@ -1,0 +1,274 @@
+"""Read what a report of work names: files, symbols, numbers, proper names, English words and Chinese terms.
+
+Words of one concept stand for each other («docs» and «documentation», «补全» and "completion"). The tables are in
+``distill/evidence/data``. Light words name no object, and a commit need not have them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Literal
+
+from recall.text.stems import stem
+from recall.text.word_tables import word_table
+
+from ..statements.names import commits_in, names_in, prose_of
+
+__all__ = ["Stems", "Unit", "UnitKind", "opposites", "parts_of", "read_units", "stems_of"]
+
+UnitKind = Literal["path", "symbol", "proper", "number", "word", "term", "unknown"]
+#: Stems that must occur together: one word, or the parts of a compound.
+Stems = tuple[str, ...]
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’][a-z]+)?", re.ASCII)
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.])[vV#]?(?P<number>\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)\d*(?![A-Za-z]))?)(?![A-Za-z0-9_]*_)",
+    re.ASCII,
+)
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}:\d{2}\b")
+_READ_THE_DOCS = re.compile(r"read the docs", re.IGNORECASE)
+_CODE = re.compile(r"`(?P<code>[^`\n]{1,120})`")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_SLASHED = re.compile(r"(?<![\w./-])[A-Za-z_.][\w.-]*(?:/[\w.-]*\w)+", re.ASCII)
+#: Identifiers that need no quotes to be seen as such.
+_BARE = re.compile(
+    r"(?<![\w.-])_{2}\w+__(?!\w)|(?<![\w.-])(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[A-Z]{2,}[a-z]+\w*)", re.ASCII
+)
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+#: Words that name a file of every repository. A diff's text is no sign of them.
+_MAX_TERM_CHARS = 8
+#: Longest sentence that is read. A longer one is cut.
+_MAX_CHARS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One thing that a report names, and where it stands. A *soft* one says little when the commit lacks it.
+
+    *own* are the stems of the words themselves. *mates* are the stems of their concept, any of which will do. Paths and
+    symbols are compared as they are written.
+    """
+
+    kind: UnitKind
+    text: str
+    start: int
+    end: int
+    own: Stems = ()
+    mates: frozenset[Stems] = field(default_factory=frozenset)
+    soft: bool = False
+
+    @property
+    def explicit(self) -> bool:
+        """Return whether the commit must have the thing."""
+        return self.kind in {"path", "symbol", "proper", "number"}
+
+
+def read_units(text: str) -> tuple[Unit, ...]:
+    """Return what *text* names in order, without grammar words."""
+    prose = _without_commits(prose_of(text[:_MAX_CHARS]))
+    found: list[Unit] = []
+    rest = prose
+    for start, end, units in _names(prose):
+        found += units
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    chinese = _CHINESE.search(rest) is not None
+    for match in _NUMBER.finditer(rest):
+        found.append(Unit(kind="number", text=match["number"], start=match.start(), end=match.end()))
+    rest = _NUMBER.sub(lambda match: " " * len(match.group()), rest)
+    found += _words(rest, chinese=chinese)
+    found += _terms(rest)
+    return tuple(sorted(found, key=lambda unit: unit.start))
+
+
+def _without_commits(prose: str) -> str:
+    """Return *prose* with blanks for commit hashes, dates and times of day, of the same length."""
+    for name in commits_in(prose)[0]:
+        prose = prose.replace(name, " " * len(name))
+    prose = _READ_THE_DOCS.sub(lambda match: "readthedocs".ljust(len(match.group())), prose)
+    return _DATE.sub(lambda match: " " * len(match.group()), prose)
+
+
+def stems_of(word: str) -> Stems:
+    """Return the stems of a word or of the parts of an identifier.
+
+    >>> stems_of("default_maps")
+    ('default', 'map')
+    """
+    return tuple(stem(part) for part in parts_of(word))
+
+
+@lru_cache(maxsize=65_536)
+def parts_of(word: str) -> tuple[str, ...]:
+    """Return the parts of an identifier in lower case: at underscores, capitals and digits."""
+    return tuple(part.lower() for part in _PARTS.findall(word))
+
+
+@cache
+def opposites() -> dict[str, frozenset[str]]:
+    """Return the opposites of each word, English ones by their stems."""
+    found: dict[str, set[str]] = {}
+    pairs = (pair for line in _lines("opposites") for pair in line.split())
+    for pair in (*word_table("opposites"), *pairs):
+        sides = [side if _CHINESE.match(side) else stem(side) for side in pair.split("/")]
+        for side in sides:
+            found.setdefault(side, set()).update(other for other in sides if other != side)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def _names(prose: str) -> Iterator[tuple[int, int, list[Unit]]]:
+    """Yield the files, symbols and quoted code of *prose* with their place. None overlaps another."""
+    taken: list[tuple[int, int]] = []
+
+    def free(start: int, end: int) -> bool:
+        return not any(start < other_end and other_start < end for other_start, other_end in taken)
+
+    for name in names_in(prose):
+        if name.kind in {"path", "symbol"} and free(name.start, name.end):
+            taken.append((name.start, name.end))
+            kind: UnitKind = "path" if name.kind == "path" else "symbol"
+            yield name.start, name.end, [Unit(kind=kind, text=name.name, start=name.start, end=name.end)]
+    for match in _SLASHED.finditer(prose):
+        if free(*match.span()):
+            taken.append(match.span())
+            yield *match.span(), [Unit(kind="path", text=match.group(), start=match.start(), end=match.end())]
+    for match in _CODE.finditer(prose):
+        if free(*match.span()):
+            taken.append(match.span())
+            yield *match.span(), list(_quoted(match["code"], match.start("code")))
+    for match in _BARE.finditer(prose):
+        if free(*match.span()):
+            taken.append(match.span())
+            kind = "symbol" if match.group().startswith("__") else "proper"
+            yield (
+                *match.span(),
+                [
+                    Unit(
+                        kind=kind, text=match.group(), start=match.start(), end=match.end(), own=stems_of(match.group())
+                    )
+                ],
+            )
+
+
+def _quoted(code: str, at: int) -> Iterator[Unit]:
+    """Yield the identifiers of quoted code as symbols, and its numbers. Code with a slash is a path."""
+    if _SLASHED.fullmatch(code):
+        yield Unit(kind="path", text=code, start=at, end=at + len(code))
+        return
+    for match in _IDENTIFIER.finditer(code):
+        if len(match.group()) > 1:
+            yield Unit(kind="symbol", text=match.group(), start=at + match.start(), end=at + match.end())
+    for match in _NUMBER.finditer(code):
+        yield Unit(kind="number", text=match["number"], start=at + match.start(), end=at + match.end())
+
+
+def _words(text: str, *, chinese: bool) -> Iterator[Unit]:
+    first = _WORD.search(text)
+    for match in _WORD.finditer(text):
+        word = match.group().replace("’", "'")
+        lower = word.lower()
+        plain = lower.removesuffix("'s")
+        own = (stem(plain),)
+        if len(plain) < 2 or plain in word_table("function_words") or {plain, lower} & _light():
+            continue
+        mates = _english().get(own, frozenset())
+        starts = first is not None and match.start() == first.start()
+        capital = word[0].isupper() and not starts
+        soft = plain in _soft()
+        proper = not mates and not soft and (capital or chinese) and len(plain) > 2
+        yield Unit(
+            kind="proper" if proper else "word",
+            text=plain,
+            start=match.start(),
+            end=match.end(),
+            own=own,
+            mates=mates,
+            soft=soft,
+        )
+
+
+def _terms(text: str) -> Iterator[Unit]:
+    """Yield the Chinese terms by longest match. Characters in no table make one unknown unit with their neighbours."""
+    table, light = _chinese(), _light_zh()
+    for run in _CHINESE.finditer(text):
+        at, unknown = run.start(), -1
+        while at < run.end():
+            size = next(
+                (
+                    size
+                    for size in range(min(_MAX_TERM_CHARS, run.end() - at), 0, -1)
+                    if text[at : at + size] in table or text[at : at + size] in light
+                ),
+                0,
+            )
+            if not size:
+                unknown = at if unknown < 0 else unknown
+                at += 1
+                continue
+            if unknown >= 0:
+                yield Unit(kind="unknown", text=text[unknown:at], start=unknown, end=at)
+                unknown = -1
+            word = text[at : at + size]
+            if word in table and word not in light:
+                yield Unit(kind="term", text=word, start=at, end=at + size, mates=table[word], soft=word in _soft())
+            at += size
+        if unknown >= 0:
+            yield Unit(kind="unknown", text=text[unknown : run.end()], start=unknown, end=run.end())
+
+
+@cache
+def _concepts() -> tuple[tuple[tuple[Stems, ...], tuple[str, ...]], ...]:
+    found = []
+    for line in _lines("concepts"):
+        english, _, chinese = line.partition("|")
+        alternatives = tuple(dict.fromkeys(_alternative(word) for word in english.split()))
+        found.append((alternatives, tuple(chinese.split())))
+    return tuple(found)
+
+
+def _alternative(word: str) -> Stems:
+    return tuple(stem(part) for part in re.split(r"[-_]+", word) if part)
+
+
+@cache
+def _english() -> dict[Stems, frozenset[Stems]]:
+    """Return the alternatives of each English word. A Chinese one is a tuple with that term."""
+    found: dict[Stems, set[Stems]] = {}
+    for alternatives, chinese in _concepts():
+        for own in alternatives:
+            found.setdefault(own, set()).update(alternatives, ((term,) for term in chinese))
+    return {own: frozenset(others) for own, others in found.items()}
+
+
+@cache
+def _chinese() -> dict[str, frozenset[Stems]]:
+    found: dict[str, set[Stems]] = {}
+    for alternatives, chinese in _concepts():
+        for term in chinese:
+            found.setdefault(term, set()).update(alternatives, ((term,) for term in chinese))
+    return {term: frozenset(others) for term, others in found.items()}
+
+
+@cache
+def _light() -> frozenset[str]:
+    return frozenset(word for line in _lines("light_words") for word in line.split())
+
+
+@cache
+def _soft() -> frozenset[str]:
+    return frozenset(word for line in _lines("soft_words") for word in line.split())
+
+
+@cache
+def _light_zh() -> frozenset[str]:
+    return frozenset(word for line in _lines("light_words_zh") for word in line.split())
+
+
+@cache
+def _lines(name: str) -> tuple[str, ...]:
+    text = files(__package__).joinpath("data", f"{name}.txt").read_text(encoding="utf-8")
+    return tuple(line for line in text.splitlines() if line.strip() and not line.startswith("#"))
