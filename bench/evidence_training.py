@@ -27,7 +27,7 @@ from distill.evidence.commit_fit import FEATURES, fit, read_report
 from distill.evidence.commit_model import CommitModel
 from distill.evidence.commit_view import CommitView, RepositoryWords, view_of
 from distill.evidence.repository import Deadline, Repository
-from distill.evidence.wording import Unit, read_units
+from distill.evidence.wording import ReportUnit, read_units
 
 __all__ = ["FEATURES_FILE", "MODEL_FILE", "Example", "main", "read_examples", "trained"]
 
@@ -40,7 +40,7 @@ _STEPS = 800
 _RATE = 0.3
 _DECAY = 0.005
 #: Distance of the threshold from the probability of the best false twin.
-_MARGIN = 0.02
+_MARGIN = 0.035
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Example:
 
 
 @dataclass
-class _Source:
+class _TrainingSource:
     """One repository with the views of its reported commits."""
 
     repository: Repository
@@ -139,7 +139,7 @@ def _examples(data: Path) -> Iterator[Example]:
                 yield from _compared(report, sources, found, chance)
 
 
-def _source(path: Path, root: Path, found: Sequence[CommitReport]) -> _Source:
+def _source(path: Path, root: Path, found: Sequence[CommitReport]) -> _TrainingSource:
     borrowed(path, root)
     head = git(path, "rev-parse", "HEAD")
     git(root, "update-ref", "refs/heads/main", head)
@@ -147,15 +147,15 @@ def _source(path: Path, root: Path, found: Sequence[CommitReport]) -> _Source:
     views = {}
     for commit in dict.fromkeys(report.commit for report in found if report.repo == path.name):
         info = repository.commit(repository.commits_named(commit)[0])
-        views[commit] = view_of(info, repository.patches([info.commit]).get(info.commit, "")[:400_000])
+        views[commit] = view_of(info, repository.patches([info.commit]).get(info.commit, "")[:200_000])
     subjects = repository.subjects(3000)
     words = RepositoryWords.of(subjects.splitlines(), repository.paths()[:5000])
     vocabulary = [word for word in subjects.replace("`", " ").split() if word.isidentifier() and len(word) > 3]
-    return _Source(repository, words, views, vocabulary)
+    return _TrainingSource(repository, words, views, vocabulary)
 
 
 def _compared(
-    report: CommitReport, sources: dict[str, _Source], found: Sequence[CommitReport], chance: random.Random
+    report: CommitReport, sources: dict[str, _TrainingSource], found: Sequence[CommitReport], chance: random.Random
 ) -> Iterator[Example]:
     source = sources[report.repo]
     others = sorted({other.commit for other in found if other.repo == report.repo} - {report.commit})
@@ -172,7 +172,9 @@ def _compared(
             yield Example(sort, result.features)
 
 
-def _exchanged(text: str, view: CommitView, source: _Source, sources: dict[str, _Source], chance: random.Random) -> str:
+def _exchanged(
+    text: str, view: CommitView, source: _TrainingSource, sources: dict[str, _TrainingSource], chance: random.Random
+) -> str:
     """Return *text* with one word or number exchanged, or an empty string when the new word may be as true."""
     units = [unit for unit in read_units(text) if unit.kind in {"word", "proper", "symbol", "number"}]
     if not units:
@@ -190,7 +192,7 @@ def _exchanged(text: str, view: CommitView, source: _Source, sources: dict[str, 
     return _with(text, unit, word)
 
 
-def _with(text: str, unit: Unit, word: str) -> str:
+def _with(text: str, unit: ReportUnit, word: str) -> str:
     old = text[unit.start : unit.end]
     new = old.replace(unit.text, word) if unit.text in old else word
     return text[: unit.start] + new + text[unit.end :]

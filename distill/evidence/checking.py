@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..statements.sentences import is_question, narrowed, split_sentences
 from .claims import Claim, lasting_symbols, parse_claim
-from .commit_fit import Report, read_report
+from .commit_fit import WorkReport, read_report
 from .commit_match import agrees, agrees_in_all, done_by
 from .commit_side import found_in, missing_in, objection
 from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
@@ -83,13 +83,13 @@ def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s:
     return _check(claim, _report(claim.text, "assistant"), repositories, window, timeout_s)
 
 
-def _report(sentence: str, role: str) -> Report | None:
+def _report(sentence: str, role: str) -> WorkReport | None:
     """Return the sentence as a report of the agent's work. Only the agent knows what it did."""
     return read_report(narrowed(sentence)) if role == "assistant" and not is_question(sentence) else None
 
 
 def _check(
-    claim: Claim | None, report: Report | None, repositories: Sequence[Path], window: Window, timeout_s: float
+    claim: Claim | None, report: WorkReport | None, repositories: Sequence[Path], window: Window, timeout_s: float
 ) -> Evidence:
     if not repositories:
         return Evidence(state="unchecked", detail="no repository")
@@ -112,7 +112,9 @@ def _check(
     return (others or judgements)[0].evidence
 
 
-def _judge_sentence(claim: Claim | None, report: Report | None, repository: Repository, window: Window) -> Judgement:
+def _judge_sentence(
+    claim: Claim | None, report: WorkReport | None, repository: Repository, window: Window
+) -> Judgement:
     """Judge a sentence by what it names, and by the commits where that leaves it open."""
     judgement = (
         unsure("no commit of that time shows it", open_=True) if claim is None else _judge_in(claim, repository, window)
@@ -133,7 +135,7 @@ def _judge_sentence(claim: Claim | None, report: Report | None, repository: Repo
     return found_in(report, repository, window, named) or judgement
 
 
-def _objection(claim: Claim, report: Report, commit: str, repository: Repository) -> str:
+def _objection(claim: Claim, report: WorkReport, commit: str, repository: Repository) -> str:
     """Return why *commit* does not confirm all of *claim*, or an empty string.
 
     Facts that were judged one by one may come from several commits. A claim of words alone needs one that agrees.

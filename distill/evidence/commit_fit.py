@@ -18,15 +18,17 @@ from .claims import content_pairs
 from .commit_view import CommitView, RepositoryWords, Sides, is_prose
 from .direction import Direction
 from .placement import Place, in_lines, in_message, place_of
-from .wording import Unit, opposites, parts_of, read_units, stems_of
+from .wording import ReportUnit, opposites, parts_of, read_units, stems_of
 
-__all__ = ["FEATURES", "Fit", "Report", "fit", "lacking", "read_report"]
+__all__ = ["FEATURES", "Fit", "WorkReport", "fit", "lacking", "read_report"]
 
 #: Names of the features, in the order of the model's weights.
 FEATURES = (
     "specific", "weakest", "lacking_known", "lacking_new", "lacking_chinese", "lacking_soft", "lacking_rival", "share",
     "covered", "explicit", "cohesion", "in_message",
 )  # fmt: skip
+#: Longest sentence that is read. A longer one is cut.
+_MAX_CHARS = 2000
 #: From this rarity on, a plain word is a name when the changed lines have it.
 _NAMELIKE = 0.6
 #: From so much rare wording on, more of it adds nothing.
@@ -40,11 +42,11 @@ _FEW_LINES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class WorkReport:
     """A sentence that reports work, with what it names and the direction of each name."""
 
     text: str
-    units: tuple[Unit, ...]
+    units: tuple[ReportUnit, ...]
     directions: tuple[Direction, ...]
 
 
@@ -56,26 +58,29 @@ class Fit:
     veto: str = ""
 
 
-def read_report(text: str) -> Report | None:
+def read_report(text: str) -> WorkReport | None:
     """Return *text* as a report, or ``None`` when it names nothing or reports no finished work."""
+    text = text[:_MAX_CHARS]
     units = read_units(text)
     if not units or not direction.is_report(text):
         return None
-    return Report(text=text, units=units, directions=tuple(direction.directions(text, units)))
+    return WorkReport(text=text, units=units, directions=tuple(direction.directions(text, units)))
 
 
-def fit(report: Report, view: CommitView, words: RepositoryWords) -> Fit:
+def fit(report: WorkReport, view: CommitView, words: RepositoryWords) -> Fit:
     """Return how well *view* fits *report*."""
     places = [place_of(unit, view) for unit in report.units]
     return Fit(features=_features(report, places, view, words), veto=_veto(report, places, view, words))
 
 
-def lacking(report: Report, view: CommitView) -> list[str]:
+def lacking(report: WorkReport, view: CommitView) -> list[str]:
     """Return the files, symbols, proper names and numbers of *report* that *view* does not have."""
     return [unit.text for unit in report.units if unit.explicit and not place_of(unit, view)]
 
 
-def _features(report: Report, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> tuple[float, ...]:
+def _features(
+    report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords
+) -> tuple[float, ...]:
     sums = dict.fromkeys(FEATURES, 0.0)
     held: set[str] = set()
     thin = 1 / (1 + math.log1p(len(view.lines) / _FEW_LINES))
@@ -118,7 +123,7 @@ def _features(report: Report, places: Sequence[Place], view: CommitView, words: 
     return tuple(round(sums[name], 4) for name in FEATURES)
 
 
-def _has_rival(report: Report, places: Sequence[Place], view: CommitView) -> bool:
+def _has_rival(report: WorkReport, places: Sequence[Place], view: CommitView) -> bool:
     """Return whether the commit's subject names something that the report does not, which has another name instead."""
     strange = any(
         place in {"body", "lines", "steady"}
@@ -134,7 +139,7 @@ def _has_rival(report: Report, places: Sequence[Place], view: CommitView) -> boo
     return any(name.casefold() not in told for name in named)
 
 
-def _covered(report: Report, held: set[str], view: CommitView, words: RepositoryWords) -> float:
+def _covered(report: WorkReport, held: set[str], view: CommitView, words: RepositoryWords) -> float:
     """Return the share of the commit's subject that the report tells, rare words first."""
     told = {one: words.rarity((one,)) for one in view.subject if not one.isdigit()}
     chinese = content_pairs(view.info.subject)
@@ -143,7 +148,7 @@ def _covered(report: Report, held: set[str], view: CommitView, words: Repository
     return got / total if total else 0.0
 
 
-def _weight(unit: Unit, view: CommitView, words: RepositoryWords) -> float:
+def _weight(unit: ReportUnit, view: CommitView, words: RepositoryWords) -> float:
     """Return the rarity of *unit* in the repository. A concept is as rare as its commonest word that the commit has."""
     if unit.kind in {"path", "symbol", "number", "unknown"}:
         return 1.0
@@ -153,7 +158,7 @@ def _weight(unit: Unit, view: CommitView, words: RepositoryWords) -> float:
     return min((words.rarity(mate) for mate in present or unit.mates if mate[0].isascii()), default=1.0)
 
 
-def _cohesion(report: Report, places: Sequence[Place], view: CommitView) -> float:
+def _cohesion(report: WorkReport, places: Sequence[Place], view: CommitView) -> float:
     """Return the least share of words near a number that stand on a line with it, 1 without numbers."""
     shares = []
     for index, unit in enumerate(report.units):
@@ -166,11 +171,11 @@ def _cohesion(report: Report, places: Sequence[Place], view: CommitView) -> floa
     return min(shares, default=1.0)
 
 
-def _on(unit: Unit, line: frozenset[str]) -> bool:
+def _on(unit: ReportUnit, line: frozenset[str]) -> bool:
     return any(all(one in line for one in stems) for stems in (unit.own, *unit.mates) if stems)
 
 
-def _veto(report: Report, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> str:
+def _veto(report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> str:
     for unit, place in zip(report.units, places, strict=True):
         if unit.explicit and not place:
             return f"has no {unit.text}"
@@ -182,7 +187,7 @@ def _veto(report: Report, places: Sequence[Place], view: CommitView, words: Repo
     return _polarity(report, view) or _exchanged(report, view) or _moved_back(report, view)
 
 
-def _opposed(unit: Unit, view: CommitView, *, whole: bool) -> bool:
+def _opposed(unit: ReportUnit, view: CommitView, *, whole: bool) -> bool:
     """Return whether the commit's subject, or with *whole* all that it says, has an opposite of a word."""
     names = {unit.text, *(stems[0] for stems in (unit.own, *unit.mates) if len(stems) == 1)}
     others = {other for name in names for other in opposites().get(name, ())} - names
@@ -191,8 +196,12 @@ def _opposed(unit: Unit, view: CommitView, *, whole: bool) -> bool:
     return whole and any(other in view.message or other in view.words or other in view.chinese for other in others)
 
 
-def _against(unit: Unit, heading: Direction, view: CommitView, words: RepositoryWords) -> str:
+def _against(unit: ReportUnit, heading: Direction, view: CommitView, words: RepositoryWords) -> str:
     """Return why the changed lines speak against the direction of a name, or an empty string."""
+    if unit.kind == "path":
+        return _path_against(unit, heading, view)
+    if unit.kind == "number" and heading != "old" and unit.text in direction.superseded_numbers(view.info.message):
+        return "" if view.sides(unit.text).balance[0] else f"supersedes {unit.text}"
     sides = _sides(unit, view, words) if heading == "present" or unit.explicit else _named_sides(unit, view)
     if not sides.found:
         return ""
@@ -206,7 +215,18 @@ def _against(unit: Unit, heading: Direction, view: CommitView, words: Repository
     return ""
 
 
-def _sides(unit: Unit, view: CommitView, words: RepositoryWords) -> Sides:
+def _path_against(unit: ReportUnit, heading: Direction, view: CommitView) -> str:
+    """Return why the files that came and went speak against the direction of a path, or an empty string."""
+    touched = [change for change in view.info.changes if f"/{change.path}".endswith(f"/{unit.text}")]
+    states = {change.status for change in touched}
+    if heading == "old" and "A" in states and "D" not in states:
+        return f"adds {unit.text}"
+    if heading != "old" and states == {"D"}:
+        return f"removes {unit.text}"
+    return ""
+
+
+def _sides(unit: ReportUnit, view: CommitView, words: RepositoryWords) -> Sides:
     """Return where a name stands in changed lines. A common word is no name."""
     if unit.kind in {"symbol", "number", "proper"}:
         return (
@@ -219,7 +239,7 @@ def _sides(unit: Unit, view: CommitView, words: RepositoryWords) -> Sides:
     return Sides()
 
 
-def _named_sides(unit: Unit, view: CommitView) -> Sides:
+def _named_sides(unit: ReportUnit, view: CommitView) -> Sides:
     """Return where a word that the report says went or came stands in changed lines of code, or in the only lines."""
     if unit.kind != "word" or any(one in view.path_words for one in unit.own):
         return Sides()
@@ -227,7 +247,7 @@ def _named_sides(unit: Unit, view: CommitView) -> Sides:
     return sides if any(sides.code) or all(prose for prose in map(is_prose, view.paths)) else Sides()
 
 
-def _polarity(report: Report, view: CommitView) -> str:
+def _polarity(report: WorkReport, view: CommitView) -> str:
     """Return whether one of report and commit takes away what the other does not."""
     message, (added, removed) = view.info.message, view.added_and_removed
     if (
@@ -244,7 +264,7 @@ def _polarity(report: Report, view: CommitView) -> str:
     return ""
 
 
-def _exchanged(report: Report, view: CommitView) -> str:
+def _exchanged(report: WorkReport, view: CommitView) -> str:
     """Return whether report and message exchange the same two things in opposite directions."""
     claim, said = direction.exchange(report.text), direction.exchange(view.info.subject)
     if claim is None or said is None:
@@ -255,7 +275,7 @@ def _exchanged(report: Report, view: CommitView) -> str:
     return "its message exchanges them the other way" if crossed and not (old & told_old and new & told_new) else ""
 
 
-def _moved_back(report: Report, view: CommitView) -> str:
+def _moved_back(report: WorkReport, view: CommitView) -> str:
     """Return whether the file that the report moves from grew and the one that it moves to shrank."""
     growth = {"old": 0, "new": 0, "present": 0}
     for unit, heading in zip(report.units, report.directions, strict=True):
@@ -267,7 +287,7 @@ def _moved_back(report: Report, view: CommitView) -> str:
     return "moves it the other way" if growth["new"] < 0 < growth["old"] else ""
 
 
-def _stems_within(report: Report, span: tuple[int, int]) -> frozenset[str]:
+def _stems_within(report: WorkReport, span: tuple[int, int]) -> frozenset[str]:
     inside = [unit for unit in report.units if span[0] <= unit.start and unit.end <= span[1]]
     mates = {one for unit in inside for stems in unit.mates for one in stems}
     return frozenset(stems_of_text(report.text[span[0] : span[1]]) | mates)

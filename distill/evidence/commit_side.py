@@ -6,10 +6,10 @@ The sentence must report, and one commit must have everything that it names. ``c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from .commit_fit import Report, fit, lacking
+from .commit_fit import WorkReport, fit, lacking
 from .commit_match import done_by
 from .commit_model import shipped
 from .commit_view import CommitView, RepositoryWords, view_of
@@ -25,13 +25,13 @@ _MAX_SUBJECTS = 3000
 #: Most paths that tell the same.
 _MAX_PATHS = 5000
 #: Most characters of one patch that are read.
-_MAX_PATCH_CHARS = 400_000
+_MAX_PATCH_CHARS = 200_000
 #: Most names of a report that are looked for at HEAD.
 _MAX_NAMES = 6
 
 
 def found_in(
-    report: Report, repository: Repository, window: Window, named: Sequence[CommitInfo] = ()
+    report: WorkReport, repository: Repository, window: Window, named: Sequence[CommitInfo] = ()
 ) -> Judgement | None:
     """Return ``verified`` by the commit that fits *report* best, and ``None`` when none fits.
 
@@ -44,6 +44,7 @@ def found_in(
     words, model = _words(repository), shipped()
     scored = []
     for view in _views(commits, repository):
+        repository.limit.left()  # reading a large patch takes time, too
         found = fit(report, view, words)
         probability = 0.0 if found.veto else model.probability(found.features)
         if probability >= model.threshold:
@@ -57,13 +58,13 @@ def found_in(
     return judgement
 
 
-def objection(report: Report, commit: CommitInfo, repository: Repository) -> str:
+def objection(report: WorkReport, commit: CommitInfo, repository: Repository) -> str:
     """Return what *commit* lacks of *report* or does the other way, or an empty string."""
     (view,) = _views([commit], repository)
     return fit(report, view, _words(repository)).veto
 
 
-def missing_in(report: Report, commit: CommitInfo, asserted: Collection[str], repository: Repository) -> str:
+def missing_in(report: WorkReport, commit: CommitInfo, asserted: Collection[str], repository: Repository) -> str:
     """Return the first name or number of *report*, besides those in *asserted*, that *commit* does not have."""
     (view,) = _views([commit], repository)
     return next((text for text in lacking(report, view) if text not in asserted), "")
@@ -73,17 +74,16 @@ def _of_session(repository: Repository, window: Window) -> list[CommitInfo]:
     return repository.commits_between(window.since, window.until)[:_MAX_COMMITS] if window.known else []
 
 
-def _views(commits: Iterable[CommitInfo], repository: Repository) -> list[CommitView]:
-    listed = list(commits)
-    patches = repository.patches([commit.commit for commit in listed])
-    return [_view(commit, patches.get(commit.commit, "")[:_MAX_PATCH_CHARS]) for commit in listed]
+def _views(commits: Sequence[CommitInfo], repository: Repository) -> list[CommitView]:
+    patches = repository.patches([commit.commit for commit in commits])
+    return [_view(commit, patches.get(commit.commit, "")[:_MAX_PATCH_CHARS]) for commit in commits]
 
 
 def _words(repository: Repository) -> RepositoryWords:
     return _counted(repository.subjects(_MAX_SUBJECTS), repository.paths()[:_MAX_PATHS])
 
 
-def _standing(report: Report, view: CommitView, repository: Repository) -> Judgement:
+def _standing(report: WorkReport, view: CommitView, repository: Repository) -> Judgement:
     """Return ``verified`` unless the commit was undone, or what it brought is no longer at HEAD."""
     names = [
         unit

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from .wording import Unit
+from .wording import ReportUnit
 
 __all__ = [
     "Direction",
@@ -22,6 +22,7 @@ __all__ = [
     "is_report",
     "mends",
     "negative",
+    "superseded_numbers",
     "takes_away",
 ]
 
@@ -56,9 +57,10 @@ _OLD_TO_NEW = re.compile(
 )
 _FROM_TO = re.compile(r"\bfrom\s+(?P<old>\S{1,60})\s+to\s+(?P<new>\S{1,60})", re.IGNORECASE)
 _OLD_TO_NEW_ZH = re.compile(
-    r"(?P<old>[^,;。]{0,60}?)(?:换成|改成|改为|替换成|替换为|转成|转为|改用|升到|升级到|升级为|重命名为|改名为|(?:移|移动|挪|搬|迁移|迁)到)(?P<new>[^,;。]{1,60})"
+    r"(?P<old>[^,;。]{0,60}?)(?:换成|改成|改为|替换成|替换为|转成|转为|改用|升到|升级到|升级为|(?:重命名|改名)(?:为|成)|(?:移|移动|挪|搬|迁移|迁)到)(?P<new>[^,;。]{1,60})"
 )
 _ONLY_NUMBER = re.compile(r"\W*[vV]?\d[\w.]*\W*(?:了|版)?\W*")
+_NUMBERS = re.compile(r"(?<![\w.])v?(\d[\d.]*\d|\d)\s*(?:→|->|=>|\bto\b)\s*v?(\d[\d.]*\d|\d)", re.IGNORECASE)
 _STOPS = re.compile(
     r"[,;。:]|\.\s|\b(?:but|and|so|because|since|that|which|when|in|from|for|to)\b|并|且|,", re.IGNORECASE
 )
@@ -163,7 +165,7 @@ def mends(text: str) -> bool:
     return _MENDS.search(text) is not None
 
 
-def directions(text: str, units: Sequence[Unit]) -> list[Direction]:
+def directions(text: str, units: Sequence[ReportUnit]) -> list[Direction]:
     """Return the direction of each of *units* in *text*."""
     found: list[Direction] = ["present"] * len(units)
 
@@ -206,6 +208,16 @@ def exchange(text: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
     for match in _INSTEAD.finditer(text):
         return (match.end(), len(text)), (0, match.start())
     return next(iter(_exchanges(text)), None)
+
+
+def superseded_numbers(text: str) -> frozenset[str]:
+    """Return the numbers of *text* that give way to others: 0.720 in «Update mypy 0.720 → 0.730».
+
+    >>> sorted(superseded_numbers("Update mypy 0.720 -> 0.730"))
+    ['0.720']
+    """
+    pairs = _NUMBERS.findall(text)
+    return frozenset(old for old, _ in pairs) - frozenset(new for _, new in pairs)
 
 
 def _exchanges(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:

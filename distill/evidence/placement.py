@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..statements.names import is_file_name
 from .commit_view import CommitView
-from .wording import Stems, Unit, UnitKind, stems_of
+from .wording import Stems, ReportUnit, ReportUnitKind, stems_of
 
 __all__ = ["Place", "in_lines", "in_message", "place_of"]
 
@@ -25,9 +25,9 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _FIRST_CHINESE = "\u4e00"
 
 
-def place_of(unit: Unit, view: CommitView) -> Place:
+def place_of(unit: ReportUnit, view: CommitView) -> Place:
     """Return where *view* has *unit*, the place that says most first, and an empty string when nowhere."""
-    rules: Mapping[UnitKind, Callable[[Unit, CommitView], Place]] = {
+    rules: Mapping[ReportUnitKind, Callable[[ReportUnit, CommitView], Place]] = {
         "path": _of_path, "symbol": _of_symbol, "number": _of_number, "unknown": _of_unknown,
     }  # fmt: skip
     rule = rules.get(unit.kind)
@@ -48,7 +48,7 @@ def in_lines(stems: Stems, view: CommitView) -> bool:
     return all(one in view.words or one in view.header_words for one in stems)
 
 
-def _of_path(unit: Unit, view: CommitView) -> Place:
+def _of_path(unit: ReportUnit, view: CommitView) -> Place:
     found = view.touches(unit.text) or _is_key(unit.text, view) or _is_slashed_word(unit.text, view)
     return "message" if found else ""
 
@@ -68,7 +68,7 @@ def _is_slashed_word(name: str, view: CommitView) -> bool:
     return all(in_message((one,), view) or in_lines((one,), view) for one in stems_of(name))
 
 
-def _of_symbol(unit: Unit, view: CommitView) -> Place:
+def _of_symbol(unit: ReportUnit, view: CommitView) -> Place:
     if unit.text in view.subject_names:
         return "message"
     if view.sides(unit.text).found:
@@ -76,7 +76,7 @@ def _of_symbol(unit: Unit, view: CommitView) -> Place:
     return "body" if unit.text.lower() in view.names else ""
 
 
-def _of_number(unit: Unit, view: CommitView) -> Place:
+def _of_number(unit: ReportUnit, view: CommitView) -> Place:
     if unit.text in view.message_numbers:
         return "message"
     if view.sides(unit.text).found:
@@ -94,18 +94,18 @@ def _is_joined_version(number: str, view: CommitView) -> bool:
     return sum(sign * text.casefold().count(joined) for sign, _, text in view.lines) != 0
 
 
-def _of_unknown(unit: Unit, view: CommitView) -> Place:
+def _of_unknown(unit: ReportUnit, view: CommitView) -> Place:
     pairs = [unit.text[at : at + 2] for at in range(len(unit.text) - 1)] or [unit.text]
     return "message" if all(pair in view.chinese for pair in pairs) else ""
 
 
-def _of_compound(unit: Unit, view: CommitView) -> Place:
+def _of_compound(unit: ReportUnit, view: CommitView) -> Place:
     if view.subject_holds(unit.own):
         return "message"
     return "lines" if unit.text.lower() in view.names or view.spells(unit.text) else ""
 
 
-def _by_own_stems(unit: Unit, view: CommitView) -> Place:
+def _by_own_stems(unit: ReportUnit, view: CommitView) -> Place:
     if not unit.own:
         return "message" if unit.text in view.chinese else ""
     if view.subject_holds(unit.own):
@@ -129,7 +129,7 @@ def _changed(name: str, view: CommitView) -> Place:
     return "" if _VERSION.fullmatch(name) else "steady"
 
 
-def _by_mates(unit: Unit, view: CommitView) -> Place:
+def _by_mates(unit: ReportUnit, view: CommitView) -> Place:
     if any(in_message(mate, view) or _in_chinese(mate, view) for mate in unit.mates):
         return "mates"
     if unit.mates & _FILE_STEMS:

@@ -56,7 +56,9 @@ def judge(item: Assertion, context: ClaimContext) -> Judgement:
 
 
 def _confirmed_by(change: PathChange, detail: str, context: ClaimContext) -> Judgement:
-    """Return ``verified`` by *change*, unless the claim names a number that the commit does not have."""
+    """Return ``verified`` by *change*, unless it is older than the session or lacks a number of the claim."""
+    if context.window.known and not context.named and change.ts < context.window.since:
+        return unsure(f"{change.short} did it before the session", change.short)
     commit = context.repository.commit(change.commit)
     if not numbers_agree(context.claim, commit, context.repository):
         return unsure(f"{change.short} does not have that number", change.short)

@@ -18,9 +18,9 @@ from recall.text.word_tables import word_table
 
 from ..statements.names import commits_in, names_in, prose_of
 
-__all__ = ["Stems", "Unit", "UnitKind", "opposites", "parts_of", "read_units", "stems_of"]
+__all__ = ["Stems", "ReportUnit", "ReportUnitKind", "opposites", "parts_of", "read_units", "stems_of"]
 
-UnitKind = Literal["path", "symbol", "proper", "number", "word", "term", "unknown"]
+ReportUnitKind = Literal["path", "symbol", "proper", "number", "word", "term", "unknown"]
 #: Stems that must occur together: one word, or the parts of a compound.
 Stems = tuple[str, ...]
 
@@ -40,21 +40,18 @@ _BARE = re.compile(
 )
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
-#: Words that name a file of every repository. A diff's text is no sign of them.
 _MAX_TERM_CHARS = 8
-#: Longest sentence that is read. A longer one is cut.
-_MAX_CHARS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class ReportUnit:
     """One thing that a report names, and where it stands. A *soft* one says little when the commit lacks it.
 
     *own* are the stems of the words themselves. *mates* are the stems of their concept, any of which will do. Paths and
     symbols are compared as they are written.
     """
 
-    kind: UnitKind
+    kind: ReportUnitKind
     text: str
     start: int
     end: int
@@ -68,17 +65,17 @@ class Unit:
         return self.kind in {"path", "symbol", "proper", "number"}
 
 
-def read_units(text: str) -> tuple[Unit, ...]:
+def read_units(text: str) -> tuple[ReportUnit, ...]:
     """Return what *text* names in order, without grammar words."""
-    prose = _without_commits(prose_of(text[:_MAX_CHARS]))
-    found: list[Unit] = []
+    prose = _without_commits(prose_of(text))
+    found: list[ReportUnit] = []
     rest = prose
     for start, end, units in _names(prose):
         found += units
         rest = rest[:start] + " " * (end - start) + rest[end:]
     chinese = _CHINESE.search(rest) is not None
     for match in _NUMBER.finditer(rest):
-        found.append(Unit(kind="number", text=match["number"], start=match.start(), end=match.end()))
+        found.append(ReportUnit(kind="number", text=match["number"], start=match.start(), end=match.end()))
     rest = _NUMBER.sub(lambda match: " " * len(match.group()), rest)
     found += _words(rest, chinese=chinese)
     found += _terms(rest)
@@ -120,7 +117,7 @@ def opposites() -> dict[str, frozenset[str]]:
     return {word: frozenset(others) for word, others in found.items()}
 
 
-def _names(prose: str) -> Iterator[tuple[int, int, list[Unit]]]:
+def _names(prose: str) -> Iterator[tuple[int, int, list[ReportUnit]]]:
     """Yield the files, symbols and quoted code of *prose* with their place. None overlaps another."""
     taken: list[tuple[int, int]] = []
 
@@ -130,12 +127,12 @@ def _names(prose: str) -> Iterator[tuple[int, int, list[Unit]]]:
     for name in names_in(prose):
         if name.kind in {"path", "symbol"} and free(name.start, name.end):
             taken.append((name.start, name.end))
-            kind: UnitKind = "path" if name.kind == "path" else "symbol"
-            yield name.start, name.end, [Unit(kind=kind, text=name.name, start=name.start, end=name.end)]
+            kind: ReportUnitKind = "path" if name.kind == "path" else "symbol"
+            yield name.start, name.end, [ReportUnit(kind=kind, text=name.name, start=name.start, end=name.end)]
     for match in _SLASHED.finditer(prose):
         if free(*match.span()):
             taken.append(match.span())
-            yield *match.span(), [Unit(kind="path", text=match.group(), start=match.start(), end=match.end())]
+            yield *match.span(), [ReportUnit(kind="path", text=match.group(), start=match.start(), end=match.end())]
     for match in _CODE.finditer(prose):
         if free(*match.span()):
             taken.append(match.span())
@@ -147,26 +144,26 @@ def _names(prose: str) -> Iterator[tuple[int, int, list[Unit]]]:
             yield (
                 *match.span(),
                 [
-                    Unit(
+                    ReportUnit(
                         kind=kind, text=match.group(), start=match.start(), end=match.end(), own=stems_of(match.group())
                     )
                 ],
             )
 
 
-def _quoted(code: str, at: int) -> Iterator[Unit]:
+def _quoted(code: str, at: int) -> Iterator[ReportUnit]:
     """Yield the identifiers of quoted code as symbols, and its numbers. Code with a slash is a path."""
     if _SLASHED.fullmatch(code):
-        yield Unit(kind="path", text=code, start=at, end=at + len(code))
+        yield ReportUnit(kind="path", text=code, start=at, end=at + len(code))
         return
     for match in _IDENTIFIER.finditer(code):
         if len(match.group()) > 1:
-            yield Unit(kind="symbol", text=match.group(), start=at + match.start(), end=at + match.end())
+            yield ReportUnit(kind="symbol", text=match.group(), start=at + match.start(), end=at + match.end())
     for match in _NUMBER.finditer(code):
-        yield Unit(kind="number", text=match["number"], start=at + match.start(), end=at + match.end())
+        yield ReportUnit(kind="number", text=match["number"], start=at + match.start(), end=at + match.end())
 
 
-def _words(text: str, *, chinese: bool) -> Iterator[Unit]:
+def _words(text: str, *, chinese: bool) -> Iterator[ReportUnit]:
     first = _WORD.search(text)
     for match in _WORD.finditer(text):
         word = match.group().replace("’", "'")
@@ -180,7 +177,7 @@ def _words(text: str, *, chinese: bool) -> Iterator[Unit]:
         capital = word[0].isupper() and not starts
         soft = plain in _soft()
         proper = not mates and not soft and (capital or chinese) and len(plain) > 2
-        yield Unit(
+        yield ReportUnit(
             kind="proper" if proper else "word",
             text=plain,
             start=match.start(),
@@ -191,7 +188,7 @@ def _words(text: str, *, chinese: bool) -> Iterator[Unit]:
         )
 
 
-def _terms(text: str) -> Iterator[Unit]:
+def _terms(text: str) -> Iterator[ReportUnit]:
     """Yield the Chinese terms by longest match. Characters in no table make one unknown unit with their neighbours."""
     table, light = _chinese(), _light_zh()
     for run in _CHINESE.finditer(text):
@@ -210,14 +207,16 @@ def _terms(text: str) -> Iterator[Unit]:
                 at += 1
                 continue
             if unknown >= 0:
-                yield Unit(kind="unknown", text=text[unknown:at], start=unknown, end=at)
+                yield ReportUnit(kind="unknown", text=text[unknown:at], start=unknown, end=at)
                 unknown = -1
             word = text[at : at + size]
             if word in table and word not in light:
-                yield Unit(kind="term", text=word, start=at, end=at + size, mates=table[word], soft=word in _soft())
+                yield ReportUnit(
+                    kind="term", text=word, start=at, end=at + size, mates=table[word], soft=word in _soft()
+                )
             at += size
         if unknown >= 0:
-            yield Unit(kind="unknown", text=text[unknown : run.end()], start=unknown, end=run.end())
+            yield ReportUnit(kind="unknown", text=text[unknown : run.end()], start=unknown, end=run.end())
 
 
 @cache

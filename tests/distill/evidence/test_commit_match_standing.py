@@ -124,18 +124,20 @@ def test_an_action_at_or_about_a_thing_is_not_an_action_on_it(repo: Repo, text: 
     ("text", "state"),
     [
         ("Removed these files: parser.py and start.py.", "contradicted"),
-        ("Added these files: parser.py, `docs/说明.md`.", "verified"),
-        ("Added src/parser.py from the repository.", "verified"),
+        ("Added these files: rules.py, `docs/规则.md`.", "verified"),
+        ("Added src/parser.py.", "unverified"),  # it is older than the session,
+        ("Added src/rules.py from the repository.", "verified"),
         ("Fixed the crash in v1.0.0.", "unverified"),
         ("Released v1.0.0 with single sign-on.", "unverified"),
         ("Released v1.0.0.", "verified"),
-        ("Added parser.py with 12 rules.", "unverified"),
-        ("Added parser.py on 2026-03-02.", "verified"),
+        ("Added rules.py with 12 rules.", "unverified"),
+        ("Added rules.py on 2026-03-02.", "verified"),
         ("Renamed `parse()` to `read_line()`.", "unverified"),
         ("Renamed `split_line()` to `read_line()`.", "unverified"),
     ],
 )
 def test_a_name_alone_does_not_confirm_the_rest_of_a_claim(repo: Repo, text: str, state: str) -> None:
+    repo.commit("Rules", {"src/rules.py": "RULES = []\n", "docs/规则.md": "规则\n"}, DURING)
     repo.git("tag", "v1.0.0")
     assert ask(text, repo) == state
 
