@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..statements.names import is_file_name
 from .commit_view import CommitView
-from .wording import Stems, ReportUnit, ReportUnitKind, stems_of
+from .wording import ReportUnit, ReportUnitKind, Stems, stems_of
 
 __all__ = ["Place", "in_lines", "in_message", "place_of"]
 

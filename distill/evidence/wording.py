@@ -18,7 +18,7 @@ from recall.text.word_tables import word_table
 
 from ..statements.names import commits_in, names_in, prose_of
 
-__all__ = ["Stems", "ReportUnit", "ReportUnitKind", "opposites", "parts_of", "read_units", "stems_of"]
+__all__ = ["ReportUnit", "ReportUnitKind", "Stems", "opposites", "parts_of", "read_units", "stems_of"]
 
 ReportUnitKind = Literal["path", "symbol", "proper", "number", "word", "term", "unknown"]
 #: Stems that must occur together: one word, or the parts of a compound.
