@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.evidence_commits import judged_reports, table
+from bench.evidence_data.commit_reports import judged_reports, table
 from bench.evidence_data.commits import SETS, CommitReport, reports
 from bench.evidence_data.history import build
 from bench.evidence_data.parcel import PARCEL

@@ -1,7 +1,7 @@
 """Measure how many true reports of real commits are verified, and how many of their false twins.
 
-    python -m bench.evidence_commits --data DIR             print the table
-    python -m bench.evidence_commits --data DIR --show      and every report that is judged wrongly
+    python -m bench.evidence_data.commit_reports --data DIR             print the table
+    python -m bench.evidence_data.commit_reports --data DIR --show      and every report that is judged wrongly
 
 *DIR* holds the repositories by name, as clones or bare git directories. A repository that is not there is left out.
 Every session ends with the commit that it reports, and lasts an hour on both sides of it.
@@ -39,7 +39,9 @@ class JudgedReport:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table. Return 1 when a false twin is verified or a true report contradicted."""
-    parser = argparse.ArgumentParser(prog="python -m bench.evidence_commits", description="Judge reports of commits.")
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.evidence_data.commit_reports", description="Judge reports of commits."
+    )
     parser.add_argument("--data", type=Path, required=True, help="folder with the repositories by name")
     parser.add_argument("--set", choices=SETS, action="append", help="only this set; may be repeated")
     parser.add_argument("--show", action="store_true", help="print every report that is judged wrongly")
