@@ -84,7 +84,7 @@ _ORDINALS = {
 _TIMES = {"twice": "2", "double": "2", "doubled": "2", "doubles": "2", "couple": "2", "thrice": "3",
           "triple": "3", "dozen": "12", "hundred": "100", "thousand": "1000",
           "twins": "2"}  # fmt: skip
-_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9, "thousand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 1e2,
+_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9, "thousand": 1e3, "grand": 1e3, "million": 1e6, "billion": 1e9, "hundred": 1e2,
            "十": 10, "百": 1e2, "千": 1e3, "万": 1e4, "亿": 1e8, "mn": 1e6}  # fmt: skip
 _DAY_WORDS = {
     "day before yesterday": -2, "day after tomorrow": 2, "yesterday": -1, "last night": -1, "tomorrow": 1, "tmrw": 1,
@@ -183,7 +183,7 @@ def known_values(text: str, said: date | None) -> set[Value]:
         elif kind == "month_of":
             known |= {("month", str(int(key[5:]))), ("year", key[:4])}
     if said is not None and not any(_is_relative(mention, said) for mention in mentions):
-        known |= {("day", said.isoformat()), *_parts(said)}
+        known.add(("day", said.isoformat()))
     return known
 
 
@@ -438,7 +438,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
          rf"(?P<minute>\d{{1,2}})分?)?(?!评|击|赞)", _clock),
         (r"\b(?<![\d.,])(?P<day>\d{1,2})(?:st|nd|rd|th)\b", _day_of_month),
         (r"(?<!\d)(?P<day>\d{1,2}|二?三?十[一二三四五六七八九]?)\s?[号日](?![码线楼])", _day_of_month),
-        (r"(?P<sign>(?<![\w)\]\-/:.~])-\s?)?(?<![A-Za-z_\d.])(?P<digits>\d+(?:[.,]\d+)*)(?P<scale>\s?(?:thousand|million|billion|hundred|bn|mn|[kmb])"
+        (r"(?P<sign>(?<![\w)\]\-/:.~])-\s?)?(?<![A-Za-z_\d.])(?P<digits>\d+(?:[.,]\d+)*)(?P<scale>\s?(?:thousand|grand|million|billion|hundred|bn|mn|[kmb])"
          r"(?![a-z])|\s?[十百千万亿]+)?", _number),
         (rf"\b(?:(?:{_TENS})(?:[\s-](?:{_ONES}))?|{'|'.join(w for w in _SPELLED if w not in {'zero', 'one'})}|"
          rf"{'|'.join(w for w in _ORDINALS if w not in {'first', 'second'})}|second(?= \w)|"

@@ -110,7 +110,7 @@ _HOLDS = re.compile(
     re.IGNORECASE,
 )
 _ACCEPTS = re.compile(
-    r"^\W*(?:yes|yep|yeah|yup|agreed|sure|ok(?:ay)?,? (?:let's|do|go|with|that)|let's|go (?:ahead|with|for)|do it|deal|sounds good|"
+    r"^\W*(?:makes sense|good idea|great idea|why not|perfect|fine|love it|有道理|听你的|就这样|yes|yep|yeah|yup|agreed|sure|ok(?:ay)?,? (?:let's|do|go|with|that)|let's|go (?:ahead|with|for)|do it|deal|sounds good|"
     r"works for me|perfect,|exactly|right,|correct|please do|that works|fine with me|approved|好[,，]?(?:就|按|用|那就)|行|可以|同意|就这么|没问题|"
     r"对[,，。]|是的|嗯[,，]|成[,，。]|就按|ok(?:ay)?[,.!]? *$|好的?[,，。!]? *$)",
     re.IGNORECASE,
@@ -410,7 +410,8 @@ def _missing_values(reading: _Reading) -> Iterator[str]:
     known |= {value for mentions in reading.values for _, values in mentions for value in values}
     last = next((day for turn in reversed(reading.turns) if (day := day_of(turn.ts))), None)
     for mention in value_mentions(reading.line.text, last):
-        if not mention.values & known:
+        weekday = {value for value in mention.values if value[0] == "weekday"}
+        if not (weekday or mention.values) & known:
             yield f"value {mention.text.strip(' .')!r}"
 
 
@@ -427,11 +428,8 @@ def _changed_marks(reading: _Reading) -> Iterator[str]:
             continue
         occurrences = [[reading.clause(place).marks_at(place[1]) for place in token.places] for token in compared]
         mine = [clause.marks_at(token.start) for token in compared]
-        words = [token for token in tokens if not _WHEN.fullmatch(token.text)]
-        yield from _changed_denial(
-            [clause.marks_at(token.start) for token in words],
-            [[reading.clause(place).marks_at(place[1]) for place in token.places] for token in words],
-        )
+        words = [token for token in tokens if not (_WHEN.fullmatch(token.text) or _DENIAL.fullmatch(token.text))]
+        yield from _changed_denial(reading, clause, words)
         for mark, name in _STRICT_MARKS:
             changed = sum(
                 all(_differs(mark, own, marks) for marks in found) for own, found in zip(mine, occurrences, strict=True)
@@ -442,19 +440,24 @@ def _changed_marks(reading: _Reading) -> Iterator[str]:
         yield from _changed_wishes(clause, occurrences)
 
 
-def _changed_denial(mine: Sequence[frozenset[Mark]], occurrences: Sequence[Sequence[frozenset[Mark]]]) -> Iterator[str]:
-    """Yield a denial that the line adds to words or takes from them."""
-    pairs = list(zip(mine, occurrences, strict=True))
-    denied = [found for own, found in pairs if "denied" in own]
-    added = sum(all(_differs("denied", own, marks) for marks in found) for own, found in pairs if "denied" in own)
-    if denied and added * 2 > len(denied):
+def _changed_denial(reading: _Reading, clause: MarkedClause, words: Sequence[_LineToken]) -> Iterator[str]:
+    """Yield a denial that the line adds to words or takes from them.
+
+    The words behind a denial are denied. The other side may deny them from any place of the clause, because the order
+    of words differs.
+    """
+    added = denied = lost = always = 0
+    for token in words:
+        clauses = [(reading.clause(place), place[1]) for place in token.places]
+        if "denied" in clause.marks_at(token.start):
+            denied += 1
+            added += all(_differs("denied", clause.marks, other.marks) for other, _ in clauses)
+        if all("denied" in other.marks_at(at) for other, at in clauses):
+            always += 1
+            lost += all(_differs("denied", clause.marks, other.marks) for other, _ in clauses)
+    if added * 2 > denied:
         yield "denial added"
-    always = [own for own, found in pairs if all("denied" in marks for marks in found)]
-    lost = sum(
-        "denied" not in own and all(_differs("denied", own, marks) for marks in found)
-        for own, found in pairs if all("denied" in marks for marks in found)
-    )  # fmt: skip
-    if lost and lost * 2 > len(always) and lost * 3 >= len(pairs):
+    if lost * 2 > always and lost * 4 >= len(words):
         yield "denial lost"
 
 

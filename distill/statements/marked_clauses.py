@@ -69,7 +69,9 @@ _BREAK = re.compile(
     re.IGNORECASE,
 )
 _LEAST_CLAUSE_WORDS = 3
-#: Denials that also hold for the words before them, as those of Chinese do.
+#: A Chinese clause that ends so soon after a denial has what it denies before it: 健身卡不续了.
+_SHORT_VERB_CHARS = 3
+#: Denials that also hold for the words before them.
 _WHOLE_DENIALS = frozenset({"nothing", "none", "nobody", "neither", "unavailable"})
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[\n。!?]|;(?=\s)")
 _PHRASE_DENIAL = re.compile(r"^(?:instead of|rather than|except|without|而不是)$", re.IGNORECASE)
@@ -99,7 +101,7 @@ _MARK_PATTERNS: Mapping[Mark, str] = {
     "conditional": r"(?<!know )(?<!ask )(?<!asked )(?<!see )(?<!check )(?<!wonder )(?<!sure )(?<!decide )\b(?:if|unless|provided(?= (?:that|the|it|he|she|we|they|i)\b)|"
     r"in case|as long as|depending on|assuming)\b(?! (?:you (?:need|want|have any)|possible|so\b))|"
     r"如果|要是|假如|的话|万一|除非|只要|取决于",
-    "wished": r"\b(?:want(?:s|ed)?(?! to (?:let|give|tell|say|share|ask|fill|check|thank))|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing)|"
+    "wished": r"\b(?:want(?:s|ed)?(?! to (?:let|give|tell|say|share|ask|fill|check|thank))|would (?:like|love|prefer|rather)|'d (?:like|love|prefer|rather)|hop(?:e|es|ed|ing|efully)|"
     r"wish(?:es|ed)?|wanna|prefers?|preferred|would rather|rather(?! than)|plan(?:s|ned|ning)?|intends?|aims?|trying to|"
     r"dream(?:s|ing)?)\b|(?<![构设感])想(?![法起到])|希望|打算|宁愿|宁可|愿意|倾向|计划",
     "advised": r"\b(?:should|ought|recommend(?:s|ed)?|suggest(?:s|ed)?|advise[sd]?|shouldn't|better to|had better|proposes?|"
@@ -113,7 +115,7 @@ _MARK_PATTERNS: Mapping[Mark, str] = {
     "able": r"\bcould\b",
     "future": r"\b(?:will|won't|going to|gonna|about to|tomorrow|next (?:week|month|year))\b|'ll\b|将要?|即将|准备|打算|明天|下周",
     "ended": r"\b(?:no longer|anymore|any more|not any longer)\b|不再",
-    "settled": r"\b(?:decided|decides|decision|chose|settled|final(?:ly|ised|ized)?|certainly|definitely|confirmed|agreed)\b|"
+    "settled": r"\b(?:decided|decides|decision|chose|settled|final(?:ly|ised|ized)?|certainly|definitely|for (?:certain|sure)|confirmed|agreed)\b|"
     r"决定|定了|敲定|确定(?!不)|就这么",
     "opinion": r"\b(?:i (?:think|guess|believe|feel)|thinks?|believes?|feels?|in my opinion|imo|seems?|according to)\b|"
     r"觉得|认为|看来|好像",
@@ -131,9 +133,9 @@ _QUANTITIES: Mapping[str, re.Pattern[str]] = {
     for name, pattern in {
         "all": r"\b(?:all|every|each|everyone|everybody|everything|everywhere|always|whole|entire|entirely|"
         r"anytime|at all|completely)\b|所有|全部|每(?![次])|任何|总是|永远|大家|从来|一直|全都?|一律|人人|都(?=不|没)",
-        "only": r"\b(?<!not )(?:only|solely|exclusively|nothing but|just(?= (?:the|one|two|me|him|her|us)\b))\b|只(?![好是能得要])|仅",
+        "only": r"\b(?<!not )(?:only|solely|exclusively|nothing but|just(?= (?:the|one|two|me|him|her|us)\b))\b|(?<![一二两三四五六七八九十几\d])只(?![好是能得要])|仅",
         "many": r"\b(?:most(?= (?:of|people|days|\w{3,}s)\b)|mostly|usually|often|generally|majority)\b|大多|经常|通常|大部分|许多|很多|多数|常常",
-        "few": r"\b(?:sometimes|rarely|occasionally|seldom|partly|hardly|now and then|once in a while|some of|half of)\b|有时|偶尔|部分|很少|少数|几乎不",
+        "few": r"\b(?:sometimes|rarely|occasionally|seldom|partly|hardly|now and then|once in a while|every (?:second|other|third)|some of|half of)\b|有时|偶尔|部分|很少|少数|几乎不",
         "any": r"\b(?:any|anyone|anything|whatever|whenever|whoever)\b|任何|凡是|只要",
         "both": r"\bboth\b|两(?:个|者)?都",
     }.items()
@@ -350,7 +352,8 @@ def _marks(part: str, opener: str) -> tuple[set[Mark], int]:
         return marks | {"denied"}, 0
     if denial is None:
         return marks, 0
-    whole = denial.group().casefold() in _WHOLE_DENIALS or not denial.group().isascii()
+    short = not denial.group().isascii() and len(part[denial.end() :].strip()) <= _SHORT_VERB_CHARS
+    whole = short or denial.group().casefold() in _WHOLE_DENIALS
     return marks | {"denied"}, 0 if whole else denial.start()
 
 
