@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distill.statements.contradiction import relation
-from distill.statements.grounding import ungrounded
+from distill.statements.grounding import SaidTurn, objections
 
 __all__ = ["RelationCounts", "RestatementCounts", "measure_grounding", "measure_relations"]
 
@@ -53,9 +53,7 @@ def measure_grounding(path: Path) -> dict[str, RestatementCounts]:
     found: dict[str, RestatementCounts] = {}
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
-        turns = [turn["content"] for turn in row["turns"]]
-        names = [turn["name"] for turn in row["turns"]]
-        accepted = not ungrounded(row["text"], turns, names)
+        accepted = not objections(row["text"], [SaidTurn(**turn) for turn in row["turns"]])
         counts = found.setdefault(row["lang"], RestatementCounts())
         if row["good"]:
             counts.good += 1

@@ -9,7 +9,7 @@ failure is reported in the result, and the session is then read by rules.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent_home import storage
@@ -27,7 +27,7 @@ from ..language_model.endpoint import Completion, Endpoint
 from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.operation import Operation
 from ..statements.topics import content_terms
-from .gate import GatedEntry, pass_gate
+from .gate import GatedEntry, GatedReading, pass_gate
 from .proposed import ProposedOperation, parse_answer
 
 __all__ = ["INSTRUCTIONS", "ModelReading", "ModelUse", "read_with_model"]
@@ -65,6 +65,10 @@ Write a relative date with the day behind it: "next Wednesday (2026-11-25)". Sta
 number, date, name, reason or detail that they do not have. Keep "not", "might", "if" and "only", and who does what to
 whom. One fact is one operation. Leave out greetings, small talk, general knowledge, advice that nobody accepted, and
 what only matters today. Leave out what an entry says already."""
+
+_AGAIN = """\
+These entries were refused, because their turns do not say them in the same sense. State each again with the words of
+its turns, or leave it out. Use only "add"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +135,11 @@ def read_with_model(
     except (EndpointFailed, GuardRefused, Locked, OSError) as error:
         problem = str(error)
     gated = pass_gate(proposed, turns, entries)
+    if not problem and any(entry.doubt for entry in gated.entries):
+        again = _second_reading(home, gated, turns, endpoint, now, spent)
+        if again is not None:
+            requests, spent = requests + 1, spent + again[1]
+            gated = replace(gated, entries=_restated(gated.entries, again[0].entries))
     doubted = sum(bool(entry.doubt) for entry in gated.entries)
     use = ModelUse(
         requests=requests, tokens=spent, accepted=len(gated.entries) - doubted + len(gated.operations),
@@ -139,6 +148,39 @@ def read_with_model(
     return ModelReading(
         entries=gated.entries, operations=gated.operations, use=use, complete=not problem, problem=problem
     )
+
+
+def _second_reading(
+    home: Home, gated: GatedReading, turns: Mapping[str, Message], endpoint: Endpoint, now: datetime, spent: int
+) -> tuple[GatedReading, int] | None:
+    """Let the model state entries again that were refused, with the reasons. Return the new ones and their tokens.
+
+    Return ``None`` without an answer: then a person decides about the first ones.
+    """
+    doubted = [entry for entry in gated.entries if entry.doubt]
+    cited = {source for entry in doubted for source in entry.sources}
+    shown = [text for message in turns.values() if message.source in cited and (text := _turn(home, message))]
+    refused = [_screened(home, f"- {entry.text} (refused: {entry.doubt})") for entry in doubted]
+    prompt = "\n".join(("<turns>", *shown, "</turns>", "", _AGAIN, "<entries>", *refused, "</entries>"))
+    try:
+        completion = _request(home, prompt, endpoint, now, spent)
+    except (EndpointFailed, Locked, OSError):
+        return None
+    answer = parse_answer(completion.text)
+    proposed = [operation for operation in answer[0] if operation.act == "add"] if answer else []
+    return pass_gate(proposed, turns, {}), completion.tokens
+
+
+def _restated(entries: Sequence[GatedEntry], newer: Sequence[GatedEntry]) -> tuple[GatedEntry, ...]:
+    """Return *entries* with refused ones replaced by accepted *newer* ones from the same turns, where there are any."""
+    left = [entry for entry in newer if not entry.doubt]
+    found = []
+    for entry in entries:
+        match = next((other for other in left if entry.doubt and set(other.sources) & set(entry.sources)), None)
+        if match is not None:
+            left.remove(match)
+        found.append(match or entry)
+    return tuple(found)
 
 
 def _answer(completion: Completion, endpoint: Endpoint) -> tuple[list[ProposedOperation], list[str]]:

@@ -183,3 +183,21 @@ def test_budgets_of_session_and_day_end_the_reading(home: Home, talk: Talk, now:
             assert not reading.complete
     assert not server.requests
     assert tokens_spent_on(home, now) == 0
+
+
+def test_a_refused_entry_is_stated_again_once_with_the_reason(home: Home, talk: Talk, now: datetime) -> None:
+    wrong = add("m1", "severe peanut allergy", "The user's son Leo has a severe shellfish allergy.")
+
+    def behave(handler: Any, server: ModelServer) -> None:
+        rows = [wrong] if len(server.requests) == 1 else [add("m1", "severe peanut allergy", FACT)]
+        send(handler, completion(json.dumps({"operations": rows})))
+
+    with serving(behave) as server:
+        transcript.append(home, "fc-1", talk(*ROWS), actor="test", now=now)
+        done = close(home, "fc-1", now=now, models=models(server))
+        assert "shellfish" in server.prompt
+        assert "refused: " in server.prompt
+    assert [entry.text for entry in done.entries] == [FACT]
+    assert done.proposed == ()
+    assert done.use is not None
+    assert done.use.requests == 2
