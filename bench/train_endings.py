@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distill.reading.endings import FEATURES, HEADS, Head, pair_features
+from distill.reading.endings import FEATURES, HEADS, Head, is_related, pair_features
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
@@ -30,6 +30,8 @@ TARGET = Path(__file__).parent.parent / "distill" / "reading" / "endings.json"
 FOLDS, SEED, STEPS = 5, 7, 400
 #: Weight of a pair with a sentence of another older statement, against a labelled pair.
 CROSS_WEIGHT, CROSSED = 0.3, 4
+#: Share of the older statements that an ordinary sentence is paired with.
+ORDINARY_SHARE = 0.05
 DECAY = 0.03
 #: Precision at which an ending is certain, and at which it is worth a question.
 CERTAIN, LIKELY = 0.95, 0.75
@@ -68,7 +70,7 @@ def read_pairs(path: Path = DATA) -> list[LabelledPair]:
     return [LabelledPair(label=label, role=role, older=older, newer=newer) for label, role, older, newer in rows]
 
 
-def read_ordinary(most: int = 700) -> list[LabelledPair]:
+def read_ordinary(most: int = 1500) -> list[LabelledPair]:
     """Read sentences of the reader's training data that end nothing, as pairs without an older statement."""
     found = [
         LabelledPair(label="D", role=row["role"], older="", newer=row["text"])
@@ -116,8 +118,10 @@ def _train_head(
     crossed += [
         LabelledPair(label="D", role=sentence.role, older=older, newer=sentence.newer)
         for sentence in ordinary
-        for older in [rng.choice([older for older in olders if _is_chinese(older) == _is_chinese(sentence.newer)])]
+        for older in olders
+        if _is_chinese(older) == _is_chinese(sentence.newer) and rng.random() < ORDINARY_SHARE
     ]
+    crossed = [row for row in crossed if is_related(row.older, row.newer)]  # others are never judged
     rows = [*own, *crossed]
     inputs = _inputs(rows, suffix, cosines)
     wanted = np.array([_LABELS.get(row.label) is not None and (head == "resolve" or row.label == "T") for row in rows])

@@ -66,8 +66,8 @@ __all__ = [
     "unclosed",
 ]
 
-#: Kinds of items that can report work. Plans and wishes claim nothing.
-_REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "correction", "fact"})
+#: Kinds of items that can report work. Plans and wishes claim nothing, and a correction takes a claim back.
+_REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "fact"})
 _ATTEMPTS = 5
 
 

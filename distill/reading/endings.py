@@ -31,6 +31,7 @@ __all__ = [
     "Ending",
     "EndingWeights",
     "Head",
+    "is_related",
     "judge_ending",
     "load_weights",
     "pair_features",
@@ -96,7 +97,7 @@ class EndingWeights:
     def judge(self, older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
         """Judge a pair. See :func:`judge_ending`."""
         features = pair_features(older, newer, role, cosine)
-        if not _is_related(older, newer):
+        if not is_related(older, newer):
             return Ending(resolve=0.0, retract=0.0)
         suffix = "" if cosine is None else "+vector"
         chances = {head: self._chance(f"{head}{suffix}", features) for head in HEADS}
@@ -233,7 +234,7 @@ def _term(token: str) -> str | None:
     return stem(base)
 
 
-def _is_related(older: str, newer: str) -> bool:
+def is_related(older: str, newer: str) -> bool:
     """Return whether two texts share enough that one can be about the other."""
     old, new = statement_terms(older), statement_terms(newer)
     shared = sum(min(old[term], new[term]) for term in old.keys() & new.keys())
