@@ -43,13 +43,13 @@ class AssemblerSettings:
     vocabulary: str = DEFAULT
     tiers: tuple[tuple[int, ...], ...] = TIERS
     pool_share: float = 0.34
-    small_pool_share: float = 0.6
+    small_pool_share: float = 0.7
     small_pool_tokens: int = 8_000
     pool_tokens: int = 0
     daily_share: float = 0.10
     daily_tokens: int = 4_000
     recall_floor: float = 0.3
-    recall_strong: float = 0.6
+    recall_strong: float = 0.45
     memory_first: float = 0.6
     index_share: float = 0.4
     selected_share: float = 0.2
