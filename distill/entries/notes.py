@@ -24,7 +24,7 @@ from recall.text.identity import identity_key
 
 from ..errors import NotLive
 from ..reading.labels import kind_of_request
-from ..settings import DistillSettings
+from ..statements.dated_words import add_dates
 from .citation import cite
 from .consolidation import Link, consolidate
 from .operations import retired
@@ -81,7 +81,6 @@ def remember(
     about: str = "",
     until: str = "",
     origin: Literal["user", "agent"] = "user",
-    settings: DistillSettings | None = None,
     dry_run: bool = False,
 ) -> Remembered:
     """Write *text* as an entry of ``MEMORY.md`` in one commit.
@@ -94,15 +93,13 @@ def remember(
         about: whom or what the note is about.
         until: the last day on which the note holds, ISO 8601.
         origin: who says it. A note of the agent supersedes nothing of the user.
-        settings: limits of titles.
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
     Raises:
         ValueError: *text* is empty.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
-    settings = settings or home.manifest.settings("distill", DistillSettings)
-    text = " ".join(text.split())
+    text = add_dates(" ".join(text.split()), now.date())
     if not text:
         raise ValueError("the text is empty")
     rule = _section(text, kind)

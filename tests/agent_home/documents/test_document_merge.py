@@ -229,3 +229,21 @@ def test_a_correction_counted_on_both_machines_has_the_days_of_both() -> None:
     assert merged is not None
     assert merged.detail == "Wrong: by size\nOccurrences: 3 (2026-11-01, 2026-11-05, 2026-11-09)"
     assert merged_entry(base, merged, other) == merged
+
+
+def test_an_entry_of_the_earlier_form_merges_with_its_new_form() -> None:
+    raw = (
+        "- **[KD-0001] 2026-11-01 Ship on Monday with the new parser,** - because the team agreed.\n"
+        "  Sources: a#m1\n  Origin: user\n"
+    )
+    base = entry(f"## Key Decisions\n\n{raw}", "KD-0001")
+    ours = base.changed(fields={**base.fields, "State": "resolved"})
+    theirs = base.changed(fields={**base.fields, "Sources": "a#m1, b#m2"})
+    merged = merged_entry(base, ours, theirs)
+    assert merged is not None
+    assert merged.render() == (
+        "- **[KD-0001]** 2026-11-01 Ship on Monday with the new parser, because the team agreed.\n"
+        "  Sources: a#m1, b#m2 · Origin: user · State: resolved\n"
+    )
+    assert merged_entry(base, theirs, ours) == merged
+    assert merged_entry(base, base, ours) == ours

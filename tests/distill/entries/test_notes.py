@@ -120,3 +120,8 @@ def test_an_unknown_or_superseded_entry_cannot_be_finished(home: Home) -> None:
         finish(home, "KD-0001", now=NOW)
     with pytest.raises(NoSuchEntry):
         finish(home, "OT-ZZZZ", now=NOW)
+
+
+def test_a_note_says_which_day_its_relative_words_mean(home: Home) -> None:
+    done = remember(home, "Dentist next Wednesday at 3.", now=NOW, kind="thread")
+    assert live(home, done.id).text == "Dentist next Wednesday (2026-11-25) at 3."
