@@ -157,6 +157,24 @@ def test_a_tool_resolves_nothing(home: Home, talk: Talk, now: datetime) -> None:
     assert not thread.retired
 
 
+def test_a_correction_retires_the_claim_and_git_cannot_refuse_it(
+    home: Home, talk: Talk, now: datetime, make_repo: Callable[[str], Repo]
+) -> None:
+    repo = make_repo("work")
+    fix = repo.commit("Fix the login bug", {"login.py": "x = 2\n"}, "2026-11-20T14:01:30+00:00")
+    keep(home, talk(("user", f"Conclusion: commit {fix} fixed the login bug."), cwd=str(repo.root), session="one"), now)
+    (claim,) = close(home, "one", now=now).entries
+    said = f"Correction: I was wrong, commit {fix} did not fix the login bug."
+    keep(home, talk(("user", "Morning!"), ("user", said), cwd=str(repo.root), session="two"), now)
+    closed = close(home, "two", now=now)
+    assert [entry.section for entry in closed.entries] == ["Corrections and root causes"]
+    document = parse(memory(home))
+    (older,) = document.section_entries("Recent Context")
+    assert older.id == claim.id
+    assert older.retired or older.fields.get("Superseded-By") == closed.entries[0].id
+    assert len(document.section_entries("Corrections and root causes")) == 1
+
+
 def test_a_half_written_last_line_is_left_for_the_next_closing(reviewed: Home, now: datetime) -> None:
     path = transcript.session_path(reviewed, "fc-1")
     assert path is not None
