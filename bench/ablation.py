@@ -59,6 +59,7 @@ _TRIED: dict[str, tuple[float, ...]] = {
     "vector_weight": (0.0, 0.6, 0.9, 1.5, 2.4),
     "session_weight": (0.0, 0.3, 0.9, 1.2),
     "vector_words": (0.0, 15.0, 60.0),
+    "chinese_vector_weight": (0.0, 0.5),
     "cjk_vector_weight": (0.5, 1.0),
     "date_weight": (0.0, 0.3, 0.8, 1.1),
     "date_days": (3.0, 14.0),
@@ -153,6 +154,7 @@ def _answers(
         terms=words.terms,
         mean_words=words.mean_words,
         first_person=parsed.first_person,
+        chinese=parsed.chinese,
         cjk=parsed.cjk,
         periods=periods(asked.query),
     )

@@ -24,8 +24,10 @@ class RecallSettings:
             most. A change makes the next sync cut every file again.
         vector_weight: weight of the cosine of a passage's vector, or of a turn with its neighbours. Words have weight
             1. It depends on the embedding model: 1.2 was chosen for MiniLM.
-        cjk_vector_weight: share of the vectors' weights for a question in Chinese, Japanese or Korean. MiniLM does not
-            read these scripts. Set 1 for a model that does.
+        chinese_vector_weight: share of the vectors' weights for a question in Chinese. Set 0 for a model that does not
+            read it.
+        cjk_vector_weight: share of the vectors' weights for a question in Japanese or Korean. The default model does
+            not read them. Set 1 for a model that does.
         archive_weight: share of its score that an archived passage keeps.
         lexical_deadline_ms: milliseconds after which the search goes on without the words.
         vector_deadline_ms: milliseconds after which the search goes on without the vectors. They include the first load
@@ -38,6 +40,7 @@ class RecallSettings:
     passage_tokens: int = 180
 
     vector_weight: float = 1.2
+    chinese_vector_weight: float = 1.0
     cjk_vector_weight: float = 0.0
     archive_weight: float = 0.95
 

@@ -183,6 +183,7 @@ def _query_features(query: str, parsed: Query, words: LexicalResult, mode: Mode,
         terms=words.terms,
         mean_words=words.mean_words,
         first_person=parsed.first_person,
+        chinese=parsed.chinese,
         cjk=parsed.cjk,
         periods=periods(query[:QUERY_CHARS], now.date() if now else None),
     )

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .han import chinese_characters
 from .irregular_forms import forms_of
 from .normalise import normalise
 from .word_tables import phrase_pattern, stop_words
@@ -64,7 +65,9 @@ class Query:
     match: str
     terms: tuple[str, ...] = ()
     first_person: bool = False
-    #: Share of its letters that belong to Chinese, Japanese or Korean.
+    #: Share of its letters that are Chinese.
+    chinese: float = 0.0
+    #: Share of its letters that are Japanese or Korean.
     cjk: float = 0.0
 
     @property
@@ -119,7 +122,9 @@ def parse_query(text: str, *, limit: int = 64) -> Query:
     terms = tuple(spelling[key] for key in kept)
     match = " OR ".join(dict.fromkeys(form for term in terms for form in _spellings(term)))
     first_person = _FIRST_PERSON.search(plain) is not None and _SECOND_PERSON.search(plain) is None
-    return Query(match=match, terms=terms, first_person=first_person, cjk=_cjk_share(plain))
+    share = _cjk_share(plain)
+    chinese, cjk = (share, 0.0) if chinese_characters(plain) else (0.0, share)
+    return Query(match=match, terms=terms, first_person=first_person, chinese=chinese, cjk=cjk)
 
 
 def _spellings(term: str) -> tuple[str, ...]:

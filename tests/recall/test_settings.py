@@ -39,6 +39,10 @@ def test_every_weight_is_a_setting_or_a_retired_setting() -> None:
 
 
 def test_settings_change_the_weights_of_the_same_name_and_no_others() -> None:
-    weights = RankingWeights.of(RecallSettings(vector_weight=2.0, cjk_vector_weight=1.0, archive_weight=0.5))
-    assert weights == RankingWeights(vector_weight=2.0, cjk_vector_weight=1.0, archive_weight=0.5)
+    weights = RankingWeights.of(
+        RecallSettings(vector_weight=2.0, chinese_vector_weight=0.5, cjk_vector_weight=1.0, archive_weight=0.5)
+    )
+    assert weights == RankingWeights(
+        vector_weight=2.0, chinese_vector_weight=0.5, cjk_vector_weight=1.0, archive_weight=0.5
+    )
     assert RankingWeights.of(RecallSettings()) == RankingWeights()

@@ -30,7 +30,7 @@ SENTENCES = [
     "def rename(path: Path) -> None: ...",
     "Yes!",
     "Nobody could say why the build had failed twice in a row, least of all the person who had started it.",
-    "我们周五部署发票服务。",
+    "金曜日に請求サービスを公開します。",
     "",
 ]
 

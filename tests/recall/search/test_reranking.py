@@ -141,17 +141,29 @@ def test_a_phrase_is_found_word_by_word_in_order(write: Write, first: First) -> 
 def test_vectors_have_no_weight_in_scripts_that_the_model_does_not_read(
     home: Home, write: Write, embedder: HashingEmbedder
 ) -> None:
-    write("Knowledge/a.md", "出口税率下降了, 企业受益。\n")
-    write("Knowledge/b.md", "税率表格。\n")
+    write("Knowledge/a.md", "輸出の税率が下がり、企業は助かる。\n")
+    write("Knowledge/b.md", "税率の表。\n")
     settings = RecallSettings()
     sync(home, settings, embedder)
 
     def scores(changed: RecallSettings) -> list[float]:
-        return [hit.score for hit in search(home, "税率表格", settings=changed, embedder=embedder).hits]
+        return [hit.score for hit in search(home, "税率の表", settings=changed, embedder=embedder).hits]
 
-    words = [hit.score for hit in search(home, "税率表格", settings=settings, mode="lexical").hits]
+    words = [hit.score for hit in search(home, "税率の表", settings=settings, mode="lexical").hits]
     assert scores(settings)[: len(words)] == words
     assert scores(replace(settings, cjk_vector_weight=1.0))[0] > words[0]
+
+
+def test_vectors_have_their_weight_in_chinese_unless_a_setting_takes_it(
+    home: Home, write: Write, embedder: HashingEmbedder
+) -> None:
+    write("Knowledge/b.md", "税率表格。\n")
+    settings = RecallSettings()
+    sync(home, settings, embedder)
+    words = search(home, "税率表格", settings=settings, mode="lexical").hits[0].score
+    assert search(home, "税率表格", settings=settings, embedder=embedder).hits[0].score > words
+    unread = replace(settings, chinese_vector_weight=0.0)
+    assert search(home, "税率表格", settings=unread, embedder=embedder).hits[0].score == words
 
 
 def test_scores_of_different_questions_can_be_compared(home: Home, say: Say, update: Update) -> None:

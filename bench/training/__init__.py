@@ -1,0 +1,1 @@
+"""Training of the weights that the program ships: each script writes one file."""
