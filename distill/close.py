@@ -443,15 +443,12 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
 
 
 def _earlier_mentions(home: Home, draft: _ClosingDraft, settings: DistillSettings) -> dict[Item, EarlierMention]:
-    """Return, for the items that need it, where other sessions of the last weeks mention their topics."""
+    """Return, if a section asks for it, where other sessions of the last weeks mention the topics of the items."""
+    if not settings.recurring:
+        return {}
     logs = read_recent_logs(home, draft.closing.date, settings.recurrence_days)
-    items, session = draft.summary.items, draft.closing.session
-    facts = [item for item in items if item.kind == "fact"]
-    others = [item for item in items if item.kind != "fact"] if settings.recurring else []
-    return {
-        **find_recurring(facts, logs, session, most=settings.max_recurring),
-        **find_recurring(others, logs, session, most=len(others)),
-    }
+    items = draft.summary.items
+    return find_recurring(items, logs, draft.closing.session, most=len(items))
 
 
 def _add_to_daily_log(edits: Transaction, draft: _ClosingDraft, settings: DistillSettings) -> None:

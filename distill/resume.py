@@ -26,13 +26,14 @@ from recall.text.identity import identity_key
 
 from .entries.recurrence import LogLine, all_log_lines
 from .errors import EmptySession, NoSuchSession
+from .reading.classifier import SentenceReader
 from .reading.labels import ItemKind, parse_label
 from .statements.dated_words import without_dates
 from .statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from .statements.standalone import split_speaker
-from .summary.cues import classify_sentence
 from .summary.extraction import Item, Summary, spoken_messages, summarise
 from .summary.selection import add_facts
+from .summary.sentence_kinds import stated_kind
 
 __all__ = ["Resume", "ResumeLine", "render", "resume"]
 
@@ -181,9 +182,9 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
 
 
 def _only_asks(sentence: str) -> bool:
-    """Return whether *sentence* has no exclamation mark and no cue of a decision, preference or correction."""
+    """Return whether *sentence* has no exclamation mark and states no decision, preference or correction."""
     exclaims = narrowed(sentence).rstrip().endswith("!")
-    return not exclaims and parse_label(sentence) is None and classify_sentence(sentence, "user") is None
+    return not exclaims and parse_label(sentence) is None and stated_kind(sentence, "", SentenceReader()) is None
 
 
 def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:

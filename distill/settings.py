@@ -21,7 +21,6 @@ _LEAST: Mapping[str, int] = {
     "max_topics": 0,
     "max_entries_per_section": 0,
     "recurrence_days": 0,
-    "max_recurring": 0,
     "max_items": 3,
     "max_title_chars": 20,
     "archive_after_days": 1,
@@ -50,10 +49,8 @@ class DistillSettings:
             items stay in the daily log.
         archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily
             log is archived.
-        recurrence_days: days of daily logs that are searched for recurring topics. 0 turns the search off.
-        max_recurring: largest number of facts that become entries in one closing because another session had their
-            topic.
-        recurring: titles of sections whose entries also need an earlier session with their topic.
+        recurrence_days: days of daily logs that are searched for the topics of sections in ``recurring``.
+        recurring: titles of sections whose entries need an earlier session with their topic.
         section_entries: largest number of entries in a section of ``MEMORY.md``. Beyond it, the least useful ones are
             archived. 0 sets no limit but ``memory_tokens``.
         room: the limit ``section_entries`` for single sections, by title.
@@ -77,7 +74,6 @@ class DistillSettings:
     max_entries_per_section: int = 50
     archive_after_days: int = 90
     recurrence_days: int = 30
-    max_recurring: int = 5
     recurring: tuple[str, ...] = ()
     section_entries: int = 0
     room: Mapping[str, int] = field(default_factory=dict)

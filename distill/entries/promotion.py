@@ -10,7 +10,7 @@ Nothing here writes. The caller passes documents in and writes the edited ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -37,7 +37,7 @@ __all__ = [
     "statement_key",
 ]
 
-#: Kinds that earn an entry, with the prefix of its section. A fact waits in the daily log until its topic recurs.
+#: Kinds that earn an entry, with the prefix of its section. Only lasting facts do.
 PREFIXES: Mapping[ItemKind, str] = {
     "decision": "KD",
     "lesson": "LL",
@@ -49,8 +49,8 @@ PREFIXES: Mapping[ItemKind, str] = {
     "conclusion": "RC",
     "deliverable": "RC",
 }
-#: Section of a fact whose topic another session had.
-_RECURRING = "RC"
+#: Section of the lasting facts of the user's life and work.
+_LASTING = "RC"
 
 #: Shorter items may stand in a tool's output by chance.
 _MIN_REPEATED_CHARS = 12
@@ -111,8 +111,8 @@ def find_candidates(
         origins: the origin of each turn, by its source.
         date: the date of items whose turn has no time.
         tool_text: the normalised output of tools. The origin of an item that only repeats it is the tool.
-        mentions: earlier mentions of an item's topic in other sessions. A fact needs one.
-        recurring: titles of sections whose items need an earlier mention as well.
+        mentions: earlier mentions of an item's topic in other sessions. An entry does not cite them.
+        recurring: titles of sections whose items need an earlier mention.
     """
     found = []
     own_origins = item_origins(items, evidence, origins, tool_text)
@@ -121,7 +121,7 @@ def find_candidates(
         checked, mention = evidence.get(item), mentions.get(item)
         if item.kind == "fact" and parse_statement(item.text).keys in stated:
             continue  # the same statement is an item of another kind already
-        prefix = PREFIXES.get(item.kind) or (_RECURRING if item.kind == "fact" and (mention or item.read) else None)
+        prefix = PREFIXES.get(item.kind) or (_LASTING if item.kind == "fact" and (item.lasting or item.read) else None)
         section = section_of(prefix) if prefix else None
         if (
             section is None
@@ -132,12 +132,10 @@ def find_candidates(
             continue
         if (item.kind == "deliverable" and checked is None) or (section.title in recurring and mention is None):
             continue
-        origin = least_trusted([own_origins[item], mention.origin]) if mention else own_origins[item]
-        sources = (*mention.sources, *item.sources) if mention else item.sources
         found.append(
             PromotionCandidate(
-                item=replace(item, sources=tuple(dict.fromkeys(sources))), section=section,
-                evidence=checked or UNCHECKED, origin=origin, date=item.ts[:10] or date,
+                item=item, section=section, evidence=checked or UNCHECKED, origin=own_origins[item],
+                date=item.ts[:10] or date,
             )
         )  # fmt: skip
     return found

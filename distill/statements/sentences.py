@@ -2,7 +2,7 @@
 
 Splitting loses only what is not prose. A sentence is a run of the source's own characters, so that a number, an
 amount of money or a name in it is spelled as it was written. What a sentence means is the business of
-``distill.summary.cues``.
+``distill.reading``.
 """
 
 from __future__ import annotations

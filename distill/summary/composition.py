@@ -74,7 +74,8 @@ def compose(
     now: datetime,
 ) -> Composition:
     """Summarise *messages*. *before* are the session's earlier messages."""
-    summary = summarise(messages, before, max_topics=settings.max_topics)
+    embedder = models.loaded_embedder()
+    summary = summarise(messages, before, max_topics=settings.max_topics, embedder=embedder)
     reading: ModelReading | None = None
     if models.endpoint is not None and models.endpoint.settings.task == "read":
         reading = read_with_model(home, messages, before, models.endpoint, now)
@@ -82,7 +83,7 @@ def compose(
     if settings.log_share:
         summary = add_facts(
             summary, messages, share=settings.log_share, max_items=settings.max_items,
-            embedder=models.loaded_embedder(),
+            embedder=embedder,
         )  # fmt: skip
     summary = with_requests(summary, messages)
     if reading is not None:

@@ -1,7 +1,8 @@
 """Extraction of a summary from messages: a title, topics, typed items, and the files and commits that were mentioned.
 
 Every item quotes sentences of a turn, or of several turns that say the same, and cites these turns. Nothing is
-reworded, so amounts and names are verbatim. Extraction uses rules without a model and is deterministic.
+reworded, so amounts and names are verbatim. Labels, the trained reader (``distill.reading``) and a few rules find the
+items, without a language model. Extraction is deterministic.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.store.transcript import Message
+from recall.embedding.embedder import Embedder
 from recall.text.identity import identity_key
 
 from ..evidence.claims import parse_claim
+from ..reading.classifier import SentenceReader
+from ..reading.corrections import announces_correction, names_old_value
 from ..reading.labels import ItemKind, parse_label
 from ..statements.names import named_paths
 from ..statements.operation import Operation
@@ -27,7 +31,7 @@ from ..statements.sentences import (
     split_sentences,
 )
 from ..statements.topics import content_terms, find_topics
-from .cues import announces_correction, classify_sentence, names_old_value
+from .sentence_kinds import accepted_sentences, accepts, reported_kind, reports_work, stated_kind
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 
@@ -65,6 +69,7 @@ class Item:
         read: whether a language model read it, or somebody asked to remember it. Such a fact earns an entry at once.
         standalone: the text that stands alone, where it differs from *text*. See ``distill.summary.standalone_items``.
         context: sources of other turns whose words it holds.
+        lasting: of a fact, whether it is one of the user's life or work that earns an entry at once.
     """
 
     kind: ItemKind
@@ -79,11 +84,25 @@ class Item:
     read: bool = False
     standalone: str = ""
     context: tuple[str, ...] = ()
+    lasting: bool = False
 
     @property
     def told(self) -> str:
         """The item as memory shows it."""
         return self.standalone or self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exchange:
+    """A turn, and the latest turn of the other speaker before it."""
+
+    message: Message
+    answered: Message | None
+    in_report: bool = False
+
+    @property
+    def previous(self) -> str:
+        return self.answered.content if self.answered else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +122,24 @@ class Summary:
     operations: tuple[Operation, ...] = ()
 
 
-def summarise(messages: Sequence[Message], before: Sequence[Message] = (), *, max_topics: int = 6) -> Summary:
+def summarise(
+    messages: Sequence[Message],
+    before: Sequence[Message] = (),
+    *,
+    max_topics: int = 6,
+    embedder: Embedder | None = None,
+) -> Summary:
     """Summarise *messages*. *before* are earlier messages of the session, which a correction may refer to.
+
+    With *embedder*, the promising sentences of the user are read by their vectors as well.
 
     Tool and system messages only contribute commits. Quarantined messages are left out.
     """
     spoken = spoken_messages(messages)
-    found = [item for message in spoken for item in _extract_items(message)]
+    reader = SentenceReader(embedder)
+    exchanges = list(_exchanges(spoken, before))
+    reader.prepare([row for exchange in exchanges for row in _readable(exchange)])
+    found = [item for exchange in exchanges for item in _extract_items(exchange, reader)]
     items = _resolve_corrections(_merge_duplicates(found), [*before, *messages])
     speakers = {word for message in spoken for word in message.name.casefold().split()}
     topics = find_topics([message.content for message in spoken], max_topics, without=speakers)
@@ -127,8 +157,21 @@ def spoken_messages(messages: Sequence[Message]) -> list[Message]:
     return [message for message in messages if message.role in _SPEAKERS and not _QUARANTINED.match(message.content)]
 
 
-def _extract_items(message: Message) -> Iterator[Item]:
-    """Yield the items of one turn, in order."""
+def _exchanges(spoken: Sequence[Message], before: Sequence[Message]) -> Iterator[_Exchange]:
+    """Yield the turns of *spoken* with the turns that they answer, which may stand in *before*."""
+    latest = {message.role: message for message in spoken_messages(before[-_LOOK_BACK:])}
+    for message in spoken:
+        assistant = message.role == "assistant"
+        answered = latest.get("user" if assistant else "assistant")
+        yield _Exchange(message=message, answered=answered, in_report=assistant and reports_work(message.content))
+        latest[message.role] = message
+
+
+def _extract_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item]:
+    """Yield the items of one turn, in order, after those of the assistant's turn that it accepts."""
+    message = exchange.message
+    if message.role == "user" and exchange.answered and accepts(message.content):
+        yield from _accepted_items(exchange.answered, message, reader)
     list_kind: ItemKind | None = None  # of a label whose list follows
     heading = False
     for line in prose_lines(message.content):
@@ -148,7 +191,23 @@ def _extract_items(message: Message) -> Iterator[Item]:
             list_kind = list_kind if line.kind == "bullet" else None
             continue
         list_kind = None
-        yield from _unlabelled_items(message, line)
+        yield from _unlabelled_items(exchange, line, reader)
+
+
+def _readable(exchange: _Exchange) -> Iterator[tuple[str, str, str]]:
+    """Yield the sentences of a turn of the user, as the reader takes them."""
+    if exchange.message.role == "user":
+        for line in prose_lines(exchange.message.content):
+            if line.kind != "heading":
+                yield from ((sentence, exchange.previous, "user") for sentence in split_sentences(line.text))
+
+
+def _accepted_items(proposal: Message, acceptance: Message, reader: SentenceReader) -> Iterator[Item]:
+    """Yield the statements of the assistant's turn *proposal* that the user accepts, citing both turns."""
+    for kind, sentence in accepted_sentences(proposal.content, "", reader):
+        if _stands_alone(sentence):
+            item = _item(proposal, kind, shorten(sentence, MAX_ITEM_CHARS))
+            yield replace(item, sources=(proposal.source, acceptance.source))
 
 
 def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
@@ -181,7 +240,8 @@ def _stands_alone(text: str) -> bool:
     return len(text) >= _MIN_ITEM_CHARS and not narrowed(text).endswith(":")
 
 
-def _unlabelled_items(message: Message, line: ProseLine) -> Iterator[Item]:
+def _unlabelled_items(exchange: _Exchange, line: ProseLine, reader: SentenceReader) -> Iterator[Item]:
+    message = exchange.message
     sentences = split_sentences(line.text)
     skip = False
     for index, sentence in enumerate(sentences):
@@ -199,9 +259,16 @@ def _unlabelled_items(message: Message, line: ProseLine) -> Iterator[Item]:
         if label and label.rest:
             yield from _labelled_items(message, label.kind, label.rest)
             continue
-        kind = classify_sentence(sentence, message.role)
+        kind = _kind(exchange, sentence, reader)
         if kind and _stands_alone(sentence):
-            yield _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
+            item = _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
+            yield replace(item, lasting=kind == "fact")
+
+
+def _kind(exchange: _Exchange, sentence: str, reader: SentenceReader) -> ItemKind | None:
+    if exchange.message.role == "user":
+        return stated_kind(sentence, exchange.previous, reader)
+    return reported_kind(sentence, exchange.previous, reader, in_report=exchange.in_report)
 
 
 def _item(message: Message, kind: ItemKind, text: str) -> Item:

@@ -1,8 +1,9 @@
-"""Facts whose topic recurs in a second session earn an entry."""
+"""Topics that recur in a second session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from agent_home import storage
@@ -13,7 +14,7 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, DistillSettings, close
 from distill.entries.promotion import find_candidates
-from distill.entries.recurrence import EarlierMention, find_recurring, read_recent_logs, standing_log_lines
+from distill.entries.recurrence import find_recurring, read_recent_logs, standing_log_lines
 from distill.summary.extraction import Item
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)
@@ -105,21 +106,13 @@ def memory(home: Home) -> list[Entry]:
     return list(parse(storage.read_text(home.root / MEMORY)).entries())
 
 
-def test_fact_earns_an_entry_in_a_second_session(home: Home) -> None:
-    first = closed(home, "one", "2026-11-10", ("user", "The Kestrel licence costs ¥4,000 a year."))
-    assert first.entries == ()
-    assert "Kestrel licence" in storage.read_text(home.root / first.daily)
-    second = closed(home, "two", "2026-11-12", ("user", "Our Kestrel licence runs until March, it costs ¥4,000."))
-    (entry,) = memory(home)
-    assert entry.prefix == "RC"
-    assert entry.fields["Sources"] == "one#m1, two#m1"
-    assert [new.id for new in second.entries] == [entry.id]
-
-
-def test_mention_before_the_recurrence_window_does_not_count(home: Home) -> None:
-    closed(home, "one", "2026-08-10", ("user", "The Kestrel licence costs ¥4,000 a year."))
-    closed(home, "two", "2026-11-12", ("user", "Our Kestrel licence runs until March, it costs ¥4,000."))
+def test_recurring_topic_alone_earns_no_entry_and_no_source(home: Home) -> None:
+    for session, day in (("one", "2026-11-10"), ("two", "2026-11-12")):
+        closed(home, session, day, ("assistant", "The Kestrel toner of the printer costs ¥4,000 a year."))
     assert memory(home) == []
+    closed(home, "three", "2026-11-13", ("user", "The Kestrel licence costs ¥4,000 a year."))
+    (entry,) = memory(home)
+    assert (entry.prefix, entry.fields["Sources"]) == ("RC", "three#m1")
 
 
 def test_recurring_setting_makes_a_section_wait_for_a_second_session(home: Home) -> None:
@@ -132,14 +125,11 @@ def test_recurring_setting_makes_a_section_wait_for_a_second_session(home: Home)
 
 def test_fact_that_repeats_a_lesson_earns_no_second_entry() -> None:
     lesson = Item(kind="lesson", text="check the Kestrel budget", sources=("two#m1",), role="user")
-    again = fact("Lesson: check the Kestrel budget.")
-    mentions = {again: EarlierMention(sessions=("one",), sources=("one#m1",), origin="user")}
-    found = find_candidates(
-        [lesson, again, other := fact("The Kestrel budget is ¥4,000")], {}, {}, "2026-11-20", mentions=mentions
-    )
+    again = replace(fact("Lesson: check the Kestrel budget."), lasting=True)
+    other = fact("The Kestrel budget is ¥4,000")
+    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20")
     assert [candidate.item.kind for candidate in found] == ["lesson"]
-    mentions[other] = mentions[again]
-    found = find_candidates([lesson, again, other], {}, {}, "2026-11-20", mentions=mentions)
+    found = find_candidates([lesson, again, replace(other, lasting=True)], {}, {}, "2026-11-20")
     assert [candidate.item.kind for candidate in found] == ["lesson", "fact"]
 
 

@@ -1,0 +1,286 @@
+"""Train the reader of ``distill.reading`` and measure it by cross-validation.
+
+    python -m bench.train_reader [--write]
+
+The training sentences are hand-written and stand in ``bench/memory_data``. The model is a multinomial logistic
+regression with an L2 penalty, in its dual form: there are far fewer sentences than features, so the kernel of the
+sentences is small. Training is deterministic and uses numpy alone. With an embedding model, a second set of weights is
+trained that reads sentence vectors as well.
+
+Cross-validation leaves out whole runs of neighbouring lines, because one person wrote them in one go. The threshold of
+each language and role is the probability that a given share of its ordinary sentences exceeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distill.reading import classifier
+from distill.reading.classifier import ACTS, DENSE_PARTS, SECTIONS, ReaderWeights, dense_features
+from distill.reading.features import BUCKETS, GROUPS, feature_names
+from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
+from recall.embedding.model import EmbeddingSettings
+
+__all__ = ["Quality", "Spoken", "cross_validate", "load_sentences", "main", "measure", "train"]
+
+Matrix = NDArray[np.float32]
+
+DATA = Path(__file__).parent / "memory_data"
+WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
+#: Share of the ordinary sentences of the user and of the assistant that may pass. Together they stay below 3 %, because
+#: the assistant's sentences also need consent or a report of work.
+_ORDINARY_SHARES = (0.045, 0.03)
+_FOLDS, _RUN_LINES = 10, 20
+_PENALTY, _STEPS = 0.1, 200
+#: Weight of each part of the sentence vectors, chosen by cross-validation.
+_DENSE_WEIGHTS: Mapping[str, float] = {"text": 3.0, "text of user": 3.0, "previous": 2.0, "both": 3.0}
+_NONE = ACTS.index("none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A labelled sentence. *run* names the run of lines that it was written in."""
+
+    text: str
+    role: str
+    previous: str
+    lang: str
+    act: str
+    run: str
+
+    @property
+    def target(self) -> int:
+        return ACTS.index(self.act)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """Quality over the sentences of a language: shares of sentences."""
+
+    right: float
+    entered: float
+    ordinary: float
+    act: float
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table of the cross-validation, and write the weights with ``--write``."""
+    parser = argparse.ArgumentParser(prog="python -m bench.train_reader", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--write", action="store_true", help="write distill/reading/weights.npz")
+    options = parser.parse_args(arguments)
+    rows = load_sentences()
+    loaded = open_embedder(EmbeddingSettings(threads=1), build_missing=True)
+    stored: dict[str, NDArray[np.generic]] = {}
+    for name, embedder in (("words", None), ("vectors", loaded)):
+        if isinstance(embedder, NoEmbedder):
+            print(f"no vectors: {embedder.reason}", file=sys.stderr)
+            continue
+        examples = _TrainingSet.of(rows, embedder)
+        scores = cross_validate(rows, examples)
+        thresholds = _thresholds(rows, scores)
+        for lang, role in itertools.product(("en", "zh"), ("user", "assistant")):
+            own = np.asarray([row.lang == lang and row.role == role for row in rows])
+            found = measure([row for row, mine in zip(rows, own, strict=True) if mine], scores[own], thresholds)
+            print(f"{name} {lang} {role}: right section {found.right:.3f}, entered {found.entered:.3f}, "
+                  f"ordinary {found.ordinary:.3f}, act {found.act:.3f}")  # fmt: skip
+        stored |= {f"{name}_{key}": value for key, value in examples.weights(thresholds).items()}
+    if options.write:
+        np.savez_compressed(WEIGHTS, **stored)  # type: ignore[arg-type]
+        print(f"{WEIGHTS.name}: {WEIGHTS.stat().st_size} bytes")
+    return 0
+
+
+def load_sentences(folder: Path = DATA) -> list[Spoken]:
+    """Load the training sentences. One that is not worth keeping counts as an ordinary one."""
+    rows = []
+    for path in sorted(folder.glob("speech.[mt]*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+            row = json.loads(line)
+            rows.append(
+                Spoken(
+                    text=row["text"], role=row["role"], previous=row["previous"], lang=row["lang"],
+                    act=row["act"] if row["keep"] else "none", run=f"{path.name}:{number // _RUN_LINES}",
+                )
+            )  # fmt: skip
+    return rows
+
+
+def train(rows: Sequence[Spoken], embedder: Embedder | None = None) -> ReaderWeights:
+    """Train on *rows*, with thresholds from cross-validation."""
+    examples = _TrainingSet.of(rows, embedder)
+    thresholds = _thresholds(rows, cross_validate(rows, examples))
+    return classifier.weights_from(examples.weights(thresholds))
+
+
+def cross_validate(rows: Sequence[Spoken], examples: _TrainingSet) -> Matrix:
+    """Return the probabilities of the acts of each sentence, from a model that was not trained on its run."""
+    runs = sorted({row.run for row in rows})
+    np.random.default_rng(1).shuffle(runs)
+    fold = {run: number % _FOLDS for number, run in enumerate(runs)}
+    folds = np.asarray([fold[row.run] for row in rows])
+    result = np.zeros((len(rows), len(ACTS)), np.float32)
+    for number in range(_FOLDS):
+        inside, outside = np.flatnonzero(folds != number), np.flatnonzero(folds == number)
+        if not len(outside):
+            continue
+        dual, bias = _fit(examples.kernel[np.ix_(inside, inside)], examples.targets[inside])
+        result[outside] = _softmax(examples.kernel[np.ix_(outside, inside)] @ dual + bias)
+    return result
+
+
+def measure(rows: Sequence[Spoken], scores: Matrix, thresholds: NDArray[np.float32]) -> Quality:
+    """Measure probabilities of acts against the labels.
+
+    *right* and *entered* are shares of the sentences whose act has a section, *ordinary* is the share of ordinary
+    sentences that pass, and *act* is the share of sentences with the right act.
+    """
+    targets = np.asarray([row.target for row in rows])
+    likeliest = scores[:, :_NONE].argmax(axis=1)
+    limit = thresholds[[classifier.threshold_row(row.text, row.role) for row in rows]]
+    passes = (scores[:, :SECTIONS].sum(axis=1) >= limit) & (likeliest < SECTIONS)
+    wanted, ordinary = targets < SECTIONS, targets == _NONE
+    return Quality(
+        right=float(np.mean((passes & (likeliest == targets))[wanted])),
+        entered=float(np.mean(passes[wanted])),
+        ordinary=float(np.mean(passes[ordinary])),
+        act=float(np.mean(scores.argmax(axis=1) == targets)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TrainingSet:
+    """The kernel of the sentences, their targets, and what the weights are made of."""
+
+    kernel: Matrix
+    targets: Matrix
+    buckets: NDArray[np.int64]
+    values: Matrix
+    owners: NDArray[np.int64]
+    dense: Matrix
+
+    @classmethod
+    def of(cls, rows: Sequence[Spoken], embedder: Embedder | None) -> _TrainingSet:
+        """Make the training set of *rows*."""
+        buckets, values, owners = _sparse(rows)
+        dense = np.zeros((len(rows), 0), np.float32)
+        if embedder is not None:
+            dense = dense_features([(row.text, row.previous, row.role) for row in rows], embedder)
+            dense *= np.repeat([_DENSE_WEIGHTS[part] for part in DENSE_PARTS], embedder.dimension).astype(np.float32)
+        targets = np.eye(len(ACTS), dtype=np.float32)[[row.target for row in rows]]
+        kernel = _sparse_kernel(len(rows), buckets, values, owners) + dense @ dense.T
+        return cls(kernel, targets, buckets, values, owners, dense)
+
+    def weights(self, thresholds: NDArray[np.float32]) -> dict[str, NDArray[np.generic]]:
+        """Train on all sentences and return the arrays of the weights file."""
+        dual, bias = _fit(self.kernel, self.targets)
+        table = np.zeros((BUCKETS, len(ACTS)), np.float32)
+        # The value of a bucket holds its rarity once. A new sentence brings its value without it.
+        rarity = _rarity(len(dual), self.buckets, self.owners)
+        np.add.at(table, self.buckets, self.values[:, None] * dual[self.owners])
+        table *= rarity[:, None]
+        scale = np.maximum(np.abs(table).max(axis=0), 1e-9) / 127
+        parts = len(self.dense[0]) // len(DENSE_PARTS)
+        factors = np.repeat([_DENSE_WEIGHTS[part] for part in DENSE_PARTS], parts).astype(np.float32)
+        return {
+            "table": np.round(table / scale).astype(np.int8),
+            "scale": scale.astype(np.float32),
+            "bias": bias,
+            "dense": ((self.dense.T @ dual) * factors[:, None]).astype(np.float16),
+            "thresholds": thresholds,
+        }
+
+
+def _sparse(rows: Sequence[Spoken]) -> tuple[NDArray[np.int64], Matrix, NDArray[np.int64]]:
+    """Return bucket, value and sentence of each feature. Rare features weigh more."""
+    buckets: list[int] = []
+    values: list[float] = []
+    owners: list[int] = []
+    for number, row in enumerate(rows):
+        for group, names in feature_names(row.text, row.previous, row.role).items():
+            buckets += names
+            values += [GROUPS[group] / max(1, len(names)) ** 0.5] * len(names)
+            owners += [number] * len(names)
+    found, whose = np.asarray(buckets, np.int64), np.asarray(owners, np.int64)
+    rarity = _rarity(len(rows), found, whose)
+    return found, np.asarray(values, np.float32) * rarity[found], whose
+
+
+def _rarity(count: int, buckets: NDArray[np.int64], owners: NDArray[np.int64]) -> Matrix:
+    """Return the weight of each bucket: the root of the logarithm of its inverse document frequency."""
+    pairs = np.unique(buckets * count + owners)
+    frequency = np.bincount(pairs // count, minlength=BUCKETS)
+    return np.sqrt(np.log((1 + count) / (1 + frequency)) + 1e-6).astype(np.float32)
+
+
+def _sparse_kernel(count: int, buckets: NDArray[np.int64], values: Matrix, owners: NDArray[np.int64]) -> Matrix:
+    """Return the products of all pairs of sentences. Buckets are taken in blocks, so that memory has a limit."""
+    order = np.argsort(buckets, kind="stable")
+    buckets, values, owners = buckets[order], values[order], owners[order]
+    kernel = np.zeros((count, count), np.float32)
+    for start, end in _blocks(4096):
+        first, last = np.searchsorted(buckets, [start, end])
+        block = np.zeros((count, end - start), np.float32)
+        np.add.at(block, (owners[first:last], buckets[first:last] - start), values[first:last])
+        block = block[:, block.any(axis=0)]
+        kernel += block @ block.T
+    return kernel
+
+
+def _blocks(size: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, BUCKETS, size):
+        yield start, start + size
+
+
+def _fit(kernel: Matrix, targets: Matrix) -> tuple[Matrix, Matrix]:
+    """Fit the dual weights and the bias by accelerated gradient descent in the space of functions."""
+    direction = np.full(len(kernel), len(kernel) ** -0.5, np.float32)
+    largest = 1.0
+    for _ in range(15):
+        direction = kernel @ direction
+        largest = float(np.linalg.norm(direction))
+        direction /= largest
+    step, bias_step = 1 / (0.5 * largest + _PENALTY), 2 / len(kernel)
+    dual: Matrix = np.zeros_like(targets)
+    ahead = dual
+    bias: Matrix = np.zeros(targets.shape[1], np.float32)
+    bias_ahead = bias
+    momentum = 1.0
+    for _ in range(_STEPS):
+        error = _softmax(kernel @ ahead + bias_ahead) - targets
+        new: Matrix = np.asarray(ahead - step * (error + _PENALTY * ahead), np.float32)
+        new_bias: Matrix = np.asarray(bias_ahead - bias_step * error.sum(axis=0), np.float32)
+        grown = (1 + (1 + 4 * momentum * momentum) ** 0.5) / 2
+        push = (momentum - 1) / grown
+        ahead, bias_ahead = new + push * (new - dual), new_bias + push * (new_bias - bias)
+        dual, bias, momentum = new, new_bias, grown
+    return dual.astype(np.float32), bias.astype(np.float32)
+
+
+def _softmax(scores: Matrix) -> Matrix:
+    grown = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=1, keepdims=True), np.float32)
+
+
+def _thresholds(rows: Sequence[Spoken], scores: Matrix) -> Matrix:
+    """Return the least probability of an entry for each language and role."""
+    kinds = np.asarray([classifier.threshold_row(row.text, row.role) for row in rows])
+    # The sentences of the other files were chosen because they are hard, or easy.
+    ordinary = np.asarray([row.act == "none" and row.run.startswith("speech.train") for row in rows])
+    found = []
+    for kind in range(4):
+        entry = np.sort(scores[ordinary & (kinds == kind), :SECTIONS].sum(axis=1))[::-1]
+        found.append(entry[int(_ORDINARY_SHARES[kind % 2] * len(entry))] + 1e-4 if len(entry) else 1.0)
+    return np.asarray(found, np.float32)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

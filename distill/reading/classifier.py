@@ -1,0 +1,201 @@
+"""The trained reader: which act a sentence does, and whether it is worth keeping for months.
+
+The reader is a linear model over the features of ``distill.reading.features``. Its weights are a file beside this
+module, written by ``python -m bench.train_reader``. There are two sets of weights. The first one reads words alone. The
+second one also reads sentence vectors, where an embedding model is installed.
+
+A sentence may become an entry when the probability of the acts that have a section reaches a threshold. The thresholds
+are chosen by cross-validation, so that few ordinary sentences pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recall.embedding.embedder import Embedder
+from recall.embedding.model import DEFAULT_MODEL
+from recall.errors import ModelError
+
+from .features import extract_features
+
+__all__ = [
+    "ACTS",
+    "DENSE_PARTS",
+    "SECTIONS",
+    "Act",
+    "Judgement",
+    "ReaderWeights",
+    "SentenceReader",
+    "dense_features",
+    "is_chinese",
+    "load_weights",
+    "read_sentence",
+    "threshold_row",
+    "weights_from",
+]
+
+Act = Literal["preference", "decision", "lesson", "correction", "thread", "fact", "done", "report", "none"]
+ACTS: tuple[Act, ...] = get_args(Act)
+#: What the sentence vectors are made of, in order. The second part is zero unless the user speaks.
+DENSE_PARTS = ("text", "text of user", "previous", "both")
+#: Number of the first acts, which have a section of MEMORY.md.
+SECTIONS = 6
+_NONE = ACTS.index("none")
+_WEIGHTS = "weights.npz"
+#: Characters of the turn before a sentence that a vector reads, up to its end.
+_MAX_PREVIOUS_CHARS = 200
+_MAX_CHARS = 320
+#: Least probability by words of a sentence that is worth a vector, and the most sentences of a session with vectors.
+_PROMISING, _MAX_EMBEDDED = 0.15, 160
+
+Head = Literal["words", "vectors"]
+Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Judgement of a sentence.
+
+    Attributes:
+        act: the likeliest act, ``none`` for an ordinary sentence.
+        likeliest: the likeliest act besides ``none``.
+        keep: the probability that the sentence is worth keeping for months.
+        enters: whether an act that has a section of MEMORY.md is likely enough for an entry.
+    """
+
+    act: Act
+    likeliest: Act
+    keep: float
+    enters: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderWeights:
+    """Weights of one head, those of words quantised to one byte.
+
+    Attributes:
+        table: a row for each bucket of features, a column for each act.
+        scale: the factor of each column.
+        bias: the constant of each column.
+        dense: a row for each coordinate of the sentence vectors, none for the head of words.
+        thresholds: the least probability of an entry, by :func:`threshold_row`.
+    """
+
+    table: NDArray[np.int8]
+    scale: Matrix
+    bias: Matrix
+    dense: Matrix
+    thresholds: Matrix
+
+    def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> Judgement:
+        """Judge a sentence. *vector* is its row of :func:`dense_features`, for the head of vectors."""
+        features = extract_features(text, previous, role)
+        scores = (features.values @ self.table[features.buckets].astype(np.float32)) * self.scale + self.bias
+        if vector is not None:
+            scores += vector @ self.dense
+        acts = np.exp(scores - scores.max())
+        acts /= acts.sum()
+        sections = float(acts[:SECTIONS].sum())
+        return Judgement(
+            act=ACTS[int(acts.argmax())],
+            likeliest=ACTS[int(acts[:_NONE].argmax())],
+            keep=float(1 - acts[_NONE]),
+            enters=sections >= float(self.thresholds[threshold_row(text, role)]),
+        )
+
+
+def threshold_row(text: str, role: str) -> int:
+    """Return the row of the threshold for a text of a speaker: its language, then its role."""
+    return 2 * int(is_chinese(text)) + int(role != "user")
+
+
+def is_chinese(text: str) -> bool:
+    """Return whether *text* has Chinese characters, which the embedding model does not read."""
+    return any("\u3400" <= char <= "\u9fff" for char in text[:_MAX_CHARS])
+
+
+@cache
+def load_weights(head: Head = "words") -> ReaderWeights:
+    """Load the shipped weights of a head."""
+    with (files(__package__) / _WEIGHTS).open("rb") as file, np.load(file) as stored:
+        return weights_from({name: stored[f"{head}_{name}"] for name in ReaderWeights.__slots__})
+
+
+def weights_from(stored: Mapping[str, NDArray[np.generic]]) -> ReaderWeights:
+    """Make weights from arrays by name."""
+    return ReaderWeights(
+        table=np.asarray(stored["table"], np.int8),
+        scale=np.asarray(stored["scale"], np.float32),
+        bias=np.asarray(stored["bias"], np.float32),
+        dense=np.asarray(stored["dense"], np.float32),
+        thresholds=np.asarray(stored["thresholds"], np.float32),
+    )
+
+
+@lru_cache(maxsize=4096)
+def read_sentence(text: str, previous: str = "", role: str = "user") -> Judgement:
+    """Judge a sentence by its words.
+
+    Args:
+        text: one sentence, as it was written.
+        previous: the turn of the other speaker before it, empty for the first turn.
+        role: ``user`` or ``assistant``.
+    """
+    return load_weights().read(text, previous, role)
+
+
+class SentenceReader:
+    """Judges the sentences of one session, the promising ones by their vectors if there is an embedding model."""
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        # The weights belong to the vectors of one model.
+        self._embedder = embedder if embedder is not None and embedder.name == DEFAULT_MODEL else None
+        self._known: dict[tuple[str, str, str], Judgement] = {}
+
+    def prepare(self, rows: Sequence[tuple[str, str, str]]) -> None:
+        """Judge the most promising of *rows*, given as ``(text, previous, role)``, by their vectors.
+
+        A failing model leaves them to their words.
+        """
+        if self._embedder is None:
+            return
+        words = {row: read_sentence(*row).keep for row in rows if not is_chinese(row[0])}
+        best = sorted((row for row in words if words[row] >= _PROMISING), key=lambda row: (-words[row], row))
+        with suppress(ModelError):
+            chosen = best[:_MAX_EMBEDDED]
+            vectors = dense_features(chosen, self._embedder)
+            weights = load_weights("vectors")
+            for row, vector in zip(chosen, vectors, strict=True):
+                self._known[row] = weights.read(*row, vector=vector)
+
+    def read(self, text: str, previous: str, role: str) -> Judgement:
+        """Judge a sentence. See :func:`read_sentence`."""
+        return self._known.get((text, previous, role)) or read_sentence(text, previous, role)
+
+
+def dense_features(rows: Sequence[tuple[str, str, str]], embedder: Embedder) -> Matrix:
+    """Return the vectors of ``(text, previous, role)``, the parts of ``DENSE_PARTS`` side by side.
+
+    Rows of Chinese texts are zero.
+    """
+    texts: dict[str, int] = {}
+    parts = []
+    for text, previous, _ in rows:
+        before = previous[-_MAX_PREVIOUS_CHARS:]
+        own = "" if is_chinese(text) else text[:_MAX_CHARS]
+        both = f"{before} / {own}" if before else own
+        parts.append([texts.setdefault(part, len(texts)) if own and part else -1 for part in (own, before, both)])
+    found = embedder.embed(list(texts)) if texts else np.zeros((0, embedder.dimension), np.float32)
+    known = np.vstack([found, np.zeros((1, embedder.dimension), np.float32)])
+    places = np.asarray(parts, np.int64).reshape(-1, 3)
+    own_vectors, before_vectors, both_vectors = (known[places[:, part]] for part in range(3))
+    users = np.asarray([role == "user" for _, _, role in rows], np.float32)[:, None]
+    return np.hstack([own_vectors, own_vectors * users, before_vectors, both_vectors])

@@ -1,0 +1,36 @@
+"""Training of the reader: it is deterministic, learns from a small sample, and has the format of the shipped file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.train_reader import Spoken, load_sentences, train
+from distill.reading.classifier import load_weights
+
+
+def _sample(step: int) -> list[Spoken]:
+    return [row for row in load_sentences() if row.role == "user"][::step]
+
+
+def test_sample_trains_a_reader_that_tells_acts_from_ordinary_sentences() -> None:
+    rows = _sample(8)
+    weights = train(rows)
+    shipped = load_weights()
+    assert (weights.table.shape, weights.table.dtype) == (shipped.table.shape, shipped.table.dtype)
+    others = _sample(7)[:200]
+    keep = np.asarray([weights.read(row.text, row.previous, row.role).keep for row in others])
+    ordinary = np.asarray([row.act == "none" for row in others])
+    assert keep[~ordinary].mean() > keep[ordinary].mean() + 0.2
+
+
+def test_training_twice_gives_the_same_weights() -> None:
+    one, other = train(_sample(40)), train(_sample(40))
+    assert np.array_equal(one.table, other.table)
+    assert np.array_equal(one.thresholds, other.thresholds)
+
+
+def test_shipped_weights_know_their_training_sentences() -> None:
+    rows = [row for row in load_sentences() if row.act != "none"][::25]
+    weights = load_weights()
+    right = [weights.read(row.text, row.previous, row.role).likeliest == row.act for row in rows]
+    assert np.mean(right) > 0.9

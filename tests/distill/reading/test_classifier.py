@@ -1,0 +1,134 @@
+"""The trained reader of sentences: its shipped weights, its speed, and its use of vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from distill.reading.classifier import (
+    ACTS,
+    DENSE_PARTS,
+    Act,
+    SentenceReader,
+    dense_features,
+    load_weights,
+    read_sentence,
+)
+from distill.reading.features import BUCKETS
+from recall.embedding.embedder import Vector
+from recall.embedding.model import DEFAULT_MODEL
+from recall.errors import ModelError
+
+
+class Letters:
+    """An embedder of letters that counts its texts. It takes the name of the default model."""
+
+    name = fingerprint = DEFAULT_MODEL
+    dimension = 384
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.texts: list[str] = []
+        self._fails = fails
+
+    def embed(self, texts: Sequence[str]) -> Vector:
+        if self._fails:
+            raise ModelError("no memory for this test")
+        self.texts += texts
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[len(text) % self.dimension] = 1
+        return rows
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self.embed([text])[0]
+        return vector
+
+
+@pytest.mark.parametrize(
+    ("text", "previous", "act"),
+    [
+        ("My son has a severe peanut allergy.", "", "fact"),
+        ("I work as a nurse in a children's hospital.", "", "fact"),
+        ("From now on always run the tests before you commit.", "", "preference"),
+        ("We decided to ship on Monday.", "When do we ship?", "decision"),
+        ("No, it's 40, not 30.", "The limit is 30.", "correction"),
+        ("I have to renew my passport by the end of May.", "", "thread"),
+        ("Next time we should ask legal before we promise a date.", "", "lesson"),
+        ("我女儿对花生过敏。", "", "fact"),
+        ("以后报告都先写结论。", "", "preference"),
+        ("下周三要交年审材料。", "", "thread"),
+    ],
+)
+def test_clear_sentences_enter_as_their_act(text: str, previous: str, act: Act) -> None:
+    reading = read_sentence(text, previous)
+    assert reading.likeliest == act
+    assert reading.enters
+
+
+@pytest.mark.parametrize(
+    ("text", "role"),
+    [
+        ("Thanks a lot!", "user"),
+        ("Write me a function that parses dates.", "user"),
+        ("What do you think?", "user"),
+        ("You should always drink enough water.", "assistant"),
+        ("谢谢你!", "user"),
+        ("最好提前订票。", "assistant"),
+    ],
+)
+def test_ordinary_sentences_do_not_enter(text: str, role: str) -> None:
+    assert not read_sentence(text, "", role).enters
+
+
+@pytest.mark.parametrize("head", ["words", "vectors"])
+def test_shipped_weights_have_their_format(head: Literal["words", "vectors"]) -> None:
+    weights = load_weights(head)
+    assert weights.table.shape == (BUCKETS, len(ACTS))
+    assert weights.dense.shape == (len(DENSE_PARTS) * 384 if head == "vectors" else 0, len(ACTS))
+    assert weights.thresholds.shape == (4,)
+    assert ((weights.thresholds > 0) & (weights.thresholds <= 1.01)).all()
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.sampled_from(["user", "assistant"]))
+def test_any_text_has_a_reading(text: str, previous: str, role: str) -> None:
+    reading = read_sentence(text, previous, role)
+    assert 0 <= reading.keep <= 1
+    assert reading.likeliest != "none"
+
+
+def test_reading_takes_less_than_a_millisecond() -> None:
+    load_weights()
+    started = time.process_time()
+    for number in range(300):
+        read_sentence(f"We moved the {number}th box of old records to the cellar of my sister.", f"Box {number}?")
+    assert (time.process_time() - started) / 300 < 0.003  # .3 ms on an idle machine
+
+
+def test_only_promising_sentences_get_vectors_and_chinese_ones_do_not() -> None:
+    letters = Letters()
+    reader = SentenceReader(letters)
+    reader.prepare(
+        [("My son has a severe peanut allergy.", "", "user"), ("ok", "", "user"), ("我对花生过敏。", "", "user")]
+    )
+    assert letters.texts == ["My son has a severe peanut allergy."]
+
+
+def test_failing_model_leaves_sentences_to_their_words() -> None:
+    row = ("My son has a severe peanut allergy.", "", "user")
+    reader = SentenceReader(Letters(fails=True))
+    reader.prepare([row])
+    assert reader.read(*row) == read_sentence(*row)
+
+
+def test_vectors_of_chinese_texts_are_zero() -> None:
+    rows = dense_features(
+        [("我对花生过敏。", "Any allergies?", "user"), ("Peanuts.", "Any allergies?", "user")], Letters()
+    )
+    assert not rows[0].any()
+    assert rows[1].any()
