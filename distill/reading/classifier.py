@@ -31,9 +31,9 @@ __all__ = [
     "DENSE_PARTS",
     "SECTIONS",
     "Act",
-    "Judgement",
     "ReaderWeights",
     "SentenceReader",
+    "SentenceReading",
     "dense_features",
     "is_chinese",
     "load_weights",
@@ -61,7 +61,7 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class SentenceReading:
     """Judgement of a sentence.
 
     Attributes:
@@ -95,7 +95,7 @@ class ReaderWeights:
     dense: Matrix
     thresholds: Matrix
 
-    def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> Judgement:
+    def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> SentenceReading:
         """Judge a sentence. *vector* is its row of :func:`dense_features`, for the head of vectors."""
         features = extract_features(text, previous, role)
         scores = (features.values @ self.table[features.buckets].astype(np.float32)) * self.scale + self.bias
@@ -104,7 +104,7 @@ class ReaderWeights:
         acts = np.exp(scores - scores.max())
         acts /= acts.sum()
         sections = float(acts[:SECTIONS].sum())
-        return Judgement(
+        return SentenceReading(
             act=ACTS[int(acts.argmax())],
             likeliest=ACTS[int(acts[:_NONE].argmax())],
             keep=float(1 - acts[_NONE]),
@@ -141,7 +141,7 @@ def weights_from(stored: Mapping[str, NDArray[np.generic]]) -> ReaderWeights:
 
 
 @lru_cache(maxsize=4096)
-def read_sentence(text: str, previous: str = "", role: str = "user") -> Judgement:
+def read_sentence(text: str, previous: str = "", role: str = "user") -> SentenceReading:
     """Judge a sentence by its words.
 
     Args:
@@ -158,7 +158,7 @@ class SentenceReader:
     def __init__(self, embedder: Embedder | None = None) -> None:
         # The weights belong to the vectors of one model.
         self._embedder = embedder if embedder is not None and embedder.name == DEFAULT_MODEL else None
-        self._known: dict[tuple[str, str, str], Judgement] = {}
+        self._known: dict[tuple[str, str, str], SentenceReading] = {}
 
     def prepare(self, rows: Sequence[tuple[str, str, str]]) -> None:
         """Judge the most promising of *rows*, given as ``(text, previous, role)``, by their vectors.
@@ -176,7 +176,7 @@ class SentenceReader:
             for row, vector in zip(chosen, vectors, strict=True):
                 self._known[row] = weights.read(*row, vector=vector)
 
-    def read(self, text: str, previous: str, role: str) -> Judgement:
+    def read(self, text: str, previous: str, role: str) -> SentenceReading:
         """Judge a sentence. See :func:`read_sentence`."""
         return self._known.get((text, previous, role)) or read_sentence(text, previous, role)
 
