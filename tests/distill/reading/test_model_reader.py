@@ -116,7 +116,9 @@ def test_without_an_answer_rules_read_the_session_and_the_model_the_next_night(
 ) -> None:
     done = closed(home, talk, now, BAD[name], ("user", "Decision: apsw for the index."), *ROWS, timeout_s=1.0)
     assert done.commit
-    assert {"apsw for the index.", "my son Leo has a severe peanut allergy"} <= {entry.text for entry in done.entries}
+    texts = [entry.text for entry in done.entries]
+    assert "apsw for the index." in texts
+    assert any("severe peanut allergy" in text for text in texts)
     assert len(done.degraded) == 1
     assert len(unread_parts(home)) == 1
     with serving(operations(add("m2", "severe peanut allergy", FACT))) as server:

@@ -1,6 +1,6 @@
 """Train the reader of ``distill.reading`` and measure it by cross-validation.
 
-    python -m bench.train_reader [--write]
+    python -m bench.memory.train_reader [--write]
 
 The training sentences are hand-written and stand in ``bench/memory_data``. The model is a multinomial logistic
 regression with an L2 penalty, in its dual form: there are far fewer sentences than features, so the kernel of the
@@ -34,7 +34,7 @@ __all__ = ["Quality", "Spoken", "cross_validate", "load_sentences", "main", "mea
 
 Matrix = NDArray[np.float32]
 
-DATA = Path(__file__).parent / "memory_data"
+DATA = Path(__file__).parents[1] / "memory_data"
 WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
 #: Share of the ordinary sentences of the user and of the assistant that may pass. Together they stay below 3 %, because
 #: the assistant's sentences also need consent or a report of work.
@@ -74,7 +74,7 @@ class Quality:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the cross-validation, and write the weights with ``--write``."""
-    parser = argparse.ArgumentParser(prog="python -m bench.train_reader", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.memory.train_reader", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help="write distill/reading/weights.npz")
     options = parser.parse_args(arguments)
     rows = load_sentences()
