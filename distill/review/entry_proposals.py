@@ -70,6 +70,7 @@ def draft_proposal(home: Home, candidate: PromotionCandidate, entry: Entry, sess
         "Risk": risk_of(candidate.origin, state, [asdict(finding) for finding in verdict.findings]),
     }
     if candidate.item.doubt:
+        trailers["Risk"] = "medium" if trailers["Risk"] == "low" else trailers["Risk"]
         trailers["Doubt"] = shorten(" ".join(candidate.item.doubt.split()), _MAX_DOUBT_CHARS)
     section = candidate.section.title
     return ProposalDraft(

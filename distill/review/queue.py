@@ -238,7 +238,8 @@ def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
     return ReviewItem(
         id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
         evidence=trailers.get("Evidence", ""), origin=proposal.source, risk=risk,
-        reason="" if verdict.stored else reason_of(verdict), findings=findings, session=trailers.get("Session", ""),
+        reason=trailers.get("Doubt", "") if verdict.stored else reason_of(verdict), findings=findings,
+        session=trailers.get("Session", ""),
         source=proposal.source, actor=trailers.get("Actor", ""),
         ts=proposal.ts, commit=proposal.commit,
     )  # fmt: skip

@@ -74,7 +74,7 @@ def test_an_altered_entry_is_proposed_and_is_neither_entered_nor_logged(home: Ho
         home, talk, now, operations(add("m1", "peanut allergy", "The user's son Leo has a severe shellfish allergy."))
     )
     assert done.entries == ()
-    assert ["shellfish" in entry.text for entry in done.proposed] == [True]
+    assert [("shellfish" in entry.text, entry.risk) for entry in done.proposed] == [(True, "medium")]
     assert "shellfish" not in storage.read_text(home.root / done.daily) + storage.read_text(home.root / MEMORY)
 
 
