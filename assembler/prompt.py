@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -18,6 +18,7 @@ from agent_home.audience import Audience
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
+from recall.text.terms import parse_query
 
 from .budget import Budget, advice, budget_for
 from .context import ContextSection, fit, left_out_notice, load, rests
@@ -45,6 +46,8 @@ _TOKENS_PER_HIT = 30
 _HINT_TOKENS = 120
 #: Tokens reserved beside today's log for the notice that yesterday's log did not fit.
 _NOTICE_TOKENS = 30
+#: Content words of a message that asks for more than a little of the past.
+_LEAST_WORDS = 2
 #: Tokens of the pool that are reserved for the blank lines between parts.
 _BLANK_TOKENS = 12
 
@@ -185,14 +188,15 @@ def _add_pool(
     rest of context files that were cut.
     """
     settings = builder.settings
-    cap = min(tokens, settings.pool_tokens) if settings.pool_tokens else tokens
-    memory, room = builder.memory, Room(cap)
+    memory = builder.memory
     results = {
         layer: _search(builder, layer, tokens)
         for layer in ("L2", "L3", "L4")
         if layer != "L2" or memory is not None
     }  # fmt: skip
     started = time.perf_counter()
+    cap = _recall_cap(builder.request.message, results.values(), tokens, settings)
+    room = Room(cap)
     pool = Pool(
         settings=settings,
         room=room,
@@ -219,6 +223,14 @@ def _add_pool(
     room.left -= logs.tokens
     _report_pool(builder, pool, results, logs, in_logs, session, _ms_since(started))
     _add_rests(builder, sections, room.left)
+
+
+def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
+    """Return the largest part of *tokens* for everything recalled. A greeting must not fill the prompt with the past."""
+    cap = min(tokens, settings.pool_tokens) if settings.pool_tokens else tokens
+    best = max((hit.score for result in results for hit in result.hits), default=0.0)
+    weak = best < settings.weak_score or len(parse_query(message).spellings) < _LEAST_WORDS
+    return min(cap, settings.weak_tokens) if message.strip() and weak else cap
 
 
 def _report_pool(

@@ -27,6 +27,9 @@ class AssemblerSettings:
         daily_share: largest share of the budget for the daily log.
         daily_tokens: largest number of tokens of the daily log. More text does not help, however large the budget is.
         recall_floor: passages that score less than this fraction of the best score are left out.
+        weak_tokens: largest number of tokens of everything recalled for a message that asks for little: of one word, or
+            whose best passage scores less than ``weak_score``.
+        weak_score: score of the best passage below which a message is taken to be about something else.
         recall_strong: passages that score at least this fraction of the best score stand before the daily log, and
             turns among them bring their neighbours.
         memory_first: share of ``MEMORY.md`` in the tokens that remain after floors and protected files.
@@ -49,6 +52,8 @@ class AssemblerSettings:
     daily_share: float = 0.10
     daily_tokens: int = 4_000
     recall_floor: float = 0.3
+    weak_tokens: int = 2_000
+    weak_score: float = 0.4
     recall_strong: float = 0.45
     memory_first: float = 0.6
     index_share: float = 0.4

@@ -217,6 +217,19 @@ def test_a_giant_block_does_not_take_the_place_of_its_neighbours(written: Writte
     assert "Curious." in receipt.text
 
 
+@pytest.mark.parametrize(
+    ("message", "score", "full"),
+    [("hello", 1.0, False), ("which bridge did we paint?", 0.2, False), ("which bridge did we paint?", 0.9, True)],
+)
+def test_a_message_that_asks_for_little_recalls_little(
+    written: Written, now: datetime, finder: Any, found: Any, message: str, score: float, full: bool
+) -> None:
+    hits = [found(source=f"s#{n}", session="s", text=f"said {n} {'w ' * 60}", score=score) for n in range(99)]
+    receipt = assemble(written({"SOUL.md": "Kind.\n"}), Request(now=now, message=message), finder({"sessions": hits}))
+    assert (receipt.layers["L3"].tokens > 6_000) == full
+    assert full or 1_800 < receipt.layers["L3"].tokens <= 2_000
+
+
 @pytest.mark.parametrize("window", [4_000, 8_000, 16_000])
 def test_protected_files_are_whole_while_room_is_idle(
     written: Written, now: datetime, finder: Any, found: Any, window: int
