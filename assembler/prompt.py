@@ -226,7 +226,7 @@ def _add_pool(
 
 
 def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
-    """Return the largest part of *tokens* for everything recalled. A greeting must not fill the prompt with the past."""
+    """Return the largest part of *tokens* for recalled texts. A greeting must not fill the prompt with the past."""
     cap = min(tokens, settings.pool_tokens) if settings.pool_tokens else tokens
     best = max((hit.score for result in results for hit in result.hits), default=0.0)
     weak = best < settings.weak_score or len(parse_query(message).spellings) < _LEAST_WORDS
