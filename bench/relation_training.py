@@ -41,7 +41,7 @@ _PACKAGE = Path(statements.__file__).parent
 #: Strength of the pull of every weight towards 0.
 _RIDGE = 8.0
 #: Weight of a pair of observations, and the most of them.
-_OBSERVED = 0.1
+_OBSERVED = 0.35
 _MOST_OBSERVED = 800
 #: A word of more texts selects no pairs.
 _COMMON = 40

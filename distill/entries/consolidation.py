@@ -17,7 +17,7 @@ from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
-from ..statements.contradiction import SAME_COSINE, Relation, relation
+from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
 
@@ -34,21 +34,26 @@ __all__ = [
 
 #: Prefixes of sections whose entries hold until further notice.
 _LASTING = frozenset({"KD", "SP", "CO"})
-#: Prefixes that an entry of a section may supersede. Threads are resolved instead. A conclusion overturns no decision,
-#: and a lesson only another lesson.
+#: Prefixes that an entry of a section may supersede. A thread that is done is resolved instead, but an appointment
+#: moves. A conclusion overturns no decision, and a lesson only another lesson.
 _MAY_REPLACE: Mapping[str, frozenset[str]] = {
-    "CO": frozenset({"CO", "KD", "LL", "RC"}),
-    "KD": frozenset({"KD", "RC"}),
-    "SP": frozenset({"SP"}),
+    "CO": frozenset({"CO", "KD", "LL", "OT", "RC", "SP"}),
+    "KD": frozenset({"KD", "OT", "RC"}),
+    "SP": frozenset({"RC", "SP"}),
     "LL": frozenset({"LL"}),
-    "RC": frozenset({"RC"}),
+    "RC": frozenset({"OT", "RC"}),
+    "OT": frozenset({"OT", "RC"}),
 }
+#: Sections in the order in which they keep a statement that one session made an entry of in two of them.
+_RANKS = ("SP", "KD", "CO", "OT", "LL", "RC")
 #: A word in more entries selects no pairs, so that the number of pairs stays linear.
 _MAX_POSTINGS = 40
-#: The only reason that counts between sections, because the section of corrections also holds root causes.
 _NAMES_REPLACED = "names what it replaces"
 #: Whom the speaker addressed, behind the speaker's name. A question there is part of the statement.
 _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
+#: The only reasons that count between sections, because the section of corrections also holds root causes.
+_EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
+_ELSEWHERE = "the same text in another section"
 #: Opens the detail line with the sentence that an entry replaced.
 INSTEAD_OF = "Instead of: "
 
@@ -113,6 +118,10 @@ def consolidate(
             elif found.kind == "replaced":
                 live.supersede(older, newer)
                 superseded.append(Link(older=older, newer=newer, reason=found.reason))
+            elif found.reason == _ELSEWHERE and fresh_ids is not None and fresh_ids >= {older, newer}:
+                kept, other = sorted((older, newer), key=lambda entry_id: _RANKS.index(entry_id[:2]))
+                live.merge(kept, other)
+                merged.append(Link(older=other, newer=kept, reason=found.reason))
     successors = {link.older: link.newer for link in merged}
     changed = [entry for entry in live.changed.values() if entry.id not in successors]
     result = {**documents, MEMORY: memory.without_entries(successors).with_entries([], changed)}
@@ -143,8 +152,10 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
     ):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
-    if found.kind == "same" and (older.prefix != newer.prefix or newer.protected):
-        return Relation(kind="different", reason="the same text, but in another section or protected")
+    if found.kind == "same" and older.prefix != newer.prefix:
+        return Relation(kind="different", reason=_ELSEWHERE)
+    if found.kind == "same" and newer.protected:
+        return Relation(kind="different", reason="the same text, but protected")
     if found.kind == "replaced" and not _may_replace(older, newer, found):
         return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
     return found
@@ -269,7 +280,11 @@ class _LiveEntries:
 
 
 def _are_comparable(older: Entry, newer: Entry) -> bool:
-    return older.prefix == newer.prefix or older.prefix in _MAY_REPLACE.get(newer.prefix, frozenset())
+    """Return whether either may replace the other, or both stand in one section."""
+    prefixes = (older.prefix, newer.prefix)
+    return prefixes[0] == prefixes[1] or any(
+        one in _MAY_REPLACE.get(other, frozenset()) for one, other in (prefixes, prefixes[::-1])
+    )
 
 
 def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
@@ -278,7 +293,7 @@ def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
         return False
     if not older.date or not newer.date or older.date > newer.date:
         return False
-    if older.prefix != newer.prefix and found.reason != _NAMES_REPLACED:
+    if older.prefix != newer.prefix and found.reason not in _EXPLICIT:
         return False
     return least_trusted([_origin(older), _origin(newer)]) == _origin(older)
 

@@ -23,6 +23,7 @@ from agent_home.documents.entry import parse_fields
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
 
+from ..statements.contradiction import are_at_odds
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 
@@ -37,6 +38,8 @@ _MIN_LINE_WEIGHT = 4.0
 _SMOOTHING = 20
 #: Most earlier lines that an entry cites.
 _MAX_CITED_LINES = 3
+#: Most lines with the topic that are compared with the item. One that says otherwise is no mention of the same.
+_MAX_COMPARED_LINES = 12
 _LINE = re.compile(r"^- \\?(?P<text>.+) \((?P<sources>[^()\s]+#[^()\n]+)\)[ \t]*$")
 _COVERS = re.compile(r"^Session: `(?P<session>[^`\n]+)` messages ")
 
@@ -91,6 +94,8 @@ def find_recurring(
     found: dict[Item, tuple[float, EarlierMention]] = {}
     for item in items:
         shares = _shares(item, line_words, frequency, postings)
+        most_alike = sorted(shares, key=lambda place: (-shares[place], place))[:_MAX_COMPARED_LINES]
+        shares = {place: shares[place] for place in most_alike if not are_at_odds(lines[place].text, item.text)}
         if shares:
             places = sorted(shares, key=lambda place: (-shares[place], place))[:_MAX_CITED_LINES]
             found[item] = max(shares.values()), _mention([lines[place] for place in sorted(places)])

@@ -23,10 +23,10 @@ from typing import Literal
 from recall.text.identity import identity_key
 
 from .pair_features import PairFeatures, compare
-from .pair_model import are_apart, is_change, keeps_older, score_pair
+from .pair_model import are_apart, is_change, keeps_older, names_value, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
-__all__ = ["SAME_COSINE", "SAME_WORDS", "Relation", "relation"]
+__all__ = ["SAID_CHANGE", "SAME_COSINE", "SAME_WORDS", "Relation", "are_at_odds", "relation"]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
 SAME_COSINE = 0.85
@@ -34,13 +34,18 @@ SAME_COSINE = 0.85
 #: whatever they say.
 SAME_WORDS = 0.5
 #: Least probability by the learned weights.
-_REPLACED = 0.6
-_SAME = 0.5
+_REPLACED = 0.66
+#: The same for a statement that names a change and differs in one place, where both share so much of the older one.
+_REPLACED_SLOT = 0.55
+_WHOLE_FRAME = 0.6
+_SAME = 0.4
 #: Probability of *same* from which a statement with the same values replaces nothing.
 _MAY_BE_SAME = 0.3
 #: Least weight of two statements that are the same in other words.
 _LEAST_TOLD = 1.5
 _LEARNED = "another value of the same"
+#: Reason of a newer statement that says of itself that something changes.
+SAID_CHANGE = "another value of the same, with words of change"
 _ENDS = "says that it holds no longer"
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
@@ -173,6 +178,14 @@ def relation(
     return _by_model(older, newer, features, lasting=lasting, apart=apart)
 
 
+def are_at_odds(one: str, other: str) -> bool:
+    """Return whether one of two statements gives the same thing another value, or denies the other one."""
+    return any(
+        relation(older, newer).kind == "replaced" and names_value(compare(older, newer))
+        for older, newer in ((one, other), (other, one))
+    )
+
+
 def _by_rules(
     older: str, newer: str, a: Statement, b: Statement, *, cosine: float | None, lasting: bool, apart: bool
 ) -> Relation:
@@ -200,8 +213,9 @@ def _by_model(older: str, newer: str, features: PairFeatures, *, lasting: bool, 
     holds = lasting or features["lasting both"]
     a, b = parse_statement(older), parse_statement(newer)
     restated = scores.same >= _MAY_BE_SAME and _alike(a, b)
-    if not kept and not restated and scores.replaced >= _REPLACED and (says_so or (apart and holds)):
-        return Relation(kind="replaced", reason=_LEARNED)
+    least = _REPLACED_SLOT if features["change in one slot"] >= _WHOLE_FRAME else _REPLACED
+    if not kept and not restated and scores.replaced >= least and (says_so or (apart and holds)):
+        return Relation(kind="replaced", reason=SAID_CHANGE if says_so else _LEARNED)
     comparable = min(a.weight, b.weight) >= _LEAST_TOLD and _alike(a, b) and not _turned(a, b)
     if comparable and scores.same >= _SAME and not are_apart(features):
         back = compare(newer, older)

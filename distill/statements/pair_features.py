@@ -46,12 +46,12 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:mov(?:ed|es|ing)|switch\w*|chang(?:e|ed|es|ing)|shift\w*|push(?:ed|es)|postpon\w*|delay\w*|slip(?:s|ped)|"
         r"rais(?:e|ed)|rise|upp?ed|increas\w*|lower\w*|reduc\w*|cut|extend\w*|shorten\w*|renam\w*|renew\w*|replac\w*|"
         r"swap\w*|migrat\w*|bump\w*|went (?:up|down|with)|go(?:ing)? with|became|become|turned|convert\w*|"
-        r"resched\w*|brought forward|upgrad\w*|downgrad\w*|new|make (?:it|that)|back to|over to|instead)\b",
+        r"resched\w*|brought forward|upgrad\w*|downgrad\w*|(?<!need )(?<!needs )new|make (?:it|that)|back to|over to|instead)\b",
         r"改|换|搬|挪|推[迟到]|调[整到成]|延[到期后]|提前|加到|升|降|减|转[到成学]|迁|涨|变|定[了成在为]|成了|让",
     ),
     "left": _pattern(
         r"\b(?:left|sold|quit|gone|cancel\w*|dropp?\w*|stopp?ed|stop|gave up|given up|ditch\w*|retired?|no more|"
-        r"any ?more|any longer|no longer|never again|out|expired|moved out|over)\b",
+        r"any ?more|any longer|no longer|never again|(?:is|are|was|'s) (?:out|over)|expired|moved out)\b",
         r"不再|卖了|退了|取消|停[了用]|辞|调走|不管|离开|戒|别.{0,8}了|不.{1,8}了|没.{1,4}了",
     ),
     "added": _pattern(
@@ -157,7 +157,7 @@ FEATURES: tuple[str, ...] = (
     "main only older", "main only newer", "main values", "main value added", "main value lost", "main runs older",
     "main runs newer", "main one slot", "main one value", "both said else", "aside", "aside and fresh",
     "aside and gone",
-    *_cue_names(),
+    "change in one slot", *_cue_names(),
 )  # fmt: skip
 
 
@@ -227,6 +227,8 @@ def compare(older: str, newer: str) -> PairFeatures:
     found["cue and shared"] = float(changing) * found["share of lighter"]
     found["cue and value newer"] = float(changing) * float(any(token.particular for token in other))
     found["polarity and mistaken"] = float(now.cues["mistaken"]) * found["polarity differs"]
+    moved = now.cues["change"] or now.cues["left"] or now.cues["now"]
+    found["change in one slot"] = float(moved) * found["main one slot"] * found["main share of older"]
     found["cue and gone"] = float(changing) * found["gone value is older"]
     found["lasting both"] = float(was.cues["lasting"] and now.cues["lasting"])
     found |= {f"{name} newer": float(there) for name, there in now.cues.items()}

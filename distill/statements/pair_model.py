@@ -15,7 +15,16 @@ from importlib.resources import files
 
 from .pair_features import FEATURES, PairFeatures
 
-__all__ = ["SHARES_TOO_LITTLE", "WEIGHTS_FILE", "PairScores", "are_apart", "is_change", "keeps_older", "score_pair"]
+__all__ = [
+    "SHARES_TOO_LITTLE",
+    "WEIGHTS_FILE",
+    "PairScores",
+    "are_apart",
+    "is_change",
+    "keeps_older",
+    "names_value",
+    "score_pair",
+]
 
 #: Name of the file with the weights, in this package.
 WEIGHTS_FILE = "data/relation_weights.json"
@@ -53,6 +62,12 @@ def is_change(features: PairFeatures) -> bool:
     return has("gone value is older") > 0.3 or any(has(f"{name} newer") for name in ("change", "now", "left", "turn"))
 
 
+def names_value(features: PairFeatures) -> bool:
+    """Return whether the statements differ by a value of one kind, or one denies what the other says."""
+    names = ("values", "polarity differs", "opposites", "gone value is older", "main one value")
+    return any(features[name] > 0.3 for name in names)
+
+
 def keeps_older(features: PairFeatures) -> str:
     """Return why the newer statement cannot replace the older one, or nothing."""
     return next((reason for holds, reason in _vetoes(features) if holds), "")
@@ -70,7 +85,9 @@ def _vetoes(features: PairFeatures) -> Iterator[tuple[bool, str]]:
     yield has("share of lighter") < _LEAST_SHARE, SHARES_TOO_LITTLE
     yield bool(has("asked newer")), "it asks"
     yield bool(has("story newer") or (has("supposed newer") and not changing)), "it supposes"
-    yield bool(has("mistaken newer") and turned), "it takes a claim back"
+    valued = has("values") or has("main value added") or has("gone value is older")
+    yield bool(has("mistaken newer") and (turned or not valued)), "it takes a claim back"
+    yield bool(has("open older") and not has("open newer") and not valued), "it ends a thread"
     yield bool(has("told newer") and not changing), "it tells of one event"
     yield bool(has("nothing left of newer") and stands), "it says nothing new"
     yield bool(has("event newer") and not dated), "it tells of one day"
@@ -78,12 +95,14 @@ def _vetoes(features: PairFeatures) -> Iterator[tuple[bool, str]]:
     repeats = has("nothing left of older") and not has("aside and fresh")
     yield bool(repeats and stands), "it repeats all of the older one"
     yield bool(has("heads differ") and gone and not changing), "it names the same value of another thing"
+    added = has("kin added") and has("heads differ") and not changing
+    yield bool(has("kin differs") or added), "it tells of another person"
+    begins = has("heads differ") and not has("opposites") and not changing
+    yield bool(begins and stands), "it begins with another thing"
     yield bool(others), "it names the same value of another thing"
     yield bool(has("another value gone")), "it names another value as gone"
     yield bool(has("opposite thing")), "it tells of the opposite thing"
     yield bool(has("label changed") and not has("change newer")), "it counts another one"
-    added = has("kin added") and has("heads differ") and not changing
-    yield bool(has("kin differs") or added), "it tells of another person"
 
 
 def are_apart(features: PairFeatures) -> bool:

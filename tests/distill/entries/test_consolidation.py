@@ -238,3 +238,33 @@ def test_no_entry_is_lost_and_a_second_run_changes_nothing(drawn: list[tuple[tup
     standing = set(live(result)) - set(superseded_by(live(result).values()))
     assert standing or not entries
     assert consolidate(result.documents, archive=ARCHIVE).unchanged
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (entry("KD-0001", "We'll go with PostgreSQL for the orders service."),
+         entry("KD-0002", "We changed our mind: MySQL for orders, not PostgreSQL.", "2026-11-08")),
+        (entry("KD-0001", "Backups are kept for 30 days"),
+         entry("CO-0002", "90 days for the backups, not 30", "2026-11-08")),
+        (entry("OT-0001", "My dentist appointment is on Tuesday at 3pm"),
+         entry("OT-0002", "dentist called, they had to shift me to Thursday 10am", "2026-11-08")),
+        (entry("KD-0001", "周五去上海坐飞机"), entry("KD-0002", "周五去上海改坐高铁", "2026-11-08")),
+        (entry("RC-0001", "My boss is called Henrik"),
+         entry("RC-0002", "got a new boss, Amira, Henrik went to Oslo", "2026-11-08")),
+        (entry("KD-0001", "Deploy billing on Monday", Sources="s#1"),
+         entry("KD-0002", "Deploy billing on Thursday now, not on Monday", Sources="s#7")),
+    ],
+    ids=["not", "a number", "an appointment", "a train", "a person", "in one session"],
+)  # fmt: skip
+def test_an_entry_in_ordinary_wording_supersedes_the_older_one(older: Entry, newer: Entry) -> None:
+    links = consolidated(older, newer).superseded
+    assert [(link.older, link.newer) for link in links] == [(older.id, newer.id)]
+
+
+def test_a_correction_said_once_is_one_entry() -> None:
+    correction = entry("CO-0001", "The gap of MEAGS is -12 %")
+    fact = entry("RC-0002", "MEAGS gap is -12 %")
+    result = consolidated(correction, fact, fresh={"CO-0001", "RC-0002"})
+    assert set(live(result)) == {"CO-0001"}
+    assert not consolidated(correction, fact, fresh={"RC-0002"}).merged
