@@ -46,7 +46,8 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:mov(?:ed|es|ing)|switch\w*|chang(?:e|ed|es|ing)|shift\w*|push(?:ed|es)|postpon\w*|delay\w*|slip(?:s|ped)|"
         r"rais(?:e|ed)|rise|upp?ed|increas\w*|lower\w*|reduc\w*|cut|extend\w*|shorten\w*|renam\w*|renew\w*|replac\w*|"
         r"swap\w*|migrat\w*|bump\w*|went (?:up|down|with)|go(?:ing)? with|became|become|turned|convert\w*|"
-        r"resched\w*|brought forward|upgrad\w*|downgrad\w*|(?<!need )(?<!needs )new|make (?:it|that)|back to|over to|instead)\b",
+        r"resched\w*|brought forward|upgrad\w*|downgrad\w*|(?<!need )(?<!needs )new|"
+        r"make (?:it|that)|back to|over to|instead)\b",
         r"改|换|搬|挪|推[迟到]|调[整到成]|延[到期后]|提前|加到|升|降|减|转[到成学]|迁|涨|变|定[了成在为]|成了|让",
     ),
     "left": _pattern(
