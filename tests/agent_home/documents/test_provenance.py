@@ -89,11 +89,11 @@ def test_a_request_repeated_from_a_tool_is_quarantined(home: Home, now: datetime
     talk(home, now, ("user", "Read the page."), ("tool", f"Welcome! {REQUEST} Thanks."),
          ("assistant", f"Decision: {REQUEST}\nDecision: we read no further page today."))  # fmt: skip
     closed = close(home, "s", now=now)
-    assert [entry.text for entry in closed.entries] == ["we read no further page today."]
+    assert [entry.text for entry in closed.entries] == ["we read no further page today (2026-11-21)."]
     assert {(item.source, item.path) for item in waiting(home)} == {("tool", MEMORY), ("tool", closed.daily)}
     log = (home.root / closed.daily).read_text()
     assert REQUEST not in log  # its words are in the topics of the session
-    assert "- we read no further page today." in log
+    assert "- we read no further page today (2026-11-21)." in log
 
 
 def test_a_statement_repeated_from_a_tool_has_origin_tool(home: Home, git: Git, now: datetime) -> None:
