@@ -14,7 +14,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,7 +38,7 @@ from recall.settings import RecallSettings
 from recall.text.dates import periods
 from recall.text.terms import parse_query
 
-from .measure.datasets import SETS, fill, split_questions
+from .measure.datasets import SETS, Half, fill, homes_of
 from .measure.vector_cache import CachedEmbedder
 
 __all__ = ["main"]
@@ -46,6 +46,8 @@ __all__ = ["main"]
 KS = (5, 10)
 _PATIENCE_MS = 60_000.0
 _BASE = RankingWeights()
+#: Sets of one home.
+_SETS = ["locomo", "realtalk", "beam100k", "cmrc2018", "scifact"]
 #: Each constant, and the other values at which it is tried.
 _TRIED: dict[str, tuple[float, ...]] = {
     "saturation": (0.4, 1.6),
@@ -79,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the chosen sets. Return 0, or 1 when no set was there."""
     parser = argparse.ArgumentParser(prog="bench.ablation", description="What each setting of the ranking is worth.")
     parser.add_argument("--data", type=Path, required=True, help="folder with the development sets")
-    parser.add_argument("--sets", default=",".join(SETS), help="which sets, with commas between")
+    parser.add_argument("--sets", default=",".join(_SETS), help="which sets, with commas between")
     parser.add_argument("--only", default="", help="only these settings, with commas between")
     parser.add_argument("--json", type=Path, help="write the figures there as well")
     given = parser.parse_args(arguments)
@@ -90,14 +92,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     embedder = CachedEmbedder(opened)
     only = {name for name in given.only.split(",") if name}
     table: dict[str, dict[str, list[float]]] = {}
-    names = [name for name in given.sets.split(",") if any((given.data / name).glob("*queries.jsonl"))]
+    homes = {name: homes_of(name, given.data) for name in given.sets.split(",")}
+    names = [name for name, found in homes.items() if len(found) == 1]
     for name in names:
         with tempfile.TemporaryDirectory(prefix="bench-ablation-") as place:
             home = create(Path(place) / "home", name="bench", now=now()).home
-            fill(home, given.data / name)
+            fill(home, homes[name][0])
             sync(home, RecallSettings(), embedder)
             embedder.save()
-            for variant, figures in _measured(home, name, given.data / name, embedder, only).items():
+            for variant, figures in _measured(home, name, homes[name][0].halves, embedder, only).items():
                 table.setdefault(variant, {})[name] = figures
         print(f"{name} done", file=sys.stderr)
     _show(table, names)
@@ -116,10 +119,11 @@ def _variants(only: set[str]) -> list[_Variant]:
     return [_Variant("as set", _BASE), *tried]
 
 
-def _measured(home: Home, name: str, folder: Path, embedder: Embedder, only: set[str]) -> dict[str, list[float]]:
+def _measured(
+    home: Home, name: str, halves: Mapping[Half, list[EvalCase]], embedder: Embedder, only: set[str]
+) -> dict[str, list[float]]:
     """Return for each variant the two figures of the set, each for both halves."""
     variants = _variants(only)
-    halves = split_questions(folder)
     chosen: dict[str, dict[str, list[tuple[float, float]]]] = {v.name: {half: [] for half in halves} for v in variants}
     conn = schema.open_reader(home.index)
     assert conn is not None

@@ -4,6 +4,8 @@
                               [--markdown] [--write-docs] [--json FILE]
 
 For each development set a home is made in a temporary folder, filled, synced, and asked every question in each mode.
+LifeBench has a home for each person. A question of RealMem is answered by what was said before it. The baselines search
+all of it there, so they are shown for orders of magnitude only.
 The baselines are those of :mod:`bench.measure.baselines`. Every mean has its bootstrap interval over questions (95 %, 2
 000 draws, seeded). So have two differences, paired by question: hybrid minus the best baseline of that measure, and
 hybrid minus the better of its two retrievers. Conversations are measured by turns and by sessions. The last table says
@@ -41,7 +43,7 @@ from recall.text.terms import index_text
 
 from .measure.baselines import Find, plain
 from .measure.bootstrap import Bootstrap, Interval
-from .measure.datasets import SETS, Half, fill, split_questions
+from .measure.datasets import SETS, Half, HomeData, fill, homes_of
 from .measure.page import DOCS, aligned, markdown, put, stamp
 from .measure.vector_cache import CachedEmbedder
 from .packing import BUDGETS, Packing, packings, read_turns
@@ -61,6 +63,10 @@ _TITLES = {
     "beam100k": "BEAM-100K",
     "cmrc2018": "CMRC2018 (Chinese)",
     "scifact": "SciFact",
+    "lifebench-zh": "LifeBench (Chinese)",
+    "lifebench-en": "LifeBench (English)",
+    "lifebench-cross": "LifeBench (English questions, Chinese texts)",
+    "realmem": "RealMem",
 }
 #: The set whose gold turns are counted in assembled prompts.
 _PACKED_SET = "locomo"
@@ -105,16 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     embedder = opened if isinstance(opened, NoEmbedder) or not given.cached else CachedEmbedder(opened)
     results: dict[str, SetResult] = {}
     for name in given.sets:
-        folder = given.data / name
-        if not any(folder.glob("*queries.jsonl")):
-            _say(f"{folder} is absent; {name} is left out")
+        homes = homes_of(name, given.data)
+        if not homes:
+            _say(f"{given.data / name.partition('-')[0]} is absent; {name} is left out")
             continue
-        questions = [q for half, asked in split_questions(folder).items() if given.split in {None, half} for q in asked]
-        if not questions:
+        asked = [
+            (one, [q for half, some in one.halves.items() if given.split in {None, half} for q in some])
+            for one in homes
+        ]
+        if not any(questions for _, questions in asked):
             _say(f"{name} has no question in the half {given.split!r}; it is left out")
             continue
-        with tempfile.TemporaryDirectory(prefix="bench-retrieval-") as place:
-            results[name] = _measure_set(name, folder, Path(place), embedder, questions)
+        results[name] = _measure_set(name, given.data, embedder, [one for one in asked if one[1]])
         if isinstance(embedder, CachedEmbedder):
             embedder.save()
         print(_shown(results[name], as_markdown=given.markdown), end="\n\n" if given.markdown else "\n", flush=True)
@@ -153,12 +161,57 @@ def _flags(given: argparse.Namespace) -> list[str]:
 # -------------------------------------------------------------------------------------------------------- measuring
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HomeOutcomes:
+    """The measurement of one home, and what was packed into prompts there."""
+
+    texts: int
+    rates: str
+    outcomes: dict[str, SystemOutcome]
+    reports: dict[Grain, Report]
+    packed: dict[int, dict[str, Packing]]
+
+
 def _measure_set(
-    name: str, folder: Path, place: Path, embedder: Embedder | NoEmbedder, questions: Sequence[EvalCase]
+    name: str, data: Path, embedder: Embedder | NoEmbedder, asked: Sequence[tuple[HomeData, Sequence[EvalCase]]]
 ) -> SetResult:
+    measured = []
+    for one, questions in asked:
+        with tempfile.TemporaryDirectory(prefix="bench-retrieval-") as place:
+            measured.append(_measure_home(name, data, one, Path(place), embedder, questions))
+    outcomes = _joined([one.outcomes for one in measured])
+    count = sum(len(questions) for _, questions in asked)
+    draws = Bootstrap(count)
+    means = {
+        system: {key: draws.interval(values) for key, values in outcome.values.items()}
+        for system, outcome in outcomes.items()
+    }
+    packed = measured[0].packed
+    homes = f", {len(measured)} homes, the first:" if len(measured) > 1 else ";"
+    return SetResult(
+        title=_TITLES[name],
+        about=f"{sum(one.texts for one in measured)} texts, {count} questions{homes} {measured[0].rates}",
+        n=count,
+        outcomes=outcomes,
+        means=means | differences(outcomes, draws),
+        categories=measured[0].reports[SETS[name][0]].as_json()["categories"] if len(measured) == 1 else {},
+        packed=_packed_means(packed, draws),
+        spent=_turned({budget: {s: p.tokens for s, p in by.items()} for budget, by in packed.items()}),
+        degraded=tuple(dict.fromkeys(line for one in measured for line in _degraded(one.reports, one.packed))),
+    )
+
+
+def _measure_home(
+    name: str,
+    data: Path,
+    one: HomeData,
+    place: Path,
+    embedder: Embedder | NoEmbedder,
+    questions: Sequence[EvalCase],
+) -> _HomeOutcomes:
     grains = SETS[name]
     home = create(place / "home", name="bench", now=now()).home
-    texts = fill(home, folder, say=_say)
+    texts = fill(home, one, say=_say)
     rates = _synced(home, texts, place, embedder)
     _say(f"{name}: {rates}")
     baselines = plain(texts, embedder, grains)
@@ -167,27 +220,29 @@ def _measure_set(
         grain: evaluate(home, questions, settings=settings, embedder=embedder, ks=KS, grain=grain, progress=_meter)
         for grain in grains
     }
-    outcomes = {**measure_baselines(baselines, questions), **measure_recall(reports)}
-    draws = Bootstrap(len(questions))
-    means = {
-        system: {key: draws.interval(values) for key, values in outcome.values.items()}
-        for system, outcome in outcomes.items()
-    }
     packed: dict[int, dict[str, Packing]] = {}
     if name == _PACKED_SET:
         real = None if isinstance(embedder, NoEmbedder) else embedder
-        packed = packings(home, read_turns(folder), questions, baselines["message"], real, _meter)
-    return SetResult(
-        title=_TITLES[name],
-        about=f"{len(texts)} texts, {len(questions)} questions; {rates}",
-        n=len(questions),
-        outcomes=outcomes,
-        means=means | differences(outcomes, draws),
-        categories=reports[grains[0]].as_json()["categories"],
-        packed=_packed_means(packed, draws),
-        spent=_turned({budget: {s: p.tokens for s, p in by.items()} for budget, by in packed.items()}),
-        degraded=_degraded(reports, packed),
+        packed = packings(home, read_turns(data / name), questions, baselines["message"], real, _meter)
+    return _HomeOutcomes(
+        texts=len(texts),
+        rates=rates,
+        outcomes={**measure_baselines(baselines, questions), **measure_recall(reports)},
+        reports=reports,
+        packed=packed,
     )
+
+
+def _joined(parts: Sequence[Mapping[str, SystemOutcome]]) -> dict[str, SystemOutcome]:
+    """Return the values of all homes, one after another. Times are the mean of the homes' percentiles."""
+    return {
+        system: SystemOutcome(
+            p50=sum(part[system].p50 for part in parts) / len(parts),
+            p95=sum(part[system].p95 for part in parts) / len(parts),
+            values={key: [v for part in parts for v in part[system].values[key]] for key in parts[0][system].values},
+        )
+        for system in parts[0]
+    }
 
 
 def _degraded(reports: Mapping[Grain, Report], packed: Mapping[int, Mapping[str, Packing]]) -> tuple[str, ...]:

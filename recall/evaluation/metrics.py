@@ -35,11 +35,15 @@ _OVERFETCH = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalCase:
-    """A question and the sources that answer it."""
+    """A question and the sources that answer it.
+
+    With *before*, an ISO 8601 time, only what was said earlier can be found.
+    """
 
     query: str
     expect: tuple[str, ...]
     category: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +134,7 @@ def evaluate(
         for done, question in enumerate(cases, 1):
             result = search(
                 home, question.query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode,
-                deadline_ms=_PATIENCE_MS,
+                deadline_ms=_PATIENCE_MS, before=question.before,
             )  # fmt: skip
             answers.append(_TimedSources(_at_grain([hit.source for hit in result.hits], grain), result.ms))
             degraded |= dict.fromkeys(result.degraded)
@@ -185,7 +189,9 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def read_cases(path: Path) -> list[EvalCase]:
-    """Read questions from JSON lines ``{"query", "expect": [source, ...], "category"}``. Blank lines are skipped.
+    """Read questions from JSON lines ``{"query", "expect": [source, ...], "category", "before"}``.
+
+    The last two may be absent. Blank lines are skipped.
 
     Raises:
         DocumentInvalid: a line is not like that; it is named.
@@ -217,7 +223,12 @@ def _case(line: str, path: Path, number: int) -> EvalCase:
     expect = row.get("expect", [])
     if not isinstance(expect, list) or not all(isinstance(source, str) for source in expect):
         raise DocumentInvalid(path, number, "bad-expect", f"expect is {expect!r}. {shape}")
-    return EvalCase(query=row["query"], expect=tuple(expect), category=str(row.get("category") or ""))
+    return EvalCase(
+        query=row["query"],
+        expect=tuple(expect),
+        category=str(row.get("category") or ""),
+        before=str(row.get("before") or ""),
+    )
 
 
 def _at_grain(sources: Sequence[str], grain: Grain) -> list[str]:

@@ -62,6 +62,8 @@ DUPLICATES: tuple[Duplicates, ...] = ("show", "collapse")
 MAX_HITS = 1000
 #: Most candidates of one retriever, however many hits are requested. A turn may have several parts.
 _MAX_CANDIDATES = 3000
+#: Times as many candidates are read when only earlier passages may be hits.
+_EARLIER = 5
 #: Passages read at once while hits are collected: enough for the ten hits of most searches.
 _PAGE = 64
 
@@ -111,6 +113,7 @@ def search(
     exclude: Collection[str] = (),
     deadline_ms: float | None = None,
     now: datetime | None = None,
+    before: str = "",
     duplicates: Duplicates = "show",
     weights: RankingWeights | None = None,
 ) -> SearchResult:
@@ -118,7 +121,8 @@ def search(
 
     *layers* narrows the search to some of :data:`recall.index.passage.LAYERS`. ``None`` means all. *exclude* names
     addresses, sessions or files to leave out. *deadline_ms* replaces the deadlines of both retrievers. *now* gives
-    "yesterday" in the query a meaning. Without it such words are ignored. With *duplicates* ``collapse`` one hit stands
+    "yesterday" in the query a meaning. Without it such words are ignored. *before* is an ISO 8601 time. What was said
+    at that time or later is left out. With *duplicates* ``collapse`` one hit stands
     for all that say the same, and the *k* best statements are returned. *weights* replace those that *settings* imply.
 
     Raises:
@@ -134,6 +138,8 @@ def search(
     hits: list[Hit] = []
     count = min(k, MAX_HITS)
     limit = min(max(CANDIDATES, 3 * count), _MAX_CANDIDATES)
+    if before:  # most candidates may be later
+        limit = min(_EARLIER * limit, _MAX_CANDIDATES)
     own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
     words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
     try:
@@ -150,7 +156,7 @@ def search(
         features = _query_features(query, parsed, words, mode, now)
         weights = weights or RankingWeights.of(settings)
         ranking = rank(windows, features, words.groups, vectors.nearest, weights)
-        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude)
+        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude, before)
         hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(f"the index is damaged ({error}). Run `memory reindex`")
@@ -249,6 +255,7 @@ def _hits(
     count: int,
     audience: str,
     exclude: Collection[str],
+    before: str,
 ) -> Iterator[Hit]:
     """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them."""
     yielded: set[str] = set()
@@ -258,8 +265,10 @@ def _hits(
             hidden[path] = path in exclude or not home.may_read(path, audience)
         if source in yielded or hidden[path] or source in exclude or session_of(source) in exclude:
             continue
-        yielded.add(source)
         ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
+        if before and not ts < before:
+            continue
+        yielded.add(source)
         yield Hit(
             source=source, score=float(ranking.total[place]), text=text, layer=layer, ts=ts, path=path,
             session=session, name=name, role=role, heading=heading,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,15 @@ import bench.retrieval
 from agent_home.home import Home
 from bench.measure.baselines import Find
 from bench.measure.bootstrap import Bootstrap
-from bench.measure.datasets import fill, split_questions
+from bench.measure.datasets import fill, homes_of, split_questions
 from bench.measure.vector_cache import CachedEmbedder
 from bench.retrieval import MEASURES, SystemOutcome, differences, main, measure_baselines, measure_recall
 from recall.embedding.embedder import Embedder, open_embedder
 from recall.evaluation.metrics import EvalCase, Grain, evaluate, read_cases
 from recall.index.sync import sync
 from recall.settings import RecallSettings
+
+from .conftest import write_rows
 
 BASELINES = ["substring", "naive FTS5", "vectors alone", "plain RRF"]
 OURS = ["ours, lexical", "ours, vector", "ours, hybrid"]
@@ -106,7 +109,7 @@ def test_tables_are_put_into_the_page_with_the_command(data: Path, monkeypatch: 
 
 
 def test_values_by_question_average_to_what_the_evaluation_says(home: Home, data: Path, embedder: Embedder) -> None:
-    fill(home, data / "locomo")
+    fill(home, homes_of("locomo", data)[0])
     questions = [question for asked in split_questions(data / "locomo").values() for question in asked]
     sync(home, RecallSettings(), embedder)
     grains: tuple[Grain, ...] = ("message", "session")
@@ -159,7 +162,7 @@ def test_the_halves_share_no_conversation_and_leave_out_what_has_no_answer(data:
 
 
 def test_a_filled_home_answers_by_the_addresses_of_the_set(home: Home, data: Path, embedder: Embedder) -> None:
-    texts = fill(home, data / "locomo") | fill(home, data / "scifact")
+    texts = fill(home, homes_of("locomo", data)[0]) | fill(home, homes_of("scifact", data)[0])
     assert texts["a-1#1"] == "Owl: The lamp in the hall is broken again."
     assert texts["Knowledge/hen.md"] == "hen\nAll about the hen and its eggs."
     assert sync(home, RecallSettings(), embedder).passages >= len(texts)
@@ -175,3 +178,46 @@ def test_vectors_are_made_once_for_all_runs(embedder: Any, monkeypatch: pytest.M
     assert (second.embed(["two", "one"]) == vectors[[1, 0]]).all()
     assert (embedder.count, second.made) == (2, 0)
     assert len(second.embed(["three"])) == second.made == 1
+
+
+def _write_person(data: Path, name: str, chinese: str, english: str) -> None:
+    folder = data / "lifebench"
+    folder.mkdir(exist_ok=True)
+    for language, text in (("zh", chinese), ("en", english)):
+        row = {
+            "session": f"{name}-1",
+            "id": "1",
+            "ts": "2026-05-01T10:00:00",
+            "role": "user",
+            "name": name,
+            "content": text,
+        }
+        path = folder / f"{name}.{language}.transcript.jsonl.gz"
+        path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
+        question = {"query": {"zh": "买了什么？", "en": "What was bought?"}[language], "expect": [f"{name}-1#1"]}
+        write_rows(folder / f"{name}.{language}.queries.jsonl", [question])
+
+
+@pytest.mark.usefixtures("_no_model")
+def test_each_person_of_lifebench_has_a_home_and_its_own_questions(data: Path) -> None:
+    _write_person(data, "ann", "买了一把雨伞。", "Bought an umbrella.")
+    _write_person(data, "bob", "买了一块手表。", "Bought a watch.")
+    found = figures(data, "lifebench-zh,lifebench-cross")
+    assert found["lifebench-zh"]["n"] == found["lifebench-cross"]["n"] == 2
+    assert "2 homes" in found["lifebench-zh"]["about"]
+    assert found["lifebench-zh"]["systems"]["ours, lexical"]["message frac@5"]["mean"] == 1.0
+    (first, _) = homes_of("lifebench-cross", data)
+    assert [path.name for path in first.transcripts] == ["ann.zh.transcript.jsonl.gz"]
+    assert first.halves["choose"][0].query == "What was bought?"
+
+
+def test_a_question_of_realmem_is_asked_at_its_time(data: Path) -> None:
+    folder = data / "realmem"
+    ts = "2026-05-02T10:00:00"
+    asked = {"query": "Which lamp?", "expect": ["a-1"], "ts": ts}
+    write_rows(folder / "a.session-queries.jsonl", [asked, asked | {"expect": []}])
+    (only,) = homes_of("realmem", data)
+    assert only.halves == {
+        "choose": [EvalCase(query="Which lamp?", expect=("a-1",), before=ts)],
+        "confirm": [],
+    }

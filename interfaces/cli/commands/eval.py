@@ -86,7 +86,8 @@ def eval_(
 
     Each line of FILE is {"query": "...", "expect": ["SOURCE", ...], "category": "..."}. The command prints measures for
     words alone, vectors alone and both: the share of expected sources in the first K hits (frac), any and all of them,
-    MRR, nDCG and the latency. Keep FILE beside a home as a regression test of its memory (see --floor and --compare).
+    MRR, nDCG and the latency. A question may have "before", an ISO 8601 time: only earlier texts count. Keep FILE
+    beside a home as a regression test of its memory (see --floor and --compare).
     """
     from recall.evaluation.comparison import compare, read_previous, shortfalls, worsenings
     from recall.evaluation.metrics import read_cases

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,21 @@ def test_a_report_averages_over_questions_with_gold(
     assert set(total.latency_ms) == {"p50", "p95"}
 
 
+def test_a_question_is_answered_by_what_was_said_before_it(
+    home: Home, say: Callable[..., Path], update: Callable[[], SyncReport], settings: RecallSettings, embedder: Embedder
+) -> None:
+    say("s1", "the falcon nests in the tower", "the falcon left the tower")
+    update()
+    first, second = (row["ts"] for row in map(json.loads, next(home.root.rglob("s1.jsonl")).read_text().splitlines()))
+    assert first < second
+    found = []
+    for before in ("", second, first):
+        asked = [EvalCase(query="falcon tower", expect=("s1#m1", "s1#m2"), before=before)]
+        report = evaluate(home, asked, settings=settings, embedder=embedder, ks=(5,))
+        found.append([report.modes[mode].measures["frac@5"] for mode in ("lexical", "vector", "hybrid")])
+    assert found == [[1.0] * 3, [0.5] * 3, [0.0] * 3]
+
+
 def test_session_grain_counts_each_session_once(
     home: Home, say: Callable[..., Path], update: Callable[[], SyncReport], settings: RecallSettings, embedder: Embedder
 ) -> None:
@@ -115,5 +131,5 @@ def test_a_bad_line_of_questions_is_named(tmp_path: Path, line: str, rule: str) 
 
 def test_questions_are_read(tmp_path: Path) -> None:
     path = tmp_path / "questions.jsonl"
-    path.write_text('{"query": "q", "expect": ["a", "b"], "category": "c", "answer": 3}\n', "utf-8")
-    assert read_cases(path) == [EvalCase(query="q", expect=("a", "b"), category="c")]
+    path.write_text('{"query": "q", "expect": ["a", "b"], "category": "c", "answer": 3, "before": "2026"}\n', "utf-8")
+    assert read_cases(path) == [EvalCase(query="q", expect=("a", "b"), category="c", before="2026")]
