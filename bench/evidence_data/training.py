@@ -53,10 +53,9 @@ class Example:
 
 @dataclass
 class _TrainingSource:
-    """One repository with the views of its reported commits."""
+    """One repository: the views of its reported commits, and its words with HEAD at each."""
 
-    repository: Repository
-    words: RepositoryWords
+    words: dict[str, RepositoryWords]
     views: dict[str, CommitView]
     vocabulary: list[str]
 
@@ -143,17 +142,20 @@ def _examples(data: Path) -> Iterator[Example]:
 
 def _source(path: Path, root: Path, found: Sequence[CommitReport]) -> _TrainingSource:
     borrowed(path, root)
-    head = git(path, "rev-parse", "HEAD")
-    git(root, "update-ref", "refs/heads/main", head)
     repository = Repository(root, Deadline(600))
-    views = {}
+    views, words = {}, {}
     for commit in dict.fromkeys(report.commit for report in found if report.repo == path.name):
-        info = repository.commit(repository.commits_named(commit)[0])
-        views[commit] = view_of(info, repository.patches([info.commit]).get(info.commit, "")[:200_000])
+        full = git(path, "rev-parse", commit)
+        git(root, "update-ref", "refs/heads/main", full)
+        info = repository.commit(full)
+        views[commit] = view_of(info, repository.patches([full]).get(full, "")[:200_000])
+        at_head = Repository(root, Deadline(600))  # it remembers the paths at HEAD
+        subjects = at_head.subjects(3000)
+        words[commit] = RepositoryWords.of(subjects.splitlines(), at_head.paths()[:5000])
+    git(root, "update-ref", "refs/heads/main", git(path, "rev-parse", "HEAD"))
     subjects = repository.subjects(3000)
-    words = RepositoryWords.of(subjects.splitlines(), repository.paths()[:5000])
     vocabulary = [word for word in subjects.replace("`", " ").split() if word.isidentifier() and len(word) > 3]
-    return _TrainingSource(repository, words, views, vocabulary)
+    return _TrainingSource(words, views, vocabulary)
 
 
 def _compared(
@@ -169,7 +171,7 @@ def _compared(
             pairs.append(("exchanged", text, report.commit))
     for sort, text, commit in pairs:
         parsed = read_report(text)
-        result = fit(parsed, source.views[commit], source.words) if parsed else None
+        result = fit(parsed, source.views[commit], source.words[commit]) if parsed else None
         if result and not result.veto:
             yield Example(sort, result.features)
 

@@ -115,7 +115,8 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 _TARGET = re.compile(
-    r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|重命名为|改名为|移到|移动到|为|成)\s*`?$",
+    r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|(?:重命名|改名)[为成]|移到|移动到|为|成)"
+    r"\s*`?$",
     re.IGNORECASE,
 )
 #: Words about something that goes away, and words of work on something that stays.
