@@ -43,7 +43,6 @@ def ask(text: str, repo: Repo, role: str = "assistant") -> str:
         "The pager uses mkstemp instead of mktemp.",
         "The cookie path of sessions is configurable.",
         "The pipeline has Python 3.12 now.",
-        "分页器里的 mktemp 换成了 mkstemp。",
         "会话的 cookie path 可以配置了。",
     ],
 )
