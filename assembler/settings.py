@@ -53,7 +53,7 @@ class AssemblerSettings:
     daily_tokens: int = 4_000
     recall_floor: float = 0.3
     weak_tokens: int = 2_000
-    weak_score: float = 0.4
+    weak_score: float = 0.25
     recall_strong: float = 0.45
     memory_first: float = 0.6
     index_share: float = 0.4
