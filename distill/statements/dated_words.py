@@ -54,6 +54,12 @@ _BACK = re.compile(
     r"wrote|spoke|began|lost|ate|drove|flew|held|kept|read|sold|taught|thought|woke|been|yesterday|\w{3,}ed)\b",
     re.IGNORECASE,
 )
+#: A past verb that places another verb's day, or a reason with a verb of its own: the weekday may be before or after.
+_SETTLED = re.compile(
+    r"\b\w{2,}(?:ed|ought|old|aid|reed) (?:\w+ ){0,2}(?:to|on|that|for)\b|"
+    r"\b(?:because|since|so|when|until|before|after)\b",
+    re.IGNORECASE,
+)
 _CJK_BACK = re.compile("[了过]|昨|刚才")
 
 
@@ -173,7 +179,7 @@ def _coming(match: re.Match[str], said: date, _text: str) -> str:
 def _bare_weekday(match: re.Match[str], said: date, text: str) -> str:
     """Return the weekday before or after *said* that the sentence around it means, or nothing."""
     forward, back = _FORWARD.search(text), _BACK.search(text)
-    if bool(forward) == bool(back):
+    if bool(forward) == bool(back) or _SETTLED.search(text):
         return ""
     if forward:
         return _coming(match, said, text)

@@ -61,10 +61,10 @@ def test_a_floor_is_missed_by_whoever_cites_no_more_than_chance() -> None:
     ("text", "source", "wrong"),
     [
         ("I moved to Lisbon in May with three cats", "s#m2", ""),
-        ("I moved to Porto in May", "s#m2", "Porto not in s#m2"),
-        ("I moved with four cats", "s#m2", "four not in s#m2"),
+        ("I moved to Porto in May", "s#m2", "word 'Porto' not in s#m2"),
+        ("I moved with four cats", "s#m2", "value 'four' not in s#m2"),
         ("I moved to Lisbon", "s#m99", "cites s#m99, which does not exist"),
-        ("I moved to Lisbon", "s#m4", "Lisbon not in s#m4"),
+        ("I moved to Lisbon", "s#m4", "word 'Lisbon' not in s#m4"),
     ],
 )
 def test_a_line_is_held_against_the_turn_that_it_cites(text: str, source: str, wrong: str) -> None:
@@ -93,7 +93,7 @@ def test_the_run_fails_when_a_log_says_what_nobody_said(
     forged = Summary(title="T", items=(Item(kind="fact", text="I live in Porto.", sources=("s#m2",), role="user"),))
     monkeypatch.setattr(bench, "add_facts", lambda *_, **__: forged)
     assert bench.main(["--data", str(tmp_path)]) == 1
-    assert "Porto not in s#m2" in capsys.readouterr().err
+    assert "'Porto' not in s#m2" in capsys.readouterr().err
 
 
 def test_absent_data_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
