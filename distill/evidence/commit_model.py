@@ -1,7 +1,7 @@
 """Turn the features of a report and a commit into a probability that the commit is the reported work.
 
 A logistic model with weights of known sign: what a commit has never speaks against it, and what it lacks never for it.
-``python -m bench.evidence_data.training`` writes the weights. No false report of the training data passes.
+``python -m bench.evidence_data.training`` writes the weights. No false twin of the training data passes.
 """
 
 from __future__ import annotations
