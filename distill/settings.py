@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from agent_home.documents.entry import SECTIONS
 
@@ -22,7 +22,6 @@ _LEAST: Mapping[str, int] = {
     "max_entries_per_section": 0,
     "recurrence_days": 0,
     "max_items": 3,
-    "max_title_chars": 20,
     "archive_after_days": 1,
     "section_entries": 0,
     "memory_tokens": 0,
@@ -42,9 +41,8 @@ class DistillSettings:
         window_slack_s: seconds before the first and after the last message in which a commit belongs to the session.
         max_topics: largest number of topics in a section of the daily log.
         max_items: largest number of items of one kind in a section of the daily log. Figures get a third of it.
-        log_share: the section's share of the tokens of the conversation, 0 to 1. Items with a cue stand there in any
-            case, and facts fill the rest. 0 selects no facts.
-        max_title_chars: without effect. An entry holds the whole sentence. Kept so that older homes can be read.
+        log_share: the section's share of the tokens of the conversation, 0 to 1. Facts fill what items of other kinds
+            leave of it, and those stand there in any case. 0 selects no facts.
         max_entries_per_section: largest number of entries that one closing adds to a section of ``MEMORY.md``. Further
             items stay in the daily log.
         archive_after_days: days without a reference after which an entry may be archived, and the age at which a daily
@@ -70,7 +68,6 @@ class DistillSettings:
     max_topics: int = 6
     max_items: int = 36
     log_share: float = 0.25
-    max_title_chars: int = 80
     max_entries_per_section: int = 50
     archive_after_days: int = 90
     recurrence_days: int = 30
@@ -83,6 +80,9 @@ class DistillSettings:
     resume_tokens: int = 600
     review: Mapping[str, Literal["commit", "propose"]] = field(default_factory=dict)
     endpoint: EndpointSettings | None = None
+
+    #: Former settings. Naming one in ``agent.toml`` is an error that says so.
+    RETIRED: ClassVar[frozenset[str]] = frozenset({"max_recurring", "max_title_chars"})
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

@@ -1,1 +1,1 @@
-"""Training of the weights that the program ships: each script writes one file."""
+"""Train the weights that the program ships. Each script writes one file."""

@@ -1,7 +1,7 @@
 """Turn the features of a report and a commit into a probability that the commit is the reported work.
 
 A logistic model with weights of known sign: what a commit has never speaks against it, and what it lacks never for it.
-``python -m bench.evidence_data.training`` writes the weights. No false twin of the training data passes.
+``python -m bench.training.commits`` writes the weights. No false twin of the training data passes.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ def shipped() -> CommitModel:
     """
     found = json.loads(files(__package__).joinpath("data", "commit_model.json").read_text(encoding="utf-8"))
     if tuple(found["features"]) != FEATURES:
-        message = (
-            "data/commit_model.json has other features than the code. Run `python -m bench.evidence_data.training`"
-        )
+        message = "data/commit_model.json has other features than the code. Run `python -m bench.training.commits`"
         raise ValueError(message)
     return CommitModel(weights=tuple(found["weights"]), bias=found["bias"], threshold=found["threshold"])

@@ -45,16 +45,6 @@ class Sides:
         return any(self.code) or any(self.prose)
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A changed line: its *sign*, whether it is *prose*, and its words."""
-
-    sign: int
-    prose: bool
-    words: frozenset[str]
-    numbers: frozenset[str]
-
-
 @dataclass
 class CommitView:
     """One commit. *lines* are its changed lines, *paths* all files that it touches, with their old names."""

@@ -1,7 +1,7 @@
 """The trained reader: which act a sentence does, and whether it is worth keeping for months.
 
 The reader is a linear model over the features of ``distill.reading.features``. Its weights are a file beside this
-module, written by ``python -m bench.memory.train_reader``. There are two sets of weights. The first one reads words
+module, written by ``python -m bench.training.reader``. There are two sets of weights. The first one reads words
 alone. The second one also reads sentence vectors, where an embedding model is installed.
 
 A sentence may become an entry when the probability of the acts that have a section reaches a threshold. The thresholds

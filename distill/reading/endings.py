@@ -3,7 +3,7 @@
 The judgement is a small logistic model over the match of the two texts (shared words, names, numbers, neighbours of
 shared words, and the cosine of their vectors where a model is installed) and over signs of the newer sentence (the verb
 of the thread in the past, negation, words of ending, of open work and of withdrawal). No sign decides alone, because
-every weight is learned from labelled pairs. ``python -m bench.train_endings`` writes the weights beside this module.
+every weight is learned from labelled pairs. ``python -m bench.training.endings`` writes the weights beside this module.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def weights_from(stored: Mapping[str, Any]) -> EndingWeights:
         ValueError: the file is for other features.
     """
     if tuple(stored["features"]) != FEATURES:
-        raise ValueError(f"{_WEIGHTS} is for other features. Run python -m bench.train_endings")
+        raise ValueError(f"{_WEIGHTS} is for other features. Run python -m bench.training.endings")
     heads: Mapping[str, Any] = stored["heads"]
     return EndingWeights(
         weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items()},

@@ -64,9 +64,6 @@ _STRICT_MARKS: tuple[tuple[Mark, str], ...] = (
 _MOST_CHANGED = 0.5
 #: Most names and values of a line whose places are compared with each other.
 _MOST_KEYED = 12
-#: Most clauses of a line that are compared, and the least number of pairs of words that stand together across them.
-_MOST_PARTS = 6
-_LEAST_MIXED = 6
 #: The word before another one that gives it its direction.
 _MARKERS = {
     "from": "from", "to": "to", "into": "to", "by": "by", "above": "above", "over": "above", "exceeds": "above",
@@ -730,36 +727,6 @@ def _changed_holders(reading: _Reading) -> Iterator[str]:
         holders = [_word_agents(text, other.start()) for text in reading.texts for other in verb.finditer(text.text)]
         if holders and all(found and OTHERS not in found and mine.isdisjoint(found) for found in holders):
             yield f"holder of {match.group()!r}"
-
-
-def _mixed_parts(reading: _Reading) -> Iterator[str]:
-    """Yield a line whose words stand with those of its other clauses in the turns, more than with their own."""
-    groups = [tokens[:_MOST_KEYED] for _, tokens in _clause_tokens(reading) if tokens][:_MOST_PARTS]
-    near = {token: {_clause_key(reading, place) for place in token.places} for tokens in groups for token in tokens}
-    own = other = 0
-    for at, tokens in enumerate(groups):
-        for token in tokens:
-            for number, others in enumerate(groups):
-                together = sum(bool(near[token] & near[beside]) for beside in others if beside is not token)
-                own, other = (own + together, other) if number == at else (own, other + together)
-    if len(groups) > 1 and other > own and other >= _LEAST_MIXED:
-        yield "parts changed places"
-
-
-def _told_by_nobody(reading: _Reading) -> Iterator[str]:
-    """Yield somebody who says or wants something in the line and does not stand beside it in the turns."""
-    for clause, tokens in _clause_tokens(reading):
-        for match in _SAYS.finditer(reading.line.text, clause.start, clause.end):
-            persons = _word_agents(reading.line, match.start()) - {USER, ASSISTANT, OTHERS}
-            beside = {_clause_key(reading, place) for token in tokens if not token.name for place in token.places}
-            there = {
-                word.person
-                for number, text in enumerate(reading.texts)
-                for word in text.words
-                if word.person and (number, text.clause_at(word.start).start) in beside
-            }
-            if persons and beside and OTHERS not in there and not persons & there:
-                yield f"holder of {match.group()!r}"
 
 
 def _changed_receivers(reading: _Reading) -> Iterator[str]:

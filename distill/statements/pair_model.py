@@ -1,6 +1,6 @@
 """Learned relation of two statements: two logistic models over ``distill.statements.pair_features``, and their vetoes.
 
-The weights are a small file that ``python -m bench.relation_training`` writes from labelled pairs. The vetoes are
+The weights are a small file that ``python -m bench.training.relations`` writes from labelled pairs. The vetoes are
 precise reasons why a newer statement replaces nothing, whatever the weights say.
 """
 

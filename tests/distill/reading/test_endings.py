@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bench.train_endings import DATA, read_pairs, train
+from bench.training.endings import DATA, read_pairs, train
 from distill.reading.endings import (
     FEATURES,
     HEADS,
@@ -27,7 +27,7 @@ def test_shipped_weights_belong_to_the_features() -> None:
 
 
 def test_weights_for_other_features_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"bench\.train_endings"):
+    with pytest.raises(ValueError, match=r"bench\.training\.endings"):
         weights_from({"features": ["colour"], "heads": {}})
 
 

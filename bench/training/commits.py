@@ -1,7 +1,7 @@
 """Train the model that compares a report with a commit, from the development reports of real commits.
 
-    python -m bench.evidence_data.training --data DIR            write the features and the weights
-    python -m bench.evidence_data.training                       train again from the features that are there
+    python -m bench.training.commits --data DIR            write the features and the weights
+    python -m bench.training.commits                       train again from the features that are there
 
 *DIR* holds the repositories by name. Four sorts of pairs are compared: a true report with its commit, its false twin
 with the same commit, the true report with other commits of that repository, and copies of the true report with one word
@@ -31,8 +31,8 @@ from distill.evidence.wording import ReportUnit, read_units
 
 __all__ = ["FEATURES_FILE", "MODEL_FILE", "Example", "main", "read_examples", "trained"]
 
-FEATURES_FILE = Path(__file__).parent / "commit_features.json"
-MODEL_FILE = Path(__file__).parent.parent.parent / "distill" / "evidence" / "data" / "commit_model.json"
+FEATURES_FILE = Path(__file__).parents[1] / "evidence_data" / "commit_features.json"
+MODEL_FILE = Path(__file__).parents[2] / "distill" / "evidence" / "data" / "commit_model.json"
 _SEED = 3
 _EXCHANGED = 10
 _OTHER_COMMITS = 8
@@ -62,9 +62,7 @@ class _TrainingSource:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the features when the repositories are given, then the weights."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.evidence_data.training", description="Train the commit model."
-    )
+    parser = argparse.ArgumentParser(prog="python -m bench.training.commits", description="Train the commit model.")
     parser.add_argument("--data", type=Path, help="folder with the repositories by name")
     options = parser.parse_args(arguments)
     if options.data:

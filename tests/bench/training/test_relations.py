@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.relation_training import RelatedPair, development_pairs, train
+from bench.training.relations import RelatedPair, development_pairs, train
 from distill.statements.contradiction import relation
 from distill.statements.pair_features import FEATURES, compare
 

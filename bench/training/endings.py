@@ -1,4 +1,4 @@
-"""Train the weights of ``distill.reading.endings``: ``python -m bench.train_endings [--check]``.
+"""Train the weights of ``distill.reading.endings``: ``python -m bench.training.endings [--check]``.
 
 The labelled pairs are in ``bench/memory_data/endings.txt``, written for this purpose: ``LABEL|ROLE|OLDER|NEWER`` with
 the labels R (resolved), T (taken back), P (replaced), S (the same) and D (different). Every sentence is also paired
@@ -25,8 +25,8 @@ from recall.embedding.model import EmbeddingSettings
 
 __all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_pairs", "train"]
 
-DATA = Path(__file__).parent / "memory_data" / "endings.txt"
-TARGET = Path(__file__).parent.parent / "distill" / "reading" / "endings.json"
+DATA = Path(__file__).parents[1] / "memory_data" / "endings.txt"
+TARGET = Path(__file__).parents[2] / "distill" / "reading" / "endings.json"
 FOLDS, SEED, STEPS = 5, 7, 400
 #: Weight of a pair with a sentence of another older statement, against a labelled pair.
 CROSS_WEIGHT, CROSSED = 0.3, 4
@@ -200,7 +200,7 @@ def _model_cosines() -> Cosines:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, print the cross-validated figures, and write the weights."""
-    parser = argparse.ArgumentParser(prog="python -m bench.train_endings", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.training.endings", description=__doc__)
     parser.add_argument("--check", action="store_true", help="print the figures and write nothing")
     options = parser.parse_args(arguments)
     stored, reports = train(read_pairs(), _model_cosines(), read_ordinary())

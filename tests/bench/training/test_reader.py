@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.memory.train_reader import Spoken, load_sentences, train
+from bench.training.reader import Spoken, load_sentences, train
 from distill.reading.classifier import load_weights
 
 

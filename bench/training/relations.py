@@ -1,6 +1,6 @@
 """Train the learned relation of two statements from labelled pairs, and write its weights.
 
-    python -m bench.relation_training [--data DIR] [--check] [--rarity]
+    python -m bench.training.relations [--data DIR] [--check] [--rarity]
 
 The pairs are our own (``bench/memory_data/pairs.development.jsonl`` and the development half of
 ``bench/promotion_data``). With ``--data``, pairs of observations that share words are added as *different*, with little
@@ -36,7 +36,7 @@ from recall.text.stems import stem
 
 __all__ = ["RelatedPair", "development_pairs", "fit", "main", "train"]
 
-_PAIRS = Path(__file__).parent / "memory_data" / "pairs.development.jsonl"
+_PAIRS = Path(__file__).parents[1] / "memory_data" / "pairs.development.jsonl"
 _PACKAGE = Path(statements.__file__).parent
 #: Strength of the pull of every weight towards 0.
 _RIDGE = 8.0
@@ -65,7 +65,7 @@ class RelatedPair:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Train and write, or report with ``--check``."""
-    parser = argparse.ArgumentParser(prog="python -m bench.relation_training", description="Train on labelled pairs.")
+    parser = argparse.ArgumentParser(prog="python -m bench.training.relations", description="Train on labelled pairs.")
     parser.add_argument("--data", type=Path, help="folder of evaluation data, for its observations")
     parser.add_argument("--check", action="store_true", help="train on one half, report on the other, write nothing")
     parser.add_argument("--rarity", action="store_true", help="write the table of rare words from the data")
@@ -217,7 +217,7 @@ def _rarity_table(data: Path) -> str:
             by_rarity.setdefault(round(math.log(sentences / count), 1), []).append(key)
     lines = [
         "# How rare words are in conversations: the logarithm of sentences per sentence with a word, and the words.",
-        "# Written by bench.relation_training. A word that is not here is rarer than the last line says.",
+        "# Written by bench.training.relations. A word that is not here is rarer than the last line says.",
     ]
     for rarity, words in sorted(by_rarity.items()):
         lines += [f"{rarity} {' '.join(words[at : at + 25])}" for at in range(0, len(words), 25)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.evidence_data.training import read_examples, trained
+from bench.training.commits import read_examples, trained
 from distill.evidence.commit_fit import FEATURES
 from distill.evidence.commit_model import shipped
 

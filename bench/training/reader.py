@@ -1,6 +1,6 @@
 """Train the reader of ``distill.reading`` and measure it by cross-validation.
 
-    python -m bench.memory.train_reader [--write]
+    python -m bench.training.reader [--write]
 
 The training sentences are hand-written and stand in ``bench/memory_data``. The model is a multinomial logistic
 regression with an L2 penalty, in its dual form: there are far fewer sentences than features, so the kernel of the
@@ -74,7 +74,7 @@ class Quality:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the cross-validation, and write the weights with ``--write``."""
-    parser = argparse.ArgumentParser(prog="python -m bench.memory.train_reader", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="python -m bench.training.reader", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help="write distill/reading/weights.npz")
     options = parser.parse_args(arguments)
     rows = load_sentences()
