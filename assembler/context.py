@@ -28,8 +28,8 @@ __all__ = ["ContextSection", "fit", "left_out_notice", "load", "rests"]
 
 #: Tokens that the blank line after a part may cost.
 _BLANK_TOKENS = 2
-#: Tokens of the line of files left out, without their names.
-_LEFT_OUT_TOKENS = 8
+#: Tokens of the line of files left out, without their names, and the largest share of the room that names may take.
+_LEFT_OUT_TOKENS, _MENTIONED_SHARE = 12, 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,9 +140,13 @@ def fit(sections: Sequence[ContextSection], tokens: int, count: Count, *, memory
 
 
 def left_out_notice(sections: Sequence[ContextSection]) -> str:
-    """Return one line that names the files of which no part fits and for whose names there is room, or nothing."""
-    names = [section.path for section in sections if section.left_out and section.fitted.tokens]
-    return f"[Left out: {', '.join(names)}]\n" if names else ""
+    """Return one line that names the files of which no part fits, and counts those for whose names there is no room."""
+    left_out = [section for section in sections if section.left_out]
+    names = [section.path for section in left_out if section.fitted.tokens]
+    others = len(left_out) - len(names)
+    if not names:
+        return f"[{others} file{'s' * (others > 1)} left out: see agent.toml]\n" if others else ""
+    return f"[Left out: {', '.join(names)}{f' and {others} more' if others else ''}]\n"
 
 
 def rests(
@@ -177,7 +181,7 @@ def _floors(sections: Sequence[ContextSection], tokens: int, count: Count) -> di
     A file without a floor keeps its mention among the files left out. Floors of protected files are served first.
     """
     mentions = {s.name: min(s.whole.tokens, _mention_cost(s, count)) for s in sections}
-    if sum(mentions.values()) > tokens:
+    if sum(mentions.values()) > _MENTIONED_SHARE * tokens:
         mentions = dict.fromkeys(mentions, 0)
     more = {s.name: max(0, min(s.file.floor, s.whole.tokens) - mentions[s.name]) for s in sections}
     left = tokens - sum(mentions.values())

@@ -7,6 +7,7 @@ missing index or model, is left out and named in the receipt. The prompt is stil
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,6 +51,9 @@ _NOTICE_TOKENS = 30
 _LEAST_WORDS = 2
 #: Tokens of the pool that are reserved for the blank lines between parts.
 _BLANK_TOKENS = 12
+#: Tokens of a tiny budget and the largest share of it that the context files get. From twice as many tokens on,
+#: ``small_pool_share`` decides alone.
+_TINY_TOKENS, _TINY_OWN_SHARE = 1_000, 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +144,20 @@ def _token_counter(vocabulary: str) -> Count:
 
 def _pool_floor(budget: Budget, settings: AssemblerSettings) -> int:
     """Return the tokens that the context files leave for the pool. They depend on the budget alone."""
-    small = min(int(budget.tokens * settings.small_pool_share), settings.small_pool_tokens)
+    small = min(budget.tokens - _own_tokens(budget.tokens, settings), settings.small_pool_tokens)
     return max(int(budget.tokens * settings.pool_share), small)
+
+
+def _own_tokens(tokens: int, settings: AssemblerSettings) -> int:
+    """Return the tokens that a small budget of *tokens* leaves for the context files: a smaller share of a tiny one."""
+    share, roomy = 1 - settings.small_pool_share, 2 * _TINY_TOKENS
+    tiny_share = min(_TINY_OWN_SHARE, share)
+    if tokens <= _TINY_TOKENS:
+        return math.ceil(tiny_share * tokens)
+    if tokens >= roomy:
+        return math.ceil(share * tokens)
+    least, most = tiny_share * _TINY_TOKENS, share * roomy
+    return math.ceil(least + (most - least) * (tokens - _TINY_TOKENS) / _TINY_TOKENS)
 
 
 def _add_context(builder: _PromptBuilder, sections: Sequence[ContextSection]) -> None:

@@ -21,7 +21,8 @@ class AssemblerSettings:
         tiers: pairs of a window and the memory budget from that window on. Smaller windows get a minimal budget.
         pool_share: smallest share of the budget that the context files leave for the pool: the daily log and everything
             recalled. What the context files do not need goes to the pool as well.
-        small_pool_share: the same share in a small budget, up to ``small_pool_tokens``.
+        small_pool_share: the same share in a small budget, up to ``small_pool_tokens``. It is at least 0.85 of 1 000
+            tokens.
         small_pool_tokens: largest number of tokens that ``small_pool_share`` grants.
         pool_tokens: largest number of tokens of everything recalled. 0 means as many as there are.
         daily_share: largest share of the budget for the daily log.

@@ -41,6 +41,11 @@ def test_floors_shrink_after_generated_files_are_dropped_and_protected_ones_serv
     assert sum(section.fitted.tokens for section in sections.values()) <= 400
 
 
+def test_files_without_room_for_their_names_are_counted(written: Callable[..., Home]) -> None:
+    assert left_out_notice(list(fitted(written, 12, 200).values())) == "[4 files left out: see agent.toml]\n"
+    assert left_out_notice(list(fitted(written, 20, 200).values())) == "[Left out: SOUL.md and 3 more]\n"
+
+
 def test_tokens_above_the_floors_go_to_protected_files_first_and_generated_ones_last(
     written: Callable[..., Home],
 ) -> None:

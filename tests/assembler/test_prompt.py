@@ -244,6 +244,15 @@ def test_protected_files_are_whole_while_room_is_idle(
     assert full.layers["L3"].tokens > 0.5 * full.budget
 
 
+def test_a_tiny_prompt_spends_little_on_its_own_files(written: Written, now: datetime, finder: Any, found: Any) -> None:
+    bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(20))
+    home = written(dict.fromkeys(("SOUL.md", "IDENTITY.md", "USER.md", "AGENT.md"), f"# T\n\n{bullets}"))
+    hits = [found(source=f"s#{n}", session="s", text=f"said {n} {'w ' * 60}") for n in range(99)]
+    receipt = assemble(home, Request(now=now, window=4_000, message="why?"), finder({"sessions": hits}))
+    assert receipt.budget == 1_000
+    assert 0 < receipt.stable_prefix_tokens <= 150
+
+
 def test_generated_indexes_are_cut_first(written: Written, now: datetime) -> None:
     bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(60))
     files = dict.fromkeys(("SOUL.md", "USER.md", "PROJECTS.md", "KNOWLEDGE.md"), f"# T\n\n{bullets}")

@@ -27,7 +27,7 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 FENCES = COUNT("<agent-home>\n</agent-home>\n")
 #: Lines that no file holds: titles, notices, the index, the open session.
 OURS = re.compile(
-    r"</?agent-home>|\[Left out: .*\]|\[The rest of .*\]"
+    r"</?agent-home>|\[Left out: .*\]|\[\d+ files? left out: see agent\.toml\]|\[The rest of .*\]"
     r"|\[\d+ parts cut: .*\]|\[\d+ entries without a line here: .*\]|## Index of all entries"
     r"|In full where they matter for the message; .*|# MEMORY: entries for this message|# [\w -]+"
 )
@@ -178,8 +178,8 @@ def check_sections(files: dict[str, str], receipt: Receipt) -> None:
             assert section.reason
             if section.tokens:
                 notice = (
-                    rf"\[\d+ parts cut: see {path}\]|\[Left out: .*\b{path}\b.*\]|Index of all entries|parts cut: see `"
-                    "|entries without a line here"
+                    rf"\[\d+ parts cut: see {path}\]|\[Left out: .*\b{path}\b.*\]|files? left out|and \d+ more\]"
+                    "|Index of all entries|parts cut: see `|entries without a line here"
                 )
                 assert re.search(notice, receipt.text)
 
