@@ -1,6 +1,6 @@
 """Print what memory keeps, each figure beside its baselines and beside an earlier version of the program.
 
-    python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE]
+    python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE] [--pairs FILE] [--model COMMAND]
 
 The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written by people
 who knew neither rules nor training data. The other parts read the evaluation data.
@@ -15,11 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bench.measure.page import aligned
+from distill.language_model.endpoint import Endpoint, EndpointSettings
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
 from .citations import measure_citations
 from .closed_homes import Told
+from .ended_pairs import PairOutcome, confusions, count_outcomes, end_pairs, read_pairs
 from .gold_memories import measure_gold_memories
 from .speech_acts import measure_acts, read_sentences
 from .statements import measure_grounding, measure_relations
@@ -28,6 +30,8 @@ from .weeks import measure_week
 __all__ = ["main"]
 
 DATA = Path(__file__).parents[1] / "memory_data"
+#: Limit of one answer of a language model in seconds. A local one may be slow.
+_MODEL_TIMEOUT_S = 600.0
 _SETS = ("locomo", "realtalk", "beam100k")
 
 
@@ -37,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of evaluation data")
     parser.add_argument("--only", action="append", choices=list(_PARTS), help="run this part; may be repeated")
     parser.add_argument("--most", type=int, default=0, help="conversations or people of a set, all by default")
-    parser.add_argument("--entries", type=Path, help="write the entries of the weeks here, for people to judge")
+    parser.add_argument("--entries", type=Path, help="write the entries of the weeks, or what became of pairs, here")
+    parser.add_argument("--pairs", type=Path, default=DATA / "pairs.unseen.jsonl", help="labelled pairs of relations")
+    parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions of relations")
     parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
     options = parser.parse_args(arguments)
     embedder = None if options.without_model else open_embedder(EmbeddingSettings(), build_missing=True)
@@ -124,8 +130,8 @@ def _gold_memories(options: argparse.Namespace, embedder: Embedder | NoEmbedder 
     print(aligned((f"{counts.memories} memories", "turn cited", "told"), rows))
 
 
-def _relations(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
-    found = measure_relations(DATA / "pairs.unseen.jsonl")
+def _relations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    found = measure_relations(options.pairs)
     rows = [
         [lang, str(counts.gold), _share(counts.right, counts.found), _share(counts.right, counts.gold)]
         for lang, counts in found.items()
@@ -133,6 +139,30 @@ def _relations(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | 
     print(aligned(("pairs", "replaced", "precision", "recall"), rows))
     for lang, counts in found.items():
         print(f"  {lang}: " + ", ".join(f"{a} as {b} {number}" for (a, b), number in sorted(counts.confused.items())))
+    endpoint = None
+    if options.model:
+        settings = EndpointSettings(kind="command", timeout_s=_MODEL_TIMEOUT_S)
+        endpoint = Endpoint(settings=settings, command=options.model)
+    outcomes = list(end_pairs(read_pairs(options.pairs), embedder, endpoint=endpoint))
+    counted = count_outcomes(outcomes)
+    table = [
+        [lang, name, str(counts.gold), str(counts.found), _share(counts.right, counts.found),
+         _share(counts.right, counts.gold)]
+        for (lang, name), counts in counted.items()
+    ]  # fmt: skip
+    print(f"\nEntries of closed homes, read {'by the model' if options.model else 'without a language model'}:\n")
+    print(aligned(("pairs", "ending", "gold", "found", "precision", "recall"), table))
+    confused = sorted(confusions(outcomes).items())
+    print("  " + ", ".join(f"{relation} as {fate} {number}" for (relation, fate), number in confused))
+    if options.entries:
+        lines = (json.dumps(_as_outcome(outcome), ensure_ascii=False) + "\n" for outcome in outcomes)
+        options.entries.write_text("".join(lines), "utf-8")
+
+
+def _as_outcome(outcome: PairOutcome) -> dict[str, object]:
+    pair = outcome.pair
+    row: dict[str, object] = {"older": pair.older, "newer": pair.newer, "relation": pair.relation, "lang": pair.lang}
+    return {**row, "said": outcome.said, "fate": outcome.fate, "text": outcome.text}
 
 
 def _grounding(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:

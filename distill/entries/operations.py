@@ -31,6 +31,8 @@ __all__ = [
     "retired",
 ]
 
+#: Prefixes of what may come to an end: threads, and facts and wishes such as "Bruno wants to sell the piano".
+_RESOLVABLE = frozenset({"OT", "RC", "SP"})
 #: Longest remark about why an entry is resolved or retracted, in characters.
 _MAX_REMARK_CHARS = 160
 #: Shorter sentences may stand in a tool's output by chance.
@@ -143,7 +145,7 @@ def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], or
         return f"{entry.id} is protected"
     if operation.kind in {"supersede", "revise"} and not operation.text.strip():
         return "it has no new statement"
-    if operation.kind == "resolve" and entry.prefix != "OT":
+    if operation.kind == "resolve" and entry.prefix not in _RESOLVABLE:
         return f"{entry.id} is no open thread"
     own = entry.fields.get("Origin") or "user"
     trusted = TRUST.index(origin) <= (TRUST.index(own) if own in TRUST else TRUST.index("agent"))

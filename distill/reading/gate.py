@@ -2,21 +2,26 @@
 
 The model's word counts for nothing here. Every quoted span must stand in its turn. Who said it follows from the cited
 turns. An entry states only what its turns state, in the same sense (``distill.statements.grounding``). The text of a
-tool or of a stranger can neither add a preference nor change an entry. What an assistant says of the user waits for a
-person, unless a turn of the user is cited for it as well.
+tool or of a stranger can neither add a preference nor change an entry, and neither can a question. What an assistant
+says of the user waits for a person, unless a turn of the user is cited for it as well. It may change its own entries.
+
+An entry that a turn replaces does not stay because the model worded the new one badly. The new entry then says it in
+the words of the turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import get_args
 
 from agent_home.store.transcript import Message
 
 from ..statements.grounding import SaidTurn, objections
 from ..statements.operation import Operation, OperationKind
-from ..statements.sentences import is_question
+from ..statements.sentences import is_question, split_sentences
+from ..statements.standalone import plain_turn, stand_alone
 from .labels import ItemKind
 from .proposed import ProposedOperation
 
@@ -56,6 +61,9 @@ def pass_gate(
     turns: Mapping[str, Message],
     entries: Mapping[str, str],
     strangers: Collection[str] = (),
+    *,
+    own: Collection[str] = (),
+    now: datetime | None = None,
 ) -> GatedReading:
     """Decide about *proposed* operations.
 
@@ -64,12 +72,15 @@ def pass_gate(
         turns: the turns that it may cite, by the id that the prompt gave them.
         entries: the statements of the entries that it may change, by id.
         strangers: names of speakers with the role of a user who are not the owner.
+        own: ids of the entries that the assistant stated itself.
+        now: the present, whose time zone decides the day of a turn. Without it, what is worded badly waits.
     """
     found: list[GatedEntry] = []
     operations: list[Operation] = []
     dropped: list[str] = []
     seen: set[tuple[str, str]] = set()
-    for operation in proposed:
+    for asked in proposed:
+        operation = asked
         cited = _cited(operation, turns)
         reason = cited if isinstance(cited, str) else _refusal(operation, cited, entries, strangers)
         if reason or isinstance(cited, str):
@@ -79,7 +90,11 @@ def pass_gate(
         if key in seen:
             continue
         seen.add(key)
-        doubt = _doubt(operation, cited, entries, strangers)
+        doubt = _doubt(operation, cited, entries, strangers, own)
+        if doubt and operation.act == "supersede" and now is not None:
+            quoted = replace(operation, text=_own_words(operation, cited, turns, now))
+            if quoted.text and not _doubt(quoted, cited, entries, strangers, own):
+                operation, doubt = quoted, ""
         if operation.act == "add":
             found.append(_entry(operation, cited, doubt))
         else:
@@ -111,6 +126,8 @@ def _refusal(
             return f"there is no entry {operation.entry[:40]!r} in the prompt"
         if foreign:
             return "a text of a tool or a stranger changes no entry"
+        if all(map(is_question, _quoted_sentences(operation, cited))):
+            return "a question changes no entry"
     elif foreign and operation.kind in {"preference", "decision"}:
         return f"a text of a tool or a stranger states no {operation.kind} of the user"
     if operation.text and not _MIN_CHARS <= len(operation.text) <= _MAX_CHARS:
@@ -124,8 +141,43 @@ def _is_foreign(message: Message, strangers: Collection[str]) -> bool:
     return message.origin not in {"user", "agent"} or (message.role == "user" and message.name in strangers)
 
 
+def _quoted_sentences(operation: ProposedOperation, cited: Sequence[Message]) -> list[str]:
+    """Return the sentences of *cited* turns that a quotation touches, and the quotation where it touches none."""
+    found: list[str] = []
+    for citation in operation.citations:
+        quote = " ".join(citation.quote.split())
+        content = " ".join(turn.content for turn in cited if turn.id == citation.turn)
+        said = plain_turn(content)
+        start = said.find(quote)
+        touched, at = [], 0
+        for sentence in split_sentences(said) if start >= 0 else ():
+            at = said.index(sentence, at)
+            if at < start + len(quote) and start < at + len(sentence):
+                touched.append(sentence)
+            at += len(sentence)
+        found += touched or [quote]
+    return found
+
+
+def _own_words(
+    operation: ProposedOperation, cited: Sequence[Message], turns: Mapping[str, Message], now: datetime
+) -> str:
+    """Return the sentence that the first quotation stands in, as a text that stands alone."""
+    turn = next((turn for turn in cited if turn.id == operation.citations[0].turn), None)
+    if turn is None:
+        return ""
+    spoken = list(turns.values())
+    first = replace(operation, citations=operation.citations[:1])
+    sentence = " ".join(_quoted_sentences(first, cited))
+    return stand_alone(sentence, turn, spoken[: spoken.index(turn)], "", now)
+
+
 def _doubt(
-    operation: ProposedOperation, cited: Sequence[Message], entries: Mapping[str, str], strangers: Collection[str]
+    operation: ProposedOperation,
+    cited: Sequence[Message],
+    entries: Mapping[str, str],
+    strangers: Collection[str],
+    own: Collection[str],
 ) -> str:
     """Return why a person must decide, or an empty string."""
     reasons: list[str] = []
@@ -134,7 +186,8 @@ def _doubt(
         also = [entries[operation.entry]] if operation.act == "revise" else []
         reasons += objections(operation.text, turns, also=also)
     by_user = any(message.role == "user" and not _is_foreign(message, strangers) for message in cited)
-    if not by_user and (operation.act not in {"add", "resolve"} or operation.kind not in _ASSISTANTS_OWN):
+    allowed = operation.kind in _ASSISTANTS_OWN if operation.act == "add" else operation.entry in own
+    if not by_user and not allowed and operation.act != "resolve":
         reasons.append("no turn of the user is cited")
     return "; ".join(reasons)
 

@@ -1,6 +1,6 @@
 """Let a configured language model read the new turns of a session and propose operations on memory.
 
-The prompt holds the turns with ids, names and times, and the entries of ``MEMORY.md`` that share words with them. A
+The prompt holds the turns with ids, names and times, and the entries of ``MEMORY.md`` that they may concern. A
 long session is read in parts, each with the last turns of the part before. The guard screens everything that is sent.
 The answer is parsed strictly (``distill.reading.proposed``) and decided upon by code (``distill.reading.gate``). Any
 failure is reported in the result, and the session is then read by rules.
@@ -12,22 +12,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from agent_home import storage
-from agent_home.documents.document import parse
-from agent_home.documents.entry import Entry
 from agent_home.errors import GuardRefused, Locked
-from agent_home.home import MEMORY, Home
+from agent_home.home import Home
 from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from recall.text.stems import stem
+from recall.embedding.embedder import Embedder
 
 from ..errors import EndpointFailed
 from ..language_model.endpoint import Completion, Endpoint
 from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.operation import Operation
-from ..statements.topics import content_terms
 from .gate import GatedEntry, GatedReading, pass_gate
+from .prompt_entries import PromptEntry, index_entries
 from .proposed import ProposedOperation, parse_answer
 
 __all__ = ["INSTRUCTIONS", "ModelReading", "ModelUse", "read_with_model"]
@@ -35,8 +32,7 @@ __all__ = ["INSTRUCTIONS", "ModelReading", "ModelUse", "read_with_model"]
 #: Turns of the part before that a part repeats, for pronouns and answers.
 _OVERLAP = 4
 _MAX_TURN_CHARS = 4000
-#: Most older entries beside the turns, and their share of a prompt.
-_MOST_ENTRIES = 24
+#: Share of a prompt for older entries beside the turns.
 _ENTRIES_SHARE = 0.25
 _SPEAKERS = ("user", "assistant", "tool")
 #: Least room for turns, in tokens, below which nothing is asked.
@@ -105,13 +101,20 @@ class _Part:
 
     turns: Mapping[str, Message]
     prompt: str
-    entries: Mapping[str, str]
+    entries: Sequence[PromptEntry]
 
 
 def read_with_model(
-    home: Home, messages: Sequence[Message], before: Sequence[Message], endpoint: Endpoint, now: datetime
+    home: Home,
+    messages: Sequence[Message],
+    before: Sequence[Message],
+    endpoint: Endpoint,
+    now: datetime,
+    embedder: Embedder | None = None,
 ) -> ModelReading:
     """Let *endpoint* read *messages*. *before* are earlier messages of the session, of which the last ones are shown.
+
+    *embedder* helps to find the older entries that the messages may concern.
 
     A failing model and a guard that cannot run are reported in the result and never raise. Without the guard nothing is
     sent.
@@ -119,11 +122,11 @@ def read_with_model(
     requests = spent = 0
     proposed: list[ProposedOperation] = []
     turns: dict[str, Message] = {}
-    entries: dict[str, str] = {}
+    entries: dict[str, PromptEntry] = {}
     dropped: list[str] = []
     problem = ""
     try:
-        for part in _parts(home, messages, before, endpoint.settings.question_tokens):
+        for part in _parts(home, messages, before, endpoint.settings.question_tokens, embedder):
             completion = _request(home, part.prompt, endpoint, now, spent)
             requests += 1
             spent += completion.tokens
@@ -131,10 +134,12 @@ def read_with_model(
             proposed += answer[0]
             dropped += answer[1]
             turns |= part.turns
-            entries |= part.entries
+            entries |= {entry.id: entry for entry in part.entries}
     except (EndpointFailed, GuardRefused, Locked, OSError) as error:
         problem = str(error)
-    gated = pass_gate(proposed, turns, entries)
+    texts = {name: entry.text for name, entry in entries.items()}
+    own = {name for name, entry in entries.items() if entry.own}
+    gated = pass_gate(proposed, turns, texts, own=own, now=now)
     if not problem and any(entry.doubt for entry in gated.entries):
         again = _second_reading(home, gated, turns, endpoint, now, spent)
         if again is not None:
@@ -190,18 +195,20 @@ def _answer(completion: Completion, endpoint: Endpoint) -> tuple[list[ProposedOp
     return answer
 
 
-def _parts(home: Home, messages: Sequence[Message], before: Sequence[Message], max_tokens: int) -> Iterator[_Part]:
+def _parts(
+    home: Home, messages: Sequence[Message], before: Sequence[Message], max_tokens: int, embedder: Embedder | None
+) -> Iterator[_Part]:
     """Yield the prompts for *messages*, each within *max_tokens* and with the last turns before it."""
     shown = [(message, _turn(home, message)) for message in (*before[-_OVERLAP:], *messages)]
     shown = [(message, text) for message, text in shown if text]
     context = sum(any(message is other for other in before) for message, _ in shown)
     if len(shown) == context:
         return
-    candidates = _entry_index(home)
+    index = index_entries(home, embedder)
     room = max_tokens - count_tokens(INSTRUCTIONS)
     if room < _LEAST_ROOM:
         raise EndpointFailed("[distill.endpoint]", f"question-tokens leaves {room} tokens for turns")
-    turns_room = int(room * (1 - _ENTRIES_SHARE)) if candidates else room
+    turns_room = int(room * (1 - _ENTRIES_SHARE)) if index.entries else room
     at = context
     while at < len(shown):
         first, end, used = max(0, at - _OVERLAP), at, 0
@@ -214,9 +221,9 @@ def _parts(home: Home, messages: Sequence[Message], before: Sequence[Message], m
         while first < at and used + sum(count_tokens(text) + 1 for _, text in shown[first:at]) > turns_room:
             first += 1
         chosen = shown[first:end]
-        entries = _related(candidates, [message.content for message, _ in chosen], room - used)
+        entries = index.related([message.content for message, _ in chosen], room - used)
         body = "\n".join(text for _, text in chosen)
-        listed = "\n".join(_screened(home, f"{entry_id}: {text}") for entry_id, text in entries.items())
+        listed = "\n".join(_screened(home, f"{entry.id}: {entry.text}") for entry in entries)
         yield _Part(
             turns={message.id: message for message, _ in chosen}, entries=entries,
             prompt=f"<turns>\n{body}\n</turns>\n\n<entries>\n{listed or '(none)'}\n</entries>",
@@ -242,41 +249,6 @@ def _screened(home: Home, text: str) -> str:
     if not verdict.stored:
         return ""
     return verdict.text.replace("</turns", "< /turns").replace("</entries", "< /entries")
-
-
-def _entry_index(home: Home) -> list[tuple[Entry, frozenset[str]]]:
-    """Return the live entries with their words."""
-    entries = parse(storage.read_text(home.root / MEMORY)).entries()
-    return [
-        (entry, _words(entry.text)) for entry in entries if not (entry.retired or entry.fields.get("Superseded-By"))
-    ]
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(stem(term) if term.isascii() else term for term in content_terms(text))
-
-
-def _related(
-    candidates: Sequence[tuple[Entry, frozenset[str]]], turns: Sequence[str], max_tokens: int
-) -> dict[str, str]:
-    """Return the entries that share the most rare words with *turns*, by id. Open threads come before equals."""
-    said = _words("\n".join(turns))
-    often: dict[str, int] = {}
-    for _, words in candidates:
-        for word in words:
-            often[word] = often.get(word, 0) + 1
-    ranked = sorted(
-        ((sum(1 / often[word] for word in words & said), entry.prefix == "OT", entry) for entry, words in candidates),
-        key=lambda row: (row[0], row[1], row[2].date, row[2].id), reverse=True,
-    )  # fmt: skip
-    found: dict[str, str] = {}
-    for score, open_thread, entry in ranked[:_MOST_ENTRIES]:
-        text = " ".join(f"{entry.date} {entry.text}".split())
-        cost = count_tokens(text) + 4
-        if (score > 0 or open_thread) and cost <= max_tokens:
-            found[entry.id] = text
-            max_tokens -= cost
-    return found
 
 
 def _request(home: Home, prompt: str, endpoint: Endpoint, now: datetime, spent: int) -> Completion:

@@ -78,7 +78,7 @@ def compose(
     summary = summarise(messages, before, max_topics=settings.max_topics, embedder=embedder)
     reading: ModelReading | None = None
     if models.endpoint is not None and models.endpoint.settings.task == "read":
-        reading = read_with_model(home, messages, before, models.endpoint, now)
+        reading = read_with_model(home, messages, before, models.endpoint, now, embedder)
         summary = _with_reading(summary, reading, messages)
     if settings.log_share:
         summary = add_facts(

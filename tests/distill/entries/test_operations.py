@@ -114,6 +114,11 @@ def test_a_superseding_statement_is_a_new_entry_linked_both_ways() -> None:
     assert [item.successor for item in result.applied] == ["KD-9999"]
 
 
+def test_a_preference_that_is_a_wish_can_be_resolved() -> None:
+    done = applied(change("resolve", "SP-0001", text="that is done"))
+    assert entry(done, "SP-0001").fields["State"].startswith("resolved")
+
+
 def test_a_revised_entry_keeps_its_id_and_gains_the_turn() -> None:
     revised = entry(applied(change("revise", "KD-0001", text="We keep daily backups for 30 days.")), "KD-0001")
     assert revised.text == "We keep daily backups for 30 days."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from agent_home.store.transcript import Message
@@ -120,3 +122,45 @@ def test_a_repeated_operation_counts_once() -> None:
         act="add", text="Leo has a severe peanut allergy.", citations=(Citation(turn="m1", quote="peanut allergy"),)
     )  # fmt: skip
     assert len(pass_gate([operation, operation], TURNS, ENTRIES).entries) == 1
+
+
+NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
+
+
+def change(
+    act: ProposedAct, turn: str, quote: str, text: str = "", *, own: frozenset[str] = frozenset()
+) -> GatedReading:
+    operation = ProposedOperation(act=act, text=text, entry="KD-2", citations=(Citation(turn=turn, quote=quote),))
+    turns = {
+        "m1": Message(session="s", id="m1", ts="2026-11-20T09:00", role="user", name="Maya",
+                      content="Postgres, still? Forget it, we run MySQL since Monday."),
+        "m2": Message(session="s", id="m2", ts="2026-11-20T09:01", role="assistant", content="I moved it to MySQL."),
+    }  # fmt: skip
+    return pass_gate([operation], turns, ENTRIES, own=own, now=NOW)
+
+
+def test_a_question_changes_no_entry_but_the_sentence_behind_it_does() -> None:
+    assert "a question changes no entry" in change("retract", "m1", "Postgres, still?").dropped[0]
+    (operation,) = change("retract", "m1", "still? Forget it, we run MySQL").operations
+    assert not operation.unsure
+
+
+def test_an_entry_that_is_replaced_in_bad_words_is_replaced_in_the_words_of_the_turn() -> None:
+    (operation,) = change("supersede", "m1", "we run MySQL", "Maya runs Oracle since Tuesday.").operations
+    assert not operation.unsure
+    assert "MySQL since Monday" in operation.text
+    assert "Oracle" not in operation.text
+
+
+def test_the_assistant_replaces_its_own_entries_alone() -> None:
+    (others,) = change("supersede", "m2", "I moved it to MySQL", "I moved it to MySQL.").operations
+    (own,) = change(
+        "supersede", "m2", "I moved it to MySQL", "I moved it to MySQL.", own=frozenset({"KD-2"})
+    ).operations
+    assert others.unsure
+    assert not own.unsure
+
+
+def test_the_assistant_may_report_that_a_thread_is_done() -> None:
+    (operation,) = change("resolve", "m2", "I moved it to MySQL").operations
+    assert not operation.unsure
