@@ -1,6 +1,12 @@
 """Print what memory keeps, each figure beside its baselines and beside an earlier version of the program.
 
-    python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE] [--pairs FILE] [--model COMMAND]
+    python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE] [--model COMMAND]
+    python -m bench.memory --only weeks [--weeks FOLDER]
+    python -m bench.memory --only grounding [--grounding FILE ...]
+    python -m bench.memory --only relations [--pairs FILE]
+
+With ``--model``, the command reads the sessions of weeks and relations: it gets a prompt and prints an answer.
+``bench.recorded.replay`` is a command that replays answers, or lets a person answer.
 
 The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written by people
 who knew neither rules nor training data. The other parts read the evaluation data.
@@ -20,7 +26,7 @@ from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
 from .citations import measure_citations
-from .closed_homes import Told
+from .closed_homes import AskedModel, Told, Unread
 from .ended_pairs import PairOutcome, confusions, count_outcomes, end_pairs, read_pairs
 from .gold_memories import measure_gold_memories
 from .speech_acts import measure_acts, read_sentences
@@ -30,9 +36,11 @@ from .weeks import measure_week
 __all__ = ["main"]
 
 DATA = Path(__file__).parents[1] / "memory_data"
-#: Limit of one answer of a language model in seconds. A local one may be slow.
-_MODEL_TIMEOUT_S = 600.0
 _SETS = ("locomo", "realtalk", "beam100k")
+#: Room for a person who answers, and for all sessions of a week on one day.
+MODEL_SETTINGS = EndpointSettings(
+    kind="command", timeout_s=7200.0, daily_tokens=10_000_000, session_tokens=1_000_000
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,8 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--most", type=int, default=0, help="conversations or people of a set, all by default")
     parser.add_argument("--entries", type=Path, help="write the entries of the weeks, or what became of pairs, here")
     parser.add_argument("--pairs", type=Path, default=DATA / "pairs.unseen.jsonl", help="labelled pairs of relations")
-    parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions of relations")
+    parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions")
     parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
+    parser.add_argument("--weeks", type=Path, default=DATA / "weeks", help="folder of weeks, or of one week")
+    parser.add_argument("--grounding", type=Path, action="append", help="file of restatements; may be repeated")
     options = parser.parse_args(arguments)
     embedder = None if options.without_model else open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(embedder, NoEmbedder):
@@ -79,18 +89,28 @@ def _facts(acts: Mapping[tuple[str, str], int]) -> int:
 
 
 def _weeks(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
-    rows, judged = [], []
-    for folder in sorted((DATA / "weeks").iterdir()):
-        if not folder.is_dir():
+    rows, judged = [], list[dict[str, object]]()
+    one = (options.weeks / "chat.jsonl").exists()
+    for folder in [options.weeks] if one else sorted(path for path in options.weeks.iterdir() if path.is_dir()):
+        model = AskedModel(settings=MODEL_SETTINGS, command=options.model) if options.model else None
+        try:
+            result, entries = measure_week(folder, embedder, model)
+        except Unread as error:
+            print(f"{folder.name}: {error}", file=sys.stderr)
             continue
-        result, entries = measure_week(folder, embedder)
         rows.append([
             folder.name, str(result.planted), _share(result.entered, result.planted),
             _share(result.personal_entered, result.personal), _share(result.right, result.planted),
             str(result.entries), _share(result.known, result.entries), f"{result.trapped}/{result.traps}",
+            str(len(result.proposed)), str(len(result.dropped)), str(len(model.failures)) if model else "-",
         ])  # fmt: skip
         judged += [{"week": folder.name, **_as_row(entry)} for entry in entries]
-    head = ("week", "planted", "entered", "facts entered", "right at the end", "entries", "known", "traps entered")
+        others = {"missed": result.missed, "proposed": result.proposed, "dropped": result.dropped}
+        judged += [{"week": folder.name, name: line} for name, found in others.items() for line in found]
+    head = (
+        "week", "planted", "entered", "facts entered", "right at the end", "entries", "known", "traps entered",
+        "proposed", "dropped", "unanswered",
+    )  # fmt: skip
     print(aligned(head, rows))
     if options.entries:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in judged)
@@ -141,8 +161,7 @@ def _relations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
         print(f"  {lang}: " + ", ".join(f"{a} as {b} {number}" for (a, b), number in sorted(counts.confused.items())))
     endpoint = None
     if options.model:
-        settings = EndpointSettings(kind="command", timeout_s=_MODEL_TIMEOUT_S)
-        endpoint = Endpoint(settings=settings, command=options.model)
+        endpoint = Endpoint(settings=MODEL_SETTINGS, command=options.model)
     outcomes = list(end_pairs(read_pairs(options.pairs), embedder, endpoint=endpoint))
     counted = count_outcomes(outcomes)
     table = [
@@ -165,14 +184,18 @@ def _as_outcome(outcome: PairOutcome) -> dict[str, object]:
     return {**row, "said": outcome.said, "fate": outcome.fate, "text": outcome.text}
 
 
-def _grounding(_options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
-    found = measure_grounding(DATA / "grounding.unseen.jsonl")
+def _grounding(options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
+    found = [
+        (f"{path.stem}, {lang}", counts)
+        for path in options.grounding or [DATA / "grounding.unseen.jsonl"]
+        for lang, counts in measure_grounding(path).items()
+    ]
     rows = [
         [
-            lang, str(counts.good), _share(counts.accepted, counts.good), str(counts.altered),
+            name, str(counts.good), _share(counts.accepted, counts.good), str(counts.altered),
             _share(counts.rejected, counts.altered), ", ".join(f"{kind} {n}" for kind, n in counts.missed.items() if n),
         ]
-        for lang, counts in found.items()
+        for name, counts in found
     ]  # fmt: skip
     print(aligned(("lines", "good", "accepted", "altered", "rejected", "let through"), rows))
 

@@ -7,7 +7,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -21,10 +21,12 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import close
 from distill.entries.recurrence import all_log_lines
+from distill.errors import EndpointFailed
+from distill.language_model.endpoint import Completion, Endpoint
 from distill.summary.composition import Models
 from recall.embedding.embedder import Embedder, NoEmbedder
 
-__all__ = ["ClosedHome", "Told", "closed_home", "memory_line", "read_messages"]
+__all__ = ["AskedModel", "ClosedHome", "Told", "Unread", "closed_home", "memory_line", "read_messages"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +40,41 @@ class Told:
     id: str = ""
 
 
+class Unread(Exception):
+    """The model gave no answer for a *session*, so the week cannot be measured with it."""
+
+    def __init__(self, session: str, reason: str) -> None:
+        super().__init__(f"session {session} was not read by the model: {reason}")
+        self.session, self.reason = session, reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedModel(Endpoint):
+    """A language model whose requests without an answer are kept in *failures*."""
+
+    failures: list[str] = field(default_factory=list)
+
+    def complete(self, instructions: str, prompt: str) -> Completion:
+        """Return the completion of *prompt*. See :meth:`Endpoint.complete`."""
+        try:
+            return super().complete(instructions, prompt)
+        except EndpointFailed as error:
+            self.failures.append(str(error))
+            raise
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedHome:
-    """A home after its sessions were closed. *proposed* are the lines that wait for a person."""
+    """A home after its sessions were closed. *proposed* are the lines that wait for a person.
+
+    *dropped* says why operations of a model were dropped.
+    """
 
     home: Home
     entries: tuple[Told, ...]
     log: tuple[Told, ...]
     proposed: tuple[Told, ...]
+    dropped: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -54,22 +83,33 @@ def closed_home(
     embedder: Embedder | NoEmbedder | None = None,
     *,
     owner: str = "",
+    model: Endpoint | None = None,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Iterator[ClosedHome]:
-    """Import *messages*, whose sessions stand together and in order, and close each session when it ended."""
-    models = Models(embedder=(lambda: embedder) if embedder is not None else None)
+    """Import *messages*, whose sessions stand together and in order, and close each session when it ended.
+
+    Raises:
+        Unread: *model* gave no answer for a session.
+    """
+    models = Models(embedder=(lambda: embedder) if embedder is not None else None, endpoint=model)
     with tempfile.TemporaryDirectory(prefix="memory-") as folder:
         listed = [(session, list(group)) for session, group in groupby(messages, key=lambda message: message.session)]
         first = _time(listed[0][1][0].ts)
         home = create(Path(folder) / "home", name="Assistant", now=first).home
         if owner:
             (home.root / "USER.md").write_text(f"# User\n\n- Name: {owner}\n", "utf-8")
-        proposed = []
+        proposed, dropped = [], []
         for number, (session, turns) in enumerate(listed, 1):
             now = _time(turns[-1].ts) + timedelta(minutes=30)
             transcript.append(home, session, turns, actor="import", now=now)
             done = close(home, session, now=now, models=models)
+            if model is not None and done.degraded:
+                raise Unread(session, "; ".join(done.degraded))
             proposed += [Told(text=item.text, sources=(), prefix=item.id[:2], id=item.id) for item in done.proposed]
+            dropped += list(done.use.dropped) if done.use else []
+            dropped += [
+                f"{item.kind} {item.id} {item.text[:80]!r}: {item.detail}" for item in done.changed if not item.applied
+            ]
             if number % 20 == 0:
                 progress(f"{number} of {len(listed)} sessions closed")
         document = parse(storage.read_text(home.root / MEMORY))
@@ -80,6 +120,7 @@ def closed_home(
             entries=tuple(memory_line(entry, stands=entry.id not in replaced) for entry in entries),
             log=tuple(_log_lines(home)),
             proposed=tuple(proposed),
+            dropped=tuple(dropped),
         )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from distill.language_model.endpoint import Endpoint
 from distill.statements.topics import content_terms
 from recall.embedding.embedder import Embedder, NoEmbedder
 
@@ -25,6 +26,7 @@ class WeekResult:
 
     *entries* stand in MEMORY.md at the end, *known* of them tell a planted or another listed fact, *trapped* a trap.
     *personal* and *personal_entered* count the planted facts of the section *fact*. *missed* names planted facts.
+    *proposed* lines wait for a person, and *dropped* says why operations of a model were not done.
     """
 
     planted: int
@@ -37,14 +39,22 @@ class WeekResult:
     traps: int
     trapped: int
     missed: tuple[str, ...] = ()
+    proposed: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
-def measure_week(folder: Path, embedder: Embedder | NoEmbedder | None) -> tuple[WeekResult, list[Told]]:
-    """Close the sessions of a week in order. Return the counts and the entries, for people to judge."""
+def measure_week(
+    folder: Path, embedder: Embedder | NoEmbedder | None, model: Endpoint | None = None
+) -> tuple[WeekResult, list[Told]]:
+    """Close the sessions of a week in order. Return the counts and the entries, for people to judge.
+
+    Raises:
+        Unread: *model* gave no answer for a session.
+    """
     messages = read_messages(folder / "chat.jsonl")
     planted, others, traps = (_rows(folder / f"{name}.jsonl") for name in ("planted", "also_true", "traps"))
     owner = next(message.name for message in messages if message.role == "user")
-    with closed_home(messages, embedder, owner=owner) as closed:
+    with closed_home(messages, embedder, owner=owner, model=model) as closed:
         return _judge(closed, planted, others, traps), list(closed.entries)
 
 
@@ -73,6 +83,8 @@ def _judge(
         traps=len(traps),
         trapped=sum(any(_is_trap(line, trap) for line in standing) for trap in traps),
         missed=tuple(str(fact["fact"]) for fact, lines in zip(planted, told, strict=True) if not lines),
+        proposed=tuple(line.text for line in closed.proposed),
+        dropped=closed.dropped,
     )
 
 

@@ -1,0 +1,1 @@
+"""Compare the text of an entry with the turns that it cites."""
