@@ -51,7 +51,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["prompt_bisect"],
     ],
     "distill": [
-        ["errors"], ["language_model"], ["settings", "statements"], ["evidence"], ["reading"],
+        ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],
         ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["close"], ["report"],
         ["forget", "nightly", "resume"],
     ],

@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from distill.grounding.extract import objections
 from distill.statements.contradiction import relation
-from distill.statements.grounding import SaidTurn, objections
+from distill.statements.grounding import SaidTurn
 
 __all__ = ["RelationCounts", "RestatementCounts", "measure_grounding", "measure_relations"]
 

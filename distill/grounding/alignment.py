@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from .tokens import Token
+from .tokens import TextToken
 
 __all__ = ["Alignment", "Said", "align", "is_content"]
 
 #: Most places of one anchor, and most anchors that a chain may jump over.
 _MOST_PLACES, _MOST_JUMPED = 24, 5
 _EXACT, _FORM, _PERSON, _PRONOUN = 3.0, 2.2, 1.6, 1.8
+_ROLES = frozenset({"user", "assistant"})
 _JUMPED, _JUMPED_PERSON = 2.6, 1.0
 #: Costs: for each word left out within a clause, for another clause or sentence, and for going back.
 _LEFT_OUT, _CLAUSE, _SENTENCE, _BACK, _BACK_JOINED, _TWICE = 0.35, 0.4, 0.8, 2.6, 1.6, 4.0
@@ -33,7 +34,7 @@ _SHORT_CHARS = 3
 class Said:
     """The tokens of the turns. *names* are the speakers of the turns, and *roles* their roles."""
 
-    tokens: Sequence[Token]
+    tokens: Sequence[TextToken]
     names: Sequence[str]
     roles: Sequence[str]
 
@@ -42,18 +43,18 @@ class Said:
 class Alignment:
     """The place in *said* of each anchor of *entry*, by their numbers. An anchor without a place is *missing*."""
 
-    entry: Sequence[Token]
+    entry: Sequence[TextToken]
     said: Said
     places: Mapping[int, int]
     missing: Sequence[int]
 
 
-def is_content(token: Token) -> bool:
+def is_content(token: TextToken) -> bool:
     """Return whether a token tells something of its own."""
     return token.kind in {"word", "han", "value"}
 
 
-def align(entry: Sequence[Token], said: Said) -> Alignment:
+def align(entry: Sequence[TextToken], said: Said) -> Alignment:
     """Return the best chain of places of *entry* in *said*."""
     anchors = [at for at, token in enumerate(entry) if token.kind != "light"]
     found = _candidates(entry, anchors, said)
@@ -63,7 +64,7 @@ def align(entry: Sequence[Token], said: Said) -> Alignment:
     return Alignment(entry=entry, said=said, places=places, missing=[at for at in anchors if at not in places])
 
 
-def _candidates(entry: Sequence[Token], anchors: Sequence[int], said: Said) -> dict[int, list[tuple[int, float]]]:
+def _candidates(entry: Sequence[TextToken], anchors: Sequence[int], said: Said) -> dict[int, list[tuple[int, float]]]:
     """Return for each anchor the places where it may come from, with a score."""
     exact, bases, values, persons = _index(said)
     raw: dict[int, list[tuple[int, float]]] = {}
@@ -101,7 +102,7 @@ def _index(
     return exact, bases, values, persons
 
 
-def _person_score(token: Token, said: Said, place: int) -> float:
+def _person_score(token: TextToken, said: Said, place: int) -> float:
     """Return how well a person of the entry fits the person at *place*, or 0."""
     other = said.tokens[place]
     if not token.cases & other.cases:
@@ -113,12 +114,12 @@ def _person_score(token: Token, said: Said, place: int) -> float:
     if token.person == "name":
         is_speaker = token.family == speaker
         if other.person == "2":
-            return _PERSON if not is_speaker and token.family in said.names else 0.0
+            return _PERSON if not is_speaker and token.family in {*said.names, *_ROLES} else 0.0
         return _PRONOUN if is_speaker == (other.person == "1") else 0.0
     return _PERSON if token.person == "3" and other.person in {"1", "2"} else 0.0
 
 
-def _mended(token: Token, said: Sequence[Token]) -> list[int]:
+def _mended(token: TextToken, said: Sequence[TextToken]) -> list[int]:
     """Return the places of a word with one letter more, less, changed or exchanged. A name is never mended."""
     word = token.key
     if token.name or len(word) < _TYPO_CHARS or not word.isalpha():
@@ -152,7 +153,9 @@ def _is_typo(typo: str, word: str) -> bool:
     return 0 < cut < len(shorter) and longer[cut + 1 :] == shorter[cut:]
 
 
-def _nearest(raw: Mapping[int, list[tuple[int, float]]], said: Sequence[Token]) -> dict[int, list[tuple[int, float]]]:
+def _nearest(
+    raw: Mapping[int, list[tuple[int, float]]], said: Sequence[TextToken]
+) -> dict[int, list[tuple[int, float]]]:
     """Keep of many places those in the clauses that say the most of the entry."""
     clauses: Counter[int] = Counter()
     for places in raw.values():
@@ -160,17 +163,16 @@ def _nearest(raw: Mapping[int, list[tuple[int, float]]], said: Sequence[Token]) 
             clauses[clause] += 1
     found = {}
     for at, places in raw.items():
-        if len(places) > _MOST_PLACES:
-            places = sorted(places, key=lambda pair: (-clauses[said[pair[0]].clause], -pair[1], pair[0]))[:_MOST_PLACES]
-        found[at] = sorted(places)
+        best = sorted(places, key=lambda pair: (-clauses[said[pair[0]].clause], -pair[1], pair[0]))
+        found[at] = sorted(best[:_MOST_PLACES])
     return found
 
 
 def _chain(
-    entry: Sequence[Token],
+    entry: Sequence[TextToken],
     known: Sequence[int],
     found: Mapping[int, list[tuple[int, float]]],
-    said: Sequence[Token],
+    said: Sequence[TextToken],
     weights: Sequence[float],
 ) -> dict[int, int]:
     best: list[list[tuple[float, int, int]]] = []
@@ -183,7 +185,7 @@ def _chain(
                 joined = entry[known[before]].clause != entry[at].clause
                 jumped = jumps[number] - jumps[before + 1]
                 for index, (total, _, _) in enumerate(best[before]):
-                    value = total - jumped - _cost(found[known[before]][index][0], place, joined, said, weights)
+                    value = total - jumped - _cost(found[known[before]][index][0], place, said, weights, joined=joined)
                     if value > top[0]:
                         top = (value, before, index)
             row.append((top[0] + score, top[1], top[2]))
@@ -201,7 +203,10 @@ def _chain(
 
 
 def _settle_persons(
-    entry: Sequence[Token], places: dict[int, int], found: Mapping[int, list[tuple[int, float]]], said: Sequence[Token]
+    entry: Sequence[TextToken],
+    places: dict[int, int],
+    found: Mapping[int, list[tuple[int, float]]],
+    said: Sequence[TextToken],
 ) -> dict[int, int]:
     """Return *places* with each person in the clause of a neighbour, or without a place where none is there."""
     order = sorted(places)
@@ -226,7 +231,7 @@ def _settle_persons(
     return settled
 
 
-def _cost(before: int, place: int, joined: bool, said: Sequence[Token], weights: Sequence[float]) -> float:
+def _cost(before: int, place: int, said: Sequence[TextToken], weights: Sequence[float], *, joined: bool) -> float:
     if place == before:
         return _TWICE
     if place < before:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from ..statements.cited_values import Value, value_mentions
 from .alignment import Alignment, is_content
-from .tokens import Token, is_condition, is_standin
+from .tokens import TextToken, is_condition, is_standin
 
 __all__ = ["SOFT", "Differences", "Gloss", "find_differences", "glosses"]
 
@@ -29,24 +29,55 @@ _GLOSS = re.compile(
     r"\s?[（(]\s*(?P<date>(?:19|20)\d{2}(?:-\d{2}){0,2}|\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
 )
 _WEEK = re.compile(
-    r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|周末|weekend",
+    r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|"
+    r"周末|weekend",
     re.IGNORECASE,
 )
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
 #: Words that a noun does not leave behind.
-_BOUND = frozenset("not no never without except instead 不 没 无 除了".split())
+_BOUND = frozenset(["not", "no", "never", "without", "except", "instead", "不", "没", "无", "除了"])
 _ACCEPTS = frozenset(
-    "yes yep yeah yup ya sure ok okay right correct exactly indeed agreed please do 对 是 好 行 嗯 可以 成 没错 同意".split()
+    [
+        "yes",
+        "yep",
+        "yeah",
+        "yup",
+        "ya",
+        "sure",
+        "ok",
+        "okay",
+        "right",
+        "correct",
+        "exactly",
+        "indeed",
+        "agreed",
+        "please",
+        "do",
+        "对",
+        "是",
+        "好",
+        "行",
+        "嗯",
+        "可以",
+        "成",
+        "没错",
+        "同意",
+    ]
 )
 _ARTICLES = frozenset({"the", "a", "an", "this", "that"})
-_REFUSES = frozenset("no nope nah not don't dont never 不 没 别 不用 不是 不要 没有".split())
+_REFUSES = frozenset(
+    ["no", "nope", "nah", "not", "don't", "dont", "never", "不", "没", "别", "不用", "不是", "不要", "没有"]
+)
 _OPENS_QUESTION = re.compile(
-    r"(?:(?:and|so|ok|but|hey|btw|hm+|sorry|also),? )*(?:(?:am|is|are|was|were|do|does|did|can|could|should|would|will|shall|have|"
-    r"has|may) (?:i|we|you|he|she|it|they|the|my|our|this|that|there)\b|(?:what|which|when|where|who|why|how)(?:'s| is| are| do| does|"
-    r" did| should| can| was| will| would| much| many| long)\b)",
+    r"(?:(?:and|so|ok|but|hey|btw|hm+|sorry|also),? )*(?:(?:am|is|are|was|were|do|does|did|can|could|should|would|will|"
+    r"shall|have|has|may) (?:i|we|you|he|she|it|they|the|my|our|this|that|there)\b|"
+    r"(?:what|which|when|where|who|why|how)(?:'s| is| are| do| does| did| should| can| was| will| would| much| many|"
+    r" long)\b)",
     re.IGNORECASE,
 )
-_ADVISES = frozenset("should could can may must might try need consider 建议 可以 应该".split())
+_ADVISES = frozenset(
+    ["should", "could", "can", "may", "must", "might", "try", "need", "consider", "建议", "可以", "应该"]
+)
 _ASKS = re.compile(r"[?？]|\b(?:asks?|asked|whether|wonders?|question)\b|问|是否|吗", re.IGNORECASE)
 #: Most words of a noun that stands for a pronoun or completes a clause.
 _MOST_NOUN = 5
@@ -113,11 +144,11 @@ class _View:
     contents: Sequence[str]
 
     @property
-    def entry(self) -> Sequence[Token]:
+    def entry(self) -> Sequence[TextToken]:
         return self.alignment.entry
 
     @property
-    def said(self) -> Sequence[Token]:
+    def said(self) -> Sequence[TextToken]:
         return self.alignment.said.tokens
 
     @property
@@ -139,6 +170,11 @@ class _View:
         for at in sorted(self.places):
             found[self.entry[at].clause].append(at)
         return list(found.values())
+
+    @cached_property
+    def sentences(self) -> Counter[tuple[int, int]]:
+        """The number of words that the entry takes from each sentence."""
+        return Counter((self.said[place].turn, self.said[place].sentence) for place in self.places.values())
 
     @cached_property
     def runs(self) -> list[list[_Run]]:
@@ -208,15 +244,19 @@ def _runs(view: _View, part: Sequence[int]) -> list[_Run]:
     home = max(reversed(runs), key=lambda run: _weight(view, run), default=None)
     for number, run in enumerate(runs):
         run.role = "home" if run is home else _role(view, runs, number, home)
+    end = view.entry[part[-1]].end
+    if home is not None and len(runs) == 1 and view.text[end : end + 1] in {":", "："} and _is_noun(view, home):
+        home.role = "noun"  # "Double booking: the database refuses overlaps"
     return runs
 
 
-def _weight(view: _View, run: _Run) -> tuple[int, bool, bool]:
-    """Return how many words a run has, whether it states something, and whether it has more than nouns."""
+def _weight(view: _View, run: _Run) -> tuple[int, bool, int, bool]:
+    """Return how many words a run has, whether it states, how much its sentence gives, and whether it has a verb."""
     kinds = [view.entry[at].kind for at in run.anchors]
     first = view.said[view.places[run.anchors[0]]]
     states = (first.turn, first.sentence) not in view.asked
-    return len(kinds) - kinds.count("person"), states, "person" in kinds or "guard" in kinds
+    words = len(kinds) - kinds.count("person")
+    return words, states, view.sentences[first.turn, first.sentence], "person" in kinds or "guard" in kinds
 
 
 def _role(view: _View, runs: Sequence[_Run], number: int, home: _Run | None) -> str:
@@ -242,7 +282,8 @@ def _is_noun(view: _View, run: _Run) -> bool:
         return False
     if any("owner" not in token.cases for token in persons) or (persons and tokens[-1] is persons[-1]):
         return False
-    before = [token for token in view.said[max(0, view.places[run.anchors[0]] - 2) : view.places[run.anchors[0]]]]
+    first = view.places[run.anchors[0]]
+    before = view.said[max(0, first - 2) : first]
     if any(token.kind == "guard" and token.clause == run.clause and token.key in _BOUND for token in before):
         return False
     first, last = view.places[run.anchors[0]], view.places[run.anchors[-1]]
@@ -265,17 +306,26 @@ def _has_room(view: _View, runs: Sequence[_Run], number: int, home: _Run) -> boo
         return False
     free = [view.said[place] for place in _window(view, before, behind) if place not in taken]
     nouns = [view.entry[at] for at in run.anchors]
-    if any(token.person in {"1", "2"} for token in free):
-        we = all(token.family == "we" for token in free if token.person in {"1", "2"})
-        if not we or any(token.name or token.kind == "person" for token in nouns):
-            return False
+    spoken = {token.family for token in free if token.person in {"1", "2"}}
+    named = any(token.name or token.kind == "person" for token in nouns)
+    calls = spoken == {"you"} and _is_called(view, run, home)
+    if spoken and not calls and (spoken != {"we"} or named):
+        return False
     person = next((place for place in _window(view, before, behind) if view.said[place].person == "3"), None)
     if person is not None and not any(token.key == nouns[-1].key for token in view.said[:person]):
         return False  # nobody is meant who is named only later
     if _replaces_value(view, run, home):
         return False
     owns = "owner" in view.entry[run.anchors[-1]].cases
-    return not same or any(is_standin(token) and _fits(token, owns) for token in free)
+    return not same or calls or any(is_standin(token) and _fits(token, owns=owns) for token in free)
+
+
+def _is_called(view: _View, run: _Run, home: _Run) -> bool:
+    """Return whether a run is the name at the head of the turn that says "you"."""
+    place = view.places[run.anchors[0]]
+    head = view.places[home.anchors[0]]
+    first = next(at for at, token in enumerate(view.said) if token.turn == view.said[head].turn)
+    return len(run.anchors) == 1 and first <= place <= first + 2
 
 
 def _replaces_value(view: _View, run: _Run, home: _Run) -> bool:
@@ -299,7 +349,7 @@ def _answers(view: _View, run: _Run, home: _Run) -> bool:
     return names[one] != names[other] and min(one, other) in view.answered
 
 
-def _fits(standin: Token, owns: bool) -> bool:
+def _fits(standin: TextToken, *, owns: bool) -> bool:
     """Return whether a noun may take the place of *standin*: of an owner only one that *owns*."""
     if standin.key == "its":
         return owns
@@ -347,7 +397,11 @@ def _added_person(view: _View, at: int) -> Iterator[tuple[str, str]]:
     clause = view.clauses[view.said[place].clause]
     before_it = [view.said[other] for other in clause if other < place]
     bare = not any(is_content(other) or other.kind == "person" for other in before_it)
-    bare = bare and after[0] == behind or (bare and token.start < view.entry[behind].start)
+    bare = (bare and after[0] == behind) or (bare and token.start < view.entry[behind].start)
+    noun = view.said[view.places[after[0]]] if after[0] in nouns else None
+    owner = "owner" in token.cases and noun is not None and token.family == view.alignment.said.names[noun.turn]
+    bare = bare or owner  # "Mara's mum", who is only "mum" to Mara
+    own = own or owner
     article = place > 0 and view.said[place - 1].key in _ARTICLES
     if own and bare:
         yield "name added", ""
@@ -391,9 +445,7 @@ def _left_out(view: _View) -> Iterator[tuple[str, str]]:
             if place in taken:
                 continue
             where = "before" if place < kept[0] else "behind" if place > kept[-1] else "inside"
-            if token.kind == "guard" and not asks:
-                yield "left out", repr(view.contents[token.turn][token.start : token.end])
-            elif is_content(token) and where == "inside" and not asks:
+            if (token.kind == "guard" and not asks) or (is_content(token) and where == "inside" and not asks):
                 yield "left out", repr(view.contents[token.turn][token.start : token.end])
             elif is_content(token) and not asks and told:
                 yield f"left out {where}", ""
@@ -409,8 +461,24 @@ def _lost_conditions(view: _View) -> Iterator[tuple[str, str]]:
         if clause in view.kept or (first.turn, first.sentence) not in sentences:
             continue
         found = next((view.said[place] for place in places[:2] if is_condition(view.said[place])), None)
-        if found is not None:
+        if found is not None and _limits(view, clause, found):
             yield "condition left out", repr(found.key)
+
+
+def _limits(view: _View, clause: int, condition: TextToken) -> bool:
+    """Return whether a clause that is told stands beside the one of *condition*."""
+    before, behind = clause - 1 in view.kept, clause + 1 in view.kept
+    first = view.said[view.clauses[clause][0]]
+    opens = not any(
+        view.said[place].sentence == first.sentence for place in view.clauses.get(clause - 1, ())
+    )  # fmt: skip
+    if condition.key in {"until", "till", "except", "provided", "depends", "depending"}:
+        return before
+    return (
+        behind
+        if opens
+        else before or (behind and condition.key in {"if", "unless", "如果", "要是", "除非", "只要", "假如"})
+    )
 
 
 def _joined(view: _View) -> Iterator[tuple[str, str]]:
@@ -484,7 +552,7 @@ def _refused_choice(view: _View, turn: int, answer: int) -> Iterator[tuple[str, 
                     yield "choice", repr(view.said[mine].key)
 
 
-def _is_said(token: Token, said: Sequence[Token]) -> bool:
+def _is_said(token: TextToken, said: Sequence[TextToken]) -> bool:
     return any(token.key == other.key or token.values & other.values for other in said)
 
 
@@ -494,9 +562,7 @@ def _forms(view: _View) -> Iterator[tuple[str, str]]:
         mine, theirs = view.entry[at].key, view.said[place].key
         if view.entry[at].kind != "word" or view.said[place].kind != "word" or mine == theirs or not mine.isascii():
             continue
-        if mine.endswith("ed") != theirs.endswith("ed") and view.entry[at].base == view.said[place].base:
-            yield "time of", repr(mine)
-        elif (
+        if (mine.endswith("ed") != theirs.endswith("ed") and view.entry[at].base == view.said[place].base) or (
             not any(mine.endswith(end) or theirs.endswith(end) for end in _SAME_TIME)
             and not theirs.startswith(mine)
             and not mine.startswith(theirs)

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ..statements.cited_values import day_of
+from ..statements.grounding import TOO_LONG, SaidTurn, is_verbatim, value_objections
 from .alignment import Said, align
 from .differences import Differences, find_differences, glosses
-from .tokens import Token, tokenise
+from .tokens import TextToken, tokenise
 
-__all__ = ["SaidTurn", "compare"]
+__all__ = ["compare", "objections"]
 
 #: Longer turns are compared up to here.
 _MAX_TURN_CHARS = 8000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaidTurn:
-    """A turn that a line cites: who said it, by *role* and *name*, when (ISO 8601), and its whole *content*."""
+def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return why *text* is no extract of *cited*, each reason in a few words. The result is empty when it is.
 
-    role: str
-    content: str
-    name: str = ""
-    ts: str = ""
+    *also* are texts of the entries that *text* revises. A whole sentence of a turn is always its own extract.
+
+    >>> turn = SaidTurn(role="user", name="Maya", ts="2026-11-20", content="my rent goes up to 950 next month")
+    >>> objections("Maya's rent goes up to 950 next month.", [turn])
+    ()
+    >>> objections("Maya's rent goes up to 905 next month.", [turn])
+    ("value '905'",)
+    """
+    if is_verbatim(text, cited):
+        return ()
+    found = value_objections(text, cited, also=also)
+    if found == (TOO_LONG,):
+        return found
+    differences = compare(text, cited, also=also)
+    return tuple(dict.fromkeys([*differences.reasons, *found]))
 
 
 def compare(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> Differences:
@@ -32,7 +42,7 @@ def compare(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -
     speakers = _speakers(cited)
     days = [day_of(turn.ts) for turn in cited] + [None] * len(also)
     contents = [turn.content[:_MAX_TURN_CHARS] for turn in cited] + list(also)
-    tokens: list[Token] = []
+    tokens: list[TextToken] = []
     for turn, (content, day) in enumerate(zip(contents, days, strict=True)):
         clause, sentence = (tokens[-1].clause + 1, tokens[-1].sentence + 1) if tokens else (0, 0)
         tokens += tokenise(content, day, speakers, turn=turn, clause=clause, sentence=sentence)
@@ -51,11 +61,13 @@ def _name(turn: SaidTurn) -> str:
 def _speakers(cited: Sequence[SaidTurn]) -> Mapping[str, str]:
     """Return the names of the speakers, their parts, and what else names them, with the full name."""
     found: dict[str, str] = {}
+    ours = {turn.role: _name(turn) for turn in reversed(cited)}
     for turn in cited:
         name = _name(turn)
         for part in (name, *re.split(r"[\s\-_.]+", name)):
             if len(part) > 1 or not part.isascii():
                 found.setdefault(part, name)
-        for word in {"user": ("user", "用户"), "assistant": ("assistant", "助手")}.get(turn.role, ()):
-            found.setdefault(word, name)
+    for role, words in (("user", ("user", "用户")), ("assistant", ("assistant", "助手"))):
+        for word in words:
+            found.setdefault(word, ours.get(role, role))
     return found

@@ -19,18 +19,39 @@ from recall.text.stems import stem
 
 from ..statements.cited_values import Value, value_mentions
 
-__all__ = ["CLASSES", "Kind", "Token", "is_condition", "is_standin", "tokenise"]
+__all__ = ["CLASSES", "Kind", "TextToken", "is_condition", "is_standin", "tokenise"]
 
 Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 
 _TOKEN = re.compile(
     r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
-    r"(?P<sentence>[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n])|(?P<clause>[,;:，；：、()（）—–]|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
+    r"(?P<sentence>[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;:，；：、()（）—–]|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
 )
 #: Words before which a clause begins.
 _OPENS = frozenset(
-    "but and so because cause cuz while whereas though although if unless until till when which who where then since".split()
+    [
+        "but",
+        "and",
+        "so",
+        "because",
+        "cause",
+        "cuz",
+        "while",
+        "whereas",
+        "though",
+        "although",
+        "if",
+        "unless",
+        "until",
+        "till",
+        "when",
+        "which",
+        "who",
+        "where",
+        "then",
+        "since",
+    ]
 )
 _HAN_OPENS = ("但", "因为", "所以", "如果", "要是", "除非", "不过", "而且", "只要", "否则")
 _SUBJECT, _OBJECT, _OWNER = "subject", "object", "owner"
@@ -39,10 +60,12 @@ _PRONOUNS: Mapping[str, tuple[str, str, frozenset[str]]] = {
     word: (person, family, frozenset(cases.split()))
     for words, person, family, cases in (
         ("i", "1", "i", _SUBJECT), ("me", "1", "i", _OBJECT), ("my", "1", "i", _OWNER), ("mine", "1", "i", _OWNER),
-        ("myself", "1", "i", "self"), ("we", "1", "we", _SUBJECT), ("us", "1", "we", _OBJECT), ("our", "1", "we", _OWNER),
+        ("myself", "1", "i", "self"), ("we", "1", "we", _SUBJECT), ("us", "1", "we", _OBJECT),
+        ("our", "1", "we", _OWNER),
         ("ours", "1", "we", _OWNER), ("ourselves", "1", "we", "self"), ("you", "2", "you", "subject object"),
         ("your", "2", "you", _OWNER), ("yours", "2", "you", _OWNER), ("yourself", "2", "you", "self"),
-        ("he", "3", "he", _SUBJECT), ("him", "3", "he", _OBJECT), ("his", "3", "he", _OWNER), ("himself", "3", "he", "self"),
+        ("he", "3", "he", _SUBJECT), ("him", "3", "he", _OBJECT), ("his", "3", "he", _OWNER),
+        ("himself", "3", "he", "self"),
         ("she", "3", "she", _SUBJECT), ("her", "3", "she", "object owner"), ("hers", "3", "she", _OWNER),
         ("herself", "3", "she", "self"), ("they", "3", "they", _SUBJECT), ("them", "3", "they", _OBJECT),
         ("their", "3", "they", _OWNER), ("theirs", "3", "they", _OWNER), ("themselves", "3", "they", "self"),
@@ -61,7 +84,7 @@ _ANY_CASE = frozenset({_SUBJECT, _OBJECT, _OWNER, "self"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class TextToken:
     """A token of a text.
 
     Attributes:
@@ -119,12 +142,12 @@ def _pairs(name: str) -> Mapping[str, str]:
     return dict(part.split("=", 1) for part in CLASSES[name])
 
 
-def is_standin(token: Token) -> bool:
+def is_standin(token: TextToken) -> bool:
     """Return whether a noun may take the place of *token*."""
     return token.key in CLASSES["standin"] or token.person == "3"
 
 
-def is_condition(token: Token) -> bool:
+def is_condition(token: TextToken) -> bool:
     """Return whether *token* limits the clauses beside its own."""
     return token.key in CLASSES["condition"]
 
@@ -138,7 +161,7 @@ def tokenise(
     clause: int = 0,
     sentence: int = 0,
     expand: bool = True,
-) -> list[Token]:
+) -> list[TextToken]:
     """Return the tokens of *text*.
 
     Args:
@@ -150,7 +173,7 @@ def tokenise(
         sentence: the number of its first sentence.
         expand: add the weekday and month of a day to its values, because an entry may name them.
     """
-    found: list[Token] = []
+    found: list[TextToken] = []
     for name in set(speakers.values()):
         if not name.isalnum():
             text = re.sub(re.escape(name), lambda match: match.group().replace(".", " "), text, flags=re.IGNORECASE)
@@ -174,14 +197,14 @@ def tokenise(
     return found
 
 
-def _value_tokens(text: str, said: date | None, *, expand: bool) -> list[Token]:
+def _value_tokens(text: str, said: date | None, *, expand: bool) -> list[TextToken]:
     found = []
     for mention in value_mentions(text, said):
         if mention.text.casefold() in {"one", "second", "first", "third", "right now", "just now", "刚才", "刚刚"}:
             continue
         known = _expanded(mention.values) if expand else mention.values
         found.append(
-            Token(key=mention.text.casefold(), kind="value", start=mention.start, end=mention.end, values=known)
+            TextToken(key=mention.text.casefold(), kind="value", start=mention.start, end=mention.end, values=known)
         )
     return found
 
@@ -210,7 +233,7 @@ def _expanded(values: frozenset[Value]) -> frozenset[Value]:
     return frozenset(found)
 
 
-def _merged(parts: Iterator[Token], values: Sequence[Token]) -> Iterator[Token]:
+def _merged(parts: Iterator[TextToken], values: Sequence[TextToken]) -> Iterator[TextToken]:
     """Yield *parts* with those that lie in one of *values* replaced by it."""
     at = 0
     for token in parts:
@@ -223,7 +246,7 @@ def _merged(parts: Iterator[Token], values: Sequence[Token]) -> Iterator[Token]:
     yield from values[at:]
 
 
-def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[Token]:
+def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[TextToken]:
     skip = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -231,14 +254,14 @@ def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[Token]:
             continue
         kind = match.lastgroup
         if kind in {"sentence", "clause"}:
-            yield Token(key="\n", kind="light" if kind == "sentence" else "filler", start=start, end=end)
+            yield TextToken(key="\n", kind="light" if kind == "sentence" else "filler", start=start, end=end)
         elif kind == "percent":
-            yield Token(key="percent", kind="light", start=start, end=end)
+            yield TextToken(key="percent", kind="light", start=start, end=end)
         elif kind == "han":
             name = next((name for name in speakers if not name.isascii() and text.startswith(name, start)), "")
             if name:
                 skip = start + len(name)
-                yield Token(
+                yield TextToken(
                     key=name,
                     kind="person",
                     start=start,
@@ -252,30 +275,30 @@ def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[Token]:
                 skip = token.end
                 yield token
         elif kind == "path":
-            yield Token(key=match.group().casefold(), kind="word", start=start, end=end, name=True)
+            yield TextToken(key=match.group().casefold(), kind="word", start=start, end=end, name=True)
         else:
             yield from _word_tokens(match.group(), start, text, speakers)
 
 
-def _han_token(text: str, start: int) -> Token:
+def _han_token(text: str, start: int) -> TextToken:
     for length in (2, 1):
         part = text[start : start + length]
         if part in _HAN_PRONOUNS:
             person, family = _HAN_PRONOUNS[part]
-            return Token(
+            return TextToken(
                 key=part, kind="person", start=start, end=start + length, person=person, family=family, cases=_ANY_CASE
             )
     for length in (4, 3, 2, 1):
         part = text[start : start + length]
         if len(part) == length and part in CLASSES["han_guard"]:
-            return Token(key=part, kind="guard", start=start, end=start + length)
+            return TextToken(key=part, kind="guard", start=start, end=start + length)
     part = text[start]
     if part in _DOUBLED and text[start + 1 : start + 2] == part:
-        return Token(key=part, kind="han", start=start, end=start + 2)
-    return Token(key=part, kind="light" if part in CLASSES["han_light"] else "han", start=start, end=start + 1)
+        return TextToken(key=part, kind="han", start=start, end=start + 2)
+    return TextToken(key=part, kind="light" if part in CLASSES["han_light"] else "han", start=start, end=start + 1)
 
 
-def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) -> Iterator[Token]:
+def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) -> Iterator[TextToken]:
     plain = word.replace("’", "'").casefold()
     end = start + len(word)
     head, _, tail = plain.partition("'")
@@ -298,13 +321,13 @@ def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) 
         yield _plain_token(plain, start, end, speakers, name=word[:1].isupper())
 
 
-def _plain_token(key: str, start: int, end: int, speakers: Mapping[str, str], *, name: bool = False) -> Token:
+def _plain_token(key: str, start: int, end: int, speakers: Mapping[str, str], *, name: bool = False) -> TextToken:
     if key in _PRONOUNS:
         person, family, cases = _PRONOUNS[key]
-        return Token(key=key, kind="person", start=start, end=end, person=person, family=family, cases=cases)
+        return TextToken(key=key, kind="person", start=start, end=end, person=person, family=family, cases=cases)
     if key in speakers:
         cases = frozenset({_SUBJECT, _OBJECT})
-        return Token(
+        return TextToken(
             key=key, kind="person", start=start, end=end, person="name", family=speakers[key], cases=cases, name=True
         )
     key = _pairs("abbreviation").get(key, key)
@@ -313,4 +336,4 @@ def _plain_token(key: str, start: int, end: int, speakers: Mapping[str, str], *,
     kind: Kind = "word"
     classes: tuple[Kind, ...] = ("guard", "light", "filler")
     kind = next((name_of_class for name_of_class in classes if key in CLASSES[name_of_class]), kind)
-    return Token(key=key, kind=kind, start=start, end=end, name=name)
+    return TextToken(key=key, kind=kind, start=start, end=end, name=name)

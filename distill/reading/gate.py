@@ -1,7 +1,7 @@
 """Decide about operations that a model proposes: do them, let a person decide, or drop them.
 
 The model's word counts for nothing here. Every quoted span must stand in its turn. Who said it follows from the cited
-turns. An entry states only what its turns state, in the same sense (``distill.statements.grounding``). The text of a
+turns. An entry is an extract of its turns (``distill.grounding``). The text of a
 tool or of a stranger can neither add a preference nor change an entry, and neither can a question. What an assistant
 says of the user waits for a person, unless a turn of the user is cited for it as well. It may change its own entries.
 
@@ -18,7 +18,8 @@ from typing import get_args
 
 from agent_home.store.transcript import Message
 
-from ..statements.grounding import SaidTurn, objections
+from ..grounding.extract import objections
+from ..statements.grounding import SaidTurn
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import plain_turn, stand_alone

@@ -8,6 +8,7 @@ failure is reported in the result, and the session is then read by rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,6 +36,8 @@ _MAX_TURN_CHARS = 4000
 #: Share of a prompt for older entries beside the turns.
 _ENTRIES_SHARE = 0.25
 _SPEAKERS = ("user", "assistant", "tool")
+#: Marks of headings, which an entry of MEMORY.md may not have. A turn may.
+_HEADING_MARK = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[=-]{3,}\s*$)", re.MULTILINE)
 #: Least room for turns, in tokens, below which nothing is asked.
 _LEAST_ROOM = 100
 
@@ -260,17 +263,17 @@ def _turn(home: Home, message: Message) -> str:
     """Render a turn for the prompt, empty where it has nobody's words or the guard quarantines it."""
     if message.role not in _SPEAKERS or not message.content.strip():
         return ""
-    text = _screened(home, message.content[:_MAX_TURN_CHARS])
+    text = _screened(home, _HEADING_MARK.sub("", message.content[:_MAX_TURN_CHARS]), message.origin)
     name = f" {message.name}" if message.name else ""
     return f"[{message.id}] {message.role}{name} {message.ts[:16]}: {text}" if text else ""
 
 
-def _screened(home: Home, text: str) -> str:
-    """Redact the secrets of *text*. Return an empty string where the guard quarantines the whole.
+def _screened(home: Home, text: str, origin: str = "agent") -> str:
+    """Redact the secrets of *text*, whose author is *origin*. Return nothing where the guard quarantines the whole.
 
     The result cannot close a block of the prompt.
     """
-    verdict = ScreeningService(home).verdict("MEMORY.md", text, "tool")
+    verdict = ScreeningService(home).verdict("MEMORY.md", text, origin)
     if not verdict.stored:
         return ""
     return verdict.text.replace("</turns", "< /turns").replace("</entries", "< /entries")

@@ -37,10 +37,11 @@ from .marked_clauses import (
 from .sentences import prose_lines, split_sentences
 from .word_matches import Place, SaidWords, is_light, is_light_han, light_phrase_length
 
-__all__ = ["SaidTurn", "keeps_denial", "objections", "ungrounded"]
+__all__ = ["TOO_LONG", "SaidTurn", "is_verbatim", "keeps_denial", "objections", "ungrounded", "value_objections"]
 
 #: Longer lines are no entries.
 _MAX_LINE_CHARS = 2000
+TOO_LONG = "too long"
 _QUOTATION = re.compile(
     r"`(?P<code>[^`\n]+)`|\"(?P<plain>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”|«(?P<angle>[^»\n]+)»|《(?P<title>[^》\n]+)》|"
     r"「(?P<corner>[^」\n]+)」|『(?P<double>[^』\n]+)』"
@@ -205,8 +206,8 @@ def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()
     ("value '14 May'",)
     """
     if len(text) > _MAX_LINE_CHARS:
-        return ("too long",)
-    if _is_verbatim(text, cited):
+        return (TOO_LONG,)
+    if is_verbatim(text, cited):
         return ()
     reading = _read(text, cited, also)
     found = [*_missing_strings(reading), *_missing_values(reading), *(f"word {word!r}" for word in reading.missing)]
@@ -214,6 +215,20 @@ def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()
                   _changed_bindings, _changed_holders, _changed_receivers, _corrected_values, _changed_order, _changed_tense, _refused_choices):  # fmt: skip
         found += check(reading)
     return tuple(dict.fromkeys(found))
+
+
+def value_objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the quotations, paths and currencies of *text* that nobody said, and the values that were corrected."""
+    if len(text) > _MAX_LINE_CHARS:
+        return (TOO_LONG,)
+    reading = _read(text, cited, also)
+    return tuple(dict.fromkeys([*_missing_strings(reading), *_corrected_values(reading)]))
+
+
+def is_verbatim(text: str, cited: Sequence[SaidTurn]) -> bool:
+    """Return whether *text* is a whole sentence or line of a turn."""
+    key = identity_key(text)
+    return bool(key) and any(key in _sentences(turn.content) for turn in cited)
 
 
 def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) -> tuple[str, ...]:
@@ -224,11 +239,6 @@ def ungrounded(text: str, turns: Sequence[str], speakers: Collection[str] = ()) 
 def keeps_denial(text: str, original: str) -> bool:
     """Return whether *text* denies something exactly when *original* does. A lost "not" reverses a line."""
     return bool(_DENIAL.search(text)) == bool(_DENIAL.search(original))
-
-
-def _is_verbatim(text: str, cited: Sequence[SaidTurn]) -> bool:
-    key = identity_key(text)
-    return bool(key) and any(key in _sentences(turn.content) for turn in cited)
 
 
 @lru_cache(maxsize=256)

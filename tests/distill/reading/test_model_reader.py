@@ -31,7 +31,7 @@ ROWS = (
     ("user", "we go with apsw for the index, stock builds lack extensions"),
 )
 FACT = "The user's son Leo has a severe peanut allergy."
-DECISION = "The index uses apsw, because stock builds lack extensions."
+DECISION = "They go with apsw for the index, stock builds lack extensions."
 
 
 def add(turn: str, quote: str, text: str, kind: str = "fact") -> dict[str, Any]:
