@@ -14,6 +14,8 @@ from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
 
+from recall.text.irregular_forms import forms_of
+
 from ..statements.cited_values import Value, value_mentions
 from .alignment import Alignment, is_content
 from .tokens import TextToken, is_condition, is_standin
@@ -64,6 +66,7 @@ _ACCEPTS = frozenset(
         "同意",
     ]
 )
+_POINTS = frozenset({"that", "it", "this", "which", "这", "那", "它"})
 _ARTICLES = frozenset({"the", "a", "an", "this", "that"})
 _REFUSES = frozenset(
     ["no", "nope", "nah", "not", "don't", "dont", "never", "不", "没", "别", "不用", "不是", "不要", "没有"]
@@ -83,8 +86,6 @@ _ASKS = re.compile(r"[?？]|\b(?:asks?|asked|whether|wonders?|question)\b|问|�
 _MOST_NOUN = 5
 #: Most days between a day and a turn that names only its number.
 _COMING_DAYS = 62
-#: Endings by which forms of one word differ without a change of time.
-_SAME_TIME = ("s", "es", "ies", "y", "ing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,10 +245,22 @@ def _runs(view: _View, part: Sequence[int]) -> list[_Run]:
     home = max(reversed(runs), key=lambda run: _weight(view, run), default=None)
     for number, run in enumerate(runs):
         run.role = "home" if run is home else _role(view, runs, number, home)
-    end = view.entry[part[-1]].end
-    if home is not None and len(runs) == 1 and view.text[end : end + 1] in {":", "："} and _is_noun(view, home):
-        home.role = "noun"  # "Double booking: the database refuses overlaps"
+    if _is_heading(view, part[-1]) and all(_is_noun(view, run) for run in runs):
+        for run in runs:
+            run.role = "noun"
     return runs
+
+
+def _is_heading(view: _View, last: int) -> bool:
+    """Return whether the clause that ends with the word *last* only names what the next one is about.
+
+    "Double booking: the database refuses overlaps", "Mara's exam, that is in May".
+    """
+    end = view.entry[last].end
+    behind = next((token for token in view.entry if token.start > end), None)
+    return view.text[end : end + 1] in {":", "："} or (
+        view.text[end : end + 1] in {",", "，"} and behind is not None and behind.key in _POINTS
+    )
 
 
 def _weight(view: _View, run: _Run) -> tuple[int, bool, int, bool]:
@@ -415,7 +428,9 @@ def _changed_order(view: _View) -> Iterator[tuple[str, str]]:
     last = -1
     for runs in view.runs:
         for run in runs:
-            if run.role == "order":
+            if _is_older(view, run):
+                yield "older words", repr(view.text[view.entry[run.anchors[0]].start : view.entry[run.anchors[-1]].end])
+            elif run.role == "order":
                 yield "order", repr(view.text[view.entry[run.anchors[0]].start : view.entry[run.anchors[-1]].end])
             elif run.role == "noun":
                 yield "noun", ""
@@ -423,6 +438,14 @@ def _changed_order(view: _View) -> Iterator[tuple[str, str]]:
         if line and min(line) < last:
             yield "back", ""
         last = max([last, *line])
+
+
+def _is_older(view: _View, run: _Run) -> bool:
+    """Return whether a run takes more than a noun from an entry that the new one replaces."""
+    first = view.said[view.places[run.anchors[0]]]
+    if view.alignment.said.roles[first.turn] != "about":
+        return False
+    return run.role != "noun" or any(view.entry[at].kind == "value" for at in run.anchors)
 
 
 def _left_out(view: _View) -> Iterator[tuple[str, str]]:
@@ -562,16 +585,20 @@ def _forms(view: _View) -> Iterator[tuple[str, str]]:
         mine, theirs = view.entry[at].key, view.said[place].key
         if view.entry[at].kind != "word" or view.said[place].kind != "word" or mine == theirs or not mine.isascii():
             continue
-        if (mine.endswith("ed") != theirs.endswith("ed") and view.entry[at].base == view.said[place].base) or (
-            not any(mine.endswith(end) or theirs.endswith(end) for end in _SAME_TIME)
-            and not theirs.startswith(mine)
-            and not mine.startswith(theirs)
-        ):
+        if _is_other_time(mine, theirs):
             yield "time of", repr(mine)
         elif mine.startswith(theirs) and mine.endswith("s") and _is_counted(view, at, place):
             yield "number of", repr(mine)
         else:
             yield "form", ""
+
+
+def _is_other_time(mine: str, theirs: str) -> bool:
+    """Return whether two forms of a verb tell of different times: "comes" and "came", "fix" and "fixed"."""
+    one, other = mine.removesuffix("s"), theirs.removesuffix("s")
+    if one == other or mine.endswith("ing") or theirs.endswith("ing"):
+        return False
+    return mine.endswith("ed") != theirs.endswith("ed") or one in forms_of(other)
 
 
 def _is_counted(view: _View, at: int, place: int) -> bool:

@@ -17,10 +17,13 @@ __all__ = ["compare", "objections"]
 _MAX_TURN_CHARS = 8000
 
 
-def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> tuple[str, ...]:
+def objections(
+    text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = (), about: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return why *text* is no extract of *cited*, each reason in a few words. The result is empty when it is.
 
-    *also* are texts of the entries that *text* revises. A whole sentence of a turn is always its own extract.
+    *also* are texts of the entries that *text* revises. *about* are those that it replaces, which may only lend it a
+    noun for what it is about. A whole sentence of a turn is always its own extract.
 
     >>> turn = SaidTurn(role="user", name="Maya", ts="2026-11-20", content="my rent goes up to 950 next month")
     >>> objections("Maya's rent goes up to 950 next month.", [turn])
@@ -30,18 +33,21 @@ def objections(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()
     """
     if is_verbatim(text, cited):
         return ()
-    found = value_objections(text, cited, also=also)
+    found = value_objections(text, cited, also=[*also, *about])
     if found == (TOO_LONG,):
         return found
-    differences = compare(text, cited, also=also)
+    differences = compare(text, cited, also=also, about=about)
     return tuple(dict.fromkeys([*differences.reasons, *found]))
 
 
-def compare(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -> Differences:
-    """Return how *text* differs from an extract of *cited* and of the older entries *also*."""
+def compare(
+    text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = (), about: Sequence[str] = ()
+) -> Differences:
+    """Return how *text* differs from an extract of *cited* and of the older entries *also* and *about*."""
+    older = [*about, *also]
     speakers = _speakers(cited)
-    days = [day_of(turn.ts) for turn in cited] + [None] * len(also)
-    contents = [turn.content[:_MAX_TURN_CHARS] for turn in cited] + list(also)
+    days = [*(None for _ in older), *(day_of(turn.ts) for turn in cited)]
+    contents = [*older, *(turn.content[:_MAX_TURN_CHARS] for turn in cited)]
     tokens: list[TextToken] = []
     for turn, (content, day) in enumerate(zip(contents, days, strict=True)):
         clause, sentence = (tokens[-1].clause + 1, tokens[-1].sentence + 1) if tokens else (0, 0)
@@ -49,8 +55,9 @@ def compare(text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = ()) -
     plain, dates = glosses(text)
     last = next((day for day in reversed(days) if day), None)
     entry = tokenise(plain, last, speakers, expand=False)
-    names = [_name(turn) for turn in cited] + [""] * len(also)
-    said = Said(tokens=tokens, names=names, roles=[turn.role for turn in cited] + ["entry"] * len(also))
+    names = ["" for _ in older] + [_name(turn) for turn in cited]
+    roles = ["about" for _ in about] + ["also" for _ in also] + [turn.role for turn in cited]
+    said = Said(tokens=tokens, names=names, roles=roles)
     return find_differences(text, align(entry, said), dates, contents, days)
 
 

@@ -26,7 +26,7 @@ Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 _TOKEN = re.compile(
     r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
-    r"(?P<sentence>[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;:，；：、()（）—–]|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
+    r"(?P<sentence>[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
 )
 #: Words before which a clause begins.
 _OPENS = frozenset(
@@ -203,9 +203,10 @@ def _value_tokens(text: str, said: date | None, *, expand: bool) -> list[TextTok
         if mention.text.casefold() in {"one", "second", "first", "third", "right now", "just now", "刚才", "刚刚"}:
             continue
         known = _expanded(mention.values) if expand else mention.values
-        found.append(
-            TextToken(key=mention.text.casefold(), kind="value", start=mention.start, end=mention.end, values=known)
-        )
+        said_as = mention.text.rstrip()
+        said_as = said_as if said_as.casefold().endswith("m.") else said_as.rstrip(".")  # the end of a sentence
+        end = mention.start + len(said_as)
+        found.append(TextToken(key=said_as.casefold(), kind="value", start=mention.start, end=end, values=known))
     return found
 
 

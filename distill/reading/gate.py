@@ -23,6 +23,7 @@ from ..statements.grounding import SaidTurn
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import plain_turn, stand_alone
+from ..statements.topics import content_terms
 from .labels import ItemKind
 from .proposed import ProposedOperation
 
@@ -163,13 +164,16 @@ def _quoted_sentences(operation: ProposedOperation, cited: Sequence[Message]) ->
 def _own_words(
     operation: ProposedOperation, cited: Sequence[Message], turns: Mapping[str, Message], now: datetime
 ) -> str:
-    """Return the sentence that the first quotation stands in, as a text that stands alone."""
-    turn = next((turn for turn in cited if turn.id == operation.citations[0].turn), None)
+    """Return the sentence of the quotation that shares most words with the text, as a text that stands alone."""
+    wanted = {term.casefold() for term in content_terms(operation.text)}
+    best = max(
+        operation.citations, key=lambda part: len(wanted & {term.casefold() for term in content_terms(part.quote)})
+    )
+    turn = next((turn for turn in cited if turn.id == best.turn), None)
     if turn is None:
         return ""
     spoken = list(turns.values())
-    first = replace(operation, citations=operation.citations[:1])
-    sentence = " ".join(_quoted_sentences(first, cited))
+    sentence = " ".join(_quoted_sentences(replace(operation, citations=(best,)), cited))
     return stand_alone(sentence, turn, spoken[: spoken.index(turn)], "", now)
 
 
@@ -185,7 +189,8 @@ def _doubt(
     if operation.text and operation.act in {"add", "revise", "supersede"}:
         turns = [SaidTurn(role=turn.role, name=turn.name, ts=turn.ts, content=turn.content) for turn in cited]
         also = [entries[operation.entry]] if operation.act == "revise" else []
-        reasons += objections(operation.text, turns, also=also)
+        about = [entries[operation.entry]] if operation.act == "supersede" else []
+        reasons += objections(operation.text, turns, also=also, about=about)
     by_user = any(message.role == "user" and not _is_foreign(message, strangers) for message in cited)
     allowed = operation.kind in _ASSISTANTS_OWN if operation.act == "add" else operation.entry in own
     if not by_user and not allowed and operation.act != "resolve":

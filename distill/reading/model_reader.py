@@ -68,11 +68,15 @@ answers, and of each turn a quotation, character by character, that holds what T
 
 TEXT is an extract, not a summary. Take the speaker's own words in the speaker's own order, so that they can be
 understood alone. Change only this:
-- "I", "me", "my", "we" become the speaker's name, or he, she, they, his, her, their, and the verb follows.
-  "I'm allergic to wasps" becomes "Mara is allergic to wasps".
+- "I", "me", "my" become the speaker's name ("the user" without one), or he, she, his, her. "We", "us", "our" become
+  they, them, their, and the verb follows. "You" becomes the name of the one who is spoken to. "I'm allergic to wasps,
+  we got an EpiPen" becomes "Mara is allergic to wasps, they got an EpiPen", "我妈来" becomes "李雷的妈妈来".
 - A pronoun or a stand-in ("it", "that one", "the second") becomes the noun of the shown turns that it stands for. A
   short answer takes the words of its question.
-- Greetings, filler and asides go, and so do whole clauses and sentences that are not needed.
+- Where the words do not say what they are about, it stands before them with a colon, in words of the shown turns or
+  of the replaced entry: "Deposit: 30 percent makes sense".
+- Greetings, filler and asides go, and so do whole clauses and sentences that are not needed. A clause that stays, stays
+  whole.
 - A day that is named relatively gets its date behind it: "on Thursday (2024-05-16)", "下周三(2026-11-25)".
 - Typos, capitals and punctuation are mended. Clauses are joined with a comma, "and", "but" or "because". A light word
   is added where grammar wants it: is, has, the, for, 是, 的.
@@ -91,8 +95,8 @@ resolve or retract and do not add it a second time. Leave out what an entry says
 
 _AGAIN = """\
 These entries were refused, because their words or the order of their words differ from what the turns say. State each
-again as an extract: copy the words of one turn in their order, change only the person, pronouns and dates, and keep
-every not, only, if, until and may. Leave it out if that is not possible. Use only "add"."""
+again as an extract: copy whole clauses of the turns in their order, change only the person, pronouns and dates, and
+keep every not, only, if, until and may. Leave it out if that is not possible. Use only "add"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

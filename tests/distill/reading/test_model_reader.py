@@ -161,7 +161,7 @@ def test_a_long_session_is_read_in_overlapping_parts_within_the_budget(home: Hom
         *(("user", f"fact number {number}: " + "the index uses apsw and sqlite " * 12) for number in range(30))
     )
     with serving(operations()) as server:
-        endpoint = models(server, question_tokens=3000).endpoint
+        endpoint = models(server, question_tokens=3200).endpoint
         assert endpoint is not None
         reading = read_with_model(home, messages, [], endpoint, now)
         prompts = [body["messages"][1]["content"] for _, _, body in server.requests]
