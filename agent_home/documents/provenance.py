@@ -1,7 +1,8 @@
 """Rank authors by trust, and find the least trusted author of a text.
 
 An entry names its least trusted author in the field ``Origin``. An item of the daily log has that field when the author
-is neither the user nor the agent. Merging or moving entries must never raise the trust.
+is neither the user nor the agent. Merging or moving entries must never raise the trust of a tool's or a stranger's
+words.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from guard import Source
 from .document import Block, parse
 from .entry import parse_fields
 
-__all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes"]
+__all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes", "origin_of_restated"]
 
 #: From most to least trusted.
 TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
@@ -27,6 +28,19 @@ def least_trusted(sources: Iterable[str]) -> str:
     """
     known = [source if source in TRUST else "agent" for source in sources] or ["agent"]
     return max(known, key=TRUST.index)
+
+
+def origin_of_restated(sources: Iterable[str]) -> str:
+    """Return the origin of a statement that each of *sources* made.
+
+    The agent often repeats the user, whose statement it stays. Otherwise the least trusted source counts.
+
+    >>> origin_of_restated(["user", "agent"]), origin_of_restated(["user", "web"])
+    ('user', 'web')
+    """
+    known = list(sources)
+    found = least_trusted(known)
+    return "user" if found == "agent" and "user" in known else found
 
 
 def origin_of_blocks(blocks: Sequence[Block], source: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import ENTRY_ID, Entry, section_of, superseded_by
-from agent_home.documents.provenance import least_trusted
+from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
@@ -162,7 +162,7 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
 
 
 def merge_entries(kept: Entry, other: Entry) -> Entry:
-    """Return *kept* with the sources of both, the newer date, the less trusted origin and the evidence of either."""
+    """Return *kept* with the sources of both, the newer date, the evidence of either, and the origin of both."""
     fields = dict(kept.fields)
     sources = [*_list(kept.fields.get("Sources", "")), *_list(other.fields.get("Sources", ""))]
     if sources:
@@ -170,7 +170,7 @@ def merge_entries(kept: Entry, other: Entry) -> Entry:
     evidence = other.fields.get("Evidence", "")
     if evidence.startswith("verified") and not fields.get("Evidence", "").startswith("verified"):
         fields["Evidence"] = evidence
-    origin = least_trusted([_origin(kept), _origin(other)])
+    origin = origin_of_restated([_origin(kept), _origin(other)])
     if origin != "user" or "Origin" in fields:
         fields["Origin"] = origin
     date = max(kept.date, other.date)

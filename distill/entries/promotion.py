@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, SectionRule, section_of
-from agent_home.documents.provenance import least_trusted
+from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
 from recall.text.identity import identity_key
 
@@ -144,17 +144,20 @@ def find_candidates(
 def item_origins(
     items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], tool_text: str
 ) -> dict[Item, str]:
-    """Return the least trusted origin of each item's words. See :func:`find_candidates` for the arguments.
+    """Return the origin of each item's words. See :func:`find_candidates` for the arguments.
 
-    Work that git confirms is the agent's, although a tool printed the commit.
+    What the user said stays the user's when the agent says it too, and so does a correction of the agent's words. An
+    item that takes several turns together has their least trusted origin. Work that git confirms is the agent's,
+    although a tool printed the commit.
     """
     result = {}
     for item in items:
-        speakers = [origins.get(source, "agent") for source in item.sources]
+        speakers = [origins.get(source, "agent") for source in item.said_in or item.sources]
         words = identity_key(item.text)
         own = "user" in speakers or (item in evidence and evidence[item].state == "verified")
         repeated = not own and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
-        result[item] = least_trusted([*speakers, "tool"] if repeated else speakers)
+        speakers = [*speakers, "tool"] if repeated else speakers
+        result[item] = origin_of_restated(speakers) if item.said_in else least_trusted(speakers)
     return result
 
 

@@ -26,7 +26,7 @@ from .pair_features import PairFeatures, compare
 from .pair_model import are_apart, is_change, keeps_older, names_value, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
-__all__ = ["SAID_CHANGE", "SAME_COSINE", "SAME_WORDS", "Relation", "are_at_odds", "relation"]
+__all__ = ["SAID_CHANGE", "SAME_COSINE", "SAME_WORDS", "Relation", "are_at_odds", "are_same_change", "relation"]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
 SAME_COSINE = 0.85
@@ -76,6 +76,7 @@ _CHANGED = (
     r"(?:switch|chang|mov|migrat|shift|went|go|rais|lower|cut|increas|decreas|reduc|drop|postpon|delay|push|extend|"
     r"shorten|renam|bump|slipp?|convert)\w*"
 )
+_NOT_BUT = rf"not (?!only|just)(?P<gone>{_CLAUSE})(?: any ?more| any longer)?,? but (?:now )?(?P<new>{_CLAUSE})"
 #: End of the clause behind *to* or *with*.
 _STOP = r"(?=[,;.。]|\s+(?:for|in|as|because)\b|$)"
 #: Clauses that name a value that no longer holds (*gone*), some of them also the value that replaces it (*new*).
@@ -86,6 +87,7 @@ _GONE: tuple[re.Pattern[str], ...] = tuple(
         rf"\breplac\w+ (?P<gone>{_CLAUSE}) (?:with|by) (?P<new>{_CLAUSE}){_STOP}",
         rf"\b(?:drop|abandon|retire|leav|ditch)\w* (?P<gone>{_CLAUSE}) (?:in favou?r of|for) (?P<new>{_CLAUSE}){_STOP}",
         rf"(?P<new>{_CLAUSE}) (?:replaces|supersedes|takes over from) (?P<gone>{_CLAUSE}){_STOP}",
+        rf",?\s*\b{_NOT_BUT}(?=[,;.。]|$)",
         rf",?\s*\b(?:instead of|rather than|in place of|and not|and no longer) (?P<gone>{_CLAUSE})(?=[,;.。]|$)",
         rf"(?:,\s*(?:but )?|(?<=[\d%])\s)not (?!only|just|yet|until|before|because)(?P<gone>{_CLAUSE})(?=[,;.。]|$)",
         rf"\(?\b(?:previously|formerly|it was|used to be|before it was) (?P<gone>{_CLAUSE})(?=[,;.。)]|$)",
@@ -186,14 +188,37 @@ def are_at_odds(one: str, other: str) -> bool:
     )
 
 
+def are_same_change(one: str, other: str) -> bool:
+    """Return whether *other* names the change that *one* names, from the same value to the same value, and no more.
+
+    >>> are_same_change("We changed the supplier, not Ara any more but Tex.", "The supplier is Tex instead of Ara.")
+    True
+    """
+    first, second = _newer_statement(one), _newer_statement(other)
+    if first.gone is None or second.gone is None or not second.gone.tokens:
+        return False
+    changes = [
+        [
+            sorted(token.key for token in tokens)
+            for tokens in (gone.tokens, new.tokens if new else _last(said, gone.tokens))
+        ]
+        for said, gone, new in ((now.said.tokens, now.gone, now.new) for now in (first, second))
+        if gone is not None
+    ]
+    return changes[0] == changes[1] and not _without(second.said.tokens, parse_statement(one).tokens)
+
+
 def _by_rules(
     older: str, newer: str, a: Statement, b: Statement, *, cosine: float | None, lasting: bool, apart: bool
 ) -> Relation:
     """Return the relation by the precise rules alone."""
     was, now = parse_statement(_bare(older)), _newer_statement(newer)
-    gone = _named(was, now) if a.keys != b.keys else None
-    if gone is not None:
-        return gone
+    if a.keys != b.keys:
+        held = _newer_statement(older).said
+        for whole in dict.fromkeys((was, parse_statement(_without_lead(older)))):
+            gone = _named(whole, now, held if _newer_statement(older).gone else whole)
+            if gone is not None:
+                return gone
     if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
         same = _same(a, b, cosine)
         if same is not None:
@@ -269,11 +294,14 @@ def _points_elsewhere(word: str, a: Statement, b: Statement) -> bool:
     return bool(other) and not mine & other
 
 
-def _named(was: Statement, now: _NewerStatement) -> Relation | None:
-    """Return a relation if the newer statement names what it replaces, and the older one says just that."""
+def _named(was: Statement, now: _NewerStatement, held: Statement) -> Relation | None:
+    """Return a relation if the newer statement names what it replaces, and the older one says just that.
+
+    *held* is the older statement without the value that it says was gone, which both agree about.
+    """
     if now.gone is None or not now.gone.tokens:
         return None
-    if not _covers(was.tokens, now.gone.tokens):
+    if not _covers(held.tokens, now.gone.tokens):
         return None
     rest = _without(was.tokens, now.gone.tokens)
     fresh = now.new.tokens if now.new else _last(now.said.tokens, now.gone.tokens)
@@ -360,7 +388,12 @@ def _newer_statement(text: str) -> _NewerStatement:
 @lru_cache(maxsize=4096)
 def _bare(text: str) -> str:
     """Return *text* normalised, without an opening "no" and without its reasons."""
-    return _REASON.sub("", _LEAD.sub("", parse_statement(text).text))
+    return _REASON.sub("", _without_lead(text))
+
+
+def _without_lead(text: str) -> str:
+    """Return *text* normalised, without an opening "no". What follows from it ("so we stay with X") is still there."""
+    return _LEAD.sub("", parse_statement(text).text)
 
 
 def _without(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]:

@@ -19,6 +19,7 @@ from ..evidence.claims import parse_claim
 from ..reading.classifier import SentenceReader
 from ..reading.corrections import announces_correction, names_old_value
 from ..reading.labels import ItemKind, parse_label
+from ..statements.echo import repeats
 from ..statements.names import named_paths
 from ..statements.operation import Operation
 from ..statements.sentences import (
@@ -44,6 +45,8 @@ _MAX_LISTED = 20
 #: Number of turns before a correction that are searched for the corrected sentence.
 _LOOK_BACK = 12
 _SPEAKERS = ("user", "assistant")
+#: Kinds of items of the assistant that the user may have said just before. Its own work is none of the user's words.
+_REPEATED = frozenset({"conclusion", "correction", "decision", "next_step", "open_thread", "rejected"})
 _GREETING = re.compile(
     r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|"
     r"早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)(?:[ ,.!。]+|$))+",
@@ -62,6 +65,7 @@ class Item:
     Attributes:
         role: the role of the first turn that said it.
         ts: the time of that turn.
+        said_in: sources of the turns that each say all of it. Empty where only all sources together do.
         replaces: of a correction, the sentence it corrects. Empty where the correction names the old value.
         corrected: whether a later turn corrected the item.
         resolved: of an open thread, the later turn that resolved it.
@@ -77,6 +81,7 @@ class Item:
     sources: tuple[str, ...]
     role: str
     ts: str = ""
+    said_in: tuple[str, ...] = ()
     replaces: str = ""
     corrected: bool = False
     resolved: str = ""
@@ -168,10 +173,26 @@ def _exchanges(spoken: Sequence[Message], before: Sequence[Message]) -> Iterator
 
 
 def _extract_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item]:
-    """Yield the items of one turn, in order, after those of the assistant's turn that it accepts."""
+    """Yield the items of one turn, in order, after those of the assistant's turn that it accepts.
+
+    What the assistant repeats after the user is the user's.
+    """
+    message, answered = exchange.message, exchange.answered
+    if message.role == "user":
+        if answered and accepts(message.content):
+            yield from _accepted_items(answered, message, reader)
+        yield from _own_items(exchange, reader)
+        return
+    for item in _own_items(exchange, reader):
+        if answered and item.kind in _REPEATED and repeats(item.text, answered):
+            yield replace(item, sources=(answered.source, *item.sources), said_in=(answered.source, *item.said_in))
+        else:
+            yield item
+
+
+def _own_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item]:
+    """Yield the items of one turn, in order."""
     message = exchange.message
-    if message.role == "user" and exchange.answered and accepts(message.content):
-        yield from _accepted_items(exchange.answered, message, reader)
     list_kind: ItemKind | None = None  # of a label whose list follows
     heading = False
     for line in prose_lines(message.content):
@@ -272,7 +293,8 @@ def _kind(exchange: _Exchange, sentence: str, reader: SentenceReader) -> ItemKin
 
 
 def _item(message: Message, kind: ItemKind, text: str) -> Item:
-    return Item(kind=kind, text=text.strip(), sources=(message.source,), role=message.role, ts=message.ts)
+    source = (message.source,)
+    return Item(kind=kind, text=text.strip(), sources=source, role=message.role, ts=message.ts, said_in=source)
 
 
 def _merge_duplicates(items: Sequence[Item]) -> list[Item]:
@@ -284,7 +306,9 @@ def _merge_duplicates(items: Sequence[Item]) -> list[Item]:
         if first is None:
             found[key] = item
         else:
-            found[key] = replace(first, sources=tuple(dict.fromkeys((*first.sources, *item.sources))))
+            sources = dict.fromkeys((*first.sources, *item.sources))
+            said_in = dict.fromkeys((*first.said_in, *item.said_in))
+            found[key] = replace(first, sources=tuple(sources), said_in=tuple(said_in))
     return list(found.values())
 
 

@@ -42,7 +42,7 @@ def with_requests(summary: Summary, messages: Sequence[Message]) -> Summary:
             kind = next((item.kind for item in told if asked.kind == "fact" and item.kind in _NARROWER), asked.kind)
             found = Item(
                 kind=kind, text=shorten(asked.rest, MAX_ITEM_CHARS), sources=(message.source,), role=message.role,
-                ts=message.ts, read=True,
+                ts=message.ts, read=True, said_in=(message.source,),
             )  # fmt: skip
             if message.role == "user":
                 items.append(found)

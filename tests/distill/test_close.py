@@ -132,6 +132,51 @@ def test_the_same_decision_in_two_sessions_is_one_entry_with_both_sources(
     assert entry.fields["Sources"] == "one#m1, two#m1"
 
 
+def test_a_correction_of_the_agent_is_the_users_and_the_agent_cannot_overrule_it(
+    home: Home, talk: Talk, now: datetime
+) -> None:
+    rows = (("assistant", "The queue limit is 5000 jobs per second."), ("user", "No, the queue limit is 800."))
+    keep(home, talk(*rows, session="one"), now)
+    (entry,) = close(home, "one", now=now).entries
+    assert (entry.origin, entry.sources) == ("user", ("one#m1", "one#m2"))
+    overruled = ("assistant", "Correction: the queue limit is 5000 jobs per second.")
+    keep(home, talk(overruled, session="two", day="2026-11-21"), now)
+    assert close(home, "two", now=now).superseded == ()
+
+
+def test_a_decision_that_the_assistant_repeats_is_the_users(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "We choose Novatex as supplier for the fabrics."), session="one", day="2026-11-19"), now)
+    close(home, "one", now=now)
+    said = "We changed the supplier, not Novatex any more but Textilka."
+    repeated = "Decision: the supplier is Textilka instead of Novatex."
+    keep(home, talk(("user", said), ("assistant", repeated), session="two"), now)
+    close(home, "two", now=now)
+    (entry,) = (e for e in parse(memory(home)).entries() if e.title == "the supplier is Textilka instead of Novatex.")
+    assert (entry.fields["Origin"], entry.fields["Sources"]) == ("user", "two#m1, two#m2")
+
+
+def test_a_decision_that_the_assistant_turns_round_is_its_own(home: Home, talk: Talk, now: datetime) -> None:
+    rows = (
+        ("user", "We changed the supplier, not Textilka any more but Novatex."),
+        ("assistant", "Decision: the supplier is Textilka instead of Novatex."),
+        ("user", "Should we move the launch to Thursday?"),
+        ("assistant", "Decision: the launch moves to Thursday."),
+    )
+    keep(home, talk(*rows), now)
+    origins = {entry.text: entry.origin for entry in close(home, "fc-1", now=now).entries}
+    assert origins["the supplier is Textilka instead of Novatex."] == "agent"
+    assert origins["the launch moves to Thursday."] == "agent"
+
+
+def test_what_both_say_stays_the_users_and_a_stranger_still_lowers_it(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", "Decision: ship on Monday."), session="one"), now)
+    close(home, "one", now=now)
+    keep(home, talk(("assistant", "Decision: ship on Monday."), session="two"), now)
+    close(home, "two", now=now)
+    (entry,) = parse(memory(home)).section_entries("Key Decisions")
+    assert (entry.fields["Origin"], entry.fields["Sources"]) == ("user", "one#m1, two#m1")
+
+
 def test_a_later_session_resolves_a_thread_in_its_own_commit(home: Home, talk: Talk, now: datetime) -> None:
     keep(home, talk(("user", "Open: send the Q3 deck to Ana"), session="one"), now)
     (entry,) = close(home, "one", now=now).entries

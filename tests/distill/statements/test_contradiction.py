@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.statements.contradiction import relation
+from distill.statements.contradiction import are_same_change, relation
 from distill.statements.statement_parser import parse_statement
 from recall.text.stems import stem
 
@@ -47,6 +47,21 @@ def test_a_different_number_name_date_negation_order_or_opposite_is_never_the_sa
 )
 def test_a_decision_that_replaced_another_can_itself_be_replaced(older: str, newer: str) -> None:
     assert relation(older, newer).kind == "replaced"
+
+
+def test_a_statement_that_agrees_about_what_is_gone_is_not_replaced() -> None:
+    newer = "We use RabbitMQ for the queue and not Postgres any more"
+    assert relation("The team uses RabbitMQ instead of Postgres for the queue.", newer).kind != "replaced"
+    older = "The queue lost messages on RabbitMQ, so we stay with Postgres."
+    assert relation(older, newer).kind == "replaced", "what follows from a reason is the statement"
+
+
+def test_the_same_change_in_other_words_is_recognised_with_its_direction() -> None:
+    said = "We changed the supplier, not Novatex any more but Textilka."
+    assert are_same_change(said, "The supplier is Textilka instead of Novatex.")
+    assert not are_same_change(said, "The supplier is Novatex instead of Textilka.")
+    assert not are_same_change(said, "The carrier is Textilka instead of Novatex.")
+    assert not are_same_change(said, "The supplier is Textilka.")
 
 
 def test_repeating_the_new_value_of_a_change_replaces_nothing() -> None:
