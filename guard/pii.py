@@ -12,7 +12,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from guard.match import Match, replaced_match
+from guard.match import Match
+from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant
 
 __all__ = ["find_pii"]

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 
 from guard.injection.instructions import find_injection
 from guard.injection.requests import find_requests
-from guard.match import EditedText, Match, Strength, apply_replacements, merge_floods, placeholder
+from guard.match import Match, Strength
 from guard.pii import find_pii
 from guard.policy import GuardError, decide
+from guard.redaction import EditedText, apply_replacements, merge_floods, placeholder
 from guard.secrets.credentials import find_secrets
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private

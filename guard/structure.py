@@ -14,7 +14,8 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from guard.match import Match, Strength, placeholder
+from guard.match import Match, Strength
+from guard.redaction import placeholder
 from guard.text.canonical import TextVariant
 from guard.text.quotation import Quotations
 

@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
 #: Inside a package: its sub-packages and root modules in rows, lowest first. Each imports only from lower rows.
 ORDER: dict[str, list[list[str]]] = {
     "guard": [
-        ["match", "verdict"], ["policy", "text"], ["injection", "pii", "secrets", "structure"], ["settings"],
+        ["match", "verdict"], ["redaction"], ["policy", "text"], ["injection", "pii", "secrets", "structure"], ["settings"],
         ["screen"],
     ],
     "agent_home": [

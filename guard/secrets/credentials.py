@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 
-from guard.match import Match, replaced_match
+from guard.match import Match
+from guard.redaction import replaced_match
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet

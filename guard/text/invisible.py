@@ -17,7 +17,8 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 
-from guard.match import Match, Strength, placeholder
+from guard.match import Match, Strength
+from guard.redaction import placeholder
 from guard.text.canonical import is_lookalike, skeleton
 
 __all__ = ["find_invisible"]

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.match import Match, Strength, apply_replacements
 from guard.text.canonical import text_variants
 
 
@@ -43,25 +42,3 @@ def test_every_span_maps_into_the_source(text: str) -> None:
         for start in range(len(variant.text)):
             first, last = variant.span(start, start + 1)
             assert 0 <= first < last <= len(text)
-
-
-@given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=5))
-def test_replaced_spans_map_to_their_original_positions(text: str, cuts: list[tuple[int, int]]) -> None:
-    matches = [
-        Match(
-            layer="secret",
-            rule="cut",
-            kind="cut",
-            start=min(pair),
-            end=min(max(pair), len(text)),
-            strength=Strength.CLEAN,
-            replacement="#",
-        )
-        for pair in cuts
-        if min(pair) < min(max(pair), len(text))
-    ]
-    edited = apply_replacements(text, matches, ("secret",))
-    for position, character in enumerate(edited.text):
-        start, end = edited.origin(position, position + 1)
-        assert 0 <= start < end <= len(text)
-        assert character == "#" or text[start:end] == character
