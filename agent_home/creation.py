@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 from .documents.entry import Entry, new_id, section_of
+from .errors import NotCreatable
 from .git import history
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
@@ -33,7 +34,7 @@ class Created:
     """Result of :func:`create`. *commit* is ``None`` when nothing was missing.
 
     *redacted* counts the seeds that the guard redacted, and *quarantined* holds those that it quarantined. *hook* is
-    the commit hook that screens commits made by hand.
+    the commit hook that screens commits made by hand. *outer* is the home in a folder above, or ``None``.
     """
 
     home: Home
@@ -42,6 +43,7 @@ class Created:
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     hook: HookState
+    outer: Path | None = None
 
 
 def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
@@ -50,12 +52,16 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
     A home that has a name already keeps it.
 
     Raises:
+        NotCreatable: the folder cannot be made.
         HistoryError: git is absent or refused.
         GuardRefused: the guard could not run.
         SettingsInvalid: the existing ``agent.toml`` is invalid.
     """
     root = root.expanduser().absolute()
-    root.mkdir(parents=True, exist_ok=True)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotCreatable(root, error.strerror or str(error)) from error
     history.init(root)
     existed = (root / MANIFEST).exists()
     home = Home(root) if existed else Home(root, load_manifest(_template() / MANIFEST))
@@ -76,6 +82,7 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
     return Created(
         home=Home(root), commit=outcome.commit, files=outcome.paths, redacted=outcome.redacted,
         quarantined=outcome.quarantined, hook=hook,
+        outer=next((folder for folder in root.parents if (folder / MANIFEST).is_file()), None),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 ``HomeError``
 ├── ``NoHome``             no ``agent.toml`` in the folder or above it
+├── ``NotCreatable``       the folder of a new home cannot be made
 ├── ``SettingsInvalid``    ``agent.toml`` has an unknown key or a wrong value
 ├── ``DocumentInvalid``    a Markdown or JSONL file breaks a rule of its format
 ├── ``Locked``             another process held the lock too long
@@ -10,6 +11,7 @@
 ├── ``NoSuchEntry``        no entry has that id
 └── ``HistoryError``       git is absent, or a git operation failed
     ├── ``GitMissing``     git is not installed
+    ├── ``NoSuchRevision`` no commit has that name
     ├── ``NoRepository``   the folder is not the top of a git repository
     ├── ``GitFailed``      a git command ended with an error
     └── ``GitTimeout``     a git command took too long
@@ -33,6 +35,8 @@ __all__ = [
     "NoHome",
     "NoRepository",
     "NoSuchEntry",
+    "NoSuchRevision",
+    "NotCreatable",
     "SettingsInvalid",
 ]
 
@@ -49,6 +53,14 @@ class NoHome(HomeError):
         remedy = "or correct AGENT_HOME" if by_environment else "or name one with --home"
         super().__init__(f"no agent.toml in {place}. Make a home with `memory init {where}`, {remedy}")
         self.where = where
+
+
+class NotCreatable(HomeError):
+    """The folder of a new home cannot be made."""
+
+    def __init__(self, root: Path, reason: str) -> None:
+        super().__init__(f"cannot make the folder {root}: {reason}. Name a folder in which you may write")
+        self.root, self.reason = root, reason
 
 
 class SettingsInvalid(HomeError):
@@ -110,6 +122,14 @@ class GitMissing(HistoryError):
 
     def __init__(self) -> None:
         super().__init__("git was not found. Memory is kept in git. Install it (`apt install git`) and try again")
+
+
+class NoSuchRevision(HistoryError):
+    """No commit of the home has that name."""
+
+    def __init__(self, revision: str, root: Path) -> None:
+        super().__init__(f"no revision {revision!r} in {root}. `git log` there lists them")
+        self.revision, self.root = revision, root
 
 
 class NoRepository(HistoryError):

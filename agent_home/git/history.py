@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..documents.entry import ENTRY_ID
-from ..errors import GitFailed, HistoryError, NoRepository
+from ..errors import GitFailed, HistoryError, NoRepository, NoSuchRevision
 from .client import GitClient, home_client, open_repository
 
 __all__ = [
@@ -155,20 +155,20 @@ def resolve(root: Path, revision: str) -> str:
     """Return the hash of the commit that *revision* names.
 
     Raises:
-        HistoryError: the revision does not exist.
+        NoSuchRevision: the revision does not exist.
     """
     name = f"{revision}^{{commit}}"
     try:
         return home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
     except (GitFailed, ValueError) as error:  # a NUL byte is a ValueError
-        raise HistoryError(f"no revision {revision!r} in {root}. `git log` there lists them") from error
+        raise NoSuchRevision(revision, root) from error
 
 
 def text_at(root: Path, revision: str, path: str) -> str:
     """Return the text of *path* at *revision*, empty when the file did not exist.
 
     Raises:
-        HistoryError: the revision does not exist.
+        NoSuchRevision: the revision does not exist.
     """
     return texts_at(root, [(resolve(root, revision), path)])[0]
 

@@ -42,7 +42,8 @@ class ParsedFile:
 
     *skipped* counts lines without a message, by reason. *duplicates* counts messages with the same id and content.
     *waiting* is true when the last line is half-written and should be read by a later import. *broken* holds the
-    number, from 1, and the reason of the first lines that are not JSON objects.
+    number, from 1, and the reason of the first lines that are not JSON objects. *undated* counts messages whose time
+    could not be read. They have none.
     """
 
     messages: tuple[Message, ...]
@@ -50,6 +51,7 @@ class ParsedFile:
     duplicates: int
     waiting: bool
     broken: tuple[tuple[int, str], ...] = ()
+    undated: int = 0
 
 
 @dataclass(slots=True)
@@ -61,12 +63,15 @@ class Batch:
     duplicates: int = 0
     waiting: bool = False
     broken: list[tuple[int, str]] = field(default_factory=list)
+    undated: int = 0
     _ids: set[tuple[str, str]] = field(default_factory=set)
     _digests: set[tuple[str, str, str]] = field(default_factory=set)
     _same_content: Counter[str] = field(default_factory=Counter)
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message, *, sent_ts: object = None) -> None:
         """Add *message*, whose id may be empty. Unstorable characters and injected text are removed.
+
+        *sent_ts* is the time as it stands in the line. A message is undated when there is one and it cannot be read.
 
         A message with a known id and other content gets a suffix derived from its content. Both messages are kept,
         and a later import derives the same id. The id of a message without one is derived from its content and the
@@ -91,6 +96,7 @@ class Batch:
         if (session, name) in self._ids:
             name = f"{name}~{digest[:8]}"
         self._ids.add((session, name))
+        self.undated += not message.ts and sent_ts is not None and sent_ts != ""
         self.messages.append(
             Message(
                 session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
@@ -102,7 +108,7 @@ class Batch:
         """Return the collected messages and counts."""
         return ParsedFile(
             messages=tuple(self.messages), skipped=self.skipped, duplicates=self.duplicates, waiting=self.waiting,
-            broken=tuple(self.broken),
+            broken=tuple(self.broken), undated=self.undated,
         )  # fmt: skip
 
     def _derived_id(self, session: str, message: Message, content_as_sent: str) -> str:

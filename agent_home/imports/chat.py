@@ -47,7 +47,8 @@ def parse(lines: Iterable[bytes], *, session: str = "") -> ParsedFile:
             Message(
                 session=session_id, id=text_of(row.get("id")), ts=timestamp(row.get("ts")), role=role,
                 name=text_of(row.get("name")), content=content, cwd=text_of(row.get("cwd")),
-            )
+            ),
+            sent_ts=row.get("ts"),
         )  # fmt: skip
     return batch.result()
 

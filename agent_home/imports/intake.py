@@ -10,9 +10,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
+from .. import clock
 from ..home import Home
 from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
@@ -25,6 +26,11 @@ __all__ = ["BrokenLine", "ImportReport", "UnreadableFile", "import_chat", "impor
 _ACTOR = "import"
 #: Reasons for skipping a line of which nothing was recognised.
 _UNRECOGNISED = frozenset({"not-json", "not-utf8", "not-an-object", "too-long", "unknown-type"})
+#: Reasons for skipping a line that say that it was no message, or one that cannot be read. The other lines have nothing
+#: to import: another program's own records, tool results, text that this system injected.
+_LOST = _UNRECOGNISED - {"unknown-type"} | {"no-session", "unknown-role", "no-content"}
+#: Clocks and time zones differ by less than this.
+_CLOCK_TOLERANCE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +56,8 @@ class ImportReport:
 
     *sessions* holds the stored names of the sessions with new messages, in import order. *messages* counts new
     messages, *duplicates* those that were already stored. *skipped* counts skipped lines by reason. *waiting* counts
-    files with a half-written last line. *broken* holds the first lines that are not JSON objects.
+    files with a half-written last line. *broken* holds the first lines that are not JSON objects. *undated* counts
+    messages whose time could not be read, and *future* holds the addresses of those dated after tomorrow.
 
     *unusable* holds files in which nothing was recognised. *other_format* holds those of them that the other import
     command can read. A coding assistant's files may have no message. They are unusable only when they are chat files,
@@ -70,6 +77,13 @@ class ImportReport:
     unusable: tuple[Path, ...] = ()
     other_format: tuple[Path, ...] = ()
     broken: tuple[BrokenLine, ...] = ()
+    undated: int = 0
+    future: tuple[str, ...] = ()
+
+    @property
+    def lost(self) -> int:
+        """Return the number of skipped lines that are broken or hold a message that cannot be read."""
+        return sum(count for reason, count in self.skipped.items() if reason in _LOST)
 
 
 def import_chat(home: Home, paths: Sequence[Path], *, now: datetime | None = None) -> ImportReport:
@@ -95,7 +109,9 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     recognised = False
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
-    messages = duplicates = waiting = redacted = dropped = 0
+    messages = duplicates = waiting = redacted = dropped = undated = 0
+    future: list[str] = []
+    last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     quarantined: list[Quarantined] = []
     for path in files:
         try:
@@ -111,6 +127,8 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
         skipped += parsed_file.skipped
         duplicates += parsed_file.duplicates
         waiting += parsed_file.waiting
+        undated += parsed_file.undated
+        future += [message.source for message in parsed_file.messages if message.ts[:10] > last_day]
         for session, new_messages in _by_session(parsed_file.messages).items():
             appended = transcript.append(home, session, new_messages, actor=_ACTOR, now=now)
             if appended.added:
@@ -127,12 +145,13 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
         files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
         waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
         unusable=tuple(unusable), other_format=tuple(other_format), broken=tuple(broken), dropped=dropped,
+        undated=undated, future=tuple(future),
     )  # fmt: skip
 
 
 def _is_unusable(parsed_file: ParsedFile) -> bool:
-    """Return whether the file has lines and none of them is a message or a duplicate."""
-    return not parsed_file.messages and not parsed_file.duplicates and bool(parsed_file.skipped or parsed_file.waiting)
+    """Return whether none of the file's lines is a message or a duplicate."""
+    return not parsed_file.messages and not parsed_file.duplicates
 
 
 def _is_foreign(parsed_file: ParsedFile) -> bool:

@@ -35,6 +35,7 @@ MEANINGS: Mapping[int, str] = {
 EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": WRONG_USAGE,
     "agent_home.errors.NoSuchEntry": 2,
+    "agent_home.errors.NoSuchRevision": 2,
     "distill.errors.NoSuchSession": 2,
     "distill.errors.NoSuchProposal": 2,
     "distill.errors.NotAllowed": 2,

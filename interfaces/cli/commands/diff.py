@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agent_home.errors import HistoryError
+from agent_home.errors import NoSuchRevision
 
 from ..invocation import Invocation, home_command
 from ..render import printable
@@ -47,7 +47,7 @@ def diff(invocation: Invocation, revisions: tuple[str, ...]) -> None:
     first, dots, last = revision.partition("..")
     try:
         found = compare(invocation.home, first or "HEAD", (last.lstrip(".") or "HEAD") if dots else None)
-    except HistoryError as error:
+    except NoSuchRevision as error:
         if _ENTRY_ID.fullmatch(revision):
             problem = f"{revision!r} is not a revision. `memory history {revision}` shows an entry"
             raise click.UsageError(problem) from error

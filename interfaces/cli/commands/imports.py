@@ -62,7 +62,9 @@ def chat(context: click.Context, invocation: Invocation, files: tuple[Path, ...]
 
     Each line is an object with the keys "session", "id", "ts", "role", "name" and "content". An optional key "cwd"
     names the git repository that the session worked in. Hidden folders and homes below a folder are skipped. The exit
-    code is 1 when a file cannot be read or holds no message, or when the guard quarantined a text.
+    code is 1 when a file cannot be read or holds no message, when a line is broken or its message cannot be read, or
+    when the guard quarantined a text. A time is ISO 8601, or seconds or milliseconds since 1970. A message without a
+    readable time has none, and the command says so.
     """
     from agent_home.imports import import_chat
 
@@ -83,7 +85,7 @@ def claude_code(context: click.Context, invocation: Invocation, paths: tuple[Pat
 
     PATH is a file, or a folder with *.jsonl files at any depth. The transcript keeps the words of user and assistant,
     and one short line for each tool call that changed something. The exit code is 1 when a file cannot be read or is a
-    chat file, when nothing was recognised, or when the guard quarantined a text.
+    chat file, when nothing was recognised, when a line is not JSON, or when the guard quarantined a text.
     """
     from agent_home.imports import import_claude_code
 
@@ -108,6 +110,16 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport, *,
             invocation.warn(f"{path}: This looks like a {other} file. Run `memory import {_COMMANDS[other]} {path}`.")
         else:
             invocation.warn(f"{path} holds no message in this format. See `{context.command_path} --help`")
+    if done.undated:
+        invocation.warn(
+            f"messages whose time could not be read, stored without one: {done.undated}. Write ISO 8601, or seconds "
+            "since 1970, before you import"
+        )
+    if done.future:
+        invocation.warn(
+            f"messages dated after tomorrow: {len(done.future)}, first {done.future[0]}. What is remembered of them "
+            "stands before everything of today. Correct the time if it is wrong"
+        )
     if done.quarantined:
         count = len(done.quarantined)
         invocation.warn(f"texts that the guard quarantined: {count}. `memory review list` lists them")
@@ -115,7 +127,7 @@ def _show(context: click.Context, invocation: Invocation, done: ImportReport, *,
     for problem in degraded:
         invocation.warn(problem)
     invocation.show({**_data(done), "degraded": degraded}, _lines(done))
-    context.exit(FINDINGS if done.unread or done.unusable or done.quarantined else 0)
+    context.exit(FINDINGS if done.unread or done.unusable or done.lost or done.quarantined else 0)
 
 
 def _data(done: ImportReport) -> dict[str, Any]:
@@ -128,6 +140,8 @@ def _data(done: ImportReport) -> dict[str, Any]:
         "skipped": done.skipped.total(),
         "reasons": dict(sorted(done.skipped.items())),
         "waiting": done.waiting,
+        "undated": done.undated,
+        "future": list(done.future),
         "redacted": done.redacted,
         "quarantined": len(done.quarantined),
         "quarantine": [item.id for item in done.quarantined],

@@ -48,6 +48,11 @@ def init(context: click.Context, invocation: Invocation, folder: Path, name: str
     kept = created.home.manifest.name
     if name and " ".join(name.split()) != kept:
         invocation.warn(f"The home is already named {kept}. Change `name` in agent.toml.")
+    if created.outer is not None:
+        invocation.warn(
+            f"{created.home.root} is inside the home {created.outer}. The two share nothing, and commands in this "
+            "folder use the inner one. Make it elsewhere if you did not mean that"
+        )
     if not created.hook.works:
         invocation.warn(f"commits by hand are not screened ({created.hook.path}): {created.hook.advice}")
     for item in created.quarantined:

@@ -131,4 +131,13 @@ def test_a_past_prompt_has_the_files_and_the_day_of_its_commit(home: Home, befor
     recalled = data(home, "prompt", "--at", "HEAD", "--message", "when do we ship?")
     assert any("Past prompts" in line for line in recalled["degraded"])
     unknown = run(home, "prompt", "--at", "no-such-revision")
-    assert (unknown.exit_code, "no revision" in unknown.stderr) == (8, True)
+    assert (unknown.exit_code, "no revision" in unknown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "command", [("diff", "HEAD~100"), ("diff", "nowhere..HEAD"), ("prompt", "--at", "HEAD~99")], ids=" ".join
+)
+def test_an_unknown_revision_is_wrong_usage(home: Home, command: tuple[str, ...]) -> None:
+    result = run(home, *command)
+    assert result.exit_code == 2
+    assert "no revision " in result.stderr

@@ -21,9 +21,9 @@ def run(home: Home, *arguments: str | Path) -> Result:
     return CliRunner().invoke(cli, ["import", *map(str, arguments), "--home", str(home.root)])
 
 
-def data(home: Home, *arguments: str | Path) -> dict[str, Any]:
+def data(home: Home, *arguments: str | Path, exit_code: int = 0) -> dict[str, Any]:
     result = run(home, *arguments, "--json")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == exit_code, result.output
     loaded: dict[str, Any] = json.loads(result.stdout)
     return loaded
 
@@ -37,7 +37,7 @@ def conversation(tmp_path: Path) -> Path:
 
 
 def test_chat_reports_its_counts(home: Home, conversation: Path) -> None:
-    done = data(home, "chat", conversation)
+    done = data(home, "chat", conversation, exit_code=1)
     assert (done["sessions"], done["messages"], done["skipped"]) == (1, 2, 1)
     assert (done["redacted"], done["quarantined"], done["duplicates"]) == (1, 0, 0)
     assert done["reasons"] == {"no-content": 1}
@@ -46,8 +46,8 @@ def test_chat_reports_its_counts(home: Home, conversation: Path) -> None:
 
 
 def test_importing_twice_adds_nothing(home: Home, conversation: Path) -> None:
-    data(home, "chat", conversation)
-    again = data(home, "chat", conversation)
+    data(home, "chat", conversation, exit_code=1)
+    again = data(home, "chat", conversation, exit_code=1)
     assert (again["sessions"], again["messages"], again["redacted"], again["duplicates"]) == (0, 0, 0, 2)
 
 
@@ -102,7 +102,9 @@ def test_a_quarantined_text_is_a_finding(home: Home, tmp_path: Path) -> None:
     assert run(home, "chat", path).exit_code == 0  # it is there already
 
 
-@pytest.mark.parametrize("text", ["no JSON\nat all\n", "[1]\n", "half-written", '{"id": "1", "session": "s"}\n'])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "no JSON\nat all\n", "[1]\n", "half-written", '{"id": "1", "session": "s"}\n']
+)
 def test_a_chat_file_without_a_message_is_a_finding(home: Home, tmp_path: Path, conversation: Path, text: str) -> None:
     path = tmp_path / "notes.txt"
     path.write_text(text, encoding="utf-8")
@@ -112,9 +114,29 @@ def test_a_chat_file_without_a_message_is_a_finding(home: Home, tmp_path: Path, 
     assert f"{path} holds no message" in result.stderr
 
 
-def test_an_empty_chat_file_is_no_finding(home: Home, tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").write_text("\n")
-    assert run(home, "chat", tmp_path / "empty.jsonl").exit_code == 0
+def test_skipped_lines_are_a_finding_and_lines_without_a_message_are_not(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    good, empty = json.dumps(CHAT | {"content": "ok"}), json.dumps(CHAT | {"id": "2", "content": ""})
+    for bad, exit_code in (("# Notes", 1), (json.dumps(CHAT | {"id": "3"}), 1), (empty, 0)):
+        path.write_text(f"{good}\n{bad}\n", encoding="utf-8")
+        result = run(home, "chat", path, "--json")
+        assert (result.exit_code, json.loads(result.stdout)["skipped"]) == (exit_code, 1), bad
+    row = {"type": "user", "uuid": "u", "sessionId": "c", "message": {"role": "user", "content": "Fix it."}}
+    for bad, exit_code in (("{half}", 1), ('{"type": "summary"}', 0)):
+        path.write_text(f"{json.dumps(row)}\n{bad}\n", encoding="utf-8")
+        assert run(home, "claude-code", path).exit_code == exit_code, bad
+
+
+def test_unreadable_and_future_times_are_named(home: Home, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    times = ["yesterday", "", "2031-01-05T10:00:00", "2026-11-21T23:00:00"]
+    rows = [CHAT | {"id": str(n), "ts": ts, "content": f"Line {n}."} for n, ts in enumerate(times)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    result = run(home, "chat", path, "--json", "--now", "2026-11-21T09:00:00")
+    assert result.exit_code == 0
+    assert (json.loads(result.stdout)["undated"], json.loads(result.stdout)["future"]) == (1, ["s#2"])
+    assert "messages whose time could not be read, stored without one: 1. Write ISO 8601" in result.stderr
+    assert "messages dated after tomorrow: 1, first s#2." in result.stderr
 
 
 def test_a_session_named_by_a_secret_is_closed_once_under_a_placeholder(home: Home, tmp_path: Path) -> None:

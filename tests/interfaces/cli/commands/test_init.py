@@ -50,3 +50,19 @@ def test_an_existing_name_is_kept_in_the_commit(tmp_path: Path) -> None:
     (home / "SOUL.md").unlink()
     init(home, "--name", "Other")
     assert "Other" not in (home / "SOUL.md").read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = init(tmp_path / "file" / "ada")
+    assert result.exit_code == 8
+    assert (
+        f"cannot make the folder {tmp_path / 'file' / 'ada'}: Not a directory. Name a folder in which" in result.stderr
+    )
+
+
+def test_a_home_inside_a_home_is_announced(tmp_path: Path) -> None:
+    init(tmp_path / "ada")
+    result = init(tmp_path / "ada" / "sub")
+    assert result.exit_code == 0
+    assert f"{tmp_path / 'ada' / 'sub'} is inside the home {tmp_path / 'ada'}." in result.stderr
