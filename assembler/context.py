@@ -66,6 +66,12 @@ class ContextSection:
         """Return whether the file is a MEMORY.md over its share, which layer 2 shows."""
         return self.file.file == MEMORY and self.cut and any(unit.entry_id for unit in self.whole.units)
 
+    @property
+    def cut_order(self) -> str:
+        """Return which parts of the file are cut first, as words behind a number of cut parts."""
+        order = self.file.cut
+        return "" if order == "never" else f", {order.removesuffix('-first')} parts cut first"
+
     def line(self) -> SectionLine:
         """Return the receipt's line about the section."""
         if not self.whole.units:
@@ -74,7 +80,7 @@ class ContextSection:
             return self._line("dropped", f"no part of it fits its share of {self.share} tokens")
         if self.cut:
             parts = len(self.fitted.dropped)
-            return self._line("cut", f"{parts} parts over its share of {self.share} tokens, {self.file.cut}")
+            return self._line("cut", f"{parts} parts over its share of {self.share} tokens{self.cut_order}")
         return self._line("kept", "whole")
 
     def entry_lines(self) -> list[EntryLine]:

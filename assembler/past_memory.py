@@ -19,9 +19,10 @@ from recall.text.terms import words_of
 from .layers import LAYERS, RecallHits
 from .sources import Sources
 
-__all__ = ["PastSearcher"]
+__all__ = ["NOT_SEARCHED", "PastSearcher"]
 
-NOT_SEARCHED = "Past prompts leave out recalled passages, because the index holds only the present"
+#: Degradation of the layers that a past prompt does not search.
+NOT_SEARCHED = "Past prompts are made without recall, because the index holds only the present"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

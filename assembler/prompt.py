@@ -26,6 +26,7 @@ from .context import ContextSection, fit, left_out_notice, load, rests
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
 from .layers import LayerResult, Searcher, search_layer
+from .past_memory import NOT_SEARCHED, PastSearcher
 from .pool import Pool
 from .prefix_stability import unchanged_tokens
 from .progressive import EntryBlock, ProgressiveMemory, build_progressive
@@ -115,8 +116,6 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     if request.audience not in set(Audience):
         builder.degraded.append(f"audience {request.audience!r} reads nothing. The audiences are {', '.join(Audience)}")
     if request.at and request.message:
-        from .past_memory import PastSearcher
-
         builder.searcher = PastSearcher(home, sources)
 
     started = time.perf_counter()
@@ -298,7 +297,10 @@ def _add_rests(builder: _PromptBuilder, sections: Sequence[ContextSection], toke
         _append(builder.volatile, rest.text)
         place = next(i for i, line in enumerate(builder.sections) if line.name == section.name)
         line = builder.sections[place]
-        reason = f"{len(rest.dropped)} parts over the budget, {section.file.cut}" if rest.dropped else "in two parts"
+        more = line.tokens + rest.tokens - section.whole.tokens
+        reason = f"whole, in two parts, which cost {more} tokens more"
+        if rest.dropped:
+            reason = f"{len(rest.dropped)} parts over the budget{section.cut_order}"
         builder.sections[place] = replace(
             line, tokens=line.tokens + rest.tokens, action="cut" if rest.dropped else "kept", reason=reason
         )
@@ -461,7 +463,8 @@ def _degraded_by_layer(layers: Mapping[str, LayerLine]) -> Iterator[str]:
     for name, line in layers.items():
         for text in line.degraded:
             found.setdefault(text, []).append(name)
-    return (f"{', '.join(names)}: {text}" for text, names in found.items())
+    for text, names in found.items():
+        yield text if text == NOT_SEARCHED else f"{', '.join(names)}: {text}"
 
 
 def _join(builder: _PromptBuilder, budget_tokens: int) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent_home.errors import SettingsInvalid
 from agent_home.home import Home
 from recall.embedding.embedder import NoEmbedder, open_embedder
-from recall.embedding.model import EmbeddingSettings
+from recall.embedding.model import EmbeddingSettings, words_only
 from recall.errors import RecallError
 from recall.index.sync import ensure_fresh
 from recall.search.hybrid import search
@@ -51,7 +51,7 @@ class HomeSearcher:
             self._settings = settings
             opened = embedder or open_embedder(embedding, build_missing=False)
             if isinstance(opened, NoEmbedder):
-                self._lasting = (f"no vectors, words alone: {opened.reason}",)
+                self._lasting = (words_only(opened.reason),)
             else:
                 self._embedder = _CachingEmbedder(opened)
         self._current: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ lock is taken. This module does not update the index.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -432,7 +432,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         left_in_log=placed.left_in_log,
         restored=restored,
         superseded=placed.superseded,
-        changed=_changed_entries(operated),
+        changed=_changed_entries(operated, {link.older for link in placed.superseded}),
         learned=learned,
         projects=updated.paths,
         reworded=draft.composed.reworded,
@@ -492,8 +492,11 @@ def _proposal(draft: ProposalDraft) -> ProposedEntry:
     )  # fmt: skip
 
 
-def _changed_entries(operated: AppliedOperations) -> tuple[ChangedEntry, ...]:
-    """Return what became of each operation, the applied ones first."""
+def _changed_entries(operated: AppliedOperations, superseded: Collection[str]) -> tuple[ChangedEntry, ...]:
+    """Return what became of each operation, the applied ones first.
+
+    An operation that was not applied is left out if the session *superseded* its entry by other means.
+    """
     done = [
         ChangedEntry(
             id=item.entry.id, kind=item.operation.kind, text=item.entry.text, sources=item.operation.sources,
@@ -507,6 +510,7 @@ def _changed_entries(operated: AppliedOperations) -> tuple[ChangedEntry, ...]:
             sources=item.operation.sources, detail=item.reason, applied=False, unsure=item.operation.unsure,
         )
         for item in operated.refused
+        if item.operation.target not in superseded
     ]  # fmt: skip
     return (*done, *refused)
 

@@ -154,7 +154,7 @@ def _edits(home: Home) -> Iterator[Check]:
         detail = f"manual edits that the guard refuses: {places}{more}. Remove the text, or commit it yourself"
         yield Check(name="edits", status="failed", detail=detail)
     else:
-        yield Check(name="edits", status="ok", detail="the guard refuses no uncommitted manual edit")
+        yield Check(name="edits", status="ok", detail="no edit by hand is refused")
 
 
 def _hook(home: Home) -> Iterator[Check]:
@@ -218,7 +218,7 @@ def _proposals(home: Home) -> Iterator[Check]:
 
 
 def _model(home: Home) -> Iterator[Check]:
-    from recall.embedding.model import EmbeddingSettings, locate
+    from recall.embedding.model import EmbeddingSettings, locate, words_only
 
     location = locate(home.manifest.settings("embedding", EmbeddingSettings))
     if location.ready:
@@ -226,7 +226,7 @@ def _model(home: Home) -> Iterator[Check]:
             name="model", status="ok", detail=f"{location.name} from {location.origin}, {location.folder or ''}"
         )
     else:
-        yield Check(name="model", status="warning", detail=f"search uses words alone: {location.detail}")
+        yield Check(name="model", status="warning", detail=words_only(location.detail))
 
 
 def _index(home: Home) -> Iterator[Check]:

@@ -42,6 +42,7 @@ __all__ = [
     "digest",
     "locate",
     "verify",
+    "words_only",
 ]
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
@@ -120,7 +121,7 @@ def locate(settings: EmbeddingSettings, *, cache: Path | None = None) -> ModelLo
     A file in the cache is trusted when its size and time are those of the manifest. A file that was touched is hashed.
     """
     if not settings.enabled:
-        detail = "switched off by `enabled = false` in [embedding]. Search uses words alone"
+        detail = "vectors are switched off by `enabled = false` in [embedding]"
         return ModelLocation(name=settings.model, origin="none", ready=False, detail=detail)
     if settings.folder:
         return _in_folder(settings.model, Path(settings.folder).expanduser())
@@ -172,6 +173,11 @@ def verify(location: ModelLocation) -> list[str]:
     return [] if location.origin == "folder" else _differences(location.folder)
 
 
+def words_only(reason: str) -> str:
+    """Return the notice that a search has no vectors, with the *reason*. Every part of the program gives this one."""
+    return f"search uses words only: {reason}"
+
+
 def digest(location: ModelLocation) -> str:
     """Return the sha256 of the ONNX file, from the manifest or else from the file. It is empty without such a file."""
     return location.sha256 or (_sha256(location.onnx) if location.onnx is not None else "")
@@ -194,15 +200,16 @@ def _elsewhere(settings: EmbeddingSettings, folder: Path, damage: str) -> ModelL
     """Find a source for a model that is missing or damaged in the cache."""
     known = f"{folder} is damaged ({damage}). " if folder.exists() else ""
     if settings.model == DEFAULT_MODEL and (weights := _package_folder()) is not None:
-        detail = f"{known}the weights are installed. Run `memory model build`"
+        detail = f"{known}the model is not built yet. Run `memory model build`"
         return _not_ready(settings.model, "package", detail, weights)
     if settings.download:
-        detail = f"{known}it was not downloaded yet. Run `memory model build`"
+        detail = f"{known}the model is not downloaded yet. Run `memory model build`"
         return _not_ready(settings.model, "download", detail)
     if settings.model == DEFAULT_MODEL:
-        detail = f"{known}no model. Run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
+        remedy = f"Run `{INSTALL}`, then `memory model build`, or name a `folder` in [embedding]"
+        detail = f"{known}the model is not installed. {remedy}"
     else:
-        detail = f"{known}no model. Set `download = true` in [embedding], or name its `folder` there"
+        detail = f"{known}the model is not there. Set `download = true` in [embedding], or name its `folder` there"
     return _not_ready(settings.model, "none", detail)
 
 

@@ -40,6 +40,7 @@ from agent_home.home import Home
 from agent_home.settings import MANIFEST
 
 from ..embedding.embedder import Embedder, NoEmbedder
+from ..embedding.model import words_only
 from ..settings import RecallSettings
 from .file_scan import scan
 from .ingest import Progress
@@ -176,7 +177,7 @@ class Watcher:
         embedder = self._embedder or self._open_embedder(self._home)
         if isinstance(embedder, NoEmbedder):
             self._vectors_blocked = True
-            yield WatchProblem(message=f"words only: {embedder.reason}")
+            yield WatchProblem(message=words_only(embedder.reason))
             return
         self._embedder = embedder
         total = SyncReport()

@@ -19,6 +19,7 @@ import apsw
 import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
+from ..embedding.model import words_only
 from ..index import schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
@@ -255,9 +256,9 @@ def start_vector_retrieval(
 
     def look() -> VectorResult:
         if embedder is None:
-            return VectorResult(problem="no embedding model, so search uses words only. See `memory model`")
+            return VectorResult(problem=words_only("no embedding model. See `memory model`"))
         if isinstance(embedder, NoEmbedder):
-            return VectorResult(problem=f"words only: {embedder.reason}")
+            return VectorResult(problem=words_only(embedder.reason))
         if not query.strip():
             return VectorResult()
         conn = schema.open_reader(path)

@@ -70,3 +70,12 @@ def test_idle_room_shows_the_rest_of_cut_files_protected_ones_first(written: Cal
     assert all(f"Paragraph {n} has" in shown for n in range(40))
     assert list(rests(sections, 5, COUNT)) == []
     assert sum(COUNT(rest.text) for rest in found.values()) <= 500
+
+
+def test_the_receipt_says_in_words_which_parts_are_cut(written: Callable[..., Home]) -> None:
+    sections = fitted(written, 400, 50)
+    assert sections["SOUL.md"].file.cut == "never"
+    cut = {path: section.line().reason for path, section in sections.items() if section.cut and section.fitted.units}
+    assert {"SOUL.md", "USER.md"} <= set(cut)
+    assert cut["SOUL.md"].endswith(f"parts over its share of {sections['SOUL.md'].share} tokens")
+    assert cut["USER.md"].endswith("tokens, newest parts cut first")

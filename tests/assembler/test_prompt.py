@@ -187,9 +187,19 @@ def test_cuts_are_in_the_prompt_and_in_the_receipt(written: Written, now: dateti
     cuts = re.findall(r"^\[(\d+) parts cut: see USER.md\]$", receipt.text, re.MULTILINE)
     assert len(cuts) == 2  # in the prefix, and in the rest that idle room shows
     assert line.action == "cut"
-    assert line.reason == f"{cuts[1]} parts over the budget, newest-first"
+    assert line.reason == f"{cuts[1]} parts over the budget, newest parts cut first"
     assert receipt.text.count("- fact") == 99 - int(cuts[1])
     assert line.tokens >= 200
+
+
+def test_a_file_in_two_parts_costs_more_than_the_whole_and_the_receipt_says_how_much(
+    written: Written, now: datetime
+) -> None:
+    home = written({"SOUL.md": "# Soul\n\n" + "".join(f"Paragraph {n} {'is kind ' * 9}.\n\n" for n in range(24))})
+    line = section(assemble(home, Request(now=now, window=5_000)), "SOUL")
+    assert line.action == "kept"
+    assert line.tokens > line.full_tokens
+    assert line.reason == f"whole, in two parts, which cost {line.tokens - line.full_tokens} tokens more"
 
 
 @pytest.mark.parametrize("name", ["SOUL.md", "USER.md", "MEMORY.md", "KNOWLEDGE.md"])

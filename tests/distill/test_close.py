@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,13 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
 from distill.entries.promotion import place_candidates, statement_key
+from distill.statements.operation import Operation
 from distill.summary.composition import Composition
 from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
+    from distill.summary.extraction import Summary
+
     from .conftest import Repo, Talk
 
 Rows = tuple[tuple[str, str], ...]
@@ -118,6 +122,24 @@ def test_two_sessions_of_one_day_are_both_distilled(home: Home, talk: Talk, now:
     close(home, "two", now=now)
     titles = [entry.title for entry in parse(memory(home)).section_entries("Key Decisions")]
     assert titles == ["call legal.", "ship on Monday."]
+
+
+def test_a_superseded_entry_is_not_reported_as_perhaps_ended_too(
+    home: Home, talk: Talk, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(home, talk(("user", "Decision: we use PostgreSQL for orders."), session="one"), now)
+    (older,) = close(home, "one", now=now).entries
+
+    def unsure(summary: Summary, messages: Sequence[Message], *_: object, **__: object) -> Summary:
+        perhaps = Operation(kind="retract", target=older.id, sources=(messages[0].source,), text="", unsure=True)
+        return replace(summary, operations=(perhaps,))
+
+    monkeypatch.setattr(MODULE, "with_endings", unsure)
+    later = talk(("user", "Decision: we use MySQL for orders, not PostgreSQL."), session="two", day="2026-11-21")
+    keep(home, later, now)
+    closed = close(home, "two", now=now)
+    assert [link.older for link in closed.superseded] == [older.id]
+    assert closed.changed == ()
 
 
 def test_the_same_decision_in_two_sessions_is_one_entry_with_both_sources(

@@ -23,7 +23,7 @@ __all__ = ["forget"]
 #: Places listed for each kind. The rest is counted.
 _MAX_LISTED = 12
 _KINDS = {
-    "memory": "memory",
+    "memory": "files",
     "transcript": "transcripts",
     "output": "outputs",
     "quarantine": "quarantine",

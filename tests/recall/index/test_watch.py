@@ -66,7 +66,7 @@ def test_without_a_model_the_words_are_indexed(home: Home, say: Callable[..., Pa
     location = ModelLocation(name="none", origin="none", ready=False, detail="no model here")
     none = NoEmbedder(reason="no model here", location=location)
     done = list(Watcher(home, open_embedder=lambda _: none, timing=QUICK).run(once=True))
-    assert phases(done) == ["words", "words only: no model here"]
+    assert phases(done) == ["words", "search uses words only: no model here"]
 
 
 def test_texts_that_cannot_be_embedded_do_not_keep_the_watcher_busy(

@@ -248,7 +248,7 @@ class TestDegradation:
     def test_without_a_model_words_alone_are_searched(self, library: Home, ask: Ask) -> None:
         result = ask("tomatoes", embedder=None)
         assert result.hits
-        assert "no embedding model" in result.degraded[0]
+        assert result.degraded == ("search uses words only: no embedding model. See `memory model`",)
         assert ask("tomatoes", embedder=None, mode="lexical").degraded == ()
         assert ask("tomatoes", embedder=None, mode="vector").hits == ()
 

@@ -38,7 +38,7 @@ def data(result: Result) -> dict[str, Any]:
 def test_a_dry_run_lists_places_and_changes_nothing(home_with_text: Home) -> None:
     result = run(home_with_text, "forget", "blue heron")
     assert result.exit_code == 0
-    assert "Knowledge/k.md:3" in result.stdout
+    assert "files: 1\n  Knowledge/k.md:3" in result.stdout
     assert "Nothing was changed" in result.stdout
     assert "Heron" not in result.stdout
     assert "Heron" in (home_with_text.root / "Knowledge/k.md").read_text()

@@ -35,6 +35,7 @@ def test_model_shows_the_missing_model_and_build_makes_it_ready() -> None:
     shown = json.loads(before.stdout)
     assert (before.exit_code, shown["origin"], shown["ready"]) == (1, "package", False)
     assert set(shown) >= KEYS
+    assert shown["detail"] == "the model is not built yet. Run `memory model build`"
     built = run("build", "--verify", "--json")
     assert built.exit_code == 0, built.output
     assert json.loads(built.stdout)["problems"] == []
