@@ -1,8 +1,9 @@
 """Run the main job end to end, with the commands that a user would type: ``python -m bench.demo FOLDER``.
 
 Makes a home, imports two conversations, closes them into memory commits, and assembles the prompt for a question about
-yesterday. Then it checks three claims. The answer is in the prompt. The false claim is not in memory. The planted
-secrets are in no file, no git object and no index row. The exit code is 1 when a claim fails.
+yesterday. Then it checks four claims. The answer is in the prompt. The corrected conclusion is in its memory section,
+and the outdated one is not. The false claim is not in memory. The planted secrets are in no file, no git object and no
+index row. The exit code is 1 when a claim fails.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from bench import demo_data
 QUESTION = "昨天 forecast gap 的结论是什么?哪几个 BU 风险最大?"
 #: Texts that the prompt must hold: the gap, the deal, and the correction of the user.
 WANTED = ("-12 %", "¥2.1M", "Corvid 这单不是 APX 的,而是 NORDA 的")
+#: The conclusion after the correction, and what the assistant said before it.
+CORRECTED = "其次 APX(-7 %)和 NORDA(-4 %)"
+OUTDATED = ("都算在 APX 头上", "APX 吃掉了全部缺口")
 MARKER = ".agent-home-demo"
 console = Console(highlight=False, soft_wrap=True)
 
@@ -65,12 +69,19 @@ def main(arguments: Sequence[str]) -> int:
     _step("The same for a model with a small window: MEMORY.md goes progressive (layer 2)")
     small = _memory(*ask, "--window", "32000", "--explain", quiet=True)
     _step("Is it so?")
-    failures = [*_missing(prompt), *_missing(small), *_leaks(home, list(secrets.values())), *_false_claim(home)]
+    failures = [
+        *_missing(prompt),
+        *_missing(small),
+        *outdated_memory(prompt),
+        *_leaks(home, list(secrets.values())),
+        *_false_claim(home),
+    ]
     for failure in failures:
         console.print(f"[red]not so:[/red] {failure}", markup=True)
     if not failures:
-        console.print("The prompt holds the -12 %, the ¥2.1M deal and the correction; the false claim did not become")
-        console.print("memory; the planted key and phone number are in no file, no git object, no index row.")
+        console.print("The prompt holds the -12 %, the ¥2.1M deal and the correction; its memory holds the corrected")
+        console.print("conclusion and not the outdated one; the false claim did not become memory; the planted key and")
+        console.print("phone number are in no file, no git object, no index row.")
     console.print(f"\n{time.monotonic() - started:.0f} s. The home is {home}: read MEMORY.md, `git log`, or ask it:")
     console.print(f"  .venv/bin/memory search 预算冻结 --home {home}", markup=False)
     return 1 if failures else 0
@@ -117,6 +128,16 @@ def _missing(prompt: str) -> Iterator[str]:
     for text in WANTED:
         if text not in prompt:
             yield f"the prompt does not hold {text!r}"
+
+
+def outdated_memory(prompt: str) -> Iterator[str]:
+    """Yield what is wrong with the section of ``MEMORY.md`` in *prompt*: a missing conclusion, and outdated ones."""
+    section = prompt.partition("\n# Memory\n")[2].partition("\n# ")[0].partition("\n<")[0]
+    if CORRECTED not in section:
+        yield f"the memory section does not hold the corrected conclusion {CORRECTED!r}"
+    for text in OUTDATED:
+        if text in section:
+            yield f"the memory section holds the outdated {text!r}"
 
 
 def _leaks(home: Path, secrets: Sequence[str]) -> Iterator[str]:

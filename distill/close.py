@@ -30,6 +30,7 @@ from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
+from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
 from .entries.operations import AppliedOperations, OperationKind, apply_operations
@@ -394,7 +395,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         placed = place_candidates(
             found, documents, new_id=edits.new_id, address=closing.address,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
-            refused=rejected_or_pending(home) if found else lambda _: False,
+            refused=rejected_or_pending(home) if found else lambda _: False, is_reversed=Chronology(home).is_reversed,
         )  # fmt: skip
         operated = apply_operations(
             placed.documents, draft.summary.operations, draft.origins, date=closing.date, new_id=edits.new_id,

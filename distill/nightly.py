@@ -25,7 +25,8 @@ from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
 from .close import ClosedAll, ClosingFailure, close_all, read_unread, unclosed
-from .entries.consolidation import Consolidation, Link, consolidate, embed_entries
+from .entries.chronology import Chronology
+from .entries.consolidation import Consolidation, IsReversed, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path
 from .errors import DistillError
 from .evidence.verification import verify
@@ -148,14 +149,15 @@ def _consolidate(context: _StepContext, result: NightlyRun) -> bool:
     """
     target = archive_path(context.now)
     vectors = _vectors(context, list(parse(storage.read_text(context.home.root / MEMORY)).entries()))
-    done = _plan_consolidation(target, lambda path: parse(storage.read_text(context.home.root / path)), vectors)
+    order = Chronology(context.home).is_reversed
+    done = _plan_consolidation(target, lambda path: parse(storage.read_text(context.home.root / path)), vectors, order)
     copied = _copied_entries(entry_places(context.home))
     if context.apply and (copied or not done.unchanged):
         with transaction(
             context.home, actor="distill", message="Unite and supersede entries", now=context.now
         ) as edits:
             result.settled += _settle_copies(edits)
-            done = _plan_consolidation(target, edits.read, vectors)
+            done = _plan_consolidation(target, edits.read, vectors, order)
             for path, document in done.documents.items():
                 edits.write(path, document)
         result.commits += [edits.outcome.commit] if edits.outcome.commit else []
@@ -231,9 +233,11 @@ def _vectors(context: _StepContext, entries: Sequence[Entry]) -> Mapping[str, Ve
     return {} if isinstance(embedder, NoEmbedder) else embed_entries(entries, embedder)
 
 
-def _plan_consolidation(target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector]) -> Consolidation:
+def _plan_consolidation(
+    target: str, read: Callable[[str], Document], vectors: Mapping[str, Vector], is_reversed: IsReversed
+) -> Consolidation:
     documents = {MEMORY: read(MEMORY)} | ({target: read(target)} if read(target).blocks else {})
-    return consolidate(documents, archive=target, vectors=vectors)
+    return consolidate(documents, archive=target, vectors=vectors, is_reversed=is_reversed)
 
 
 def _copied_entries(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:

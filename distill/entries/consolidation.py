@@ -8,7 +8,7 @@ the one that remains. A superseded entry stays in its place, is linked both ways
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_home.documents.document import Document, parse
@@ -24,6 +24,7 @@ from ..statements.statement_parser import parse_statement
 __all__ = [
     "INSTEAD_OF",
     "Consolidation",
+    "IsReversed",
     "Link",
     "consolidate",
     "embed_entries",
@@ -32,6 +33,7 @@ __all__ = [
     "stated_text",
 ]
 
+IsReversed = Callable[[Entry, Entry], bool]
 #: Prefixes of sections whose entries hold until further notice.
 _LASTING = frozenset({"KD", "SP", "CO"})
 #: Prefixes that an entry of a section may supersede. A thread that is done is resolved instead, but an appointment
@@ -90,6 +92,7 @@ def consolidate(
     archive: str,
     vectors: Mapping[str, Vector] | None = None,
     fresh: Collection[str] | None = None,
+    is_reversed: IsReversed = lambda _older, _newer: False,
 ) -> Consolidation:
     """Merge and supersede the live entries of ``MEMORY.md``.
 
@@ -99,10 +102,12 @@ def consolidate(
         vectors: unit vectors of ``Entry.text`` by id. Entries without a vector are compared by their words alone.
         fresh: ids of entries that were not committed yet. Only pairs with one of them are compared. A fresh entry that
             is merged leaves nothing but its sources. ``None`` compares all pairs.
+        is_reversed: returns whether the second of two entries of one day was said before the first. It is asked only
+            where the answer matters. Without it, fresh entries count as the newer ones, and corrections as the last.
     """
     memory = documents[MEMORY]
     fresh_ids = None if fresh is None else frozenset(fresh)
-    live = _LiveEntries(list(memory.entries()), vectors or {})
+    live = _LiveEntries(list(memory.entries()), vectors or {}, fresh_ids or frozenset())
     merged: list[Link] = []
     superseded: list[Link] = []
     for newer in list(live.order):
@@ -112,12 +117,18 @@ def consolidate(
             if older not in live.entries or (fresh_ids is not None and fresh_ids.isdisjoint((older, newer))):
                 continue
             found = relate_entries(live.entries[older], live.entries[newer], cosine=live.cosine(older, newer))
+            first, last = older, newer
+            if found.kind != "same" and live.entries[older].date == live.entries[newer].date:
+                back = relate_entries(live.entries[newer], live.entries[older], cosine=live.cosine(older, newer))
+                decides = "replaced" in {found.kind, back.kind}
+                if decides and is_reversed(live.entries[older], live.entries[newer]):
+                    found, first, last = back, newer, older
             if found.kind == "same":
                 live.merge(older, newer)
                 merged.append(Link(older=newer, newer=older, reason=found.reason))
             elif found.kind == "replaced":
-                live.supersede(older, newer)
-                superseded.append(Link(older=older, newer=newer, reason=found.reason))
+                live.supersede(first, last)
+                superseded.append(Link(older=first, newer=last, reason=found.reason))
             elif found.reason == _ELSEWHERE and fresh_ids is not None and fresh_ids >= {older, newer}:
                 kept, other = sorted((older, newer), key=lambda entry_id: _RANKS.index(entry_id[:2]))
                 live.merge(kept, other)
@@ -210,7 +221,7 @@ def _compared_words(older: Entry, newer: Entry) -> tuple[str, str] | None:
 class _LiveEntries:
     """Live entries in chronological order, with an index of their words."""
 
-    def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector]) -> None:
+    def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector], fresh: Collection[str]) -> None:
         self._all = entries
         replaced = superseded_by(entries)
         ordered = [
@@ -218,7 +229,7 @@ class _LiveEntries:
             for entry in reversed(entries)
             if entry.id not in replaced and not entry.retired and section_of(entry.prefix)
         ]
-        ordered.sort(key=lambda entry: (entry.date, entry.prefix == "CO"))
+        ordered.sort(key=lambda entry: (entry.date, entry.id in fresh, entry.prefix == "CO"))
         self.entries = {entry.id: entry for entry in ordered}
         self.order = {entry_id: place for place, entry_id in enumerate(self.entries)}
         self.changed: dict[str, Entry] = {}

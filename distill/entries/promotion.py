@@ -24,7 +24,7 @@ from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
-from .consolidation import INSTEAD_OF, Link, consolidate, merge_entries, stated_text
+from .consolidation import INSTEAD_OF, IsReversed, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention
 
 __all__ = [
@@ -170,6 +170,7 @@ def place_candidates(
     max_per_section: int = 50,
     proposed_sections: Collection[str] = (),
     refused: Callable[[Entry], bool] = lambda _: False,
+    is_reversed: IsReversed = lambda _older, _newer: False,
 ) -> Placement:
     """Add each candidate to ``MEMORY.md``, newest on top, or merge it into the older entry with the same statement.
 
@@ -181,6 +182,7 @@ def place_candidates(
         max_per_section: most entries that a section gains. The first candidates get them, the rest is counted.
         proposed_sections: titles of sections whose new entries are returned but not added.
         refused: returns whether a new entry must not be added at all.
+        is_reversed: see :func:`distill.entries.consolidation.consolidate`.
     """
     placed = Placement(documents=dict(documents))
     index = _index(documents)
@@ -222,16 +224,16 @@ def place_candidates(
         added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
         changed = [entry for entry_path, _, entry in gained.values() if entry_path == path]
         placed.documents[path] = document.with_entries(added, changed)
-    _consolidate(placed)
+    _consolidate(placed, is_reversed)
     return placed
 
 
-def _consolidate(placed: Placement) -> None:
+def _consolidate(placed: Placement, is_reversed: IsReversed) -> None:
     """Merge added entries into live ones that say the same in another order, and supersede the ones they contradict."""
     if not placed.added:
         return
     fresh = {entry.id: candidate for candidate, entry in placed.added}
-    done = consolidate({MEMORY: placed.documents[MEMORY]}, archive="", fresh=fresh)
+    done = consolidate({MEMORY: placed.documents[MEMORY]}, archive="", fresh=fresh, is_reversed=is_reversed)
     placed.documents[MEMORY] = done.documents[MEMORY]
     placed.superseded = done.superseded
     now = {entry.id: entry for entry in placed.documents[MEMORY].entries()}

@@ -22,7 +22,7 @@ from agent_home.errors import GuardRefused
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
+from distill import Closed, EmptySession, NoSuchSession, close, close_all, distill_home, summarise, unclosed
 from distill.entries.promotion import place_candidates, statement_key
 from distill.statements.operation import Operation
 from distill.summary.composition import Composition
@@ -164,6 +164,18 @@ def test_a_correction_of_the_agent_is_the_users_and_the_agent_cannot_overrule_it
     overruled = ("assistant", "Correction: the queue limit is 5000 jobs per second.")
     keep(home, talk(overruled, session="two", day="2026-11-21"), now)
     assert close(home, "two", now=now).superseded == ()
+
+
+def test_a_corrected_conclusion_outlives_the_correction_before_it(home: Home, talk: Talk, now: datetime) -> None:
+    rows = (
+        ("user", "更正一下:Corvid 这单不是 APX 的,而是 NORDA 的,金额 ¥1.2M 没错。"),
+        ("assistant", "结论:本季度 gap 为 -6.6 %,MEAGS 风险最大(-12 %),其次 APX(-7 %)和 NORDA(-4 %)。"),
+    )
+    keep(home, talk(*rows), now)
+    assert close(home, "fc-1", now=now).superseded == ()
+    distill_home(home, now=now + timedelta(days=1))
+    (entry,) = parse(memory(home)).section_entries("Recent Context")
+    assert "Superseded-By" not in entry.fields
 
 
 def test_a_decision_that_the_assistant_repeats_is_the_users(home: Home, talk: Talk, now: datetime) -> None:
