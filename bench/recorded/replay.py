@@ -37,8 +37,11 @@ def digest(prompt: str) -> str:
 def turns_digest(prompt: str) -> str:
     """Return the name of the turns of *prompt*, without the entries beside them. A prompt without turns has none."""
     start = prompt.find("\n<turns>\n")
-    end = prompt.find("\n<entries>\n", start)
-    return digest(prompt[start:end]) if 0 <= start < end else ""
+    end = prompt.find("\n</turns>\n", start)
+    if not 0 <= start < end:
+        return ""
+    again = not prompt[end:].startswith("\n</turns>\n\n<entries>")  # a second question about the same turns
+    return digest(f"{prompt[start:end]} {'again' if again else ''}")
 
 
 def answers(path: Path) -> dict[str, str]:

@@ -8,7 +8,7 @@ length of the entry, and by the number of places that are looked at for each anc
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -32,11 +32,12 @@ _SHORT_CHARS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """The tokens of the turns. *names* are the speakers of the turns, and *roles* their roles."""
+    """The tokens of the turns. *names* are their speakers, *roles* the roles of these, *others* who else speaks."""
 
     tokens: Sequence[TextToken]
     names: Sequence[str]
     roles: Sequence[str]
+    others: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +115,7 @@ def _person_score(token: TextToken, said: Said, place: int) -> float:
     if token.person == "name":
         is_speaker = token.family == speaker
         if other.person == "2":
-            return _PERSON if not is_speaker and token.family in {*said.names, *_ROLES} else 0.0
+            return _PERSON if not is_speaker and token.family in {*said.names, *said.others, *_ROLES} else 0.0
         return _PRONOUN if is_speaker == (other.person == "1") else 0.0
     return _PERSON if token.person == "3" and other.person in {"1", "2"} else 0.0
 

@@ -25,7 +25,7 @@ __all__ = ["SOFT", "Differences", "Gloss", "find_differences", "glosses"]
 #: Kinds that are no reason by themselves.
 SOFT = (
     "left out before", "left out behind", "person left out", "name added", "form", "back", "joined",
-    "advice", "noun", "owner added", "length", "sources", "told",
+    "advice", "noun", "length", "sources", "told",
 )  # fmt: skip
 _GLOSS = re.compile(
     r"\s?[（(]\s*(?P<date>(?:19|20)\d{2}(?:-\d{2}){0,2}|\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
@@ -392,36 +392,55 @@ def _added(view: _View) -> Iterator[tuple[str, str]]:
 
 
 def _added_person(view: _View, at: int) -> Iterator[tuple[str, str]]:
+    """Yield what a person of the entry is whom the turns do not name at this place."""
     token = view.entry[at]
-    nouns = {other for runs in view.runs for run in runs if run.role == "noun" for other in run.anchors}
-    after = [other for other in sorted(view.places) if other > at]
-    behind = next((other for other in after if other not in nouns), None)
-    if behind is None:
-        yield "person", repr(token.key)
-        return
-    place = view.places[behind]
-    speaker = view.alignment.said.names[view.said[place].turn]
-    turn = view.said[place].turn
-    asked = turn in view.answered and token.family in view.alignment.said.names[turn + 1 :]
-    own = token.family == speaker or asked if token.person == "name" else token.person == "3"
-    if token.person == "name" and own and re.match(r"\s?[:：]", view.text[token.end : token.end + 2]):
+    if token.person == "name" and _is_told(view, token):
         yield "told", ""
-        return
-    clause = view.clauses[view.said[place].clause]
-    before_it = [view.said[other] for other in clause if other < place]
-    bare = not any(is_content(other) or other.kind == "person" for other in before_it)
-    bare = (bare and after[0] == behind) or (bare and token.start < view.entry[behind].start)
-    noun = view.said[view.places[after[0]]] if after[0] in nouns else None
-    owner = "owner" in token.cases and noun is not None and token.family == view.alignment.said.names[noun.turn]
-    bare = bare or owner  # "Mara's mum", who is only "mum" to Mara
-    own = own or owner
-    article = place > 0 and view.said[place - 1].key in _ARTICLES
-    if own and bare:
+    elif _is_unsaid_subject(view, at) or _is_unsaid_owner(view, at):
         yield "name added", ""
-    elif own and article and "owner" in token.cases:
-        yield "owner added", ""
     else:
         yield "person", repr(view.text[token.start : token.end])
+
+
+def _is_told(view: _View, token: TextToken) -> bool:
+    """Return whether a name only says who speaks: "Mara: use tabs"."""
+    marked = re.match(r"\s?[:：]", view.text[token.end : token.end + 2]) is not None
+    return marked and token.family in view.alignment.said.names
+
+
+def _is_unsaid_subject(view: _View, at: int) -> bool:
+    """Return whether a person stands where a clause of theirs begins without a subject: "had my scan yesterday"."""
+    token = view.entry[at]
+    nouns = {other for runs in view.runs for run in runs if run.role == "noun" for other in run.anchors}
+    behind = next((other for other in sorted(view.places) if other > at and other not in nouns), None)
+    if behind is None or any(
+        view.entry[other].clause == token.clause and view.entry[other].kind != "value" and other not in nouns
+        for other in view.places if other < at
+    ):  # fmt: skip
+        return False
+    said, names = view.said[view.places[behind]], view.alignment.said.names
+    answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
+    own = token.family == names[said.turn] or answers if token.person == "name" else token.person == "3"
+    return own and _opens_clause(view, view.places[behind])
+
+
+def _is_unsaid_owner(view: _View, at: int) -> bool:
+    """Return whether a person owns what stands behind in words of theirs that name no owner: "mum", "the knee"."""
+    token = view.entry[at]
+    behind = next((other for other in sorted(view.places) if other > at), None)
+    if behind is None or "owner" not in token.cases:
+        return False
+    place = view.places[behind]
+    own = token.person == "3" or token.family == view.alignment.said.names[view.said[place].turn]
+    noun = any(run.role == "noun" and behind in run.anchors for runs in view.runs for run in runs)
+    article = place > 0 and view.said[place - 1].key in _ARTICLES
+    return own and (noun or article or _opens_clause(view, place))
+
+
+def _opens_clause(view: _View, place: int) -> bool:
+    """Return whether nothing that tells something stands before *place* in its clause."""
+    before = [view.said[other] for other in view.clauses[view.said[place].clause] if other < place]
+    return not any(is_content(token) or token.kind == "person" for token in before)
 
 
 def _changed_order(view: _View) -> Iterator[tuple[str, str]]:
@@ -473,7 +492,8 @@ def _left_out(view: _View) -> Iterator[tuple[str, str]]:
             elif is_content(token) and not asks and told:
                 yield f"left out {where}", ""
             elif token.kind == "person" and told and not asks:
-                yield "person left out", ""
+                subject = token.key in {"i", "we"} and where == "inside"
+                yield ("left out", repr(token.key)) if subject else ("person left out", "")
 
 
 def _lost_conditions(view: _View) -> Iterator[tuple[str, str]]:
@@ -553,10 +573,9 @@ def _questions(view: _View) -> Iterator[tuple[str, str]]:
     for at, place in view.places.items():
         if view.entry[at].person == "name" and view.said[place].person == "2":
             clause = {view.said[other].key for other in view.kept.get(view.said[place].clause, ())}
-            asks = view.said[place].turn in view.answered
-            yield (
-                ("advice of", repr(names[view.said[place].turn])) if clause & _ADVISES and not asks else ("advice", "")
-            )
+            turn = view.said[place].turn
+            advises = view.alignment.said.roles[turn] == "assistant" and turn not in view.answered
+            yield (("advice of", repr(names[turn])) if clause & _ADVISES and advises else ("advice", ""))
 
 
 def _refused_choice(view: _View, turn: int, answer: int) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..statements.cited_values import day_of
 from ..statements.grounding import TOO_LONG, SaidTurn, is_verbatim, value_objections
@@ -18,12 +18,18 @@ _MAX_TURN_CHARS = 8000
 
 
 def objections(
-    text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = (), about: Sequence[str] = ()
+    text: str,
+    cited: Sequence[SaidTurn],
+    *,
+    also: Sequence[str] = (),
+    about: Sequence[str] = (),
+    others: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Return why *text* is no extract of *cited*, each reason in a few words. The result is empty when it is.
 
     *also* are texts of the entries that *text* revises. *about* are those that it replaces, which may only lend it a
-    noun for what it is about. A whole sentence of a turn is always its own extract.
+    noun for what it is about. *others* are names of speakers whose turns are not cited. A whole sentence of a turn is
+    always its own extract.
 
     >>> turn = SaidTurn(role="user", name="Maya", ts="2026-11-20", content="my rent goes up to 950 next month")
     >>> objections("Maya's rent goes up to 950 next month.", [turn])
@@ -36,16 +42,21 @@ def objections(
     found = value_objections(text, cited, also=[*also, *about])
     if found == (TOO_LONG,):
         return found
-    differences = compare(text, cited, also=also, about=about)
+    differences = compare(text, cited, also=also, about=about, others=others)
     return tuple(dict.fromkeys([*differences.reasons, *found]))
 
 
 def compare(
-    text: str, cited: Sequence[SaidTurn], *, also: Sequence[str] = (), about: Sequence[str] = ()
+    text: str,
+    cited: Sequence[SaidTurn],
+    *,
+    also: Sequence[str] = (),
+    about: Sequence[str] = (),
+    others: Collection[str] = (),
 ) -> Differences:
-    """Return how *text* differs from an extract of *cited* and of the older entries *also* and *about*."""
+    """Return how *text* differs from an extract of *cited*. See :func:`objections`."""
     older = [*about, *also]
-    speakers = _speakers(cited)
+    speakers = _speakers(cited, others)
     days = [*(None for _ in older), *(day_of(turn.ts) for turn in cited)]
     contents = [*older, *(turn.content[:_MAX_TURN_CHARS] for turn in cited)]
     tokens: list[TextToken] = []
@@ -57,7 +68,8 @@ def compare(
     entry = tokenise(plain, last, speakers, expand=False)
     names = ["" for _ in older] + [_name(turn) for turn in cited]
     roles = ["about" for _ in about] + ["also" for _ in also] + [turn.role for turn in cited]
-    said = Said(tokens=tokens, names=names, roles=roles)
+    folded = {name.casefold() for name in others}
+    said = Said(tokens=tokens, names=names, roles=roles, others=folded)
     return find_differences(text, align(entry, said), dates, contents, days)
 
 
@@ -65,12 +77,11 @@ def _name(turn: SaidTurn) -> str:
     return turn.name.casefold() or turn.role
 
 
-def _speakers(cited: Sequence[SaidTurn]) -> Mapping[str, str]:
+def _speakers(cited: Sequence[SaidTurn], others: Collection[str]) -> Mapping[str, str]:
     """Return the names of the speakers, their parts, and what else names them, with the full name."""
     found: dict[str, str] = {}
     ours = {turn.role: _name(turn) for turn in reversed(cited)}
-    for turn in cited:
-        name = _name(turn)
+    for name in (*map(_name, cited), *sorted(name.casefold() for name in others if name.strip())):
         for part in (name, *re.split(r"[\s\-_.]+", name)):
             if len(part) > 1 or not part.isascii():
                 found.setdefault(part, name)

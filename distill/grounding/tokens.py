@@ -289,10 +289,12 @@ def _han_token(text: str, start: int) -> TextToken:
             return TextToken(
                 key=part, kind="person", start=start, end=start + length, person=person, family=family, cases=_ANY_CASE
             )
+    kinds: tuple[tuple[str, Kind], ...] = (("han_filler", "filler"), ("han_guard", "guard"))
     for length in (4, 3, 2, 1):
         part = text[start : start + length]
-        if len(part) == length and part in CLASSES["han_guard"]:
-            return TextToken(key=part, kind="guard", start=start, end=start + length)
+        kind = next((kind for name, kind in kinds if part in CLASSES[name]), None)
+        if len(part) == length and kind is not None:
+            return TextToken(key=part, kind=kind, start=start, end=start + length)
     part = text[start]
     if part in _DOUBLED and text[start + 1 : start + 2] == part:
         return TextToken(key=part, kind="han", start=start, end=start + 2)

@@ -81,6 +81,7 @@ def pass_gate(
     operations: list[Operation] = []
     dropped: list[str] = []
     seen: set[tuple[str, str]] = set()
+    speakers = {turn.name for turn in turns.values() if turn.name}
     for asked in proposed:
         operation = asked
         cited = _cited(operation, turns)
@@ -92,10 +93,10 @@ def pass_gate(
         if key in seen:
             continue
         seen.add(key)
-        doubt = _doubt(operation, cited, entries, strangers, own)
+        doubt = _doubt(operation, cited, entries, strangers, own, speakers)
         if doubt and operation.act == "supersede" and now is not None:
             quoted = replace(operation, text=_own_words(operation, cited, turns, now))
-            if quoted.text and not _doubt(quoted, cited, entries, strangers, own):
+            if quoted.text and not _doubt(quoted, cited, entries, strangers, own, speakers):
                 operation, doubt = quoted, ""
         if operation.act == "add":
             found.append(_entry(operation, cited, doubt))
@@ -183,6 +184,7 @@ def _doubt(
     entries: Mapping[str, str],
     strangers: Collection[str],
     own: Collection[str],
+    speakers: Collection[str],
 ) -> str:
     """Return why a person must decide, or an empty string."""
     reasons: list[str] = []
@@ -190,7 +192,7 @@ def _doubt(
         turns = [SaidTurn(role=turn.role, name=turn.name, ts=turn.ts, content=turn.content) for turn in cited]
         also = [entries[operation.entry]] if operation.act == "revise" else []
         about = [entries[operation.entry]] if operation.act == "supersede" else []
-        reasons += objections(operation.text, turns, also=also, about=about)
+        reasons += objections(operation.text, turns, also=also, about=about, others=speakers)
     by_user = any(message.role == "user" and not _is_foreign(message, strangers) for message in cited)
     allowed = operation.kind in _ASSISTANTS_OWN if operation.act == "add" else operation.entry in own
     if not by_user and not allowed and operation.act != "resolve":

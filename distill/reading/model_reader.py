@@ -63,8 +63,8 @@ correction  what the user sets right that somebody had wrong
 thread      what is still open: a plan, promise, appointment, deadline, application or question
 report      work that the assistant did
 
-CITES is [{"turn": ID, "quote": QUOTE}, ...]: each turn that TEXT rests on, also the question that a short answer
-answers, and of each turn a quotation, character by character, that holds what TEXT tells.
+CITES is [{"turn": ID, "quote": QUOTE}, ...]: each turn that lends words to TEXT, also the question that a short answer
+answers and the turn with the noun for a pronoun, and of each turn a quotation, character by character.
 
 TEXT is an extract, not a summary. Take the speaker's own words in the speaker's own order, so that they can be
 understood alone. Change only this:

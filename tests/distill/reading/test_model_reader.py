@@ -204,3 +204,14 @@ def test_a_refused_entry_is_stated_again_once_with_the_reason(home: Home, talk: 
     assert done.proposed == ()
     assert done.use is not None
     assert done.use.requests == 2
+
+
+def test_the_model_reads_wishes_and_prose_with_headings(home: Home, talk: Talk, now: datetime) -> None:
+    wish = "please leave my brother out of anything to do with family help"
+    messages = talk(("user", wish), ("assistant", "## Checklist\n\n- raise the bed"))
+    with serving(operations()) as server:
+        endpoint = models(server).endpoint
+        assert endpoint is not None
+        assert read_with_model(home, messages, [], endpoint, now).complete
+        assert wish in server.prompt
+        assert "raise the bed" in server.prompt
