@@ -20,6 +20,7 @@ from recall.embedding.embedder import Embedder, Vector
 from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
+from .withheld import has_placeholder
 
 __all__ = [
     "INSTEAD_OF",
@@ -302,6 +303,8 @@ def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
     """Return whether *newer* may take the place of *older*, which it contradicts."""
     if older.prefix not in _MAY_REPLACE.get(newer.prefix, frozenset()) or older.protected:
         return False
+    if has_placeholder(older.text) or has_placeholder(newer.text):
+        return False  # nobody knows which values are compared
     if not older.date or not newer.date or older.date > newer.date:
         return False
     if older.prefix != newer.prefix and found.reason not in _EXPLICIT:

@@ -15,8 +15,10 @@ from agent_home import storage
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, SectionRule, new_id, section_of, superseded_by
+from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import Quarantined
+from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
 from agent_home.store.gateway import transaction
 from agent_home.store.references import resolve_ids
@@ -29,6 +31,7 @@ from .citation import cite
 from .consolidation import Link, consolidate
 from .operations import retired
 from .promotion import PREFIXES, statement_key
+from .withheld import has_placeholder, is_empty_without, withheld_words
 
 __all__ = ["NOTE_TYPES", "Finished", "NoteType", "Remembered", "finish", "remember"]
 
@@ -49,6 +52,7 @@ class Remembered:
     """Result of :func:`remember`. *known*: an entry said the same, and *id* is that entry.
 
     *superseded* links older entries to the note. *quarantined* is not empty when the guard held the note back.
+    *forgotten* are words of the note that ``memory forget`` keeps out of memory.
     """
 
     id: str
@@ -57,6 +61,7 @@ class Remembered:
     known: bool = False
     superseded: tuple[Link, ...] = ()
     redacted: int = 0
+    forgotten: str = ""
     quarantined: tuple[Quarantined, ...] = ()
     commit: str | None = None
 
@@ -97,11 +102,14 @@ def remember(
 
     Raises:
         ValueError: *text* is empty.
+        GuardRefused: the guard would leave nothing of *text*, or cannot run.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     text = add_dates(" ".join(text.split()), now.date())
     if not text:
         raise ValueError("the text is empty")
+    screened = _screened(home, text, origin)
+    forgotten = withheld_words(text, screened)
     rule = _section(text, kind)
     fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}
     note = Entry(
@@ -119,12 +127,13 @@ def remember(
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
         added = edits.read(MEMORY).with_entry(rule.title, note)
-        done = consolidate({MEMORY: added}, archive="", fresh=[note.id])
+        fresh = [] if has_placeholder(screened) else [note.id]
+        done = consolidate({MEMORY: added}, archive="", fresh=fresh)
         edits.write(MEMORY, done.documents[MEMORY])
     stored = edits.outcome.entries.get(done.merged[0].newer if done.merged else note.id)
     return Remembered(
         id=stored.id if stored else note.id, section=rule.title, text=stored.text if stored else text,
-        known=bool(done.merged), superseded=done.superseded, redacted=edits.outcome.redacted,
+        known=bool(done.merged), superseded=done.superseded, redacted=edits.outcome.redacted, forgotten=forgotten,
         quarantined=edits.outcome.quarantined, commit=edits.outcome.commit,
     )  # fmt: skip
 
@@ -170,6 +179,20 @@ def _finished(home: Home, entry_id: str, memory: Document, now: datetime, how: s
     return memory, Finished(
         id=known, section=rule.title if rule else "", text=entry.text, state=entry.fields["State"]
     )  # fmt: skip
+
+
+def _screened(home: Home, text: str, origin: str) -> str:
+    """Return *text* as the guard stores it.
+
+    Raises:
+        GuardRefused: nothing of it would be left, or the guard cannot run.
+    """
+    verdict = ScreeningService(home).verdict(MEMORY, text, origin)
+    if not verdict.stored or not is_empty_without(verdict.text):
+        return verdict.text
+    forgotten = withheld_words(text, verdict.text)
+    known = f"{forgotten!r} was forgotten with `memory forget`"
+    raise GuardRefused(MEMORY, known if forgotten else f"nothing would be left of it but {verdict.text!r}")
 
 
 def _section(text: str, kind: NoteType | None) -> SectionRule:

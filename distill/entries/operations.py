@@ -19,6 +19,7 @@ from recall.text.identity import identity_key
 
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import shorten
+from .withheld import has_placeholder
 
 __all__ = [
     "AppliedOperation",
@@ -143,8 +144,8 @@ def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], or
         return f"{entry.id} is resolved, retracted or superseded already"
     if entry.protected:
         return f"{entry.id} is protected"
-    if operation.kind in {"supersede", "revise"} and not operation.text.strip():
-        return "it has no new statement"
+    if has_placeholder(operation.text) or (operation.kind in {"supersede", "revise"} and not operation.text.strip()):
+        return "a part of its words was withheld" if operation.text else "it has no new statement"
     if operation.kind == "resolve" and entry.prefix not in _RESOLVABLE:
         return f"{entry.id} is no open thread"
     own = entry.fields.get("Origin") or "user"

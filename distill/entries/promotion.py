@@ -26,6 +26,7 @@ from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 from .consolidation import INSTEAD_OF, IsReversed, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention
+from .withheld import is_empty_without
 
 __all__ = [
     "PREFIXES",
@@ -102,8 +103,8 @@ def find_candidates(
 ) -> list[PromotionCandidate]:
     """Find the items that earn an entry, in their order.
 
-    Items that git contradicts or a later turn corrected or resolved stay in the daily log, and so does a deliverable
-    without a claim that git could check.
+    Items that git contradicts or a later turn corrected or resolved stay in the daily log. So does a deliverable
+    without a claim that git could check, and an item that says nothing besides a placeholder of the guard.
 
     Args:
         items: the items of the session.
@@ -127,6 +128,7 @@ def find_candidates(
             section is None
             or item.corrected
             or item.resolved
+            or is_empty_without(item.text)
             or (checked is not None and checked.state == "contradicted")
         ):
             continue

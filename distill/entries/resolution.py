@@ -23,6 +23,7 @@ from ..reading.labels import parse_label
 from ..statements.operation import Operation
 from ..statements.sentences import prose_lines, split_sentences
 from ..summary.extraction import Item, Summary, spoken_messages
+from .withheld import has_placeholder
 
 __all__ = ["Saying", "find_endings", "sayings", "settle_items", "with_endings"]
 
@@ -232,6 +233,8 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
             postings.setdefault(term, []).append(statement)
     judged = 0
     for saying in said:
+        if has_placeholder(saying.text):
+            continue  # the value that it is about was withheld
         related = {
             statement.key: statement
             for term in statement_terms(saying.text)

@@ -19,7 +19,6 @@ from ..evidence.claims import parse_claim
 from ..reading.classifier import SentenceReader
 from ..reading.corrections import announces_correction, names_old_value
 from ..reading.labels import ItemKind, parse_label
-from ..statements.echo import repeats
 from ..statements.names import named_paths
 from ..statements.operation import Operation
 from ..statements.sentences import (
@@ -32,6 +31,7 @@ from ..statements.sentences import (
     split_sentences,
 )
 from ..statements.topics import content_terms, find_topics
+from .echo import repeats
 from .sentence_kinds import accepted_sentences, accepts, reported_kind, reports_work, stated_kind
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]

@@ -166,6 +166,40 @@ def test_a_correction_of_the_agent_is_the_users_and_the_agent_cannot_overrule_it
     assert close(home, "two", now=now).superseded == ()
 
 
+def test_a_redacted_value_ends_replaces_and_states_nothing(home: Home, talk: Talk, now: datetime) -> None:
+    keep(
+        home,
+        talk(("user", "Decision: the deploy key of the shop is [REDACTED:github_token] until May."), session="one"),
+        now,
+    )
+    close(home, "one", now=now)
+    rows = (
+        ("user", "We do not use the deploy key of the shop [REDACTED:aws_key] until May any more."),
+        ("user", "Decision: the deploy key of the shop is now [REDACTED:aws_key] until June."),
+        ("user", "Remember that my phone is [REDACTED:phone]."),
+    )
+    keep(home, talk(*rows, session="two", day="2026-11-21"), now)
+    closed = close(home, "two", now=now)
+    assert closed.superseded == ()
+    assert [change for change in closed.changed if change.applied] == []
+    assert "[REDACTED:phone]" not in memory(home)
+
+
+def test_a_correction_of_a_correction_replaces_the_users_own(home: Home, talk: Talk, now: datetime) -> None:
+    rows = (
+        ("user", "No, the queue limit is 800 jobs per second, not 5000."),
+        ("assistant", "OK, 800 jobs per second it is."),
+        ("user", "wait, actually 800 was per minute and not per second"),
+        ("assistant", "Ok, 800 jobs per minute."),
+    )
+    keep(home, talk(*rows), now)
+    closed = close(home, "fc-1", now=now)
+    entries = {entry.title: entry for entry in parse(memory(home)).entries()}
+    older, newer = (next(e for title, e in entries.items() if part in title) for part in ("5000", "per minute and"))
+    assert older.fields["Superseded-By"] == newer.id
+    assert [link.older for link in closed.superseded] == [older.id]
+
+
 def test_a_corrected_conclusion_outlives_the_correction_before_it(home: Home, talk: Talk, now: datetime) -> None:
     rows = (
         ("user", "更正一下:Corvid 这单不是 APX 的,而是 NORDA 的,金额 ¥1.2M 没错。"),

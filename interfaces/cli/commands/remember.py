@@ -113,5 +113,7 @@ def _lines(done: Remembered, *, dry_run: bool) -> Iterator[str]:
     yield f"[{done.id}] {done.section}: {done.text} ({where})"
     for link in done.superseded:
         yield f"  [{link.older}] is superseded by it: {link.reason}"
-    if done.redacted:
+    if done.forgotten:
+        yield f"  {done.forgotten!r} was forgotten with `memory forget` and stays out of memory"
+    elif done.redacted:
         yield f"  guard: {done.redacted} redacted"

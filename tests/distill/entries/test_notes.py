@@ -9,11 +9,12 @@ import pytest
 from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
-from agent_home.errors import NoSuchEntry
+from agent_home.errors import GuardRefused, NoSuchEntry
 from agent_home.home import Home
 from distill import archive, finish, remember
 from distill.entries.notes import NoteType
 from distill.errors import NotLive
+from distill.forget import forget
 
 from ..aged import archived_ids, keep, live_ids
 
@@ -44,6 +45,25 @@ def test_each_type_has_its_section(home: Home, kind: NoteType, section: str) -> 
     assert [(entry.id, entry.text, entry.date) for entry in entries if entry.id == done.id] == [
         (done.id, "The gate code changes in May.", "2026-11-21")
     ]
+
+
+def test_a_note_of_which_nothing_would_be_left_is_refused(home: Home) -> None:
+    before = storage.read_text(home.root / "MEMORY.md")
+    with pytest.raises(GuardRefused, match=r"nothing would be left of it but 'my phone is \[REDACTED:phone\]'"):
+        remember(home, "my phone is +420 777 123 456", now=NOW)
+    assert storage.read_text(home.root / "MEMORY.md") == before
+    assert remember(home, "Call Honza at +420 777 123 456 about the contract", now=NOW).redacted == 1
+
+
+def test_a_note_names_what_was_forgotten_and_supersedes_nothing_with_it(home: Home) -> None:
+    older = remember(home, "We buy fabrics at Novatex", now=NOW)
+    remember(home, "The supplier is Textilka", now=NOW)
+    forget(home, "Textilka", now=NOW)
+    with pytest.raises(GuardRefused, match="'Textilka' was forgotten with `memory forget`"):
+        remember(home, "The supplier is Textilka", now=NOW)
+    done = remember(home, "We buy fabrics at Textilka, not at Novatex", now=NOW)
+    assert (done.forgotten, done.superseded) == ("Textilka", ())
+    assert "Superseded-By" not in live(home, older.id).fields
 
 
 @pytest.mark.parametrize(
@@ -82,7 +102,7 @@ def test_a_dry_run_names_the_id_and_writes_nothing(home: Home) -> None:
 
 
 def test_a_secret_is_redacted(home: Home) -> None:
-    done = remember(home, "The token is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", now=NOW)
+    done = remember(home, "Ana changes the token ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", now=NOW)
     assert done.redacted == 1
     assert "ghp_" not in storage.read_text(home.root / "MEMORY.md")
 

@@ -71,6 +71,6 @@ def test_wrong_usage_is_one_clear_line(run: Run, arguments: tuple[str, ...], mes
 
 
 def test_a_secret_is_redacted_before_it_is_written(run: Run, home: Home) -> None:
-    result = run("remember", "The token is ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    result = run("remember", "Ana changes the token ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     assert "guard: 1 redacted" in result.output
     assert "ghp_" not in (home.root / "MEMORY.md").read_text()

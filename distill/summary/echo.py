@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from agent_home.store.transcript import Message
 
-from .contradiction import are_same_change
-from .grounding import SaidTurn, objections
-from .sentences import is_question, prose_lines, split_sentences
+from ..statements.contradiction import are_same_change
+from ..statements.grounding import SaidTurn, objections
+from ..statements.sentences import is_question, prose_lines, split_sentences
 
 __all__ = ["repeats"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_home.store.transcript import Message
-from distill.statements.echo import repeats
+from distill.summary.echo import repeats
 
 
 def said(text: str) -> Message:

@@ -1,0 +1,51 @@
+"""Recognise placeholders of texts that the guard or ``memory forget`` withheld, and statements that say nothing else.
+
+A placeholder stands for any value, so it is no evidence that two statements are about the same value.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..statements.statement_parser import parse_statement
+
+__all__ = ["has_placeholder", "is_empty_without", "withheld_words"]
+
+_FORGOTTEN = r"\[(?:(?:forgotten|removed) )?f-[0-9a-f]{8}\]"
+_PLACEHOLDER = re.compile(rf"\[REDACTED:[^\]\n]{{1,80}}\]|{_FORGOTTEN}")
+#: Least weight of the words of a statement beside its placeholders.
+_LEAST_SAID = 2
+#: What names only the kind of a value: "my phone is", 密码是.
+_NAMES_ONLY = re.compile(r"(?:\b(?:is|are|was|were)|[=:\uff1a是为])[\s\"'(`]*$", re.IGNORECASE)
+
+
+def has_placeholder(text: str) -> bool:
+    """Return whether something in *text* was withheld.
+
+    >>> has_placeholder("my key is [REDACTED:openai_key]"), has_placeholder("use [brackets]")
+    (True, False)
+    """
+    return _PLACEHOLDER.search(text) is not None
+
+
+def is_empty_without(text: str) -> bool:
+    """Return whether *text* says nothing besides what was withheld.
+
+    >>> is_empty_without("My boss's phone is [REDACTED:phone]."), is_empty_without("Ask [REDACTED:email] to sign it")
+    (True, False)
+    """
+    parts = _PLACEHOLDER.split(text)
+    if len(parts) == 1:
+        return False
+    if not parse_statement(" ".join(parts[1:])).tokens and _NAMES_ONLY.search(parts[0]):
+        return True
+    return sum(token.weight for token in parse_statement(" ".join(parts)).tokens) < _LEAST_SAID
+
+
+def withheld_words(text: str, screened: str) -> str:
+    """Return the words of *text* that a mark of ``memory forget`` replaces in *screened*, or an empty string."""
+    parts = re.split(_FORGOTTEN, screened)
+    if len(parts) == 1:
+        return ""
+    match = re.fullmatch("(.+?)".join(map(re.escape, parts)), text, re.DOTALL)
+    return ", ".join(dict.fromkeys(match.groups())) if match else ""
