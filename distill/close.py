@@ -49,9 +49,11 @@ from .projects import ProjectUpdate, update_projects
 from .reading.model_reader import ModelUse
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
+from .statements.standalone import stand_alone
 from .summary.composition import NO_MODELS, Composition, Models, compose
 from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
+from .summary.standalone_items import owner_name
 
 __all__ = [
     "ChangedEntry",
@@ -351,7 +353,10 @@ def _draft(
     summary = composed.summary
     evidence = _evidence(summary.items, turns, now, settings)
     settled = with_endings(
-        summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder()
+        summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder(),
+        tell=lambda saying: stand_alone(
+            saying.text, said[saying.place], said[max(0, saying.place - 1) : saying.place], owner_name(home), now
+        ),
     )  # fmt: skip
     pairs = zip(summary.items, settled.items, strict=True)
     evidence = {item: evidence[before] for before, item in pairs if before in evidence}

@@ -1,9 +1,14 @@
-"""Train the weights of ``distill.reading.endings``: ``python -m bench.training.endings [--check]``.
+"""Train the weights of ``distill.reading.endings``: ``python -m bench.training.endings [--data DIR] [--check]``.
 
-The labelled pairs are in ``bench/memory_data/endings.txt``, written for this purpose: ``LABEL|ROLE|OLDER|NEWER`` with
-the labels R (resolved), T (taken back), P (replaced), S (the same) and D (different). Every sentence is also paired
-with other older statements, which it does not end. The thresholds come from cross-validation over the older statements.
-``--check`` prints the cross-validated figures and writes nothing.
+The labelled pairs are ours: ``bench/memory_data/endings.txt``, lines ``LABEL|ROLE|OLDER|NEWER`` with the labels R
+(resolved), T (taken back), P (replaced), S (the same) and D (different), the files ``pairs.*.jsonl`` beside it, and the
+development half of ``bench/promotion_data``. Every sentence is also paired with other older statements, which it does
+not end, and so are ordinary sentences. With ``--data``, later sentences of real conversations that share much with an
+earlier one are added. Almost none of them ends it, so they teach that talk about one topic is no ending. One model says
+whether the older statement ends, and three say how.
+
+The thresholds come from cross-validation over the older statements. ``--check`` prints those figures, and the figures
+of each file of pairs by weights that were trained without it, and writes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,160 +24,279 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distill.reading.endings import FEATURES, HEADS, Head, is_related, pair_features
+from bench.memory.closed_homes import read_messages
+from bench.promotion_data import pairs as promotion_pairs
+from distill.reading.classifier import read_sentence
+from distill.reading.endings import FEATURES, HEADS, Head, is_related, pair_features, statement_terms
+from distill.statements.sentences import is_question, split_sentences
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
-__all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_pairs", "train"]
+from .relations import fit
 
-DATA = Path(__file__).parents[1] / "memory_data" / "endings.txt"
+__all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_ordinary", "read_pairs", "read_talk", "train"]
+
+DATA = Path(__file__).parents[1] / "memory_data"
 TARGET = Path(__file__).parents[2] / "distill" / "reading" / "endings.json"
-FOLDS, SEED, STEPS = 5, 7, 400
+FOLDS, SEED = 8, 7
+#: Strength of the pull of every weight towards 0, of the model of ending and of the models of its kinds.
+RIDGE, KIND_RIDGE = 60.0, 25.0
 #: Weight of a pair with a sentence of another older statement, against a labelled pair.
-CROSS_WEIGHT, CROSSED = 0.3, 4
-#: Share of the older statements that an ordinary sentence is paired with.
-ORDINARY_SHARE = 0.05
-DECAY = 0.03
-#: Precision at which an ending is certain, and at which it is worth a question.
-CERTAIN, LIKELY = 0.95, 0.75
-#: Least chance of either. Few labelled pairs are ordinary talk, so their own threshold would be too low.
+CROSS_WEIGHT = 0.6
+#: Other older statements that a sentence is compared with, and the most of them that are related and become pairs.
+TRIED, CROSSED = 120, 4
+#: Precision at which a kind of ending is certain, and at which it is worth a question. A thread that is resolved by
+#: mistake is opened again more easily than a replaced statement.
+CERTAIN: Mapping[Head, float] = {"replace": 0.9, "resolve": 0.85, "retract": 0.95}
+LIKELY = 0.75
+#: Least chance of either.
 FLOOR = 0.5
+#: Most pairs of a conversation, and their weight. A few of them are endings.
+_TALKED, _TALK_WEIGHT = 150, 0.5
+#: Conversations of a set that are read, and their user turns.
+_MOST_CONVERSATIONS, _MOST_TURNS = 8, 800
 #: Acts of sentences that end nothing.
 _ORDINARY = frozenset({"none", "fact", "thread", "preference", "lesson"})
-_LABELS: Mapping[str, Head] = {"R": "resolve", "T": "retract"}
+_LABELS = {"R": "resolve", "T": "retract", "P": "replace"}
+_RELATIONS = {"resolved": "R", "retracted": "T", "replaced": "P", "same": "S", "different": "D"}
+_PROMOTION = {"contradiction": "P", "duplicate": "S", "refinement": "D", "unrelated": "D"}
 Cosines = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledPair:
-    """An older statement, a newer sentence, who said it, and the label."""
+    """An older statement, a newer sentence, who said it, and the label. A *made* one crosses others, *talk* is real."""
 
     label: str
     role: str
     older: str
     newer: str
+    file: str = ""
+    made: bool = False
+    talk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadReport:
-    """Cross-validated figures of one head: precision and recall at the threshold, and the number of pairs."""
+    """Figures on statements that the weights were not trained on, at the thresholds of a certain ending.
 
-    head: str
+    *right* is the share of the endings found whose kind is right.
+    """
+
+    name: str
     pairs: int
     precision: float
     recall: float
-    threshold: float
+    right: float
 
 
-def read_pairs(path: Path = DATA) -> list[LabelledPair]:
-    """Read labelled pairs, one on each line."""
-    rows = (line.split("|") for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
-    return [LabelledPair(label=label, role=role, older=older, newer=newer) for label, role, older, newer in rows]
+def read_pairs(folder: Path = DATA) -> list[LabelledPair]:
+    """Read the labelled pairs of all files."""
+    found = []
+    for line in (folder / "endings.txt").read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            label, role, older, newer = line.split("|")
+            found.append(LabelledPair(label=label, role=role, older=older, newer=newer, file="endings.txt"))
+    for path in sorted(folder.glob("pairs.*.jsonl")):
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            label = _RELATIONS[row["relation"]]
+            found.append(
+                LabelledPair(label=label, role=row["role"], older=row["older"], newer=row["newer"], file=path.name)
+            )
+    found += [
+        LabelledPair(label=_PROMOTION[pair.label], role="user", older=pair.older, newer=pair.newer, file="promotion")
+        for pair in promotion_pairs("development")
+    ]
+    return found
 
 
 def read_ordinary(most: int = 1500) -> list[LabelledPair]:
     """Read sentences of the reader's training data that end nothing, as pairs without an older statement."""
     found = [
-        LabelledPair(label="D", role=row["role"], older="", newer=row["text"])
-        for path in sorted(DATA.parent.glob("speech.train.*.jsonl"))
+        LabelledPair(label="D", role=row["role"], older="", newer=row["text"], made=True)
+        for path in sorted(DATA.glob("speech.train.*.jsonl"))
         for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
         if row["act"] in _ORDINARY
     ]
     return random.Random(SEED).sample(found, min(most, len(found)))  # noqa: S311 - a reproducible sample, no secret
 
 
+def read_talk(data: Path) -> list[LabelledPair]:
+    """Return pairs of a sentence worth keeping and a related later one of real conversations, which end nothing."""
+    rng = random.Random(SEED)  # noqa: S311 - a reproducible sample, no secret
+    found = []
+    for name in ("locomo", "realtalk", "beam100k", "lifebench", "realmem"):
+        for path in sorted((data / name).glob("*.transcript.jsonl*"))[:_MOST_CONVERSATIONS]:
+            turns = [turn for turn in read_messages(path) if turn.role == "user"][:_MOST_TURNS]
+            said = [(turn.session, sentence) for turn in turns for sentence in split_sentences(turn.content[:2000])]
+            said = [(session, text) for session, text in said if 12 <= len(text) <= 300 and not is_question(text)]
+            kept = [(at, *row) for at, row in enumerate(said) if read_sentence(row[1]).enters]
+            pairs = [
+                LabelledPair(label="D", role="user", older=older, newer=newer, made=True, talk=True)
+                for at, session, older in rng.sample(kept, min(len(kept), _TALKED))
+                for newer in _nearest(older, [text for other, text in said[at + 1 :] if other != session], rng)
+            ]
+            found += rng.sample(pairs, min(len(pairs), _TALKED))
+    return found
+
+
+def _nearest(older: str, later: Sequence[str], rng: random.Random) -> list[str]:
+    """Return the two of some *later* sentences that share most with *older*."""
+    terms = statement_terms(older)
+    some = rng.sample(later, min(len(later), 400))
+    ranked = sorted(some, key=lambda text: -sum(terms.get(term, 0.0) for term in statement_terms(text)))
+    return [text for text in ranked[:2] if is_related(older, text)]
+
+
 def train(
-    pairs: Sequence[LabelledPair], cosines: Cosines | None, ordinary: Sequence[LabelledPair] = ()
+    pairs: Sequence[LabelledPair],
+    cosines: Cosines | None,
+    ordinary: Sequence[LabelledPair] = (),
+    *,
+    talk: Sequence[LabelledPair] = (),
+    files: bool = False,
 ) -> tuple[dict[str, Any], list[HeadReport]]:
-    """Train both heads without vectors, and with them where *cosines* computes them.
+    """Train without vectors, and with them where *cosines* computes them.
 
     Returns:
-        The content of the weight file, and the cross-validated figures.
+        The content of the weight file, and the figures: cross-validated, and with *files* of each file left out.
     """
+    rows = _judged([*pairs, *_crossed(pairs, ordinary), *talk])
     heads: dict[str, Any] = {}
     reports: list[HeadReport] = []
-    for head in HEADS:
-        for suffix, computed in (("", None), ("+vector", cosines)):
-            trained, report = _train_head(head, suffix, pairs, ordinary, computed)
-            heads[head + suffix] = trained
-            reports.append(report)
+    for suffix in ("", "+vector") if cosines else ("",):
+        inputs = _inputs(rows, cosines if suffix else None)
+        folds = _folds(rows)
+        chances, kinds = np.zeros(len(rows)), np.zeros((len(HEADS), len(rows)))
+        for fold in range(FOLDS):
+            learn = np.array([fold not in found for found in folds])
+            tested = np.array([found[0] == fold for found in folds])
+            weights = _fit_heads(rows, inputs, learn)
+            chances[tested], kinds[:, tested] = _apply(weights, inputs[tested])
+        certain, likely = _thresholds(rows, chances, kinds)
+        reports.append(_report(f"cross-validated{suffix}", rows, chances, kinds, certain))
+        for name in sorted({row.file for row in rows if row.file and not row.made}) if files else ():
+            held = np.array([row.file == name for row in rows])
+            weights = _fit_heads(rows, inputs, ~held)
+            chances, kinds = _apply(weights, inputs[held])
+            own = [row for row in rows if row.file == name]
+            reports.append(_report(f"{name} left out{suffix}", own, chances, kinds, certain))
+        weights = _fit_heads(rows, inputs, np.ones(len(rows), np.bool_))
+        heads |= {f"{head}{suffix}": {"weights": _rounded(found)} for head, found in weights.items()}
+        for head in ("end", *HEADS):
+            heads[head + suffix] |= {"certain": round(certain[head], 3), "likely": round(likely[head], 3)}
     return {"features": list(FEATURES), "heads": heads}, reports
 
 
-def _train_head(
-    head: Head, suffix: str, pairs: Sequence[LabelledPair], ordinary: Sequence[LabelledPair], cosines: Cosines | None
-) -> tuple[dict[str, Any], HeadReport]:
-    threads = {pair.older for pair in pairs if pair.label == "R"}
-    if head == "resolve":  # what ends a thread resolves it, also when it is dropped
-        own = [pair for pair in pairs if pair.older in threads]
-    else:
-        own = [pair for pair in pairs if not (pair.older in threads and pair.label == "R")]
-    olders = sorted({pair.older for pair in own})
+def _crossed(pairs: Sequence[LabelledPair], ordinary: Sequence[LabelledPair]) -> Iterator[LabelledPair]:
+    """Yield pairs of a sentence with related older statements that it was not written for."""
     rng = random.Random(SEED)  # noqa: S311 - a reproducible sample, no secret
-    crossed = [
-        LabelledPair(label="D", role=pair.role, older=older, newer=pair.newer)
-        for pair in own
-        for older in rng.sample(olders, min(CROSSED, len(olders)))
-        if older != pair.older and _is_chinese(older) == _is_chinese(pair.newer)
-    ]
-    crossed += [
-        LabelledPair(label="D", role=sentence.role, older=older, newer=sentence.newer)
-        for sentence in ordinary
-        for older in olders
-        if _is_chinese(older) == _is_chinese(sentence.newer) and rng.random() < ORDINARY_SHARE
-    ]
-    crossed = [row for row in crossed if is_related(row.older, row.newer)]  # others are never judged
-    rows = [*own, *crossed]
-    inputs = _inputs(rows, suffix, cosines)
-    wanted = np.array([_LABELS.get(row.label) is not None and (head == "resolve" or row.label == "T") for row in rows])
-    weights = np.array([1.0] * len(own) + [CROSS_WEIGHT] * len(crossed))
-    rng.shuffle(olders)
+    own: dict[str, set[str]] = {}
+    for pair in pairs:
+        own.setdefault(pair.newer, set()).add(pair.older)
+    olders = {
+        chinese: sorted({pair.older for pair in pairs if _is_chinese(pair.older) == chinese})
+        for chinese in (True, False)
+    }
+    for pair in [*dict.fromkeys(pairs), *ordinary]:
+        known = olders[_is_chinese(pair.newer)]
+        found = 0
+        for older in rng.sample(known, min(TRIED, len(known))):
+            if found == CROSSED or any(older == other or is_related(older, other) for other in own.get(pair.newer, ())):
+                continue  # it may well end a statement about the same thing
+            if is_related(older, pair.newer):
+                found += 1
+                yield LabelledPair(
+                    label="D", role=pair.role, older=older, newer=pair.newer, file=pair.file, made=True
+                )  # fmt: skip
+
+
+def _judged(rows: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Return the rows that the product judges."""
+    return [row for row in rows if is_related(row.older, row.newer) and not is_question(row.newer)]
+
+
+def _folds(rows: Sequence[LabelledPair]) -> list[tuple[int, ...]]:
+    """Return the fold that tests each row, and the one of the statement for which its sentence was written."""
+    olders = sorted({row.older for row in rows})
+    random.Random(SEED).shuffle(olders)  # noqa: S311 - a reproducible sample, no secret
     fold_of = {older: place % FOLDS for place, older in enumerate(olders)}
-    folds = np.array([fold_of[row.older] for row in rows])
-    said = {row.newer: fold_of[row.older] for row in own}
-    home_fold = np.array([said.get(row.newer, -1) for row in rows])
-    chances = np.zeros(len(rows))
-    for fold in range(FOLDS):
-        learn = (folds != fold) & (home_fold != fold)
-        weight, bias = _fit(inputs[learn], wanted[learn], weights[learn])
-        chances[folds == fold] = 1 / (1 + np.exp(-(inputs[folds == fold] @ weight + bias)))
-    certain, likely = (max(FLOOR, _threshold(chances, wanted, target)) for target in (CERTAIN, LIKELY))
-    passed = chances >= certain
-    report = HeadReport(
-        head=head + suffix, pairs=len(rows), precision=float(wanted[passed].mean()) if passed.any() else 0.0,
-        recall=float(passed[wanted].mean()), threshold=certain,
+    home = {row.newer: fold_of[row.older] for row in rows if not row.made}
+    return [(fold_of[row.older], *([home[row.newer]] if row.newer in home else [])) for row in rows]
+
+
+def _fit_heads(rows: Sequence[LabelledPair], inputs: Matrix, learn: NDArray[np.bool_]) -> dict[str, Matrix]:
+    """Fit the model of ending on the rows to *learn* from, and the models of its kinds on those that end."""
+    heads = np.array([_LABELS.get(row.label, "") for row in rows])
+    importance = np.array([_TALK_WEIGHT if row.talk else CROSS_WEIGHT if row.made else 1.0 for row in rows])
+    ended = heads != ""
+    found = {"end": fit(inputs[learn], ended[learn].astype(float), importance[learn], ridge=RIDGE)}
+    both = learn & ended
+    share = {head: float((heads[both] == head).mean()) or 1.0 for head in HEADS}
+    equal = np.array([1 / (len(HEADS) * share[head]) for head in heads[both]])  # each kind weighs the same
+    for head in HEADS:
+        found[head] = fit(inputs[both], (heads[both] == head).astype(float), equal, ridge=KIND_RIDGE)
+    return found
+
+
+def _apply(weights: Mapping[str, Matrix], inputs: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the chance of ending of each row of *inputs*, and those of each kind of ending."""
+
+    def chance(name: str) -> Matrix:
+        found = weights[name]
+        result: Matrix = 1 / (1 + np.exp(-np.clip(inputs @ found[:-1] + found[-1], -30, 30)))
+        return result
+
+    return chance("end"), np.array([chance(head) for head in HEADS])
+
+
+def _thresholds(
+    rows: Sequence[LabelledPair], chances: Matrix, kinds: Matrix
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the least chances at which each kind of ending is certain, and likely.
+
+    Those of ``end`` are for statements that are threads, because some sentence resolves them.
+    """
+    ended = np.array([row.label in _LABELS for row in rows])
+    guessed = np.array(HEADS)[kinds.argmax(axis=0)]
+    threads = {row.older for row in rows if row.label == "R"}
+    open_ones = np.array([row.older in threads for row in rows])
+    certain: dict[str, float] = {}
+    likely: dict[str, float] = {}
+    for name, own, target in (
+        *((head, guessed == head, CERTAIN[head]) for head in HEADS), ("end", open_ones, CERTAIN["resolve"]),
+    ):  # fmt: skip
+        certain[name] = max(FLOOR, _threshold(chances[own], ended[own], target))
+        likely[name] = min(certain[name], max(FLOOR, _threshold(chances[own], ended[own], LIKELY)))
+    return certain, likely
+
+
+def _report(
+    name: str, rows: Sequence[LabelledPair], chances: Matrix, kinds: Matrix, certain: Mapping[str, float]
+) -> HeadReport:  # fmt: skip
+    heads = np.array([_LABELS.get(row.label, "") for row in rows])
+    guessed = np.array(HEADS)[kinds.argmax(axis=0)]
+    ended = heads != ""
+    passed = chances >= np.array([certain[head] for head in np.array(HEADS)[kinds.argmax(axis=0)]])
+    right = passed & ended
+    return HeadReport(
+        name=name, pairs=sum(not row.made for row in rows),
+        precision=float(ended[passed].mean()) if passed.any() else 0.0, recall=float(passed[ended].mean()),
+        right=float((guessed == heads)[right].mean()) if right.any() else 0.0,
     )  # fmt: skip
-    weight, bias = _fit(inputs, wanted, weights)
-    trained = {"weights": [round(float(value), 4) for value in weight], "bias": round(bias, 4)}
-    return {**trained, "certain": round(certain, 3), "likely": round(min(likely, certain), 3)}, report
 
 
-def _inputs(rows: Sequence[LabelledPair], suffix: str, cosines: Cosines | None) -> NDArray[np.float64]:
-    if not suffix:
+def _inputs(rows: Sequence[LabelledPair], cosines: Cosines | None) -> Matrix:
+    if cosines is None:
         return np.stack([pair_features(row.older, row.newer, row.role) for row in rows])
-    found = cosines([(row.older, row.newer) for row in rows]) if cosines else np.zeros(len(rows))
+    found = cosines([(row.older, row.newer) for row in rows])
     return np.stack(
         [pair_features(row.older, row.newer, row.role, float(c)) for row, c in zip(rows, found, strict=True)]
     )  # fmt: skip
 
 
-def _fit(
-    inputs: NDArray[np.float64], wanted: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], float]:
-    """Fit a logistic regression by Adam."""
-    parameters = np.zeros(inputs.shape[1] + 1)
-    first, second = np.zeros_like(parameters), np.zeros_like(parameters)
-    design = np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1)
-    decay = np.array([DECAY] * inputs.shape[1] + [0.0])
-    for step in range(1, STEPS + 1):
-        error = (1 / (1 + np.exp(-(design @ parameters))) - wanted) * weights / weights.sum()
-        gradient = design.T @ error + decay * parameters * 0.2
-        first, second = 0.9 * first + 0.1 * gradient, 0.99 * second + 0.01 * gradient**2
-        parameters -= 0.05 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
-    return parameters[:-1], float(parameters[-1])
-
-
-def _threshold(chances: NDArray[np.float64], wanted: NDArray[np.bool_], precision: float) -> float:
+def _threshold(chances: Matrix, wanted: NDArray[np.bool_], precision: float) -> float:
     """Return the least threshold at which the chances reach *precision*, above any chance where none does."""
     order = np.argsort(-chances, kind="stable")
     reached = np.cumsum(wanted[order]) / np.arange(1, len(order) + 1) >= precision
@@ -180,37 +304,44 @@ def _threshold(chances: NDArray[np.float64], wanted: NDArray[np.bool_], precisio
     return float(chances[order[places[-1]]]) if len(places) else 1.01
 
 
+def _rounded(values: Matrix) -> list[float]:
+    return [round(float(value), 4) for value in values]
+
+
 def _is_chinese(text: str) -> bool:
     return any("\u3400" <= character <= "\u9fff" for character in text)
 
 
 def _model_cosines() -> Cosines:
-    """Return a function that computes cosines with the installed model. A pair with Chinese counts as 0."""
+    """Return a function that computes cosines with the installed model, which a table helps to read Chinese."""
     embedder = open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(embedder, NoEmbedder):
         raise SystemExit(f"no embedding model: {embedder.reason}")
 
-    def cosines(pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+    def cosines(pairs: Sequence[tuple[str, str]]) -> Matrix:
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         vectors = dict(zip(texts, embedder.embed(texts), strict=True))
-        return np.array([float(vectors[a] @ vectors[b]) if not _is_chinese(a + b) else 0.0 for a, b in pairs])
+        return np.array([float(vectors[a] @ vectors[b]) for a, b in pairs])
 
     return cosines
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, print the cross-validated figures, and write the weights."""
+    """Train, print the figures, and write the weights."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.endings", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="print the figures and write nothing")
+    parser.add_argument("--check", action="store_true", help="leave out each file in turn as well, write nothing")
+    parser.add_argument("--data", type=Path, help="folder of evaluation data, for its conversations")
     options = parser.parse_args(arguments)
-    stored, reports = train(read_pairs(), _model_cosines(), read_ordinary())
+    talk = read_talk(options.data) if options.data else []
+    stored, reports = train(read_pairs(), _model_cosines(), read_ordinary(), talk=talk, files=options.check)
+    print(f"{len(talk)} pairs of conversations")
     for report in reports:
         print(
-            f"{report.head}: {report.pairs} pairs, precision {report.precision:.3f}, recall {report.recall:.3f} "
-            f"at {report.threshold:.3f}"
+            f"{report.name}: {report.pairs} pairs, precision {report.precision:.3f}, recall {report.recall:.3f}, "
+            f"kind right {report.right:.3f}"
         )
     if not options.check:
-        TARGET.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        TARGET.write_text(json.dumps(stored, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

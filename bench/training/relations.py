@@ -110,7 +110,7 @@ def train(rows: Sequence[RelatedPair]) -> dict[str, dict[str, float]]:
     return result
 
 
-def fit(features: Matrix, wanted: Matrix, importance: Matrix) -> Matrix:
+def fit(features: Matrix, wanted: Matrix, importance: Matrix, *, ridge: float = _RIDGE) -> Matrix:
     """Return the weights of a logistic regression by Newton's method, the constant last.
 
     The features are scaled to unit variance for the fit, so that the ridge pulls them alike. The weights returned are
@@ -119,13 +119,13 @@ def fit(features: Matrix, wanted: Matrix, importance: Matrix) -> Matrix:
     mean, deviation = features.mean(axis=0), features.std(axis=0)
     deviation[deviation < 1e-6] = np.inf  # a feature that never varies has no weight
     scaled = np.column_stack([(features - mean) / deviation, np.ones(len(features))])
-    ridge = np.full(scaled.shape[1], _RIDGE)
-    ridge[-1] = 1e-6
+    pull = np.full(scaled.shape[1], ridge)
+    pull[-1] = 1e-6
     weights = np.zeros(scaled.shape[1])
     for _ in range(50):
         probability = 1 / (1 + np.exp(-scaled @ weights))
-        gradient = scaled.T @ (importance * (probability - wanted)) + ridge * weights
-        curvature = (scaled * (importance * probability * (1 - probability))[:, None]).T @ scaled + np.diag(ridge)
+        gradient = scaled.T @ (importance * (probability - wanted)) + pull * weights
+        curvature = (scaled * (importance * probability * (1 - probability))[:, None]).T @ scaled + np.diag(pull)
         step = np.linalg.solve(curvature, gradient)
         weights -= step
         if np.abs(step).max() < 1e-7:

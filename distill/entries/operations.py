@@ -22,6 +22,7 @@ from ..statements.sentences import shorten
 from .withheld import has_placeholder
 
 __all__ = [
+    "RESOLVABLE",
     "AppliedOperation",
     "AppliedOperations",
     "Operation",
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 #: Prefixes of what may come to an end: threads, and facts and wishes such as "Bruno wants to sell the piano".
-_RESOLVABLE = frozenset({"OT", "RC", "SP"})
+RESOLVABLE = frozenset({"OT", "RC", "SP"})
 #: Longest remark about why an entry is resolved or retracted, in characters.
 _MAX_REMARK_CHARS = 160
 #: Shorter sentences may stand in a tool's output by chance.
@@ -146,7 +147,7 @@ def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], or
         return f"{entry.id} is protected"
     if has_placeholder(operation.text) or (operation.kind in {"supersede", "revise"} and not operation.text.strip()):
         return "a part of its words was withheld" if operation.text else "it has no new statement"
-    if operation.kind == "resolve" and entry.prefix not in _RESOLVABLE:
+    if operation.kind == "resolve" and entry.prefix not in RESOLVABLE:
         return f"{entry.id} is no open thread"
     own = entry.fields.get("Origin") or "user"
     trusted = TRUST.index(origin) <= (TRUST.index(own) if own in TRUST else TRUST.index("agent"))
@@ -190,11 +191,15 @@ def _revised(entry: Entry, operation: Operation, origin: str, date: str) -> Entr
 def _successor(
     entry: Entry, operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str],
 ) -> Entry:  # fmt: skip
-    """Return the entry with the new statement: a live one that says the same, or a new one in the same section."""
+    """Return the entry with the new statement: one that says the same, or a new one in the same section.
+
+    An entry that says the same stands in that section, or cites the turn that says so.
+    """
     text = " ".join(operation.text.split())
     key = identity_key(text)
     for known in edits.entries.values():
-        if known.prefix == entry.prefix and known.id != entry.id and identity_key(known.text) == key:
+        said_so = operation.sources[-1] in known.fields.get("Sources", "").split(", ")
+        if (known.prefix == entry.prefix or said_so) and known.id != entry.id and identity_key(known.text) == key:
             older = [part.strip() for part in known.fields.get("Supersedes", "").split(",") if part.strip()]
             return known.changed(
                 fields={**known.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))}

@@ -1,14 +1,14 @@
 """Resolution: which live entries, and which items of the session itself, the session's sentences end.
 
-Every sentence that shows an ending is compared with the statements that share a word with it. The best match ends an
-open thread when it is certain and clearly better than the next thread. A sentence that takes a claim back retracts it.
-A match that is only likely becomes an unsure operation, which nobody applies and the report names. The number of
-comparisons has a limit.
+Every sentence that may end something is compared with the statements that share a word with it. The best match ends a
+statement when it is certain and clearly better than the next one: it resolves a thread, takes a claim back, or replaces
+a statement by its own. A match that is only likely becomes an unsure operation, which nobody applies and the report
+names. The number of comparisons has a limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.documents.entry import Entry, superseded_by
@@ -18,11 +18,13 @@ from recall.errors import ModelError
 from recall.text.identity import identity_key
 
 from ..evidence.status import Evidence
-from ..reading.endings import Ending, judge_ending, shows_ending, statement_terms
+from ..reading.endings import Ending, Head, judge_ending, shows_ending, statement_terms
 from ..reading.labels import parse_label
-from ..statements.operation import Operation
-from ..statements.sentences import prose_lines, split_sentences
+from ..statements.operation import Operation, OperationKind
+from ..statements.sentences import is_question, prose_lines, split_sentences
+from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, Summary, spoken_messages
+from .operations import RESOLVABLE
 from .withheld import has_placeholder
 
 __all__ = ["Saying", "find_endings", "sayings", "settle_items", "with_endings"]
@@ -38,15 +40,17 @@ _WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.2, 40
 #: Least share of a thread's terms in the words of a label such as "Done:".
 _LABELLED_SHARE = 0.3
 _THREADS = frozenset({"open_thread", "next_step"})
+_OPERATIONS: Mapping[Head, OperationKind] = {"replace": "supersede", "resolve": "resolve", "retract": "retract"}
 #: Kinds of items that claim nothing that could be taken back.
 _NO_CLAIMS = frozenset({"correction", "deliverable", "rejected"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
-    """A sentence of the session that shows an ending. *place* is the index of its turn.
+    """A sentence of the session that may end something. *place* is the index of its turn.
 
-    *explicit*: a label such as "Done:" opens it, or git verified it.
+    *explicit*: a label such as "Done:" opens it, or git verified it. *plain*: it has no sign of an ending, so it can
+    only replace a statement.
     """
 
     text: str
@@ -54,6 +58,7 @@ class Saying:
     role: str
     place: int
     explicit: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +79,20 @@ class _JudgedPair:
 
     @property
     def chance(self) -> float:
-        return self.ending.resolve if self.statement.thread else self.ending.retract
+        return self.ending.chance
+
+    @property
+    def kind(self) -> Head:
+        """The likeliest kind of ending. Words behind a label such as "Done:" resolve a thread."""
+        return "resolve" if self.labelled else self.ending.kind
 
     @property
     def certain(self) -> bool:
-        explicit = self.saying.explicit and (self.likely or self.labelled)
-        return self._holds(self.ending.certain) or explicit
+        return self.ending.certain or (self.saying.explicit and self.likely) or self.labelled
 
     @property
     def likely(self) -> bool:
-        return self._holds(self.ending.likely)
+        return self.ending.likely
 
     @property
     def labelled(self) -> bool:
@@ -94,9 +103,6 @@ class _JudgedPair:
         shared = sum(weight for term, weight in terms.items() if term in said)
         return shared >= _LABELLED_SHARE * sum(terms.values())
 
-    def _holds(self, heads: Collection[str]) -> bool:
-        return ("resolve" if self.statement.thread else "retract") in heads
-
 
 def with_endings(
     summary: Summary,
@@ -105,13 +111,20 @@ def with_endings(
     *,
     evidence: Mapping[Item, Evidence],
     embedder: Embedder | None = None,
+    tell: Callable[[Saying], str] = lambda saying: saying.text,
 ) -> Summary:
     """Return *summary* with operations on *entries* that the messages end, and its own items settled.
 
-    *evidence* is git's answer to the items. A sentence that git contradicts ends nothing.
+    *evidence* is git's answer to the items. A sentence that git contradicts ends nothing. *tell* returns a sentence as
+    a text that stands alone. What replaces an entry and is an item already has the item's text.
     """
     said = sayings(messages, evidence)
-    operations = find_endings(entries, said, embedder=embedder)
+
+    def told(saying: Saying) -> str:
+        own = (item.told for item in summary.items if saying.source in item.sources and item.text == saying.text)
+        return next(own, "") or tell(saying)
+
+    operations = find_endings(entries, said, embedder=embedder, tell=told)
     named = {operation.target for operation in summary.operations}
     return replace(
         summary,
@@ -121,7 +134,7 @@ def with_endings(
 
 
 def sayings(messages: Sequence[Message], evidence: Mapping[Item, Evidence]) -> list[Saying]:
-    """Return the sentences of users and assistants that show an ending, in order."""
+    """Return the sentences of users and assistants that may end something, in order."""
     states = {
         (source, identity_key(item.text)): found.state for item, found in evidence.items() for source in item.sources
     }
@@ -129,35 +142,48 @@ def sayings(messages: Sequence[Message], evidence: Mapping[Item, Evidence]) -> l
     return [
         Saying(
             text=text, source=message.source, role=message.role, place=places[message.source],
-            explicit=labelled or states.get((message.source, identity_key(text))) == "verified",
+            explicit=labelled or states.get((message.source, identity_key(text))) == "verified", plain=plain,
         )
         for message in spoken_messages(messages)
-        for text, labelled in _sentences(message)
+        for text, labelled, plain in _sentences(message)
         if states.get((message.source, identity_key(text))) != "contradicted"
     ]  # fmt: skip
 
 
 def find_endings(
-    entries: Sequence[Entry], said: Sequence[Saying], *, embedder: Embedder | None = None
+    entries: Sequence[Entry],
+    said: Sequence[Saying],
+    *,
+    embedder: Embedder | None = None,
+    tell: Callable[[Saying], str] = lambda saying: saying.text,
 ) -> list[Operation]:
-    """Return the operations on live *entries* that *said* calls for, at most one for each entry."""
+    """Return the operations on live *entries* that *said* calls for, at most one for each entry.
+
+    *tell* returns a sentence as a text that stands alone, for the entry that replaces another one.
+    """
     replaced = superseded_by(entries)
     live = {entry.id: entry for entry in entries if not entry.retired and entry.id not in replaced}
     statements = [
-        _Endable(key=entry.id, text=entry.text, thread=entry.prefix == "OT")
+        _Endable(key=entry.id, text=split_speaker(entry.text)[1], thread=entry.prefix == "OT")
         for entry in live.values()
         if not entry.protected
     ]
     operations = []
     for match in _best_matches(statements, said, embedder):
-        target = match.statement
-        saying = match.saying
-        if not target.thread and saying.role != "user" and live[target.key].fields.get("Origin") != "agent":
-            continue  # nobody but the user takes back what the user said
+        entry, saying = live[match.statement.key], match.saying
+        kind = _OPERATIONS[match.kind]
+        own = saying.role == "user" or entry.fields.get("Origin") == "agent"
+        if kind != "resolve" and not own:
+            continue  # nobody but the user takes back or replaces what the user said
+        if kind == "resolve" and entry.prefix not in RESOLVABLE:
+            continue
+        if kind == "supersede" and not match.certain:
+            continue  # both stand, and no command would replace one
         operations.append(
             Operation(
-                kind="resolve" if target.thread else "retract", target=target.key, sources=(saying.source,),
-                text=saying.text, reason=f"said with probability {match.chance:.2f}", unsure=not match.certain,
+                kind=kind, target=entry.id, sources=(saying.source,),
+                text=tell(saying) if kind == "supersede" else saying.text,
+                reason=f"said with probability {match.chance:.2f}", unsure=not match.certain,
             )
         )  # fmt: skip
     return operations
@@ -166,7 +192,10 @@ def find_endings(
 def settle_items(
     items: Sequence[Item], said: Sequence[Saying], messages: Sequence[Message], *, embedder: Embedder | None = None
 ) -> list[Item]:
-    """Return *items* with threads marked that a later turn resolved, and claims marked that one took back."""
+    """Return *items* with threads marked that a later turn resolved, and claims marked that one took back.
+
+    What one session replaces is related when its entries are placed.
+    """
     places = {message.source: place for place, message in enumerate(messages)}
     statements = [
         _Endable(
@@ -180,25 +209,29 @@ def settle_items(
     for match in _best_matches(statements, said, embedder):
         number = int(match.statement.key)
         item = settled[number]
-        own = match.statement.thread or item.role == match.saying.role
-        if match.certain and own:
-            change = {"resolved": match.saying.source} if match.statement.thread else {"corrected": True}
-            settled[number] = replace(item, **change)
+        if match.certain and match.kind == "resolve" and match.statement.thread:
+            settled[number] = replace(item, resolved=match.saying.source)
+        elif match.certain and match.kind == "retract" and item.role == match.saying.role:
+            settled[number] = replace(item, corrected=True)
     return settled
 
 
-def _sentences(message: Message) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of a turn that show an ending, and whether a label says so."""
+def _sentences(message: Message) -> Iterator[tuple[str, bool, bool]]:
+    """Yield the sentences of a turn that may end something, whether a label says so, and whether no sign does.
+
+    A sentence of the assistant without a sign is left out, because its prose is long and replaces little.
+    """
     for line in prose_lines(message.content):
         if line.kind == "heading" or len(line.text) > 20 * _MAX_CHARS:
             continue
         label = parse_label(line.text)
         if label and label.kind == "deliverable" and label.rest:
-            yield label.rest[:_MAX_CHARS], True
+            yield label.rest[:_MAX_CHARS], True, False
             continue
         for sentence in split_sentences(line.text):
-            if len(sentence) <= _MAX_CHARS and shows_ending(sentence):
-                yield sentence, False
+            signed = shows_ending(sentence)
+            if len(sentence) <= _MAX_CHARS and (signed or (message.role == "user" and not is_question(sentence))):
+                yield sentence, False, not signed
 
 
 def _best_matches(
@@ -206,7 +239,7 @@ def _best_matches(
 ) -> Iterator[_JudgedPair]:
     """Yield the best likely match of each statement, in the order of the statements.
 
-    Of the threads that one sentence matches, only the best counts, and only with a lead over the next.
+    Of the statements that one sentence matches, only the best counts, and only with a lead over the next.
     """
     matches = _with_vectors(list(_judged(statements, said)), embedder)
     by_saying: dict[Saying, list[_JudgedPair]] = {}
@@ -246,14 +279,15 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
             if judged == _MAX_PAIRS:
                 return
             judged += 1
-            ending = judge_ending(statement.text, saying.text, saying.role)
-            yield _JudgedPair(statement=statement, saying=saying, ending=ending)
+            ending = judge_ending(statement.text, saying.text, saying.role, thread=statement.thread)
+            if not saying.plain or ending.kind == "replace":
+                yield _JudgedPair(statement=statement, saying=saying, ending=ending)
 
 
 def _with_vectors(matches: list[_JudgedPair], embedder: Embedder | None) -> list[_JudgedPair]:
     """Return *matches* with the pairs worth it judged again by their vectors."""
-    worth = sorted((m for m in matches if m.statement.thread), key=lambda match: -match.chance)
-    worth = [m for m in worth if m.chance >= _WORTH_VECTORS and _is_latin(m)][:_MAX_VECTOR_PAIRS]
+    worth = sorted(matches, key=lambda match: -match.chance)
+    worth = [match for match in worth if match.chance >= _WORTH_VECTORS][:_MAX_VECTOR_PAIRS]
     if embedder is None or not worth:
         return matches
     texts = list(dict.fromkeys(text for match in worth for text in (match.statement.text, match.saying.text)))
@@ -266,17 +300,12 @@ def _with_vectors(matches: list[_JudgedPair], embedder: Embedder | None) -> list
             match,
             ending=judge_ending(
                 match.statement.text, match.saying.text, match.saying.role,
-                float(vectors[match.statement.text] @ vectors[match.saying.text]),
+                float(vectors[match.statement.text] @ vectors[match.saying.text]), thread=match.statement.thread,
             ),
         )
         for match in worth
     }  # fmt: skip
     return [again.get((match.statement.key, match.saying), match) for match in matches]
-
-
-def _is_latin(match: _JudgedPair) -> bool:
-    """Return whether the model reads both texts."""
-    return not any("\u3400" <= character <= "\u9fff" for character in match.statement.text + match.saying.text)
 
 
 def _same(one: _JudgedPair, other: _JudgedPair) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "ReaderWeights",
     "SentenceReader",
     "SentenceReading",
+    "act_chances",
     "dense_features",
     "is_chinese",
     "load_weights",
@@ -95,14 +96,19 @@ class ReaderWeights:
     dense: Matrix
     thresholds: Matrix
 
-    def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> SentenceReading:
-        """Judge a sentence. *vector* is its row of :func:`dense_features`, for the head of vectors."""
+    def chances(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> Matrix:
+        """Return the chances of :data:`ACTS` for a sentence. See :meth:`read`."""
         features = extract_features(text, previous, role)
         scores = (features.values @ self.table[features.buckets].astype(np.float32)) * self.scale + self.bias
         if vector is not None:
             scores += vector @ self.dense
         acts = np.exp(scores - scores.max())
-        acts /= acts.sum()
+        chances: Matrix = acts / acts.sum()
+        return chances
+
+    def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> SentenceReading:
+        """Judge a sentence. *vector* is its row of :func:`dense_features`, for the head of vectors."""
+        acts = self.chances(text, previous, role, vector)
         sections = float(acts[:SECTIONS].sum())
         return SentenceReading(
             act=ACTS[int(acts.argmax())],
@@ -110,6 +116,12 @@ class ReaderWeights:
             keep=float(1 - acts[_NONE]),
             enters=sections >= float(self.thresholds[threshold_row(text, role)]),
         )
+
+
+@lru_cache(maxsize=4096)
+def act_chances(text: str, role: str = "user") -> tuple[float, ...]:
+    """Return the chances of :data:`ACTS` for a sentence by its words, without the turn before it."""
+    return tuple(float(chance) for chance in load_weights().chances(text, role=role))
 
 
 def threshold_row(text: str, role: str) -> int:

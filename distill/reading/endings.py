@@ -1,9 +1,11 @@
-"""Judge whether a sentence ends an older statement: it resolves a thread, or takes a claim back.
+"""Judge whether a sentence ends an older statement: it replaces it, resolves a thread, or takes a claim back.
 
-The judgement is a small logistic model over the match of the two texts (shared words, names, numbers, neighbours of
-shared words, and the cosine of their vectors where a model is installed) and over signs of the newer sentence (the verb
-of the thread in the past, negation, words of ending, of open work and of withdrawal). No sign decides alone, because
-every weight is learned from labelled pairs. ``python -m bench.training.endings`` writes the weights beside this module.
+The judgement is one small model over the match of the two texts: shared words, names, numbers, neighbours of shared
+words, which kinds of value differ (``distill.statements.pair_features``), and the cosine of their vectors where a model
+is installed. It also reads signs of the newer sentence (the verb of the thread in the past, negation, words of ending,
+of open work and of withdrawal), and what the trained reader takes both for. No sign decides alone, because every
+weight is learned from labelled pairs. A first set of weights says whether the older statement ends, the others in which
+way. ``python -m bench.training.endings`` writes the weights beside this module.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,10 @@ from numpy.typing import NDArray
 from recall.text.stems import stem
 from recall.text.word_tables import stop_words
 
+from ..statements import pair_features as relations
+from ..statements.pair_model import ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK, keeps_older
 from ..statements.sentences import is_question, narrowed
+from .classifier import ACTS, act_chances
 
 __all__ = [
     "FEATURES",
@@ -40,8 +45,9 @@ __all__ = [
     "weights_from",
 ]
 
-Head = Literal["resolve", "retract"]
-HEADS: tuple[Head, ...] = ("resolve", "retract")
+#: How a statement ends.
+Head = Literal["replace", "resolve", "retract"]
+HEADS: tuple[Head, ...] = get_args(Head)
 _WEIGHTS = "endings.json"
 #: Characters of a text that are read. An entry or a sentence is shorter.
 _MAX_CHARS = 400
@@ -56,72 +62,94 @@ _LIGHT_HAN = frozenset(
 #: Characters that put the verb before them into the past.
 _DONE_HAN = frozenset("了好完过掉到上齐妥")
 #: Least weight of shared terms, and least share of the older statement's terms, for a pair to be judged.
-_LEAST_SHARED, _LEAST_SHARE = 1.0, 0.15
+_LEAST_SHARED, _LEAST_SHARE = 0.7, 0.1
+#: How much likelier a kind of ending is because an open thread ends, and because anything else does.
+_THREAD: Mapping[Head, float] = {"replace": 0.7, "resolve": 2.0, "retract": 0.7}
+_OTHER: Mapping[Head, float] = {"replace": 1.2, "resolve": 0.6, "retract": 1.2}
+#: Reasons that keep nothing from being replaced here, because the weights decide about them.
+_NO_VETO = frozenset({"", ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK})
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
 _REGULAR_PAST = re.compile(r"\b\w{2,}ed\b", re.IGNORECASE)
 _PERFECT_HAN = re.compile(r"了[。!,~ ]*$|啦|咯")
-#: Features of a pair, in the order of the weights. The last three need vectors.
-FEATURES: tuple[str, ...] = (
+#: Acts of the newer sentence and of the older statement that the reader's chances are features of.
+_NEWER_ACTS, _OLDER_ACTS = ("done", "correction", "decision", "none"), ("thread", "fact")
+_OWN_FEATURES = (
     "older_share", "newer_share", "shared", "unshared", "shared_name", "other_name", "question", "assistant", "length",
     "nothing_shared", "chinese", *SIGNS, "regular_past", "older_negated", "past", "irregular_past", "thread_verb_past",
     "thread_verb_past_zh", "perfect_zh", "begins_in_past", "negated_copy", "share_ended", "share_withdrawn",
     "open_ended", "short", "dropped", "other_before", "other_after", "other_around", "other_number", "verb_missing",
-    "object_share", "last_word", "two_shared", "cosine", "cosine_ended", "near",
+    "object_share", "last_word", "two_shared", *(f"newer_{act}" for act in _NEWER_ACTS),
+    *(f"older_{act}" for act in _OLDER_ACTS),
+)  # fmt: skip
+#: Features of a pair, in the order of the weights. The last ones need vectors.
+FEATURES: tuple[str, ...] = (
+    *_OWN_FEATURES, *(f"pair: {name}" for name in relations.FEATURES), "cosine", "cosine_ended", "near", "cosine_value",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """Judgement of a pair: the probability of each head, and whether it is *certain* or only *likely*."""
+    """Judgement of a pair: the *chance* that the older statement ends, and the likeliest *kind* of ending.
 
-    resolve: float
-    retract: float
-    certain: frozenset[Head] = frozenset()
-    likely: frozenset[Head] = frozenset()
+    It is *certain* enough to act upon, or only *likely* enough to ask.
+    """
+
+    chance: float
+    kind: Head = "resolve"
+    certain: bool = False
+    likely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EndingWeights:
-    """Weights by head. *certain* and *likely* are the least probabilities at which a head holds.
+    """Weights by head. *certain* and *likely* are the least chances at which a statement ends, by kind of ending.
 
-    A key is the head's name, with ``+vector`` for pairs with a cosine.
+    Those of ``end`` are for an open thread that is resolved.
+
+    The heads are ``end`` and :data:`HEADS`. A key is the head's name, with ``+vector`` for pairs with a cosine. The
+    last weight of a head is its constant.
     """
 
     weights: Mapping[str, NDArray[np.float64]]
-    bias: Mapping[str, float]
     certain: Mapping[str, float]
     likely: Mapping[str, float]
 
-    def judge(self, older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
+    def judge(
+        self, older: str, newer: str, role: str, cosine: float | None = None, *, thread: bool = False
+    ) -> Ending:  # fmt: skip
         """Judge a pair. See :func:`judge_ending`."""
+        if is_question(newer) or not is_related(older, newer):
+            return Ending(chance=0.0)
         features = pair_features(older, newer, role, cosine)
-        if not is_related(older, newer):
-            return Ending(resolve=0.0, retract=0.0)
         suffix = "" if cosine is None else "+vector"
-        chances = {head: self._chance(f"{head}{suffix}", features) for head in HEADS}
+        chance = self._chance(f"end{suffix}", features)
+        prior = _THREAD if thread else _OTHER
+        kind = max(HEADS, key=lambda head: self._chance(f"{head}{suffix}", features) * prior[head])
+        if kind == "replace" and keeps_older(_compared(older, newer)) not in _NO_VETO:
+            return Ending(chance=0.0, kind=kind)
+        least = f"{'end' if thread and kind == 'resolve' else kind}{suffix}"
         return Ending(
-            resolve=chances["resolve"],
-            retract=chances["retract"],
-            certain=frozenset(head for head in HEADS if chances[head] >= self.certain[head + suffix]),
-            likely=frozenset(head for head in HEADS if chances[head] >= self.likely[head + suffix]),
-        )
+            chance=chance, kind=kind, certain=chance >= self.certain[least], likely=chance >= self.likely[least]
+        )  # fmt: skip
 
     def _chance(self, key: str, features: NDArray[np.float64]) -> float:
-        return float(1 / (1 + np.exp(-(features @ self.weights[key] + self.bias[key]))))
+        weights = self.weights[key]
+        return float(1 / (1 + np.exp(-np.clip(features @ weights[:-1] + weights[-1], -30, 30))))
 
 
-def judge_ending(older: str, newer: str, role: str, cosine: float | None = None) -> Ending:
-    """Judge whether the sentence *newer* ends the statement *older*.
+def judge_ending(older: str, newer: str, role: str, cosine: float | None = None, *, thread: bool = False) -> Ending:
+    """Judge whether the sentence *newer* ends the statement *older*. A question ends nothing.
 
     Args:
         older: the text of an entry.
         newer: one sentence, said later.
         role: who said it, ``user`` or ``assistant``.
-        cosine: the cosine of the vectors of the two, where there are vectors that read both.
+        cosine: the cosine of the vectors of the two, where there are vectors.
+        thread: the entry is an open thread, which is resolved rather than replaced.
     """
-    return load_weights().judge(older, newer, role, cosine)
+    return load_weights().judge(older, newer, role, cosine, thread=thread)
 
 
 @cache
@@ -141,9 +169,8 @@ def weights_from(stored: Mapping[str, Any]) -> EndingWeights:
     heads: Mapping[str, Any] = stored["heads"]
     return EndingWeights(
         weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items()},
-        bias={name: float(head["bias"]) for name, head in heads.items()},
-        certain={name: float(head["certain"]) for name, head in heads.items()},
-        likely={name: float(head["likely"]) for name, head in heads.items()},
+        certain={name: float(head["certain"]) for name, head in heads.items() if "certain" in head},
+        likely={name: float(head["likely"]) for name, head in heads.items() if "likely" in head},
     )
 
 
@@ -175,15 +202,26 @@ def statement_terms(text: str) -> Mapping[str, float]:
 
 
 def pair_features(older: str, newer: str, role: str, cosine: float | None = None) -> NDArray[np.float64]:
-    """Return the values of :data:`FEATURES` for a pair. Without *cosine* the last three are left out."""
+    """Return the values of :data:`FEATURES` for a pair. Without *cosine* the last ones are left out."""
     values = dict(_match_features(older, newer))
     values |= {"question": float(is_question(newer)), "assistant": float(role == "assistant")}
     values |= dict(_sign_features(older, newer, values["older_share"]))
     values |= dict(_neighbour_features(older, newer))
+    said, was = act_chances(newer[:_MAX_CHARS], role), act_chances(older[:_MAX_CHARS], "user")
+    values |= {f"newer_{act}": said[ACTS.index(act)] for act in _NEWER_ACTS}
+    values |= {f"older_{act}": was[ACTS.index(act)] for act in _OLDER_ACTS}
+    found = _compared(older, newer)
+    result = [*(values[name] for name in _OWN_FEATURES), *found.values]
     if cosine is not None:
         ended = max(values["end"], values["past"])
-        values |= {"cosine": cosine, "cosine_ended": cosine * ended, "near": 2 * max(cosine - 0.4, 0.0)}
-    return np.array([values[name] for name in FEATURES if name in values], np.float64)
+        changed = float(found["main one value"] > 0 or found["values"] > 0)
+        result += [cosine, cosine * ended, 2 * max(cosine - 0.4, 0.0), cosine * changed]
+    return np.array(result, np.float64)
+
+
+@lru_cache(maxsize=1024)
+def _compared(older: str, newer: str) -> relations.PairFeatures:
+    return relations.compare(older, newer)
 
 
 @cache

@@ -16,7 +16,9 @@ from importlib.resources import files
 from .pair_features import FEATURES, PairFeatures
 
 __all__ = [
+    "ENDS_THREAD",
     "SHARES_TOO_LITTLE",
+    "TAKES_BACK",
     "WEIGHTS_FILE",
     "PairScores",
     "are_apart",
@@ -30,6 +32,8 @@ __all__ = [
 WEIGHTS_FILE = "data/relation_weights.json"
 #: Reason of :func:`keeps_older` for a pair that is hardly one.
 SHARES_TOO_LITTLE = "it shares too little"
+#: Reasons of :func:`keeps_older` for a pair whose newer statement ends the older one in another way.
+TAKES_BACK, ENDS_THREAD = "it takes a claim back", "it ends a thread"
 #: Least share of the lighter statement's words in both. Statements without a common word are no candidates.
 _LEAST_SHARE = 0.2
 #: Most that one of two statements in other words may add to all that the other says, as a share of what both say.
@@ -86,8 +90,8 @@ def _vetoes(features: PairFeatures) -> Iterator[tuple[bool, str]]:
     yield bool(has("asked newer")), "it asks"
     yield bool(has("story newer") or (has("supposed newer") and not changing)), "it supposes"
     valued = has("values") or has("main value added") or has("gone value is older")
-    yield bool(has("mistaken newer") and (turned or not valued)), "it takes a claim back"
-    yield bool(has("open older") and not has("open newer") and not valued), "it ends a thread"
+    yield bool(has("mistaken newer") and (turned or not valued)), TAKES_BACK
+    yield bool(has("open older") and not has("open newer") and not valued), ENDS_THREAD
     yield bool(has("told newer") and not changing), "it tells of one event"
     yield bool(has("nothing left of newer") and stands), "it says nothing new"
     yield bool(has("event newer") and not dated), "it tells of one day"

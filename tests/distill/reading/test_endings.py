@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from bench.training.endings import DATA, read_pairs, train
+from bench.training.endings import read_pairs, train
 from distill.reading.endings import (
     FEATURES,
     HEADS,
@@ -17,12 +17,15 @@ from distill.reading.endings import (
     weights_from,
 )
 
+_VECTOR_FEATURES = 4
+
 
 def test_shipped_weights_belong_to_the_features() -> None:
     weights = load_weights()
+    for head in ("end", *HEADS):
+        assert len(weights.weights[head]) == len(FEATURES) - _VECTOR_FEATURES + 1
+        assert len(weights.weights[f"{head}+vector"]) == len(FEATURES) + 1
     for head in HEADS:
-        assert len(weights.weights[head]) == len(FEATURES) - 3
-        assert len(weights.weights[f"{head}+vector"]) == len(FEATURES)
         assert 0 < weights.likely[head] <= weights.certain[head] < 1
 
 
@@ -32,21 +35,19 @@ def test_weights_for_other_features_are_refused() -> None:
 
 
 def test_shipped_weights_judge_the_pairs_that_they_were_trained_on() -> None:
-    pairs = read_pairs()
-    certain = [(pair.label, judge_ending(pair.older, pair.newer, pair.role).certain) for pair in pairs]
-    resolved = [label for label, heads in certain if "resolve" in heads and label in "RD"]
-    assert resolved.count("R") / len(resolved) >= 0.9
-    retracted = [label for label, heads in certain if "retract" in heads and label in "TPSD"]
-    assert retracted.count("T") / len(retracted) >= 0.9
-    assert retracted.count("T") >= 0.7 * sum(pair.label == "T" for pair in pairs)
+    labels = {"R": "resolve", "T": "retract", "P": "replace"}
+    pairs = [(labels.get(pair.label, ""), judge_ending(pair.older, pair.newer, pair.role)) for pair in read_pairs()]
+    certain = [(label, ending.kind) for label, ending in pairs if ending.certain]
+    assert sum(bool(label) for label, _ in certain) >= 0.9 * len(certain)
+    assert sum(label == kind for label, kind in certain) >= 0.75 * len(certain)
+    assert len(certain) >= 0.25 * sum(bool(label) for label, _ in pairs)
 
 
 def test_training_again_on_a_sample_gives_useful_weights() -> None:
-    stored, reports = train(read_pairs(DATA)[::2], None)
+    stored, (report,) = train(read_pairs()[::3], None)
     assert tuple(stored["features"]) == FEATURES
-    found = {report.head: report for report in reports}
-    assert found["retract"].precision >= 0.9
-    assert found["retract"].recall >= 0.2
+    assert report.precision >= 0.8
+    assert report.recall >= 0.1
     weights_from(stored)
 
 
@@ -55,29 +56,32 @@ def test_training_again_on_a_sample_gives_useful_weights() -> None:
     [
         ("Send the budget to Mina", "The budget was sent to Mina yesterday, so that's off my plate", "resolve"),
         ("把预算发给小美", "预算已经发给小美了", "resolve"),
+        ("Backups are kept for 30 days", "backups are kept for 90 days now, not 30", "replace"),
         ("The demo is on Monday", "I was wrong about the demo, it's not on Monday", "retract"),
         ("我对猫过敏", "过敏那事是我瞎说的,我对猫不过敏", "retract"),
     ],
 )
 def test_an_ending_is_certain(older: str, newer: str, head: str) -> None:
-    assert head in judge_ending(older, newer, "user").certain
+    found = judge_ending(older, newer, "user", thread=head == "resolve")
+    assert (found.kind, found.certain) == (head, True)
 
 
 @pytest.mark.parametrize(
-    ("older", "newer", "head"),
+    ("older", "newer"),
     [
-        ("Send the budget to Mina", "I still have to send the budget to Mina", "resolve"),
-        ("Send the budget to Mina", "Mina is on holiday", "resolve"),
-        ("把预算发给小美", "预算还没发给小美", "resolve"),
-        ("The demo is on Monday", "The demo on Monday will be short", "retract"),
+        ("Send the budget to Mina", "I still have to send the budget to Mina"),
+        ("Send the budget to Mina", "Mina is on holiday"),
+        ("把预算发给小美", "预算还没发给小美"),
+        ("The demo is on Monday", "The demo on Monday will be short"),
+        ("The demo is on Monday", "Is the demo on Tuesday then?"),
     ],
 )
-def test_open_work_and_other_statements_end_nothing(older: str, newer: str, head: str) -> None:
-    assert head not in judge_ending(older, newer, "user").certain
+def test_open_work_questions_and_other_statements_end_nothing(older: str, newer: str) -> None:
+    assert not judge_ending(older, newer, "user").certain
 
 
-def test_features_with_a_cosine_are_three_more() -> None:
-    assert len(pair_features("a plan", "the plan", "user")) == len(FEATURES) - 3
+def test_features_with_a_cosine_are_more() -> None:
+    assert len(pair_features("a plan", "the plan", "user")) == len(FEATURES) - _VECTOR_FEATURES
     assert len(pair_features("a plan", "the plan", "user", 0.5)) == len(FEATURES)
 
 
