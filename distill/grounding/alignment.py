@@ -24,6 +24,8 @@ _JUMPED, _JUMPED_PERSON = 2.6, 1.0
 #: Costs: for each word left out within a clause, for another clause or sentence, and for going back.
 _LEFT_OUT, _CLAUSE, _SENTENCE, _BACK, _BACK_JOINED, _TWICE = 0.35, 0.4, 0.8, 2.6, 1.6, 4.0
 _MOST_LEFT_OUT = 6
+#: Most words on either side of a person that name its clause.
+_MOST_BESIDE = 3
 #: Least length of a word in which a typo is mended.
 _TYPO_CHARS = 5
 #: Least length of the beginning of a word that stands for the word.
@@ -215,7 +217,12 @@ def _settle_persons(
     for at in order:
         if entry[at].kind != "person" or said[places[at]].kind != "person":
             continue
-        beside = [other for other in order if entry[other].clause == entry[at].clause and entry[other].kind != "person"]
+        near = [other for other in order if entry[other].clause == entry[at].clause and entry[other].kind != "person"]
+        beside = [other for other in near if other < at][-_MOST_BESIDE:] + [other for other in near if other > at][
+            :_MOST_BESIDE
+        ]
+        if not beside:
+            continue
         before = {said[places[other]].clause: places[other] for other in beside if other < at}
         behind = {said[places[other]].clause: places[other] for other in reversed(beside) if other > at}
         fits = [

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from ..statements.cited_values import day_of
 from ..statements.grounding import TOO_LONG, SaidTurn, is_verbatim, value_objections
 from .alignment import Said, align
-from .differences import Differences, find_differences, glosses
+from .bracketed_dates import glosses
+from .differences import Differences, find_differences
 from .tokens import TextToken, tokenise
 
 __all__ = ["compare", "objections"]

@@ -1,0 +1,77 @@
+"""Find words and persons of an entry that its turns do not say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .alignment import is_content
+from .tokens import TextToken
+from .view import AlignmentView
+
+__all__ = ["added_words"]
+
+_ARTICLES = frozenset({"the", "a", "an", "this", "that"})
+
+
+def added_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield words of the entry that the turns do not say."""
+    for at in view.alignment.missing:
+        token = view.entry[at]
+        if token.kind == "person":
+            yield from _added_person(view, at)
+        elif token.kind != "filler":
+            kind = {"value": "value", "guard": "qualifier"}.get(token.kind, "word")
+            yield kind, repr(view.text[token.start : token.end])
+
+
+def _added_person(view: AlignmentView, at: int) -> Iterator[tuple[str, str]]:
+    """Yield what a person of the entry is whom the turns do not name at this place."""
+    token = view.entry[at]
+    if token.person == "name" and _is_told(view, token):
+        yield "told", ""
+    elif _is_unsaid_subject(view, at) or _is_unsaid_owner(view, at):
+        yield "name added", ""
+    else:
+        yield "person", repr(view.text[token.start : token.end])
+
+
+def _is_told(view: AlignmentView, token: TextToken) -> bool:
+    """Return whether a name only says who speaks: "Mara: use tabs"."""
+    marked = re.match(r"\s?[:：]", view.text[token.end : token.end + 2]) is not None
+    return marked and token.family in view.alignment.said.names
+
+
+def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
+    """Return whether a person stands where a clause of theirs begins without a subject: "had my scan yesterday"."""
+    token = view.entry[at]
+    runs = next((runs for runs in view.runs if view.entry[runs[0].anchors[0]].clause == token.clause), [])
+    told = sorted(other for run in runs if run.role != "noun" for other in run.anchors)
+    behind = next(
+        (other for other in told if other > at and view.entry[other].kind != "value"), told[0] if told else -1
+    )
+    if behind < at or any(other < at and view.entry[other].kind != "value" for other in told):
+        return False
+    said, names = view.said[view.places[behind]], view.alignment.said.names
+    answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
+    own = token.family == names[said.turn] or answers if token.person == "name" else token.person == "3"
+    return own and _opens_clause(view, view.places[behind])
+
+
+def _is_unsaid_owner(view: AlignmentView, at: int) -> bool:
+    """Return whether a person owns what stands behind in words of theirs that name no owner: "mum", "the knee"."""
+    token = view.entry[at]
+    behind = next((other for other in sorted(view.places) if other > at), None)
+    if behind is None or "owner" not in token.cases:
+        return False
+    place = view.places[behind]
+    own = token.person == "3" or token.family == view.alignment.said.names[view.said[place].turn]
+    noun = any(run.role == "noun" and behind in run.anchors for runs in view.runs for run in runs)
+    article = place > 0 and view.said[place - 1].key in _ARTICLES
+    return own and (noun or article or _opens_clause(view, place))
+
+
+def _opens_clause(view: AlignmentView, place: int) -> bool:
+    """Return whether nothing that tells something stands before *place* in its clause."""
+    before = [view.said[other] for other in view.clauses[view.said[place].clause] if other < place]
+    return not any((is_content(token) and token.kind != "value") or token.kind == "person" for token in before)

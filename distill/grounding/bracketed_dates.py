@@ -1,0 +1,70 @@
+"""Check dates in brackets: each is what the words before it mean on the day that they were said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from ..statements.cited_values import Value, value_mentions
+from .view import AlignmentView
+
+__all__ = ["Gloss", "glosses", "is_known_date"]
+
+_GLOSS = re.compile(
+    r"\s?[（(]\s*(?P<date>(?:19|20)\d{2}(?:-\d{2}){0,2}|\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
+)
+_WEEK = re.compile(
+    r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|"
+    r"周末|weekend",
+    re.IGNORECASE,
+)
+_WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
+#: Most days between a day and a turn that names only its number.
+_COMING_DAYS = 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gloss:
+    """A date in brackets behind relative words of an entry, at *start*."""
+
+    text: str
+    start: int
+
+
+def glosses(text: str) -> tuple[str, list[Gloss]]:
+    """Return *text* with dates in brackets blanked, and these dates."""
+    found = [Gloss(text=match["date"], start=match.start()) for match in _GLOSS.finditer(text)]
+    return _GLOSS.sub(lambda match: " " * len(match.group()), text), found
+
+
+def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]) -> bool:
+    """Return whether a date in brackets is what the words before it mean on the day that they were said."""
+    mention = next(iter(value_mentions(gloss.text, None)), None)
+    if mention is None:
+        return False
+    before = [at for at, token in enumerate(view.entry) if token.start < gloss.start]
+    named = next((at for at in reversed(before[-4:]) if view.entry[at].kind == "value"), None)
+    if named is not None and named in view.places:
+        theirs = view.said[view.places[named]].values
+        return bool(mention.values & theirs) or _is_coming_day(mention.values, theirs, days)
+    day = next((key for kind, key in mention.values if kind == "day"), "")
+    for match in _WEEK.finditer(view.text[max(0, gloss.start - 24) : gloss.start]):
+        weeks = _WEEKS.get((match["en"] or match["zh"] or "this").casefold(), 0)
+        for said in days:
+            monday = said - timedelta(said.weekday()) + timedelta(7 * weeks) if said else None
+            if monday and day and monday <= date.fromisoformat(day) < monday + timedelta(7):
+                return True
+    turns = {view.said[place].turn for place in view.places.values()}
+    known = {value for token in view.said if token.turn in turns for value in token.values}
+    return bool(mention.values & known) or any(said and day == said.isoformat() for said in days)
+
+
+def _is_coming_day(gloss: frozenset[Value], said: frozenset[Value], days: Sequence[date | None]) -> bool:
+    """Return whether *gloss* is a day of the next weeks whose number was *said* without a month."""
+    numbers = {key for kind, key in said if kind == "day_of_month"}
+    found = [date.fromisoformat(key) for kind, key in gloss if kind == "day"]
+    return any(
+        str(day.day) in numbers and any(at and abs((day - at).days) <= _COMING_DAYS for at in days) for day in found
+    )

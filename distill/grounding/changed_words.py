@@ -1,0 +1,88 @@
+"""Find words of an entry in another order, in a clause of somebody else, or in a form of another time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from recall.text.irregular_forms import forms_of
+
+from .alignment import is_content
+from .view import AlignedRun, AlignmentView, answers_other
+
+__all__ = ["changed_forms", "changed_order", "joined_clauses"]
+
+_ARTICLES = frozenset({"the", "a", "an", "this", "that"})
+
+
+def changed_order(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    last = -1
+    for runs in view.runs:
+        for run in runs:
+            if _is_older(view, run):
+                yield "older words", repr(view.text[view.entry[run.anchors[0]].start : view.entry[run.anchors[-1]].end])
+            elif run.role == "order":
+                yield "order", repr(view.text[view.entry[run.anchors[0]].start : view.entry[run.anchors[-1]].end])
+            elif run.role == "noun":
+                yield "noun", ""
+        line = [view.places[at] for run in runs for at in run.anchors if run.role != "noun"]
+        if line and min(line) < last:
+            yield "back", ""
+        last = max([last, *line])
+
+
+def _is_older(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run takes more than a noun from an entry that the new one replaces."""
+    first = view.said[view.places[run.anchors[0]]]
+    if view.alignment.said.roles[first.turn] != "about":
+        return False
+    return run.role != "noun" or any(view.entry[at].kind == "value" for at in run.anchors)
+
+
+def joined_clauses(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield clauses of the entry that take a subject from one clause and the rest from another that has its own."""
+    for runs in view.runs:
+        told = [run for run in runs if run.role != "noun"]
+        for one, other in pairwise(told):
+            if one.clause == other.clause or other.role == "order":
+                continue
+            first = view.places[other.anchors[0]]
+            head = [view.said[place] for place in view.clauses[other.clause] if place < first]
+            own = [token for token in head if is_content(token) or token.person in {"1", "2", "3"}]
+            person = any(token.kind == "person" for token in own)
+            if own and (person or not answers_other(view, one, other)):
+                yield "joined clauses", repr(view.text[view.entry[other.anchors[0]].start :][:12])
+            else:
+                yield "joined", ""
+
+
+def changed_forms(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield words in another form. Another time is a reason."""
+    for at, place in view.places.items():
+        mine, theirs = view.entry[at].key, view.said[place].key
+        if view.entry[at].kind != "word" or view.said[place].kind != "word" or mine == theirs or not mine.isascii():
+            continue
+        if _is_other_time(mine, theirs):
+            yield "time of", repr(mine)
+        elif mine.startswith(theirs) and mine.endswith("s") and _is_counted(view, at, place):
+            yield "number of", repr(mine)
+        else:
+            yield "form", ""
+
+
+def _is_other_time(mine: str, theirs: str) -> bool:
+    """Return whether two forms of a verb tell of different times: "comes" and "came", "fix" and "fixed"."""
+    one, other = mine.removesuffix("s"), theirs.removesuffix("s")
+    if one == other or mine.endswith("ing") or theirs.endswith("ing"):
+        return False
+    return mine.endswith("ed") != theirs.endswith("ed") or one in forms_of(other)
+
+
+def _is_counted(view: AlignmentView, at: int, place: int) -> bool:
+    """Return whether a word that gained an "s" is a noun: an article or an owner stands before it."""
+    mine = view.entry[at - 1] if at else None
+    theirs = view.said[place - 1] if place else None
+    return any(
+        token is not None and (token.key in _ARTICLES or (token.kind == "person" and "subject" not in token.cases) or
+        (token.person == "name" and "owner" in token.cases)) for token in (mine, theirs)
+    )  # fmt: skip
