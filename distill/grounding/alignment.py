@@ -61,6 +61,10 @@ def align(entry: Sequence[TextToken], said: Said) -> Alignment:
     """Return the best chain of places of *entry* in *said*."""
     anchors = [at for at, token in enumerate(entry) if token.kind != "light"]
     found = _candidates(entry, anchors, said)
+    sizes = Counter(token.clause for token in entry)
+    for at in anchors:  # "Mara: ..." only says who speaks
+        if entry[at].person == "name" and sizes[entry[at].clause] == 1:
+            found[at] = []
     known = [at for at in anchors if found[at]]
     weights = [0.0, *accumulate(1.0 if is_content(token) or token.kind == "guard" else 0.0 for token in said.tokens)]
     places = _settle_persons(entry, _chain(entry, known, found, said.tokens, weights), found, said.tokens)
