@@ -1,24 +1,28 @@
 """Topics of a conversation: the few terms that its messages share, without a model.
 
-English words and identifiers, acronyms, quoted names and runs of Chinese characters are counted by the number of
-messages they stand in. A Chinese phrase that is always part of a longer one gives way to it. The same messages give the
-same terms.
+Words and identifiers in letters of any script, acronyms, quoted names and runs of Chinese characters are counted by the
+number of messages they stand in. A Chinese phrase that is always part of a longer one gives way to it. The same messages
+give the same terms.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 
+from recall.text.han import HAN
 from recall.text.word_tables import stop_words, word_table
 
 from .sentences import prose_lines
 
 __all__ = ["content_terms", "find_topics"]
 
-_LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*", re.ASCII)
+#: Hiragana is left out with the Han characters, because it writes mostly words of grammar, without spaces.
+_NO_WORDS = f"{HAN}\u3041-\u309f"
+_WORD = re.compile(rf"[^\W\d_{_NO_WORDS}][^\W_{_NO_WORDS}]*(?:[_-][^\W_{_NO_WORDS}]+)*")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _QUOTED = re.compile(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
 _URL = re.compile(r"\S+://\S+|\[image:[^\]]*\]")
@@ -55,7 +59,8 @@ def find_topics(messages: Sequence[str], count: int, *, without: Collection[str]
 def content_terms(text: str) -> list[str]:
     """Return the candidate terms of one message, repeated as often as they stand in it."""
     prose = _URL.sub(" ", "\n".join(line.text for line in prose_lines(text)))
-    found = [match.group() for match in _LATIN.finditer(prose) if _informative(match.group())]
+    prose = unicodedata.normalize("NFC", prose)  # a letter and its accent are one character
+    found = [match.group() for match in _WORD.finditer(prose) if _informative(match.group())]
     found += [name.strip() for name in _QUOTED.findall(prose) if 0 < len(name.split()) <= 4]
     for run in _HAN.findall(prose):
         found.extend(_phrases(run))
@@ -85,9 +90,9 @@ def _phrases(run: str) -> Iterable[str]:
 
 def _weight(term: str, forms: Counter[str], spread: int) -> float:
     """Return the number of messages of a term, raised for names, acronyms, identifiers and longer Chinese phrases."""
-    capital = all(not form.islower() for form in forms) and term.isascii()
+    capital = all(form != form.lower() for form in forms)  # a script without case has none
     marked = "_" in term or "-" in term or any(form.isupper() and len(form) > 2 for form in forms)
-    chinese = not term.isascii()
+    chinese = _HAN.search(term) is not None
     return spread * (1.0 + 0.3 * capital + 0.5 * marked + (0.25 * (len(term) - 2) if chinese else 0.0))
 
 
@@ -95,6 +100,5 @@ def _overlap(term: str, other: str) -> bool:
     """Return whether one term is part of the other, or two Chinese terms share two characters in a row."""
     if term in other or other in term:
         return True
-    if term.isascii() or other.isascii():
-        return False
-    return any(term[at : at + 2] in other for at in range(len(term) - 1))
+    pairs = (term[at : at + 2] for at in range(len(term) - 1))
+    return any(pair in other for pair in pairs if _HAN.fullmatch(pair))
