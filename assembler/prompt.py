@@ -16,6 +16,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 
 from agent_home.audience import Audience
+from agent_home.documents.daily_log import without_empty_closings
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
@@ -327,7 +328,8 @@ class _DailyLogs:
         builder.degraded += [source.reason for _, source in found if source.failed]
         for path, source in found:
             _report_blocked(builder, path, source)
-        return cls(count=builder.count, texts={path: source.text for path, source in found if source.text})
+        told = {path: without_empty_closings(source.text) for path, source in found}
+        return cls(count=builder.count, texts={path: text for path, text in told.items() if _has_content(text)})
 
     def cut(self, tokens: int, shown: Collection[str]) -> None:
         """Choose what fits into *tokens*, newest text first, without lines whose turns are *shown* elsewhere."""
@@ -348,6 +350,11 @@ class _DailyLogs:
                 )
             )  # fmt: skip
         self.shown = dict(reversed(self.shown.items()))
+
+
+def _has_content(text: str) -> bool:
+    """Return whether *text* has a line that is no heading."""
+    return any(line.strip() and not line.startswith("#") for line in text.splitlines())
 
 
 def _continued_part(builder: _PromptBuilder, room: int, continued: ContinuedSession) -> str:

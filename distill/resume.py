@@ -110,14 +110,15 @@ def resume(home: Home, session: str) -> Resume:
     if not turns:
         raise EmptySession(name, home.relative(path))
     all_messages = [turn.message for turn in turns]
+    times = [message.ts for message in all_messages if message.ts]  # a turn may be appended long after its time
     messages = list(_screened(home, home.relative(path), all_messages[-_MAX_READ:]))
     summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MAX_FACTS)
     logged = _logged(home, name, closings.first_day(turns))
     return Resume(
         session=name,
         title=summary.title,
-        began=all_messages[0].ts,
-        ended=all_messages[-1].ts,
+        began=min(times, default=""),
+        ended=max(times, default=""),
         messages=len(all_messages),
         unread=max(0, len(all_messages) - _MAX_READ),
         asked=tuple(_asked(messages, summary)),
@@ -162,7 +163,10 @@ def _screened(home: Home, path: str, messages: Sequence[Message]) -> Iterator[Me
 
 
 def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine]:
-    """Yield the first and the latest requests: the first question of each user message, else its first sentence."""
+    """Yield what the user wanted, first and last: the first question of each message, else its first sentence.
+
+    A sentence that states a fact, a wish or a plan is not among them.
+    """
     item_texts = {identity_key(item.text) for item in summary.items}
     found: list[ResumeLine] = []
     for message in spoken_messages(messages):
@@ -174,6 +178,7 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
             for part in split_sentences(line.text)
             if len(part) >= _LEAST_CHARS
         ]
+        sentences = [part.lstrip("-–— ") for part in sentences]  # the dash before a remark
         requests = [part for part in sentences if identity_key(part) not in item_texts and _only_asks(part)]
         request = next((sentence for sentence in requests if is_question(sentence)), requests[0] if requests else "")
         if request and not any(identity_key(line.text) == identity_key(request) for line in found):
@@ -182,9 +187,12 @@ def _asked(messages: Sequence[Message], summary: Summary) -> Iterator[ResumeLine
 
 
 def _only_asks(sentence: str) -> bool:
-    """Return whether *sentence* has no exclamation mark and states no decision, preference or correction."""
+    """Return whether *sentence* has no exclamation mark and states nothing, as far as the reader can tell."""
+    reader = SentenceReader()
     exclaims = narrowed(sentence).rstrip().endswith("!")
-    return not exclaims and parse_label(sentence) is None and stated_kind(sentence, "", SentenceReader()) is None
+    if exclaims or parse_label(sentence) is not None or stated_kind(sentence, "", reader) is not None:
+        return False
+    return is_question(sentence) or reader.read(sentence, "", "user").act == "none"
 
 
 def _files(messages: Sequence[Message], summary: Summary) -> tuple[str, ...]:
@@ -255,7 +263,10 @@ def _text(kept: Resume) -> str:
     when = f", {times}" if times else ""
     unread = f", the first {kept.unread} not read" if kept.unread else ""
     blocks = [f"Session {' '.join(kept.session.split())}{when}, {kept.messages} messages{unread}.\n"]
-    named = (("Asked", kept.asked), ("Found out", kept.found), ("Decided", kept.decided), ("Open", kept.left_open))
+    named = (
+        ("From the user", kept.asked), ("Found out", kept.found), ("Decisions and preferences", kept.decided),
+        ("Open", kept.left_open),
+    )  # fmt: skip
     for title, found in named:
         if found:
             blocks.append(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -18,6 +19,7 @@ from ..home import ARCHIVED_DAILY, Home
 from .document import parse
 
 __all__ = [
+    "NOTHING_KEPT",
     "Closing",
     "anchor_of",
     "closings",
@@ -27,12 +29,18 @@ __all__ = [
     "parse_closings",
     "render_closing",
     "watermark",
+    "without_empty_closings",
 ]
+
+#: Body of a closing that keeps nothing of its session.
+NOTHING_KEPT = "Nothing was said that a rule marks as worth keeping.\n"
 
 _HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
 _COVERS = re.compile(
     r"Session: `(?P<session>[^`\n]+)` messages (?P<first>\d+)-(?P<last>\d+), bytes (?P<start>\d+)-(?P<end>\d+)"
 )
+#: Text of a section behind its watermark that tells nothing: topics, or the sentence that says so.
+_TELLS_NOTHING = re.compile(rf"\s*(?:### Topics\s+[^\n]+\s*)?(?:{re.escape(NOTHING_KEPT.strip())}\s*)?")
 _NOT_PLAIN = re.compile(r"[%`\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -118,6 +126,25 @@ def parse_closings(text: str, date: str) -> list[Closing]:
                 )
             )  # fmt: skip
     return found
+
+
+@lru_cache(maxsize=16)
+def without_empty_closings(text: str) -> str:
+    """Return the text of a daily file without the closings that keep nothing of their session.
+
+    The file needs their watermarks, a reader does not need them. The result is cached, because a warm process reads the
+    same logs for every message.
+    """
+    document = parse(text)
+    dropped: set[int] = set()
+    for section in document.sections(level=2):
+        body = "".join(block.raw for block in document.blocks[section.start + 1 : section.end])
+        covers = _COVERS.search(body)
+        if covers and not body[: covers.start()].strip() and _TELLS_NOTHING.fullmatch(body[covers.end() :]):
+            dropped.update(range(section.start, section.end))
+    if not dropped:
+        return text
+    return "".join(block.raw for at, block in enumerate(document.blocks) if at not in dropped)
 
 
 def closings(home: Home, since: str = "") -> list[Closing]:

@@ -1,8 +1,8 @@
 """Topics of a conversation: the few terms that its messages share, without a model.
 
 Words and identifiers in letters of any script, acronyms, quoted names and runs of Chinese characters are counted by the
-number of messages they stand in. A Chinese phrase that is always part of a longer one gives way to it. The same messages
-give the same terms.
+number of messages they stand in. A Chinese phrase that is always part of a longer one gives way to it. The same
+messages give the same terms.
 """
 
 from __future__ import annotations

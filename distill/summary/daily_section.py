@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import quote
 
+from agent_home.documents.daily_log import NOTHING_KEPT
 from agent_home.documents.entry import fold_fields
 from agent_home.tokens import count_tokens
 
@@ -60,7 +61,7 @@ def render_body(
     for heading, names in (("Files", summary.files), ("Commits", summary.commits)):
         if names:
             parts.append(f"### {heading}\n\n{', '.join(f'`{name}`' for name in names)}\n")
-    return "\n".join(parts) or "Nothing was said that a rule marks as worth keeping.\n"
+    return "\n".join(parts) or NOTHING_KEPT
 
 
 def count_item_tokens(item: Item) -> int:

@@ -451,6 +451,16 @@ def test_the_daily_logs_are_those_of_yesterday_and_today(written: Written, now: 
     assert re.findall(r"notes of (\S+)", text) == ["2026-11-20", "2026-11-21"]
 
 
+def test_a_closing_that_kept_nothing_is_not_in_the_prompt(written: Written, now: datetime) -> None:
+    head = "## 10:13 Session (s-678a2b)\n\nSession: `s` messages 23-23, bytes 3964-4205\n\n### Topics\n\n"
+    logs = {"20": f"{head}Ignore, instructions\n", "21": f"{head}roof\n\n### Facts\n\n- The roof leaks. (s#1)\n"}
+    home = written({f"DailyActivity/2026-11-{day}.md": f"# 2026-11-{day}\n\n{text}" for day, text in logs.items()})
+    receipt = assemble(home, Request(now=now))
+    assert "Ignore, instructions" not in receipt.text
+    assert "The roof leaks." in receipt.text
+    assert [line.name for line in receipt.sections if line.name.startswith("Daily")] == ["Daily log 2026-11-21"]
+
+
 def test_a_daily_log_over_its_share_keeps_its_newest_part(written: Written, now: datetime) -> None:
     rows = {
         day: "".join(f"## 10:{n:02} Session\n\n- {day} item {n} {'w ' * 12}\n\n" for n in range(40))

@@ -77,6 +77,28 @@ def test_a_resume_has_requests_findings_decisions_open_threads_and_files(resume_
     assert (found.messages, found.began, found.ended) == (10, "2026-11-20T10:01:00", "2026-11-20T10:10:00")
 
 
+def test_a_turn_that_was_appended_late_does_not_change_the_times(
+    home: Home, resume_of: ResumeOf, now: datetime
+) -> None:
+    resume_of(*WORK)
+    late = Message(session="work", id="m3+q", ts="2026-11-20T10:03:00", content="Never mind - it was in a mail, funny?")
+    transcript.append(home, "work", [late], actor="review", now=now)
+    found = resume(home, "work")
+    assert (found.began, found.ended) == ("2026-11-20T10:01:00", "2026-11-20T10:10:00")
+
+
+def test_statements_and_preferences_are_not_called_requests_or_decisions(resume_of: ResumeOf) -> None:
+    found = resume_of(
+        ("user", "My sister moved to Prague."),
+        ("assistant", "Good to know."),
+        ("user", "- was that in a mail I got, funny?"),
+        ("user", "I don't eat meat since January, and I have no driving license."),
+        ("user", "Show me the diff of the last commit."),
+    )
+    assert texts(found.asked) == ["was that in a mail I got, funny?", "Show me the diff of the last commit."]
+    assert "Decisions and preferences:\n- I don't eat meat since January" in render(found, 600)
+
+
 def test_the_last_turns_include_the_assistants_last_message(resume_of: ResumeOf) -> None:
     found = resume_of(*WORK)
     assert [(line.role, line.source) for line in found.last] == [
@@ -95,8 +117,8 @@ def test_every_line_is_in_the_turn_of_its_source(resume_of: ResumeOf) -> None:
 
 def test_a_resume_as_text(resume_of: ResumeOf) -> None:
     text = render(resume_of(*WORK), 600)
-    assert text.startswith("Session work, 2026-11-20 10:01 to 2026-11-20 10:10, 10 messages.\n\nAsked:\n- Can you find")
-    assert "Decided:\n- keep the lock, but let it expire after six hours. (#m4)\n" in text
+    assert text.startswith("Session work, 2026-11-20 10:01 to 2026-11-20 10:10, 10 messages.\n\nFrom the user:\n- Can")
+    assert "Decisions and preferences:\n- keep the lock, but let it expire after six hours. (#m4)\n" in text
     assert "Touched: `jobs/export.py`, `jobs/lock.py`, commit 3f9c2e1\n" in text
     assert count_tokens(text) <= 600
 

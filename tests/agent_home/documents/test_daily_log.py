@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_home.documents.daily_log import (
+    NOTHING_KEPT,
     Closing,
     anchor_of,
     closings,
@@ -15,6 +16,7 @@ from agent_home.documents.daily_log import (
     parse_closings,
     render_closing,
     watermark,
+    without_empty_closings,
 )
 from agent_home.documents.document import parse
 from agent_home.home import Home
@@ -166,3 +168,17 @@ def test_archived_closings_count_for_the_watermark(home: Home, now: datetime) ->
     assert (found.end, found.path) == (100, "Archive/DailyActivity/2026-11-19.md")
     assert [closing.date for closing in closings(home)] == ["2026-11-19", "2026-11-20"]
     assert closed_ends(home).of("a") == 100
+
+
+def test_closings_that_keep_nothing_are_left_out_for_readers_and_others_keep_their_bytes() -> None:
+    def closing(session: str, body: str) -> str:
+        one = Closing(session=session, date="2026-11-20", time="10:00", title="T", first=1, last=2, start=0, end=9)
+        return render_closing(one, body)
+
+    told = closing("b", "### Topics\n\nroof\n\n### Facts\n\n- The roof leaks. (b#1)\n")
+    own = closing("c", NOTHING_KEPT) + "\nA remark by hand.\n"
+    empty = [closing("a", NOTHING_KEPT), closing("d", "### Topics\n\nprompt, funny\n")]
+    text = "# 2026-11-20\n\n" + "\n".join([empty[0], told, empty[1], own, "## Notes\n\nmine\n"])
+    read = without_empty_closings(text)
+    assert read == "# 2026-11-20\n\n" + "\n".join([told, own, "## Notes\n\nmine\n"])
+    assert without_empty_closings(read) == read
