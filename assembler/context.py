@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from agent_home.home import MEMORY, Home
 from agent_home.settings import ContextFile
@@ -24,10 +25,12 @@ from .receipt import EntryLine, SectionLine
 from .section import Count, PromptSection, Unit, cut_section, make_section, notice_text, select_units
 from .sources import Sources, SourceText
 
-__all__ = ["ContextSection", "fit", "left_out_notice", "load", "rests"]
+__all__ = ["BLANK_TOKENS", "ContextSection", "Group", "fit", "left_out_notice", "load", "rests"]
 
+#: Kinds of files in the order in which they get idle room.
+Group = Literal["protected", "owned", "generated"]
 #: Tokens that the blank line after a part may cost.
-_BLANK_TOKENS = 2
+BLANK_TOKENS = 2
 #: Tokens of the line of files left out, without their names, and the largest share of the room that names may take.
 _LEFT_OUT_TOKENS, _MENTIONED_SHARE = 12, 0.5
 
@@ -156,29 +159,39 @@ def left_out_notice(sections: Sequence[ContextSection]) -> str:
 
 
 def rests(
-    sections: Sequence[ContextSection], tokens: int, count: Count
+    sections: Sequence[ContextSection], tokens: int, count: Count, group: Group
 ) -> Iterator[tuple[ContextSection, PromptSection]]:
-    """Yield the parts of cut files that fit into *tokens*, protected files first. MEMORY.md has its own way."""
-    for _, section in sorted(enumerate(sections), key=lambda item: _rank(item[1], item[0])):
-        if not section.cut or section.progressive:
+    """Yield the parts of the cut files of *group* that fit into *tokens*. MEMORY.md over its share has its own way.
+
+    Each part costs ``BLANK_TOKENS`` beside its own tokens.
+    """
+    for section in sections:
+        if not section.cut or section.progressive or _group(section) != group:
             continue
         shown = {unit.rank for unit in section.fitted.units if not unit.heading}
         rest = select_units(section.whole, lambda unit, shown=shown: unit.rank not in shown)  # type: ignore[misc]
         label = f"[The rest of {section.path}]\n"
-        part = cut_section(rest, tokens - count(label) - _BLANK_TOKENS, count, hint=_hint(section))
+        part = cut_section(rest, tokens - count(label) - BLANK_TOKENS, count, hint=_hint(section))
         if part.units:
             cost = count(label) + part.tokens
-            tokens -= cost + _BLANK_TOKENS
+            tokens -= cost + BLANK_TOKENS
             yield section, replace(part, units=(Unit(text=label, tokens=0, heading=True), *part.units), tokens=cost)
+
+
+def _group(section: ContextSection) -> Group:
+    if section.file.cut == "never":
+        return "protected"
+    return "generated" if section.file.owner == "generated" else "owned"
 
 
 def _rank(section: ContextSection, place: int) -> int:
     """Return the rank of a section: protected files first, then others in prompt order, MEMORY.md, generated files."""
-    if section.file.cut == "never":
+    group = _group(section)
+    if group == "protected":
         return place
     if section.file.file == MEMORY:
         return 2_000
-    return place + (3_000 if section.file.owner == "generated" else 1_000)
+    return place + (3_000 if group == "generated" else 1_000)
 
 
 def _floors(sections: Sequence[ContextSection], tokens: int, count: Count) -> dict[str, int]:

@@ -2,7 +2,8 @@
 
 The first part is in the prompt's prefix and does not depend on the message. It has the standing preferences and open
 threads in full, and the index. The second part has the entries that match the message. They share one room with the
-other recalled texts. Without a message, or without an index to search, it has the newest entries.
+other recalled texts. Without a message, or without an index to search, it has the newest entries. Room that nothing
+else needs shows further entries, standing preferences and open threads first.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from .settings import AssemblerSettings
 __all__ = ["EntryBlock", "ProgressiveMemory", "build_progressive"]
 
 _ALWAYS = {rule.title.casefold() for rule in SECTIONS if rule.always}
+#: Reason of an entry that only idle room shows.
+IDLE = "room was idle"
 _HINT = "see `memory search --in memory`"
 _INDEX_TITLE = f"## Index of all entries\n\nIn full where they matter for the message; for the others {_HINT}.\n\n"
-_SELECTED_TITLE = "# MEMORY: entries for this message\n\n"
+_SELECTED_TITLE = "# MEMORY: entries in full\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +85,28 @@ class EntryBlock:
         self._add(_entry_id(hit), "matches the message", shown)
 
     def fill(self, shown: Collection[str] = ()) -> None:
-        """Add further entries within MEMORY.md's share, those found first, then the newest."""
+        """Add further entries within MEMORY.md's share, in order of value."""
         left = self.memory.share - self.memory.tokens - self.tokens
-        order = sorted(self._open.values(), key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), unit.rank))
-        for unit in order:
-            if unit.entry_id in self._kept:
-                continue
+        for unit in self._by_value():
             if self._cost(unit) <= left:
                 found = unit.entry_id in self._scores
                 left -= self._add(unit.entry_id, "matches the message" if found else "among the newest", shown)
             else:
-                self._reasons.setdefault(unit.entry_id, NO_ROOM.format(unit.tokens, max(left, 0)))
+                self._reasons.setdefault(unit.entry_id, f"over MEMORY's share of {self.memory.share} tokens")
+
+    def fill_idle_room(self, shown: Collection[str] = (), *, wanted_only: bool) -> None:
+        """Add further entries to what is left of the room, in order of value, whatever MEMORY.md's share is.
+
+        With *wanted_only*, only entries that were found and those of sections that are always shown are added.
+        """
+        for unit in self._by_value():
+            wanted = unit.entry_id in self._scores or _is_always_shown(unit)
+            if not wanted and wanted_only:
+                continue
+            if self._cost(unit) <= self.room.left:
+                self._add(unit.entry_id, "matches the message" if unit.entry_id in self._scores else IDLE, shown)
+            elif self._reasons.get(unit.entry_id) != TURNS_SHOWN:
+                self._reasons[unit.entry_id] = NO_ROOM.format(unit.tokens, max(self.room.left, 0))
 
     def release(self, shown: Collection[str]) -> None:
         """Remove the entries whose turns are all *shown* by now."""
@@ -106,18 +120,30 @@ class EntryBlock:
         """Return the tokens of the block."""
         if not self._kept:
             return 0
-        return self.count(_SELECTED_TITLE) + sum(self._open[entry_id].tokens for entry_id in self._kept)
+        return self._frame_tokens + sum(self._open[entry_id].tokens for entry_id in self._kept)
 
     @property
     def text(self) -> str:
-        """Return the entries in file order under their title, or nothing."""
-        chosen = (unit.text.rstrip("\r\n") + "\n" for unit in self.memory.entries if unit.entry_id in self._kept)
-        return _SELECTED_TITLE + "".join(chosen) if self._kept else ""
+        """Return the entries in file order under their title, or nothing.
+
+        A notice counts the others where the prefix has no room for one.
+        """
+        chosen = [unit.text.rstrip("\r\n") + "\n" for unit in self.memory.entries if unit.entry_id in self._kept]
+        missing = 0 if self.memory.stable else len(self.memory.entries) - len(chosen)
+        notice = f"\n{_missing_notice(missing)}" if missing else ""
+        return _SELECTED_TITLE + "".join(chosen) + notice if chosen else ""
 
     @property
     def lines(self) -> tuple[EntryLine, ...]:
         """Return the receipt's lines about all entries of MEMORY.md, in file order."""
         return tuple(self._line(unit) for unit in self.memory.entries)
+
+    def _by_value(self) -> list[Unit]:
+        """Return the entries not shown: those found first, then those of sections always shown, then the newest."""
+        return sorted(
+            (unit for unit in self._open.values() if unit.entry_id not in self._kept),
+            key=lambda unit: (-self._scores.get(unit.entry_id, -1e9), not _is_always_shown(unit), unit.rank),
+        )
 
     def _add(self, entry_id: str, reason: str, shown: Collection[str]) -> int:
         """Add an entry. Return its tokens, or 0 if it is not added."""
@@ -136,8 +162,14 @@ class EntryBlock:
         return cost
 
     def _cost(self, unit: Unit) -> int:
-        """Return the tokens of *unit*, with the title before the first one."""
-        return unit.tokens + (0 if self._kept else self.count(_SELECTED_TITLE))
+        """Return the tokens of *unit*, with those around the entries for the first one."""
+        return unit.tokens + (0 if self._kept else self._frame_tokens)
+
+    @property
+    def _frame_tokens(self) -> int:
+        """Return the tokens of the title before the entries and of the notice behind them."""
+        notice = "" if self.memory.stable else f"\n{_missing_notice(len(self.memory.entries))}"
+        return self.count(_SELECTED_TITLE) + self.count(notice)
 
     def _line(self, unit: Unit) -> EntryLine:
         entry_id, score = unit.entry_id, self._scores.get(unit.entry_id)
@@ -148,6 +180,10 @@ class EntryBlock:
         action = "indexed" if entry_id in self.memory.indexed else "dropped"
         reason = self._reasons.get(entry_id, "over MEMORY's share")
         return EntryLine(id=entry_id, action=action, reason=reason, tokens=0, score=score)
+
+
+def _is_always_shown(unit: Unit) -> bool:
+    return unit.section.casefold() in _ALWAYS
 
 
 def _entry_id(hit: RecalledPassage) -> str:
@@ -174,7 +210,7 @@ def _stable_part(
 
 def _always_first(section: PromptSection) -> PromptSection:
     """Return standing preferences and open threads, which rank first, and the text outside entries."""
-    kept = select_units(section, lambda unit: not unit.entry_id or unit.section.casefold() in _ALWAYS)
+    kept = select_units(section, lambda unit: not unit.entry_id or _is_always_shown(unit))
     last = len(section.units)
     units = (unit if unit.entry_id else replace(unit, rank=unit.rank + last) for unit in kept.units)
     return replace(kept, units=tuple(units))

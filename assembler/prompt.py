@@ -23,7 +23,7 @@ from agent_home.tokens import count_tokens
 from recall.text.terms import parse_query
 
 from .budget import Budget, advice, budget_for
-from .context import ContextSection, fit, left_out_notice, load, rests
+from .context import BLANK_TOKENS, ContextSection, Group, fit, left_out_notice, load, rests
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
 from .layers import LayerResult, Searcher, search_layer
@@ -237,8 +237,9 @@ def _add_pool(
     room.left += logs.tokens
     logs.cut(log_tokens, pool.shown)
     room.left -= logs.tokens
+    found_rests = _fill_idle_room(builder, sections, pool)
     _report_pool(builder, pool, results, logs, in_logs, session, _ms_since(started))
-    _add_rests(builder, sections, room.left)
+    _add_rests(builder, found_rests)
 
 
 def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
@@ -289,12 +290,37 @@ def _report_entries(builder: _PromptBuilder, block: EntryBlock, result: LayerRes
     builder.layers["L2"] = replace(result.line, tokens=tokens)
 
 
-def _add_rests(builder: _PromptBuilder, sections: Sequence[ContextSection], tokens: int) -> None:
-    """Add the parts of cut context files that fit into idle room, protected files first.
+def _fill_idle_room(
+    builder: _PromptBuilder, sections: Sequence[ContextSection], pool: Pool
+) -> list[tuple[ContextSection, PromptSection]]:
+    """Give the room that is left to what was cut, in order of value, and return the rests of context files.
+
+    Protected files come first. Then come the entries of MEMORY.md that match the message, standing preferences and open
+    threads, then the files of people, then the other entries, and generated files at last.
+    """
+    found: list[tuple[ContextSection, PromptSection]] = []
+
+    def add_rests(group: Group) -> None:
+        added = list(rests(sections, pool.room.left, builder.count, group))
+        pool.room.left -= sum(rest.tokens + BLANK_TOKENS for _, rest in added)
+        found.extend(added)
+
+    add_rests("protected")
+    if pool.entries is not None:
+        pool.entries.fill_idle_room(pool.shown, wanted_only=True)
+    add_rests("owned")
+    if pool.entries is not None:
+        pool.entries.fill_idle_room(pool.shown, wanted_only=False)
+    add_rests("generated")
+    return found
+
+
+def _add_rests(builder: _PromptBuilder, found: Sequence[tuple[ContextSection, PromptSection]]) -> None:
+    """Add the parts of cut context files for which room was idle.
 
     They stand at the end, because the prefix must not depend on the message.
     """
-    for section, rest in rests(sections, tokens, builder.count):
+    for section, rest in found:
         _append(builder.volatile, rest.text)
         place = next(i for i, line in enumerate(builder.sections) if line.name == section.name)
         line = builder.sections[place]

@@ -6,7 +6,7 @@ from functools import partial
 
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
-from assembler.context import ContextSection, fit, left_out_notice, load, rests
+from assembler.context import ContextSection, Group, fit, left_out_notice, load, rests
 from assembler.file_screening import FileScreening
 from assembler.sources import Sources
 
@@ -60,15 +60,18 @@ def test_a_budget_of_zero_shows_nothing(written: Callable[..., Home]) -> None:
     assert all(section.fitted.tokens == 0 and section.fitted.text == "" for section in sections.values())
 
 
-def test_idle_room_shows_the_rest_of_cut_files_protected_ones_first(written: Callable[..., Home]) -> None:
+def test_idle_room_shows_the_rest_of_the_cut_files_of_a_group(written: Callable[..., Home]) -> None:
     sections = list(fitted(written, 400, 50).values())
-    found = {section.path: rest for section, rest in rests(sections, 500, COUNT)}
+    groups: tuple[Group, ...] = ("protected", "owned", "generated")
+    paths = [[section.path for section, _ in rests(sections, 5_000, COUNT, group)] for group in groups]
+    assert paths == [["SOUL.md"], ["USER.md", "MEMORY.md"], ["KNOWLEDGE.md"]]
+    found = {section.path: rest for section, rest in rests(sections, 500, COUNT, "protected")}
     (soul,) = (section for section in sections if section.path == "SOUL.md")
     assert soul.cut
     assert not found["SOUL.md"].dropped
     shown = soul.fitted.text + found["SOUL.md"].text
     assert all(f"Paragraph {n} has" in shown for n in range(40))
-    assert list(rests(sections, 5, COUNT)) == []
+    assert list(rests(sections, 5, COUNT, "protected")) == []
     assert sum(COUNT(rest.text) for rest in found.values()) <= 500
 
 

@@ -254,6 +254,30 @@ def test_protected_files_are_whole_while_room_is_idle(
     assert full.layers["L3"].tokens > 0.5 * full.budget
 
 
+def test_idle_room_goes_to_protected_files_then_to_preferences_then_to_other_files(
+    written: Written, memory: Callable[..., str], now: datetime
+) -> None:
+    bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(20))
+    files = dict.fromkeys(("SOUL.md", "TOOLS.md", "USER.md", "PROJECTS.md"), f"# T\n\n{bullets}")
+    home = written(files | {"MEMORY.md": memory(30)})
+    for window in (8_000, 16_000, 32_000):
+        receipt = assemble(home, Request(now=now, window=window))
+        actions = {line.id: line.action for line in receipt.entries}
+        wanted = {actions[name] for name in ("SP-0001", "SP-0002", "OT-0001", "OT-0002")}
+        assert section(receipt, "SOUL").action == "kept"
+        assert wanted == {"kept"}, window
+        decisions = [action for entry_id, action in actions.items() if entry_id.startswith("KD-")]
+        owned = {section(receipt, name).action for name in ("TOOLS", "USER")}
+        assert owned == {"kept"} or "kept" not in decisions  # the files of people come before old decisions
+        assert section(receipt, "PROJECTS").action != "kept" or set(decisions) == {"kept"}
+        left = receipt.budget - receipt.tokens
+        smallest = min((int(line.reason.split()[1]) for line in receipt.entries if "left of the pool" in line.reason),
+                       default=left)  # fmt: skip
+        assert left <= smallest + 40, window
+    whole = assemble(home, Request(now=now, window=64_000))
+    assert {line.action for line in whole.entries} == {"kept"}
+
+
 def test_a_tiny_prompt_spends_little_on_its_own_files(written: Written, now: datetime, finder: Any, found: Any) -> None:
     bullets = "".join(f"- line {n} {'w ' * 9}\n" for n in range(20))
     home = written(dict.fromkeys(("SOUL.md", "IDENTITY.md", "USER.md", "AGENT.md"), f"# T\n\n{bullets}"))

@@ -29,7 +29,7 @@ FENCES = COUNT("<agent-home>\n</agent-home>\n")
 OURS = re.compile(
     r"</?agent-home>|\[Left out: .*\]|\[\d+ files? left out: see agent\.toml\]|\[The rest of .*\]"
     r"|\[\d+ parts cut: .*\]|\[\d+ entries without a line here: .*\]|## Index of all entries"
-    r"|In full where they matter for the message; .*|# MEMORY: entries for this message|# [\w -]+"
+    r"|In full where they matter for the message; .*|# MEMORY: entries in full|# [\w -]+"
 )
 
 SECTIONS = ("Standing Preferences", "Open Threads", "Key Decisions", "Lessons Learned", "Recent Context")
