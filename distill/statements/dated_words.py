@@ -60,6 +60,13 @@ _SETTLED = re.compile(
     r"\b(?:because|since|so|when|until|before|after)\b",
     re.IGNORECASE,
 )
+#: Words of a habit, which holds on each such day.
+_HABITUAL = re.compile(
+    r"\b(?:always|usually|(?:now|only) (?:also |open )?(?:on|until|till)|also (?:now )?on|free day|day off)\b",
+    re.IGNORECASE,
+)
+#: Words that turn a limit ("only until Thursday") into an appointment.
+_ONCE = re.compile(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this time|instead|week)\b", re.IGNORECASE)
 _CJK_BACK = re.compile("[了过]|昨|刚才")
 
 
@@ -171,6 +178,15 @@ def _stepped_weekday(match: re.Match[str], said: date, _text: str) -> str:
     return f"{said - timedelta((said.weekday() - number) % 7 or 7)}"
 
 
+def _limit(match: re.Match[str], said: date, text: str) -> str:
+    """Return the next such weekday, the limit of something that ends. The hours of a week end each week."""
+    return "" if _is_habit(text) else _coming(match, said, text)
+
+
+def _is_habit(text: str) -> bool:
+    return _HABITUAL.search(text) is not None and _ONCE.search(text) is None
+
+
 def _coming(match: re.Match[str], said: date, _text: str) -> str:
     ahead = (_WEEKDAYS.index(match["weekday"].casefold()) - said.weekday()) % 7
     return f"{said + timedelta(ahead)}" if ahead else ""
@@ -179,7 +195,7 @@ def _coming(match: re.Match[str], said: date, _text: str) -> str:
 def _bare_weekday(match: re.Match[str], said: date, text: str) -> str:
     """Return the weekday before or after *said* that the sentence around it means, or nothing."""
     forward, back = _FORWARD.search(text), _BACK.search(text)
-    if bool(forward) == bool(back) or _SETTLED.search(text):
+    if bool(forward) == bool(back) or _SETTLED.search(text) or _is_habit(text):
         return ""
     if forward:
         return _coming(match, said, text)
@@ -264,9 +280,9 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled(rf"\b(?P<step>last|this|next) {_DAY}"), _stepped_weekday),
     (_compiled(r"\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"), _period),
     (_compiled(rf"\b(?P<step>last|next) {_MONTH}"), _named_month),
-    (_compiled(rf"(?<=\bby ){_DAY}"), _coming),
-    (_compiled(rf"(?<=\buntil ){_DAY}"), _coming),
-    (_compiled(rf"(?<=\bbefore ){_DAY}"), _coming),
+    (_compiled(rf"(?<=\bby ){_DAY}"), _limit),
+    (_compiled(rf"(?<=\buntil ){_DAY}"), _limit),
+    (_compiled(rf"(?<=\bbefore ){_DAY}"), _limit),
     (_compiled(rf"{_HABIT}{_STEPPED}\b{_DAY}(?! \()"), _bare_weekday),
     (_compiled(r"(?:(?<=\buntil the )|(?<=\bby the ))(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of\b)"), _day_of_month),
     (_compiled(rf"(?<!每)(?P<step>上上|下下|[上下这本])个?{_CJK_WEEK}(?P<weekday>[一二三四五六日天末])?"), _cjk_week),

@@ -43,6 +43,8 @@ def test_a_different_number_name_date_negation_order_or_opposite_is_never_the_sa
         ("We decided to poll the feed every 12 hours instead of every 6 hours", "Poll the feed every 24 hours"),
         ("We decided to ship on Tuesdays instead of Mondays", "We decided to ship on Mondays"),
         ("我们决定把轮询频率从每6小时改为每12小时", "我们决定轮询频率为每24小时"),
+        ("缓存改用 Memcached,不用 Redis 了。", "缓存用 Redis,不用 Memcached。"),
+        ("event bus 用 Kafka。", "event bus 不用 Kafka 了,改用 NATS。"),
     ],
 )
 def test_a_decision_that_replaced_another_can_itself_be_replaced(older: str, newer: str) -> None:
@@ -62,6 +64,8 @@ def test_the_same_change_in_other_words_is_recognised_with_its_direction() -> No
     assert not are_same_change(said, "The supplier is Novatex instead of Textilka.")
     assert not are_same_change(said, "The carrier is Textilka instead of Novatex.")
     assert not are_same_change(said, "The supplier is Textilka.")
+    assert are_same_change("event bus 不用 Kafka 了,改用 NATS。", "event bus 用 NATS,不用 Kafka。")
+    assert not are_same_change("event bus 不用 Kafka 了,改用 NATS。", "event bus 用 Kafka,不用 NATS。")
 
 
 def test_repeating_the_new_value_of_a_change_replaces_nothing() -> None:

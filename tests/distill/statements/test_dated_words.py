@@ -24,6 +24,8 @@ FRIDAY = date(2026, 11, 20)
         ("I will pay on Tuesday", "I will pay on Tuesday (2026-11-24)"),
         ("paid on Tuesday", "paid on Tuesday (2026-11-17)"),
         ("sign by Thursday", "sign by Thursday (2026-11-26)"),
+        ("I need only until Thursday", "I need only until Thursday (2026-11-26)"),
+        ("I will also come on Tuesday", "I will also come on Tuesday (2026-11-24)"),
         ("two days ago", "two days ago (2026-11-18)"),
         ("a year ago", "a year ago (about 2025)"),
         ("the rent goes up in two weeks", "the rent goes up in two weeks (about 2026-12-04)"),
@@ -50,7 +52,10 @@ def test_relative_words_get_their_date(text: str, dated: str) -> None:
     [
         "every Friday", "on Mondays", "Monday to Friday", "I teach on Wednesday", "Black Friday", "by Friday",
         "he painted it in two weeks", "next Friday, 27 November", "the first Monday of May",
-        "right now", "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我",
+        "I am working now also on Friday", "We are only open until Thursday",
+        "I'm working only until Thursday, Friday is my free day", "They are always baking on Sunday",
+        "I have a free day on Friday", "right now",
+        "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我",
     ],
 )  # fmt: skip
 def test_open_and_habitual_words_get_none(text: str) -> None:
