@@ -57,6 +57,7 @@ _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
 _ELSEWHERE = "the same text in another section"
+_OUTRANKED = "a contradiction, but the older entry has a more trusted origin"
 #: Opens the detail line with the sentence that an entry replaced.
 INSTEAD_OF = "Instead of: "
 
@@ -74,12 +75,14 @@ class Link:
 class Consolidation:
     """The edited documents with the links made, in chronological order of the newer entry.
 
-    *merged*: one entry remains, with the older id. *superseded*: both entries remain, linked.
+    *merged*: one entry remains, with the older id. *superseded*: both entries remain, linked. *outranked*: a fresh
+    entry contradicts an older one of a more trusted origin, and both remain as they are.
     """
 
     documents: Mapping[str, Document]
     merged: tuple[Link, ...] = ()
     superseded: tuple[Link, ...] = ()
+    outranked: tuple[Link, ...] = ()
 
     @property
     def unchanged(self) -> bool:
@@ -111,6 +114,7 @@ def consolidate(
     live = _LiveEntries(list(memory.entries()), vectors or {}, fresh_ids or frozenset())
     merged: list[Link] = []
     superseded: list[Link] = []
+    outranked: list[Link] = []
     for newer in list(live.order):
         for older in live.related_before(newer):
             if newer not in live.entries:
@@ -130,6 +134,8 @@ def consolidate(
             elif found.kind == "replaced":
                 live.supersede(first, last)
                 superseded.append(Link(older=first, newer=last, reason=found.reason))
+            elif found.reason == _OUTRANKED and fresh_ids is not None and last in fresh_ids:
+                outranked.append(Link(older=first, newer=last, reason=found.reason))
             elif found.reason == _ELSEWHERE and fresh_ids is not None and fresh_ids >= {older, newer}:
                 kept, other = sorted((older, newer), key=lambda entry_id: _RANKS.index(entry_id[:2]))
                 live.merge(kept, other)
@@ -142,7 +148,9 @@ def consolidate(
     if moved:
         target = documents.get(archive) or parse(_archive_heading(archive))
         result[archive] = target.with_entries([(_title(entry), entry) for entry in moved])
-    return Consolidation(documents=result, merged=tuple(merged), superseded=tuple(superseded))
+    return Consolidation(
+        documents=result, merged=tuple(merged), superseded=tuple(superseded), outranked=tuple(outranked)
+    )  # fmt: skip
 
 
 def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
@@ -170,6 +178,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         return Relation(kind="different", reason="the same text, but protected")
     if found.kind == "replaced" and not _may_replace(older, newer, found):
         return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
+    if found.kind == "replaced" and least_trusted([_origin(older), _origin(newer)]) != _origin(older):
+        return Relation(kind="different", reason=_OUTRANKED)
     return found
 
 
@@ -307,9 +317,7 @@ def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
         return False  # nobody knows which values are compared
     if not older.date or not newer.date or older.date > newer.date:
         return False
-    if older.prefix != newer.prefix and found.reason not in _EXPLICIT:
-        return False
-    return least_trusted([_origin(older), _origin(newer)]) == _origin(older)
+    return older.prefix == newer.prefix or found.reason in _EXPLICIT
 
 
 def _instead_of(entry: Entry) -> list[str]:

@@ -10,7 +10,7 @@ Nothing here writes. The caller passes documents in and writes the edited ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -24,7 +24,7 @@ from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
-from .consolidation import INSTEAD_OF, IsReversed, Link, consolidate, merge_entries, stated_text
+from .consolidation import INSTEAD_OF, Consolidation, IsReversed, Link, consolidate, merge_entries, stated_text
 from .recurrence import EarlierMention
 from .withheld import is_empty_without
 
@@ -76,7 +76,7 @@ class Placement:
         documents: the edited documents by path.
         added: the new entries, in the order of the conversation.
         merged: older entries that gained a source.
-        proposed: new entries that a person reviews first.
+        proposed: new entries that a person reviews first, such as one of the agent that contradicts the user.
         superseded: links from older entries to the new ones that supersede them.
         left_in_log: number of items beyond the limit of their section.
         refused: number of entries that the caller's *refused* rejected.
@@ -236,7 +236,13 @@ def _consolidate(placed: Placement, is_reversed: IsReversed) -> None:
         return
     fresh = {entry.id: candidate for candidate, entry in placed.added}
     done = consolidate({MEMORY: placed.documents[MEMORY]}, archive="", fresh=fresh, is_reversed=is_reversed)
-    placed.documents[MEMORY] = done.documents[MEMORY]
+    held = _outranked(done, fresh)
+    placed.documents[MEMORY] = done.documents[MEMORY].without_entries(held)
+    placed.proposed += [
+        (replace(fresh[entry.id], item=replace(fresh[entry.id].item, doubt=held[entry.id])), entry)
+        for _, entry in placed.added
+        if entry.id in held
+    ]
     placed.superseded = done.superseded
     now = {entry.id: entry for entry in placed.documents[MEMORY].entries()}
     merged_links = [link for link in done.merged if link.newer not in fresh]
@@ -244,6 +250,19 @@ def _consolidate(placed: Placement, is_reversed: IsReversed) -> None:
     placed.merged += [(fresh[link.older], now[link.newer]) for link in merged_links if link.newer not in known]
     placed.merged = [(candidate, now.get(entry.id, entry)) for candidate, entry in placed.merged]
     placed.added = [(candidate, now[entry.id]) for candidate, entry in placed.added if entry.id in now]
+
+
+def _outranked(done: Consolidation, fresh: Mapping[str, PromotionCandidate]) -> dict[str, str]:
+    """Return why a person decides about fresh entries that contradict the user, by id.
+
+    An entry that git verified, or that took the place of another one, stays.
+    """
+    linked = {link.newer for link in (*done.superseded, *done.merged)}
+    return {
+        link.newer: f"it contradicts {link.older}, which a more trusted speaker said"
+        for link in done.outranked
+        if link.newer in fresh and link.newer not in linked and fresh[link.newer].evidence.state != "verified"
+    }
 
 
 def statement_key(entry: Entry) -> str:

@@ -163,7 +163,10 @@ def test_a_correction_of_the_agent_is_the_users_and_the_agent_cannot_overrule_it
     assert (entry.origin, entry.sources) == ("user", ("one#m1", "one#m2"))
     overruled = ("assistant", "Correction: the queue limit is 5000 jobs per second.")
     keep(home, talk(overruled, session="two", day="2026-11-21"), now)
-    assert close(home, "two", now=now).superseded == ()
+    closed = close(home, "two", now=now)
+    assert (closed.superseded, closed.entries) == ((), ())
+    assert [proposed.text for proposed in closed.proposed] == ["the queue limit is 5000 jobs per second."]
+    assert "5000 jobs per second.\n  Sources: two" not in memory(home)
 
 
 def test_a_redacted_value_ends_replaces_and_states_nothing(home: Home, talk: Talk, now: datetime) -> None:

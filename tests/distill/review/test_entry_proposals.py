@@ -193,7 +193,7 @@ def test_risk_depends_on_origin_and_evidence(origin: str, evidence: str, risk: s
 
 def test_a_secret_is_redacted_before_a_proposal_is_made(home: Home, say: Say) -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
-    closed = say(f"Decision: the deploy key is {secret}.")
+    closed = say(f"Decision: Ana keeps the deploy key {secret}.")
     assert len(closed.proposed) == 1
     everything = query(home.root, "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
     objects = [line.split()[0] for line in everything.splitlines()]
