@@ -67,7 +67,7 @@ class DistillSettings:
     window_slack_s: float = 3600.0
     max_topics: int = 6
     max_items: int = 36
-    log_share: float = 0.25
+    log_share: float = 0.35
     max_entries_per_section: int = 50
     archive_after_days: int = 90
     recurrence_days: int = 30

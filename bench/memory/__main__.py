@@ -128,12 +128,22 @@ def _citations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
             print(f"no {name} in {options.data}; name the folder of evaluation data with --data", file=sys.stderr)
             continue
         counts = measure_citations(options.data / name, embedder, most=options.most)
-        shares = (counts.memory, counts.log, counts.either, counts.says, counts.lead)
+        shares = (counts.memory, counts.log, counts.either, counts.lead)
         rows.append([
             name, str(counts.questions), *(_share(number, counts.questions) for number in shares),
-            str(counts.entries), _share(counts.prose, counts.entries),
+            _share(counts.says, counts.answered), str(counts.entries), _share(counts.prose, counts.entries),
         ])  # fmt: skip
-    head = ("set", "questions", "MEMORY.md", "log", "either", "answer said", "lead", "entries", "assistant's alone")
+    head = (
+        "set",
+        "questions",
+        "MEMORY.md",
+        "log",
+        "either",
+        "lead",
+        "answer in the cited lines",
+        "entries",
+        "assistant's alone",
+    )
     print(aligned(head, rows))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from calendar import month_name
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,21 +21,24 @@ __all__ = ["CitationCounts", "leading", "measure_citations"]
 
 #: Share of an answer's terms that the citing lines must hold to say it.
 _SAYS = 0.5
+_DAY = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
 
 
 @dataclass(slots=True, kw_only=True)
 class CitationCounts:
     """Counts of the questions of some conversations.
 
-    *memory*, *log* and *either* count questions with a gold turn cited there, *says* those of *either* whose citing
-    lines hold half of the answer's terms. *lead* counts those whose gold turn is among the first lines of the turns
-    with as many tokens as memory and log. *prose* counts entries whose only sources are turns of the assistant.
+    *memory*, *log* and *either* count questions with a gold turn cited there. *answered* counts those of *either* that
+    have an answer, and *says* those of them whose citing lines hold half of the answer's terms. *lead* counts the
+    questions whose gold turn is among the first lines of the turns with as many tokens as memory and log. *prose*
+    counts entries whose only sources are turns of the assistant.
     """
 
     questions: int = 0
     memory: int = 0
     log: int = 0
     either: int = 0
+    answered: int = 0
     says: int = 0
     lead: int = 0
     entries: int = 0
@@ -68,7 +73,9 @@ def _count(counts: CitationCounts, path: Path, messages: Sequence[Message], clos
         counts.memory += bool(entries)
         counts.log += bool(log)
         counts.either += bool(entries or log)
-        counts.says += _says([*entries, *log], str(row.get("answer", "")))
+        answer = str(row.get("answer") or "")
+        counts.answered += bool(answer and (entries or log))
+        counts.says += bool(answer) and _says([*entries, *log], answer)
         counts.lead += not gold.isdisjoint(lead)
 
 
@@ -77,10 +84,17 @@ def _citing(lines: Sequence[Told], gold: set[str]) -> list[Told]:
 
 
 def _says(lines: Sequence[Told], answer: str) -> bool:
-    """Return whether *lines* together hold half of the answer's terms, cut to five letters."""
+    """Return whether *lines* together hold half of the answer's terms, cut to five letters. A date is read in words."""
     terms = {term.casefold()[:5] for term in content_terms(answer)}
-    held = {term.casefold()[:5] for line in lines for term in content_terms(line.text)}
+    held = {term.casefold()[:5] for line in lines for term in content_terms(_DAY.sub(_in_words, line.text))}
     return bool(lines) and len(terms & held) >= _SAYS * len(terms)
+
+
+def _in_words(day: re.Match[str]) -> str:
+    """Return a date as an answer writes it («3 July 2023»), behind its digits."""
+    number = int(day[2])
+    month = month_name[number] if 1 <= number <= 12 else ""
+    return f"{day.group()} {int(day[3] or 0) or ''} {month} {day[1]}"
 
 
 def leading(messages: Sequence[Message], room: int) -> Iterator[tuple[str, str]]:

@@ -1,14 +1,15 @@
 """Train the reader of ``distill.reading`` and measure it by cross-validation.
 
-    python -m bench.training.reader [--write]
+    python -m bench.training.reader [--write] [--data DIR]
 
-The training sentences are hand-written and stand in ``bench/memory_data``. The model is a multinomial logistic
-regression with an L2 penalty, in its dual form: there are far fewer sentences than features, so the kernel of the
-sentences is small. Training is deterministic and uses numpy alone. With an embedding model, a second set of weights is
-trained that reads sentence vectors as well.
+The training sentences are hand-written and stand in ``bench/memory_data``. With ``--data``, sentences of development
+conversations with weak labels (``bench.training.weak_sentences``) join them at a small weight. The model is a
+multinomial logistic regression with an L2 penalty, in its dual form: there are far fewer sentences than features, so
+the kernel of the sentences is small. Training is deterministic and uses numpy alone. With an embedding model, a second
+set of weights is trained that reads sentence vectors as well.
 
-Cross-validation leaves out whole runs of neighbouring lines, because one person wrote them in one go. The threshold of
-each language and role is the probability that a given share of its ordinary sentences exceeds.
+Cross-validation leaves out all the sentences of one writer, because the next user writes like none of them. The
+threshold of each language and role is the probability that a given share of its ordinary sentences exceeds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,32 +31,42 @@ from distill.reading.features import BUCKETS, GROUPS, feature_names
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
+from .weak_sentences import load_weak_sentences
+
 __all__ = ["Quality", "Spoken", "cross_validate", "load_sentences", "main", "measure", "train"]
 
 Matrix = NDArray[np.float32]
 
 DATA = Path(__file__).parents[1] / "memory_data"
+#: Sentences to measure with, which nothing is trained on.
+_UNSEEN = "speech.unseen.jsonl"
 WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
-#: Share of the ordinary sentences of the user and of the assistant that may pass. Together they stay below 3 %, because
-#: the assistant's sentences also need consent or a report of work.
-_ORDINARY_SHARES = (0.045, 0.03)
-_FOLDS, _RUN_LINES = 10, 20
-_PENALTY, _STEPS = 0.1, 200
+#: Share of the ordinary sentences of the user and of the assistant that may pass. The assistant's sentences also need
+#: consent or a report of work.
+_ORDINARY_SHARES = (0.025, 0.02)
+#: Writer of sentences with weak labels, their weights for ordinary ones and for ones worth keeping, and the probability
+#: that one of the latter is ordinary after all.
+WEAK = "weak"
+_WEAK_ORDINARY, _WEAK_KEPT, _WEAK_DOUBT = 0.15, 0.3, 0.15
+#: Writers whose ordinary sentences show how often one is met, and whose part of all sentences is small. Those of the
+#: others were chosen because they are hard, or too much of the training is missing without them.
+_NATURAL = ("second", "third", "fourth")
+_PENALTY, _STEPS = 0.1, 100
 #: Weight of each part of the sentence vectors, chosen by cross-validation.
-_DENSE_WEIGHTS: Mapping[str, float] = {"text": 3.0, "text of user": 3.0, "previous": 2.0, "both": 3.0}
+_DENSE_WEIGHTS: Mapping[str, float] = {"text": 1.5, "previous": 0.9, "both": 1.5}
 _NONE = ACTS.index("none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A labelled sentence. *run* names the run of lines that it was written in."""
+    """A labelled sentence. *writer* names the one who wrote it."""
 
     text: str
     role: str
     previous: str
     lang: str
     act: str
-    run: str
+    writer: str
 
     @property
     def target(self) -> int:
@@ -76,8 +87,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the cross-validation, and write the weights with ``--write``."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.reader", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help="write distill/reading/weights.npz")
+    parser.add_argument("--data", type=Path, help="folder of evaluation data, for sentences with weak labels")
     options = parser.parse_args(arguments)
     rows = load_sentences()
+    if options.data:
+        rows += [
+            Spoken(text=row.text, role="user", previous=row.previous, lang="en", act="fact" if row.keep else "none",
+                   writer=WEAK)
+            for row in load_weak_sentences(options.data)
+        ]  # fmt: skip
     loaded = open_embedder(EmbeddingSettings(threads=1), build_missing=True)
     stored: dict[str, NDArray[np.generic]] = {}
     for name, embedder in (("words", None), ("vectors", loaded)):
@@ -88,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         scores = cross_validate(rows, examples)
         thresholds = _thresholds(rows, scores)
         for lang, role in itertools.product(("en", "zh"), ("user", "assistant")):
-            own = np.asarray([row.lang == lang and row.role == role for row in rows])
+            own = np.asarray([row.lang == lang and row.role == role and row.writer != WEAK for row in rows])
             found = measure([row for row, mine in zip(rows, own, strict=True) if mine], scores[own], thresholds)
             print(f"{name} {lang} {role}: right section {found.right:.3f}, entered {found.entered:.3f}, "
                   f"ordinary {found.ordinary:.3f}, act {found.act:.3f}")  # fmt: skip
@@ -102,13 +120,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def load_sentences(folder: Path = DATA) -> list[Spoken]:
     """Load the training sentences. One that is not worth keeping counts as an ordinary one."""
     rows = []
-    for path in sorted(folder.glob("speech.[mt]*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+    for path in sorted(folder.glob("speech.*.jsonl")):
+        if path.name == _UNSEEN:
+            continue
+        for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             rows.append(
                 Spoken(
                     text=row["text"], role=row["role"], previous=row["previous"], lang=row["lang"],
-                    act=row["act"] if row["keep"] else "none", run=f"{path.name}:{number // _RUN_LINES}",
+                    act=row["act"] if row["keep"] else "none", writer=path.name.split(".")[1],
                 )
             )  # fmt: skip
     return rows
@@ -122,17 +142,12 @@ def train(rows: Sequence[Spoken], embedder: Embedder | None = None) -> ReaderWei
 
 
 def cross_validate(rows: Sequence[Spoken], examples: _TrainingSet) -> Matrix:
-    """Return the probabilities of the acts of each sentence, from a model that was not trained on its run."""
-    runs = sorted({row.run for row in rows})
-    np.random.default_rng(1).shuffle(runs)
-    fold = {run: number % _FOLDS for number, run in enumerate(runs)}
-    folds = np.asarray([fold[row.run] for row in rows])
+    """Return the probabilities of the acts of each sentence, from a model that was not trained on its writer."""
+    writers = np.asarray([row.writer for row in rows])
     result = np.zeros((len(rows), len(ACTS)), np.float32)
-    for number in range(_FOLDS):
-        inside, outside = np.flatnonzero(folds != number), np.flatnonzero(folds == number)
-        if not len(outside):
-            continue
-        dual, bias = _fit(examples.kernel[np.ix_(inside, inside)], examples.targets[inside])
+    for writer in sorted({*writers.tolist()} - {WEAK}):
+        inside, outside = np.flatnonzero(writers != writer), np.flatnonzero(writers == writer)
+        dual, bias = examples.fit(inside)
         result[outside] = _softmax(examples.kernel[np.ix_(outside, inside)] @ dual + bias)
     return result
 
@@ -162,6 +177,7 @@ class _TrainingSet:
 
     kernel: Matrix
     targets: Matrix
+    trust: Matrix
     buckets: NDArray[np.int64]
     values: Matrix
     owners: NDArray[np.int64]
@@ -177,11 +193,31 @@ class _TrainingSet:
             dense *= np.repeat([_DENSE_WEIGHTS[part] for part in DENSE_PARTS], embedder.dimension).astype(np.float32)
         targets = np.eye(len(ACTS), dtype=np.float32)[[row.target for row in rows]]
         kernel = _sparse_kernel(len(rows), buckets, values, owners) + dense @ dense.T
-        return cls(kernel, targets, buckets, values, owners, dense)
+        weak = np.asarray([row.writer == WEAK for row in rows])
+        trust = np.where(weak, np.where(targets[:, _NONE] > 0, _WEAK_ORDINARY, _WEAK_KEPT), 1).astype(np.float32)
+        made = cls(kernel, targets, trust, buckets, values, owners, dense)
+        return made._with_guessed_sections(np.flatnonzero(weak & (targets[:, _NONE] == 0)))
+
+    def _with_guessed_sections(self, kept: NDArray[np.int64]) -> _TrainingSet:
+        """Return the set in which the rows *kept* have the sections that a reader of the other rows gives them."""
+        if not len(kept):
+            return self
+        sure = np.flatnonzero(self.trust == 1)
+        dual, bias = self.fit(sure)
+        guessed = _softmax(self.kernel[np.ix_(kept, sure)] @ dual + bias)
+        guessed[:, SECTIONS:] = 0
+        targets = self.targets.copy()
+        targets[kept] = (1 - _WEAK_DOUBT) * guessed / guessed.sum(axis=1, keepdims=True)
+        targets[kept, _NONE] = _WEAK_DOUBT
+        return replace(self, targets=targets)
+
+    def fit(self, rows: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
+        """Fit the dual weights and the bias on some *rows*."""
+        return _fit(self.kernel[np.ix_(rows, rows)], self.targets[rows], self.trust[rows])
 
     def weights(self, thresholds: NDArray[np.float32]) -> dict[str, NDArray[np.generic]]:
         """Train on all sentences and return the arrays of the weights file."""
-        dual, bias = _fit(self.kernel, self.targets)
+        dual, bias = self.fit(np.arange(len(self.kernel)))
         table = np.zeros((BUCKETS, len(ACTS)), np.float32)
         # The value of a bucket holds its rarity once. A new sentence brings its value without it.
         rarity = _rarity(len(dual), self.buckets, self.owners)
@@ -240,8 +276,11 @@ def _blocks(size: int) -> Iterator[tuple[int, int]]:
         yield start, start + size
 
 
-def _fit(kernel: Matrix, targets: Matrix) -> tuple[Matrix, Matrix]:
-    """Fit the dual weights and the bias by accelerated gradient descent in the space of functions."""
+def _fit(kernel: Matrix, targets: Matrix, trust: Matrix) -> tuple[Matrix, Matrix]:
+    """Fit the dual weights and the bias by accelerated gradient descent in the space of functions.
+
+    *trust* is the weight of each row.
+    """
     direction = np.full(len(kernel), len(kernel) ** -0.5, np.float32)
     largest = 1.0
     for _ in range(15):
@@ -255,7 +294,7 @@ def _fit(kernel: Matrix, targets: Matrix) -> tuple[Matrix, Matrix]:
     bias_ahead = bias
     momentum = 1.0
     for _ in range(_STEPS):
-        error = _softmax(kernel @ ahead + bias_ahead) - targets
+        error = (_softmax(kernel @ ahead + bias_ahead) - targets) * trust[:, None]
         new: Matrix = np.asarray(ahead - step * (error + _PENALTY * ahead), np.float32)
         new_bias: Matrix = np.asarray(bias_ahead - bias_step * error.sum(axis=0), np.float32)
         grown = (1 + (1 + 4 * momentum * momentum) ** 0.5) / 2
@@ -271,10 +310,9 @@ def _softmax(scores: Matrix) -> Matrix:
 
 
 def _thresholds(rows: Sequence[Spoken], scores: Matrix) -> Matrix:
-    """Return the least probability of an entry for each language and role."""
+    """Return the least probability of an entry for each language and role. A sample may lack the natural writers."""
     kinds = np.asarray([classifier.threshold_row(row.text, row.role) for row in rows])
-    # The sentences of the other files were chosen because they are hard, or easy.
-    ordinary = np.asarray([row.act == "none" and row.run.startswith("speech.train") for row in rows])
+    ordinary = np.asarray([row.act == "none" and row.writer in _NATURAL for row in rows])
     found = []
     for kind in range(4):
         entry = np.sort(scores[ordinary & (kinds == kind), :SECTIONS].sum(axis=1))[::-1]

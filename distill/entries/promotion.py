@@ -103,8 +103,9 @@ def find_candidates(
 ) -> list[PromotionCandidate]:
     """Find the items that earn an entry, in their order.
 
-    Items that git contradicts or a later turn corrected or resolved stay in the daily log. So does a deliverable
-    without a claim that git could check, and an item that says nothing besides a placeholder of the guard.
+    These stay in the daily log: items that git contradicts or a later turn corrected or resolved, a deliverable without
+    a claim that git could check, an item that says nothing besides a placeholder of the guard, a statement that lacks
+    the noun of its pronoun, and prose of the assistant that the user did not accept outside of a folder of work.
 
     Args:
         items: the items of the session.
@@ -129,6 +130,8 @@ def find_candidates(
             or item.corrected
             or item.resolved
             or is_empty_without(item.text)
+            or item.dangling
+            or _is_explanation(item, checked)
             or (checked is not None and checked.state == "contradicted")
         ):
             continue
@@ -141,6 +144,16 @@ def find_candidates(
             )
         )  # fmt: skip
     return found
+
+
+def _is_explanation(item: Item, checked: Evidence | None) -> bool:
+    """Return whether *item* is prose of the assistant that nobody asked for: no folder of work, no label, no consent.
+
+    An explanation of code reads like a report («Added an index to the column»).
+    """
+    if item.role != "assistant" or item.marked or item.read or item.accepted or item.worked:
+        return False
+    return checked is None or checked.state == "unchecked"
 
 
 def item_origins(

@@ -45,8 +45,10 @@ __all__ = [
 
 Act = Literal["preference", "decision", "lesson", "correction", "thread", "fact", "done", "report", "none"]
 ACTS: tuple[Act, ...] = get_args(Act)
-#: What the sentence vectors are made of, in order. The second part is zero unless the user speaks.
-DENSE_PARTS = ("text", "text of user", "previous", "both")
+#: What the sentence vectors are made of, in order.
+DENSE_PARTS = ("text", "previous", "both")
+#: Factor of the vectors of Chinese texts, which say less: they come from a table of characters.
+_CHINESE_WEIGHT = 0.6
 #: Number of the first acts, which have a section of MEMORY.md.
 SECTIONS = 6
 _NONE = ACTS.index("none")
@@ -130,7 +132,7 @@ def threshold_row(text: str, role: str) -> int:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether *text* has Chinese characters, which the embedding model does not read."""
+    """Return whether *text* has Chinese characters, which a table reads in place of the embedding model."""
     return any("\u3400" <= char <= "\u9fff" for char in text[:_MAX_CHARS])
 
 
@@ -179,7 +181,7 @@ class SentenceReader:
         """
         if self._embedder is None:
             return
-        words = {row: read_sentence(*row).keep for row in rows if not is_chinese(row[0])}
+        words = {row: read_sentence(*row).keep for row in rows}
         best = sorted((row for row in words if words[row] >= _PROMISING), key=lambda row: (-words[row], row))
         with suppress(ModelError):
             chosen = best[:_MAX_EMBEDDED]
@@ -196,18 +198,16 @@ class SentenceReader:
 def dense_features(rows: Sequence[tuple[str, str, str]], embedder: Embedder) -> Matrix:
     """Return the vectors of ``(text, previous, role)``, the parts of ``DENSE_PARTS`` side by side.
 
-    Rows of Chinese texts are zero.
+    The part of a missing turn is zero.
     """
     texts: dict[str, int] = {}
     parts = []
     for text, previous, _ in rows:
-        before = previous[-_MAX_PREVIOUS_CHARS:]
-        own = "" if is_chinese(text) else text[:_MAX_CHARS]
+        own, before = text[:_MAX_CHARS], previous[-_MAX_PREVIOUS_CHARS:]
         both = f"{before} / {own}" if before else own
-        parts.append([texts.setdefault(part, len(texts)) if own and part else -1 for part in (own, before, both)])
+        parts.append([texts.setdefault(part, len(texts)) if part else -1 for part in (own, before, both)])
     found = embedder.embed(list(texts)) if texts else np.zeros((0, embedder.dimension), np.float32)
     known = np.vstack([found, np.zeros((1, embedder.dimension), np.float32)])
-    places = np.asarray(parts, np.int64).reshape(-1, 3)
-    own_vectors, before_vectors, both_vectors = (known[places[:, part]] for part in range(3))
-    users = np.asarray([role == "user" for _, _, role in rows], np.float32)[:, None]
-    return np.hstack([own_vectors, own_vectors * users, before_vectors, both_vectors])
+    weights = np.asarray([_CHINESE_WEIGHT if is_chinese(text) else 1.0 for text, _, _ in rows], np.float32)
+    places = np.asarray(parts, np.int64).reshape(-1, len(DENSE_PARTS))
+    return np.hstack([known[column] for column in places.T]) * weights[:, None]

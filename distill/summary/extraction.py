@@ -19,6 +19,7 @@ from ..evidence.claims import parse_claim
 from ..reading.classifier import SentenceReader
 from ..reading.corrections import announces_correction, names_old_value
 from ..reading.labels import ItemKind, parse_label
+from ..statements.completeness import statement_part
 from ..statements.names import named_paths
 from ..statements.operation import Operation
 from ..statements.sentences import (
@@ -31,8 +32,9 @@ from ..statements.sentences import (
     split_sentences,
 )
 from ..statements.topics import content_terms, find_topics
+from .acceptance import accepted_sentences, accepts, is_consent
 from .echo import repeats
-from .sentence_kinds import accepted_sentences, accepts, reported_kind, reports_work, stated_kind
+from .sentence_kinds import reported_kind, reports_work, stated_kind
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 
@@ -74,6 +76,10 @@ class Item:
         standalone: the text that stands alone, where it differs from *text*. See ``distill.summary.standalone_items``.
         context: sources of other turns whose words it holds.
         lasting: of a fact, whether it is one of the user's life or work that earns an entry at once.
+        worked: whether its turn names a folder of work.
+        accepted: whether the user accepted what the assistant said, or said it before.
+        marked: whether a label in the turn marks it, on purpose.
+        dangling: whether it leans on a pronoun whose noun it does not hold. The daily log keeps it beside its turn.
     """
 
     kind: ItemKind
@@ -90,6 +96,10 @@ class Item:
     standalone: str = ""
     context: tuple[str, ...] = ()
     lasting: bool = False
+    worked: bool = False
+    accepted: bool = False
+    marked: bool = False
+    dangling: bool = False
 
     @property
     def told(self) -> str:
@@ -179,13 +189,14 @@ def _extract_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item
     """
     message, answered = exchange.message, exchange.answered
     if message.role == "user":
-        if answered and accepts(message.content):
-            yield from _accepted_items(answered, message, reader)
-        yield from _own_items(exchange, reader)
+        accepted = list(_accepted_items(answered, message, reader)) if answered and accepts(message.content) else []
+        yield from accepted
+        yield from (item for item in _own_items(exchange, reader) if not (accepted and is_consent(item.text)))
         return
     for item in _own_items(exchange, reader):
         if answered and item.kind in _REPEATED and repeats(item.text, answered):
-            yield replace(item, sources=(answered.source, *item.sources), said_in=(answered.source, *item.said_in))
+            sources, said_in = (answered.source, *item.sources), (answered.source, *item.said_in)
+            yield replace(item, sources=sources, said_in=said_in, accepted=True)
         else:
             yield item
 
@@ -220,15 +231,16 @@ def _readable(exchange: _Exchange) -> Iterator[tuple[str, str, str]]:
     if exchange.message.role == "user":
         for line in prose_lines(exchange.message.content):
             if line.kind != "heading":
-                yield from ((sentence, exchange.previous, "user") for sentence in split_sentences(line.text))
+                for sentence in split_sentences(line.text):
+                    yield statement_part(sentence) or sentence, exchange.previous, "user"
 
 
 def _accepted_items(proposal: Message, acceptance: Message, reader: SentenceReader) -> Iterator[Item]:
     """Yield the statements of the assistant's turn *proposal* that the user accepts, citing both turns."""
-    for kind, sentence in accepted_sentences(proposal.content, "", reader):
+    for kind, sentence in accepted_sentences(proposal.content, "", reader, consent=acceptance.content):
         if _stands_alone(sentence):
             item = _item(proposal, kind, shorten(sentence, MAX_ITEM_CHARS))
-            yield replace(item, sources=(proposal.source, acceptance.source))
+            yield replace(item, sources=(proposal.source, acceptance.source), accepted=True)
 
 
 def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
@@ -253,7 +265,7 @@ def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Ite
 def _chunk_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
     for chunk in sentence_chunks(text.strip(), MAX_ITEM_CHARS):
         if _stands_alone(chunk):
-            yield _item(message, kind, chunk)
+            yield replace(_item(message, kind, chunk), marked=True)
 
 
 def _stands_alone(text: str) -> bool:
@@ -280,9 +292,10 @@ def _unlabelled_items(exchange: _Exchange, line: ProseLine, reader: SentenceRead
         if label and label.rest:
             yield from _labelled_items(message, label.kind, label.rest)
             continue
-        kind = _kind(exchange, sentence, reader)
-        if kind and _stands_alone(sentence):
-            item = _item(message, kind, shorten(sentence, MAX_ITEM_CHARS))
+        stated = (statement_part(sentence) if message.role == "user" else "") or sentence
+        kind = _kind(exchange, stated, reader)
+        if kind and _stands_alone(stated):
+            item = _item(message, kind, shorten(stated, MAX_ITEM_CHARS))
             yield replace(item, lasting=kind == "fact")
 
 
@@ -294,7 +307,10 @@ def _kind(exchange: _Exchange, sentence: str, reader: SentenceReader) -> ItemKin
 
 def _item(message: Message, kind: ItemKind, text: str) -> Item:
     source = (message.source,)
-    return Item(kind=kind, text=text.strip(), sources=source, role=message.role, ts=message.ts, said_in=source)
+    return Item(
+        kind=kind, text=text.strip(), sources=source, role=message.role, ts=message.ts, said_in=source,
+        worked=bool(message.cwd),
+    )  # fmt: skip
 
 
 def _merge_duplicates(items: Sequence[Item]) -> list[Item]:

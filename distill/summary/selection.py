@@ -45,7 +45,7 @@ _MAX_TERMS, _MAX_NAMES = 10, 2
 #: Factor for each further line of one turn, so that the log covers many turns.
 _SAME_TURN_FACTOR = 0.3
 #: Exponent of a line's length in its value: 0 ignores the length, 1 divides by it.
-_LENGTH_EXPONENT = 0.4
+_LENGTH_EXPONENT = 0.1
 
 _OWN = re.compile(r"\b(?:I|we|my|our|me|us|mine|ours|myself)\b|[我咱]", re.IGNORECASE)
 _WHEN = re.compile(

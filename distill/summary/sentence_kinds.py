@@ -2,7 +2,8 @@
 
 The reader decides the act of a sentence. Rules only refuse (a question, a condition), or name a narrower kind of the
 same act. The user's sentences count by themselves. The assistant's prose counts when it reports work or an attempt that
-failed, says what was learned in a turn that reports work, or is accepted by the user.
+failed, or says what was learned in a turn that reports work. What the user accepts is the business of
+``distill.summary.acceptance``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,8 @@ from ..reading.corrections import states_correction, states_rejection
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 
-__all__ = ["accepted_sentences", "accepts", "reported_kind", "reports_work", "stated_kind"]
+__all__ = ["is_refused", "narrower_kind", "reported_kind", "reports_work", "stated_kind"]
 
-#: Most sentences of a turn of the assistant that a short "yes" can accept as a whole.
-_MAX_ACCEPTED_SENTENCES = 3
-#: Most words, or Chinese characters, of a turn of the user that only accepts.
-_MAX_ACCEPTING_WORDS = 12
 _KINDS: Mapping[Act, ItemKind] = {
     "preference": "preference",
     "decision": "decision",
@@ -30,7 +27,6 @@ _KINDS: Mapping[Act, ItemKind] = {
     "thread": "open_thread",
     "fact": "fact",
 }
-_ACCEPTABLE: frozenset[Act] = frozenset({"preference", "decision", "lesson", "thread"})
 _CONDITION = re.compile(
     r"^(?:and |but |so )?(?:if|when|whenever|unless|suppose|imagine|should you|in case|depending|whether)\b"
     r"|^(?:如果|要是|假如|假设|万一|若|当|一旦|除非)",
@@ -40,18 +36,11 @@ _CONDITION = re.compile(
 _REQUEST = re.compile(r"(?:please|pls|plz|can you|could you|would you|help me)\b|帮我|请你?|麻烦", re.IGNORECASE)
 _PREFERS = re.compile(r"\bI(?:['’]d| would)? (?:\w+ )?prefer\b(?! not)", re.IGNORECASE)
 _ROOT_CAUSE = re.compile(r"\broot cause\b|根因|根本原因|问题根源", re.IGNORECASE)
-_ACCEPTS = re.compile(
-    r"^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|perfect|great|fine|deal|exactly|right|correct|sounds good|"
-    r"works for me|do (?:it|that)|go (?:ahead|for it)|let['’]s do (?:it|that)|please do|"
-    r"(?:好|行|可以|同意|没问题|就这样|就这么[定办]|对|嗯|是的|成)[的吧啊呀了]?)(?=[\s,.;!~。]|$)",
-    re.IGNORECASE,
-)
-_REFUSES = re.compile(r"\b(?:but|not|no|don['’]t|wait|except|instead)\b|不|但|别|等等", re.IGNORECASE)
 
 
 def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKind | None:
     """Return the kind of a sentence of the user, ``None`` for most sentences. *previous* is the assistant's turn."""
-    if _refused(sentence):
+    if is_refused(sentence):
         return None
     explicit: ItemKind | None = "correction" if states_correction(sentence) else None
     explicit = explicit or ("rejected" if states_rejection(sentence) else None)
@@ -62,7 +51,7 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
         return None
     certain = reading.enters or (reading.likeliest == "preference" and _PREFERS.search(sentence) is not None)
     if certain and reading.likeliest in _KINDS:
-        return _narrower(_KINDS[reading.likeliest], sentence)
+        return narrower_kind(_KINDS[reading.likeliest], sentence)
     if is_completed_work(narrowed(sentence), "user"):
         return "deliverable"
     return None
@@ -77,7 +66,7 @@ def reported_kind(sentence: str, previous: str, reader: SentenceReader, *, in_re
         reader: judges sentences.
         in_report: whether the same turn reports work. What was learned from the work counts there.
     """
-    if _refused(sentence):
+    if is_refused(sentence):
         return None
     if is_completed_work(narrowed(sentence), "assistant"):
         return "deliverable"
@@ -96,41 +85,13 @@ def reports_work(content: str) -> bool:
     return any(is_completed_work(narrowed(sentence), "assistant") for sentence in _sentences(content))
 
 
-def accepts(content: str) -> bool:
-    """Return whether a turn of the user only accepts what the assistant said.
-
-    >>> accepts("ok, go ahead"), accepts("ok, but not today"), accepts("好的,就这样")
-    (True, False, True)
-    """
-    words = re.findall(r"[\u3400-\u9fff]|\w+", content[:400])
-    if not words or len(words) > _MAX_ACCEPTING_WORDS or is_question(content.strip()):
-        return False
-    narrow = narrowed(content.strip())
-    return _ACCEPTS.match(narrow) is not None and _REFUSES.search(narrow) is None
-
-
-def accepted_sentences(content: str, previous: str, reader: SentenceReader) -> list[tuple[ItemKind, str]]:
-    """Return the sentences of a short turn of the assistant that matter once the user accepted it, with their kinds.
-
-    A longer turn has none, because a short "yes" does not say what it accepts.
-    """
-    sentences = _sentences(content, most=_MAX_ACCEPTED_SENTENCES + 1)
-    if len(sentences) > _MAX_ACCEPTED_SENTENCES:
-        return []
-    found: list[tuple[ItemKind, str]] = []
-    for sentence in sentences:
-        reading = reader.read(sentence, previous, "assistant")
-        if not _refused(sentence) and reading.enters and reading.likeliest in _ACCEPTABLE:
-            found.append((_narrower(_KINDS[reading.likeliest], sentence), sentence))
-    return found
-
-
-def _refused(sentence: str) -> bool:
+def is_refused(sentence: str) -> bool:
+    """Return whether *sentence* asks, or states only a condition."""
     narrow = narrowed(sentence)
     return is_question(narrow) or _CONDITION.match(narrow) is not None
 
 
-def _narrower(kind: ItemKind, sentence: str) -> ItemKind:
+def narrower_kind(kind: ItemKind, sentence: str) -> ItemKind:
     """Return the narrower kind of a decision or lesson about a rejected approach or a root cause."""
     if kind in {"lesson", "decision"} and states_rejection(sentence):
         return "rejected"

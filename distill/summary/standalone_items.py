@@ -17,6 +17,7 @@ from agent_home.home import Home
 from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
+from ..statements.completeness import lacks_its_noun
 from ..statements.sentences import split_sentences
 from ..statements.standalone import plain_turn, with_context
 from .extraction import Item, Summary, spoken_messages
@@ -64,7 +65,10 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
-    return replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
+    dangling = not (item.marked or item.read) and lacks_its_noun(found.text)
+    return replace(
+        item, standalone=found.text if found.text != item.text else "", context=found.context, dangling=dangling
+    )
 
 
 def _said_words(text: str, content: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from bench.training.reader import Spoken, load_sentences, train
+from bench.training.reader import WEAK, Spoken, load_sentences, train
 from distill.reading.classifier import load_weights
 
 
@@ -21,6 +23,12 @@ def test_sample_trains_a_reader_that_tells_acts_from_ordinary_sentences() -> Non
     keep = np.asarray([weights.read(row.text, row.previous, row.role).keep for row in others])
     ordinary = np.asarray([row.act == "none" for row in others])
     assert keep[~ordinary].mean() > keep[ordinary].mean() + 0.2
+
+
+def test_sentences_with_weak_labels_join_at_a_small_weight() -> None:
+    rows = _sample(16)
+    weak = [replace(row, writer=WEAK, act="fact" if row.act != "none" else "none") for row in _sample(25)]
+    assert not np.array_equal(train(rows).table, train([*rows, *weak]).table)
 
 
 def test_training_twice_gives_the_same_weights() -> None:

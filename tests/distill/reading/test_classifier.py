@@ -110,13 +110,13 @@ def test_reading_takes_less_than_a_millisecond() -> None:
     assert (time.process_time() - started) / 300 < 0.003  # .3 ms on an idle machine
 
 
-def test_only_promising_sentences_get_vectors_and_chinese_ones_do_not() -> None:
+def test_only_promising_sentences_get_vectors() -> None:
     letters = Letters()
     reader = SentenceReader(letters)
     reader.prepare(
         [("My son has a severe peanut allergy.", "", "user"), ("ok", "", "user"), ("我对花生过敏。", "", "user")]
     )
-    assert letters.texts == ["My son has a severe peanut allergy."]
+    assert letters.texts == ["My son has a severe peanut allergy.", "我对花生过敏。"]
 
 
 def test_failing_model_leaves_sentences_to_their_words() -> None:
@@ -126,9 +126,8 @@ def test_failing_model_leaves_sentences_to_their_words() -> None:
     assert reader.read(*row) == read_sentence(*row)
 
 
-def test_vectors_of_chinese_texts_are_zero() -> None:
-    rows = dense_features(
-        [("我对花生过敏。", "Any allergies?", "user"), ("Peanuts.", "Any allergies?", "user")], Letters()
-    )
-    assert not rows[0].any()
-    assert rows[1].any()
+def test_vectors_of_chinese_texts_weigh_less_and_a_missing_turn_is_zero() -> None:
+    rows = dense_features([("我对花生过敏。", "Any allergies?", "user"), ("Peanuts.", "", "user")], Letters())
+    assert 0 < np.linalg.norm(rows[0][:384]) < np.linalg.norm(rows[1][:384])
+    assert rows[0][384:768].any()
+    assert not rows[1][384:768].any()

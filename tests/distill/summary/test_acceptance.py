@@ -1,0 +1,80 @@
+"""Consent of the user to what the assistant proposed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from distill.summary.acceptance import accepts, proposed_words
+from distill.summary.extraction import summarise
+
+if TYPE_CHECKING:
+    from ..conftest import Talk
+
+PROPOSAL = "Then it's settled: releases are cut on the first Monday of the month."
+
+
+@pytest.mark.parametrize("text", ["ok", "Yes, go ahead", "好的", "就这样", "可以,谢谢", "sounds good!"])
+def test_short_consent_accepts(text: str) -> None:
+    assert accepts(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ok, but not on Monday",
+        "ok?",
+        "好久不见",
+        "不行",
+        "No.",
+        "right after the party we all went home again and then so on and on",
+    ],
+)
+def test_other_answers_do_not_accept(text: str) -> None:
+    assert not accepts(text)
+
+
+def test_proposal_of_the_assistant_counts_once_the_user_accepts_it(talk: Talk) -> None:
+    rows = (("user", "When do we cut releases?"), ("assistant", PROPOSAL))
+    assert summarise(talk(*rows)).items == ()
+    (item,) = summarise(talk(*rows, ("user", "ok, go ahead"))).items
+    assert (item.kind, item.text, item.sources) == ("decision", PROPOSAL, ("fc-1#m2", "fc-1#m3"))
+
+
+def test_acceptance_in_a_later_part_cites_the_proposal_of_the_earlier_one(talk: Talk) -> None:
+    turns = talk(("user", "When do we cut releases?"), ("assistant", PROPOSAL), ("user", "ok, go ahead"))
+    assert summarise(turns[2:], turns[:2]).items == summarise(turns).items
+
+
+def test_short_consent_does_not_accept_a_long_turn(talk: Talk) -> None:
+    long = f"{PROPOSAL} You could also think about a newsletter. It helps. Many teams have one. Tell me more."
+    assert summarise(talk(("assistant", long), ("user", "ok"))).items == ()
+
+
+@pytest.mark.parametrize("text", ["Yes, let's do that. Can you also write to Jo?", "好,就这么定了。你再发个邮件?"])
+def test_clear_consent_accepts_with_more_behind_it(text: str) -> None:
+    assert accepts(text)
+
+
+@pytest.mark.parametrize("text", ["Great. What about the mail?", "Yes. But not on Monday.", "Okay, and the weather?"])
+def test_polite_words_before_another_matter_accept_nothing(text: str) -> None:
+    assert not accepts(text)
+
+
+def test_clear_consent_takes_on_the_one_proposal_of_a_long_turn(talk: Talk) -> None:
+    long = "Both have merits. The first is cheap. The second is safe. I suggest we keep the backups for 90 days."
+    (item,) = summarise(talk(("assistant", long), ("user", "Yes, let's do that. Anything else?"))).items
+    assert (item.kind, item.text, item.accepted) == ("decision", "keep the backups for 90 days.", True)
+    assert summarise(talk(("assistant", long), ("user", "thanks, interesting"))).items == ()
+
+
+def test_question_of_the_assistant_becomes_the_decision_that_the_user_takes(talk: Talk) -> None:
+    (item,) = summarise(talk(("assistant", "Shall we keep the backups for 90 days?"), ("user", "Agreed."))).items
+    assert (item.kind, item.text) == ("decision", "keep the backups for 90 days")
+
+
+def test_advice_without_a_proposal_yields_no_words() -> None:
+    assert proposed_words("Regular backups are important.") == ""
+    assert proposed_words("Should I send it?") == ""
