@@ -43,7 +43,7 @@ _UNSEEN = "speech.unseen.jsonl"
 WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
 #: Share of the ordinary sentences of the user and of the assistant that may pass. The assistant's sentences also need
 #: consent or a report of work.
-_ORDINARY_SHARES = (0.025, 0.02)
+_ORDINARY_SHARES = (0.03, 0.025)
 #: Writer of sentences with weak labels, their weights for ordinary ones and for ones worth keeping, and the probability
 #: that one of the latter is ordinary after all.
 WEAK = "weak"

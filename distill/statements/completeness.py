@@ -54,7 +54,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _MAX_ASIDE_CHARS = 300
-_PIECE = re.compile(r"[A-Za-z0-9][\w'’.:/-]*|[\u3400-\u9fff]")
+_PIECE = re.compile(r"[A-Za-z0-9]+|[\u3400-\u9fff]")
 #: Words or Chinese characters of a statement without its question. Fewer («8th.») say nothing.
 _LEAST_PIECES = 3
 #: Terms before a pronoun of which one may be its noun.
