@@ -1,4 +1,4 @@
-"""Whether a statement says by itself what it is about, so that it can stand in memory without its conversation.
+"""Completeness of a statement: it names what it is about, so that it can stand in memory without its conversation.
 
 A pronoun needs its noun before it in the same text. The text includes what ``distill.statements.standalone`` added: the
 question that a sentence answers, or the sentence before it. A statement that starts in the middle, or that is an
