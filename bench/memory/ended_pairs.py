@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,6 @@ from agent_home.store.transcript import Message
 from distill import close
 from distill.language_model.endpoint import Endpoint
 from distill.reading.classifier import Act, read_sentence
-from distill.statements.statement_parser import parse_statement
 from distill.summary.composition import Models
 from recall.embedding.embedder import Embedder, NoEmbedder
 
@@ -49,6 +49,10 @@ Fate = Literal["replaced", "resolved", "retracted", "standing", "removed"]
 ENDINGS: tuple[Fate, ...] = ("replaced", "resolved", "retracted")
 #: Entries of a home, and turns of a session. With fewer turns than entries, most entries have no turn about them.
 _ENTRIES, _TURNS = 10, 5
+#: Words of four letters, numbers and runs of Chinese characters. Words are compared by their beginning.
+_WORD, _HAN, _STEM_CHARS = re.compile(r"[a-z]{4,}|\d+"), re.compile(r"[\u3400-\u9fff]+"), 5
+#: A word of more pairs, and of a larger share of them, tells nothing of what a pair is about.
+_COMMON, _COMMON_SHARE = 6, 0.04
 #: Most words that a statement may share with a pair of the same home.
 _MOST_SHARED = 1
 _PREFIXES: Mapping[Act, str] = {
@@ -152,9 +156,12 @@ def count_outcomes(outcomes: Sequence[PairOutcome]) -> dict[tuple[str, str], End
 
 def _groups(pairs: Iterable[EndedPair]) -> list[list[EndedPair]]:
     """Return *pairs* by home. A pair goes to the first home of its language with whose pairs it shares no words."""
+    listed = list(pairs)
+    often = Counter(word for pair in listed for word in _words(pair.older) | _words(pair.newer))
+    common = {word for word, count in often.items() if count > max(_COMMON, _COMMON_SHARE * len(listed))}
     found: dict[str, list[_HomePairs]] = {}
-    for pair in pairs:
-        older, newer = _words(pair.older), _words(pair.newer)
+    for pair in listed:
+        older, newer = _words(pair.older) - common, _words(pair.newer) - common
         groups = found.setdefault(pair.lang, [])
         group = next((group for group in groups if group.fits(older, newer)), None)
         if group is None:
@@ -165,11 +172,12 @@ def _groups(pairs: Iterable[EndedPair]) -> list[list[EndedPair]]:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a statement that say something, and the pairs of its Chinese characters."""
-    tokens = parse_statement(text).tokens
-    han = "".join(token.key if token.kind == "han" else " " for token in tokens)
-    pairs = {han[at : at + 2] for at in range(len(han) - 1) if " " not in han[at : at + 2]}
-    return frozenset(token.key for token in tokens if token.kind != "han" and token.weight >= 1) | pairs
+    """Return the longer words of a statement by their beginning, its numbers, and its Chinese characters by two.
+
+    No code of the product is asked, so that prompts and their recorded answers outlast its changes.
+    """
+    words = {word[:_STEM_CHARS] for word in _WORD.findall(text.lower())}
+    return frozenset(words | {run[at : at + 2] for run in _HAN.findall(text) for at in range(len(run) - 1)})
 
 
 def _closed(group: Sequence[EndedPair], said: Sequence[EndedPair], models: Models) -> Iterator[PairOutcome]:
