@@ -6,10 +6,11 @@ The patterns are few and precise. Everything said in other words is the reader's
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from ..statements.sentences import is_question, narrowed
 
-__all__ = ["announces_correction", "names_old_value", "states_correction", "states_rejection"]
+__all__ = ["announces_correction", "corrects_value", "names_old_value", "states_correction", "states_rejection"]
 
 _WRONG = r"wrong|incorrect|not (?:right|correct|true)"
 _WRONG_ZH = (
@@ -69,6 +70,13 @@ _STATES = re.compile(
 _CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.IGNORECASE)
 
 
+#: Opens an answer that denies what stands before it.
+_DENIES = re.compile(r"(?:no|nope|wrong|不|不对|错了?)[,.:;!。—–-]", re.IGNORECASE)
+#: A number and its unit. Only the first quantities of a turn are read.
+_QUANTITY = re.compile(r"(?P<number>\d+(?:[.,]\d+)*) ?(?P<unit>%|[^\W\d_]{1,12})")
+_MAX_QUANTITIES = 20
+
+
 def announces_correction(sentence: str, following: str) -> bool:
     """Return whether *sentence* only announces a correction («不对。») that *following* then makes."""
     if _BARE.match(narrowed(sentence)) is None or is_question(following):
@@ -79,6 +87,27 @@ def announces_correction(sentence: str, following: str) -> bool:
 def states_correction(sentence: str) -> bool:
     """Return whether *sentence* says in so many words that something is wrong and what is right."""
     return _CORRECTION.search(narrowed(sentence)) is not None
+
+
+def corrects_value(sentence: str, previous: str) -> bool:
+    """Return whether *sentence* denies the turn *previous* and gives one of its quantities another number.
+
+    >>> corrects_value("No, it takes 9 minutes.", "The test suite takes 12 minutes.")
+    True
+    """
+    if _DENIES.match(narrowed(sentence)) is None:
+        return False
+    said, own = _quantities(previous), _quantities(sentence)
+    return any(unit in said and not numbers & said[unit] for unit, numbers in own.items())
+
+
+def _quantities(text: str) -> dict[str, set[str]]:
+    """Return the numbers in *text* by their unit, Chinese units by their first character."""
+    found: dict[str, set[str]] = {}
+    for match in islice(_QUANTITY.finditer(narrowed(text)), _MAX_QUANTITIES):
+        unit = match["unit"].casefold()
+        found.setdefault(unit if unit.isascii() else unit[0], set()).add(match["number"])
+    return found
 
 
 def states_rejection(sentence: str) -> bool:

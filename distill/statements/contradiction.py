@@ -222,6 +222,8 @@ def _by_rules(
                 return gone
     if now.gone is None or a.keys == b.keys:  # what names something gone says another thing in another order
         same = _same(a, b, cosine)
+        if same is None and (_LEAD.match(a.text) or _LEAD.match(b.text)):
+            same = _same(parse_statement(_without_lead(older)), parse_statement(_without_lead(newer)), None)
         if same is not None:
             return same
     for held in (was, _newer_statement(older).said) if apart or now.cue else ():

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from ..evidence.claims import is_completed_work
 from ..reading.classifier import Act, SentenceReader
-from ..reading.corrections import states_correction, states_rejection
+from ..reading.corrections import corrects_value, states_correction, states_rejection
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 
@@ -42,7 +42,8 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     """Return the kind of a sentence of the user, ``None`` for most sentences. *previous* is the assistant's turn."""
     if is_refused(sentence):
         return None
-    explicit: ItemKind | None = "correction" if states_correction(sentence) else None
+    corrects = states_correction(sentence) or corrects_value(sentence, previous)
+    explicit: ItemKind | None = "correction" if corrects else None
     explicit = explicit or ("rejected" if states_rejection(sentence) else None)
     if explicit:
         return explicit

@@ -215,6 +215,21 @@ def test_a_corrected_conclusion_outlives_the_correction_before_it(home: Home, ta
     assert "Superseded-By" not in entry.fields
 
 
+def test_a_denied_quantity_corrects_the_agent_in_one_entry(home: Home, talk: Talk, now: datetime) -> None:
+    rows = (
+        ("assistant", "Conclusion: the test suite takes 12 minutes."),
+        ("user", "No, it takes 9 minutes."),
+        ("assistant", "结论:队列上限是 5000。"),
+        ("user", "不对,队列上限是 800。"),
+        ("assistant", "更正:队列上限是 800。"),
+    )
+    keep(home, talk(*rows), now)
+    found = {entry.text: entry for entry in close(home, "fc-1", now=now).entries}
+    assert [entry.section for entry in found.values()] == ["Corrections and root causes"] * 2
+    assert {entry.origin for entry in found.values()} == {"user"}
+    assert "the test suite takes 12 minutes." not in found
+
+
 def test_a_decision_that_the_assistant_repeats_is_the_users(home: Home, talk: Talk, now: datetime) -> None:
     keep(home, talk(("user", "We choose Novatex as supplier for the fabrics."), session="one", day="2026-11-19"), now)
     close(home, "one", now=now)

@@ -68,6 +68,18 @@ def test_the_same_change_in_other_words_is_recognised_with_its_direction() -> No
     assert not are_same_change("event bus 不用 Kafka 了,改用 NATS。", "event bus 用 Kafka,不用 NATS。")
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("No, the queue limit is 800 jobs.", "The queue limit is 800 jobs."),
+        ("队列上限是 800。", "不对,队列上限是 800。"),
+    ],
+)
+def test_a_correction_says_the_same_as_its_statement_alone(older: str, newer: str) -> None:
+    assert relation(older, newer).kind == "same"
+    assert relation(older, newer.replace("800", "900")).kind != "same"
+
+
 def test_repeating_the_new_value_of_a_change_replaces_nothing() -> None:
     assert relation("Poll every 12 hours instead of every 6 hours", "Poll every 12 hours").kind == "different"
     assert relation("We bought 3 servers for the lab", "We bought 5 servers for the lab").kind == "different"
