@@ -2,6 +2,7 @@
 
     python -m bench.evidence_data.commit_reports --data DIR             print the table
     python -m bench.evidence_data.commit_reports --data DIR --show      and every report that is judged wrongly
+    python -m bench.evidence_data.commit_reports --data DIR --leave-one-out     by models that saw other repositories
 
 *DIR* holds the repositories by name, as clones or bare git directories. A repository that is not there is left out.
 Every session ends with the commit that it reports, and lasts an hour on both sides of it.
@@ -11,16 +12,19 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 from bench.evidence_data.commits import SETS, CommitReport, ReportSet, at_commit, borrowed, reports
 from bench.measure.page import markdown
+from bench.training.commits import read_examples, trained
+from distill.evidence import commit_side
 from distill.evidence.checking import check_text
 from distill.evidence.status import Window
 
-__all__ = ["JudgedReport", "judged_reports", "main", "table"]
+__all__ = ["JudgedReport", "judged_reports", "left_out_reports", "main", "table"]
 
 _SLACK_S = 3600.0
 _TIMEOUT_S = 20.0
@@ -45,8 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder with the repositories by name")
     parser.add_argument("--set", choices=SETS, action="append", help="only this set; may be repeated")
     parser.add_argument("--show", action="store_true", help="print every report that is judged wrongly")
+    parser.add_argument(
+        "--leave-one-out", action="store_true", help="judge each repository by a model trained on the others"
+    )
     options = parser.parse_args(arguments)
-    judged = {name: judged_reports(reports(name), options.data) for name in options.set or SETS}
+    judge = left_out_reports if options.leave_one_out else judged_reports
+    judged = {name: judge(reports(name), options.data) for name in options.set or SETS}
     print(table(judged))
     if options.show:
         _print_mistakes(row for rows in judged.values() for row in rows)
@@ -66,10 +74,26 @@ def judged_reports(found: Sequence[CommitReport], data: Path) -> list[JudgedRepo
     return judged
 
 
-def table(judged: dict[ReportSet, list[JudgedReport]]) -> str:
+def left_out_reports(found: Sequence[CommitReport], data: Path) -> list[JudgedReport]:
+    """Return the verdicts of models that were trained and given a threshold without the report's repository.
+
+    The features are those of the last training, so the rules and tables of the code are not left out.
+    """
+    judged, examples = [], read_examples()
+    for name in dict.fromkeys(report.repo for report in found):
+        model = trained([example for example in examples if example.repo != name])
+        with patch.object(commit_side, "shipped", return_value=model):
+            judged += judged_reports([report for report in found if report.repo == name], data)
+    return judged
+
+
+def table(judged: Mapping[ReportSet, list[JudgedReport]]) -> str:
     """Return one row for each set, repository and language, as Markdown."""
     rows = []
-    for name, verdicts in judged.items():
+    sets: list[tuple[str, list[JudgedReport]]] = list(judged.items())
+    if len(sets) > 1:
+        sets.append(("both", [row for verdicts in judged.values() for row in verdicts]))
+    for name, verdicts in sets:
         groups = {"all": verdicts}
         groups |= {repo: [row for row in verdicts if row.report.repo == repo] for repo in _repos(verdicts)}
         groups |= {lang: [row for row in verdicts if row.report.lang == lang] for lang in ("en", "zh")}

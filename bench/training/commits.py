@@ -1,54 +1,72 @@
-"""Train the model that compares a report with a commit, from the development reports of real commits.
+"""Train the model that says whether a commit is the work that a sentence reports.
 
-    python -m bench.training.commits --data DIR            write the features and the weights
-    python -m bench.training.commits                       train again from the features that are there
+    python -m bench.training.commits --data DIR    compare the reports with their commits, write the features, train
+    python -m bench.training.commits               train on the features that are there
 
 *DIR* holds the repositories by name. Four sorts of pairs are compared: a true report with its commit, its false twin
-with the same commit, the true report with other commits of that repository, and copies of the true report with one word
-or number exchanged at random. Only the first are positive. The features hold numbers, and no text of a repository.
+with the same commit, the true report with other commits of that repository, and copies of the true report with one
+thing exchanged at random. Only the first are positive. The features hold numbers, and no text of a repository.
 
-The weights are found by gradient descent with each sign fixed: what a commit has never counts against it. Both classes
-weigh the same. The threshold lies just above the best false twin.
+The model of single things learns what commits show of things that true reports name, and of the things that false
+reports name instead. The model of reports reads doubts from models that did not see the report's repository. A weight
+of the wrong sign is set to nothing: what a commit has never speaks against a report.
+
+The threshold is chosen in the same way: reports are scored by models that did not see their repository, and it lies
+above every false twin with a margin.
 """
 
 import argparse
 import json
-import math
 import random
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.evidence_data.commits import CommitReport, borrowed, reports
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.evidence_data.commits import SETS, CommitReport, borrowed, reports
 from bench.evidence_data.history import git
-from distill.evidence.commit_fit import FEATURES, fit, read_report
-from distill.evidence.commit_model import CommitModel
+from distill.evidence.commit_fit import Fit, WorkReport, fit, read_report
+from distill.evidence.commit_model import REPORT_FEATURES, CommitModel
 from distill.evidence.commit_view import CommitView, RepositoryWords, view_of
 from distill.evidence.repository import Deadline, Repository
+from distill.evidence.unit_support import UNIT_FEATURES
 from distill.evidence.wording import ReportUnit, read_units
 
-__all__ = ["FEATURES_FILE", "MODEL_FILE", "Example", "main", "read_examples", "trained"]
+__all__ = ["FEATURES_FILE", "MODEL_FILE", "Example", "main", "read_examples", "repositories", "trained"]
 
 FEATURES_FILE = Path(__file__).parents[1] / "evidence_data" / "commit_features.json"
 MODEL_FILE = Path(__file__).parents[2] / "distill" / "evidence" / "data" / "commit_model.json"
 _SEED = 3
-_EXCHANGED = 10
-_OTHER_COMMITS = 8
-_STEPS = 800
-_RATE = 0.3
-_DECAY = 0.005
-#: Distance of the threshold from the probability of the best false twin.
-_MARGIN = 0.035
+_EXCHANGED = 6
+_OTHER_COMMITS = 4
+#: Share of exchanged words that come from the commit's own lines.
+_BESIDE = 0.3
+_STEPS = 15
+#: Penalty of large weights, of things and of reports.
+_UNIT_DECAY = 3.0
+_DECAY = 1.0
+#: Weight of a pair in training. Pairs that no person wrote count less.
+_PAIR_WEIGHTS = {"true": 1.0, "twin": 1.0, "other": 0.3, "exchanged": 0.3}
+#: Groups of repositories that are left out in turn to score reports.
+_FOLDS = 4
+#: Distance of the threshold from the probability of the best false twin. Other repositories may have better twins.
+_MARGIN = 0.18
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The features of one comparison without a veto. *sort* is true, twin, other or exchanged."""
+    """One comparison without a veto. *sort* is true, twin, other or exchanged, *altered* marks the wrong units."""
 
     sort: str
-    features: tuple[float, ...]
+    repo: str
+    fit: Fit
+    altered: tuple[bool, ...]
 
 
 @dataclass
@@ -58,6 +76,7 @@ class _TrainingSource:
     words: dict[str, RepositoryWords]
     views: dict[str, CommitView]
     vocabulary: list[str]
+    terms: list[str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,13 +85,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--data", type=Path, help="folder with the repositories by name")
     options = parser.parse_args(arguments)
     if options.data:
-        rows = [[example.sort, *example.features] for example in _examples(options.data)]
-        text = ",\n".join(json.dumps(row) for row in rows)
+        rows = [_row(example) for example in _examples(options.data)]
+        text = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
         FEATURES_FILE.write_text(f"[\n{text}\n]\n", encoding="utf-8")
     model = trained(read_examples())
     found = {
-        "features": FEATURES, "weights": model.weights, "bias": model.bias, "threshold": model.threshold,
-    }  # fmt: skip
+        "units": dict(zip(UNIT_FEATURES, model.unit_weights, strict=True)),
+        "unit_bias": model.unit_bias,
+        "features": dict(zip(REPORT_FEATURES, model.weights, strict=True)),
+        "bias": model.bias,
+        "threshold": model.threshold,
+    }
     MODEL_FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
     return 0
@@ -80,55 +103,120 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def read_examples() -> list[Example]:
     """Return the examples that were written last."""
-    rows = json.loads(FEATURES_FILE.read_text(encoding="utf-8"))
-    return [Example(row[0], tuple(row[1:])) for row in rows]
+    found = []
+    for sort, repo, features, units in json.loads(FEATURES_FILE.read_text(encoding="utf-8")):
+        compared = Fit(
+            features=tuple(features),
+            units=tuple(tuple((at, value) for at, value in row) for _, _, row in units),
+            rarities=tuple(rarity for _, rarity, _ in units),
+        )
+        found.append(Example(sort, repo, compared, tuple(bool(altered) for altered, _, _ in units)))
+    return found
 
 
-def trained(examples: Sequence[Example], steps: int = _STEPS) -> CommitModel:
-    """Return the model of *examples*."""
-    labels = [example.sort == "true" for example in examples]
-    means, scales = _moments([example.features for example in examples])
-    rows = [
-        [(value - mean) / scale for value, mean, scale in zip(example.features, means, scales, strict=True)]
-        for example in examples
-    ]
-    share = {True: 0.5 / max(sum(labels), 1), False: 0.5 / max(len(labels) - sum(labels), 1)}
-    weights, bias = [0.0] * len(FEATURES), 0.0
-    for _ in range(steps):
-        slopes, slope = [0.0] * len(FEATURES), 0.0
-        for row, label in zip(rows, labels, strict=True):
-            score = bias + sum(weight * value for weight, value in zip(weights, row, strict=True))
-            error = (1 / (1 + math.exp(-max(-30.0, min(30.0, score)))) - label) * share[label]
-            slope += error
-            for index, value in enumerate(row):
-                slopes[index] += error * value
-        bias -= _RATE * slope
-        weights = [
-            _signed(name, weight - _RATE * (one + _DECAY * weight))
-            for name, weight, one in zip(FEATURES, weights, slopes, strict=True)
-        ]
-    raw = tuple(round(weight / scale, 4) for weight, scale in zip(weights, scales, strict=True))
-    base = round(bias - sum(weight * mean for weight, mean in zip(raw, means, strict=True)), 4)
-    model = CommitModel(weights=raw, bias=base, threshold=1.0)
-    best = max((model.probability(example.features) for example in examples if example.sort == "twin"), default=0.5)
-    return CommitModel(weights=raw, bias=base, threshold=round(best + _MARGIN, 3))
+def repositories(examples: Sequence[Example]) -> list[str]:
+    """Return the names of the repositories of *examples*, in their order."""
+    return list(dict.fromkeys(example.repo for example in examples))
 
 
-def _signed(name: str, weight: float) -> float:
-    return min(weight, 0.0) if name.startswith("lacking") else max(weight, 0.0)
+def trained(examples: Sequence[Example]) -> CommitModel:
+    """Return the model of *examples*, with a threshold above the false twins of repositories that were left out."""
+    whole = _fitted(examples)
+    scores = list(_left_out_scores(examples))
+    twins = sorted((score for example, score in scores if example.sort == "twin"), reverse=True) or [0.5]
+    return replace(whole, threshold=round(min(twins[0] + _MARGIN, 0.995), 4))
 
 
-def _moments(rows: Sequence[Sequence[float]]) -> tuple[list[float], list[float]]:
-    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    spread = [
-        math.sqrt(sum((value - mean) ** 2 for value in column) / len(rows)) or 1.0
-        for column, mean in zip(zip(*rows, strict=True), means, strict=True)
-    ]
-    return means, spread
+def _left_out_scores(examples: Sequence[Example]) -> Iterator[tuple[Example, float]]:
+    """Yield the examples with the probabilities that models without their repositories give them."""
+    names = repositories(examples)
+    for fold in (names[start::_FOLDS] for start in range(_FOLDS)):
+        model = _fitted([example for example in examples if example.repo not in fold])
+        for example in examples:
+            if example.repo in fold:
+                yield example, model.probability(example.fit)
+
+
+def _fitted(examples: Sequence[Example]) -> CommitModel:
+    """Return the model of *examples* without a threshold."""
+    names, rows, kept = repositories(examples), list[tuple[float, ...]](), list[Example]()
+    for fold in (names[start::_FOLDS] for start in range(_FOLDS)):
+        units = _of_units([example for example in examples if example.repo not in fold])
+        chosen = [example for example in examples if example.repo in fold]
+        rows += [units.report_features(example.fit) for example in chosen]
+        kept += chosen
+    labels = np.array([float(example.sort == "true") for example in kept])
+    pairs = np.array([_PAIR_WEIGHTS[example.sort] for example in kept])
+    values = np.array(rows)
+    means, scales = values.mean(axis=0), values.std(axis=0) + 1e-9
+    used = list(range(len(REPORT_FEATURES)))
+    while True:
+        weights, bias = _logistic((values[:, used] - means[used]) / scales[used], labels, pairs, _DECAY)
+        wrong = [at for at, weight in zip(used, weights, strict=True) if weight * _sign(REPORT_FEATURES[at]) < 0]
+        if not wrong:
+            break
+        used = [at for at in used if at not in wrong]
+    raw = np.zeros(len(REPORT_FEATURES))
+    raw[used] = weights / scales[used]
+    units = _of_units(examples)
+    return replace(
+        units,
+        weights=tuple(round(float(weight), 4) for weight in raw),
+        bias=round(float(bias - raw @ means), 4),
+    )
+
+
+def _of_units(examples: Sequence[Example]) -> CommitModel:
+    """Return a model that judges single things, and no reports."""
+    rows, labels, pairs = list[Sequence[tuple[int, float]]](), list[float](), list[float]()
+    for example in examples:
+        if example.sort == "other":
+            continue
+        for unit, altered in zip(example.fit.units, example.altered, strict=True):
+            if altered or example.sort == "true":
+                rows.append(unit)
+                labels.append(float(altered))
+                pairs.append(_PAIR_WEIGHTS[example.sort])
+    values = np.zeros((len(rows), len(UNIT_FEATURES)))
+    for index, row in enumerate(rows):
+        for at, value in row:
+            values[index, at] = value
+    weights, bias = _logistic(values, np.array(labels), np.array(pairs), _UNIT_DECAY)
+    return CommitModel(
+        unit_weights=tuple(round(float(weight), 3) for weight in weights),
+        unit_bias=round(float(bias), 3),
+        weights=(0.0,) * len(REPORT_FEATURES),
+        bias=0.0,
+        threshold=1.0,
+    )
+
+
+def _logistic(values: Array, labels: Array, pairs: Array, decay: float) -> tuple[Array, float]:
+    """Return the weights and the bias of a logistic model, by Newton's method with a quadratic penalty."""
+    rows = np.hstack([values, np.ones((len(values), 1))])
+    found = np.zeros(rows.shape[1])
+    penalty = np.full(rows.shape[1], decay)
+    penalty[-1] = 1e-6
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(rows @ found, -30, 30)))
+        slope = rows.T @ (pairs * (chance - labels)) + penalty * found
+        bend = (rows * (pairs * chance * (1 - chance))[:, None]).T @ rows + np.diag(penalty)
+        found = found - np.linalg.solve(bend, slope)
+    return found[:-1], float(found[-1])
+
+
+def _sign(name: str) -> float:
+    """Return 1 for a feature that speaks for a report, -1 for one against it."""
+    return -1.0 if name.startswith("lacking") or name.endswith(("doubt", "risk")) else 1.0
+
+
+def _row(example: Example) -> list[object]:
+    units = zip(example.altered, example.fit.rarities, example.fit.units, strict=True)
+    return [example.sort, example.repo, example.fit.features, [[int(one), rarity, row] for one, rarity, row in units]]
 
 
 def _examples(data: Path) -> Iterator[Example]:
-    found = reports("development")
+    found = [report for name in SETS for report in reports(name)]
     chance = random.Random(_SEED)  # noqa: S311 - reproducible, nothing secret
     with tempfile.TemporaryDirectory(prefix="training-") as folder:
         names = [name for name in dict.fromkeys(report.repo for report in found) if (data / name).is_dir()]
@@ -153,7 +241,8 @@ def _source(path: Path, root: Path, found: Sequence[CommitReport]) -> _TrainingS
     git(root, "update-ref", "refs/heads/main", git(path, "rev-parse", "HEAD"))
     subjects = repository.subjects(3000)
     vocabulary = [word for word in subjects.replace("`", " ").split() if word.isidentifier() and len(word) > 3]
-    return _TrainingSource(words, views, vocabulary)
+    said = (unit for report in found if report.repo == path.name for unit in read_units(report.true))
+    return _TrainingSource(words, views, vocabulary, [unit.text for unit in said if unit.kind in {"term", "unknown"}])
 
 
 def _compared(
@@ -167,18 +256,30 @@ def _compared(
         text = _exchanged(report.true, source.views[report.commit], source, sources, chance)
         if text:
             pairs.append(("exchanged", text, report.commit))
+    said = read_report(report.true)
     for sort, text, commit in pairs:
         parsed = read_report(text)
         result = fit(parsed, source.views[commit], source.words[commit]) if parsed else None
-        if result and not result.veto:
-            yield Example(sort, result.features)
+        if parsed and result and not result.veto:
+            yield Example(sort, report.repo, result, _altered(parsed, said))
+
+
+def _altered(report: WorkReport, said: WorkReport | None) -> tuple[bool, ...]:
+    """Return which things *report* names that the true report does not."""
+    left = [(unit.kind, unit.text) for unit in said.units] if said else []
+    found = []
+    for unit in report.units:
+        found.append((unit.kind, unit.text) not in left)
+        if not found[-1]:
+            left.remove((unit.kind, unit.text))
+    return tuple(found)
 
 
 def _exchanged(
     text: str, view: CommitView, source: _TrainingSource, sources: dict[str, _TrainingSource], chance: random.Random
 ) -> str:
-    """Return *text* with one word or number exchanged, or an empty string when the new word may be as true."""
-    units = [unit for unit in read_units(text) if unit.kind in {"word", "proper", "symbol", "number"}]
+    """Return *text* with one thing exchanged, or an empty string when the new one may be as true."""
+    units = [unit for unit in read_units(text) if unit.kind != "path"]
     if not units:
         return ""
     unit = chance.choice(units)
@@ -186,10 +287,16 @@ def _exchanged(
         head, dot, last = unit.text.rpartition(".")
         digits = "".join(one for one in last if one.isdigit())
         return _with(text, unit, f"{head}{dot}{int(digits) + chance.randint(1, 3)}")
+    if unit.kind == "count":
+        return _with(text, unit, chance.choice("两三四五六" if unit.text >= "\u4e00" else ["four", "five", "seventh"]))
     other = source if chance.random() < 0.6 else chance.choice(list(sources.values()))
-    word = chance.choice(other.vocabulary)
+    beside = sorted((view.words | view.path_words) - view.message) if chance.random() < _BESIDE else []
+    chinese = unit.kind in {"term", "unknown"}
+    pool = other.terms if chinese else beside or other.vocabulary
+    word = chance.choice(pool) if pool else ""
     read = read_units(word)
-    if not read or read[0].own == unit.own or set(read[0].own) & (view.message | view.path_words):
+    same = not read or (read[0].own == unit.own and read[0].mates == unit.mates)
+    if same or set(read[0].own) & view.message or any(set(mate) <= view.message for mate in read[0].mates):
         return ""
     return _with(text, unit, word)
 

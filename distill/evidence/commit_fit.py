@@ -18,6 +18,7 @@ from .claims import content_pairs
 from .commit_view import CommitView, RepositoryWords, Sides, is_prose
 from .direction import Direction
 from .placement import Place, in_lines, in_message, place_of
+from .unit_support import UnitFeatures, exchanged_name, support, told_of_subject, usurped
 from .wording import ReportUnit, opposites, parts_of, read_units, stems_of
 
 __all__ = ["FEATURES", "Fit", "WorkReport", "fit", "lacking", "read_report"]
@@ -52,9 +53,14 @@ class WorkReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """A comparison of a commit with a report. *veto* says why it cannot be the work, and is empty otherwise."""
+    """A comparison of a commit with a report. *veto* says why it cannot be the work, and is empty otherwise.
+
+    *units* are the features of each thing that the report names, and *rarities* its weight in the repository.
+    """
 
     features: tuple[float, ...]
+    units: tuple[UnitFeatures, ...] = ()
+    rarities: tuple[float, ...] = ()
     veto: str = ""
 
 
@@ -70,7 +76,13 @@ def read_report(text: str) -> WorkReport | None:
 def fit(report: WorkReport, view: CommitView, words: RepositoryWords) -> Fit:
     """Return how well *view* fits *report*."""
     places = [place_of(unit, view) for unit in report.units]
-    return Fit(features=_features(report, places, view, words), veto=_veto(report, places, view, words))
+    rarities = tuple(round(_weight(unit, view, words), 3) for unit in report.units)
+    return Fit(
+        features=_features(report, places, view, words),
+        units=support(report.units, places, report.directions, rarities, view, words),
+        rarities=rarities,
+        veto=_veto(report, places, view, words),
+    )
 
 
 def lacking(report: WorkReport, view: CommitView) -> list[str]:
@@ -82,7 +94,6 @@ def _features(
     report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords
 ) -> tuple[float, ...]:
     sums = dict.fromkeys(FEATURES, 0.0)
-    held: set[str] = set()
     thin = 1 / (1 + math.log1p(len(view.lines) / _FEW_LINES))
     body = 1 / (1 + math.log1p(len(view.info.message) / _LONG_MESSAGE))
     strengths = {
@@ -103,7 +114,6 @@ def _features(
             sums["weakest"] = min(sums["weakest"], strength)
             sums["explicit"] += unit.explicit
             sums["in_message"] += weight * (place in {"message", "path", "body", "mates"})
-            held.update(unit.own or stems_of(unit.text), *unit.mates)
         elif unit.soft:
             sums["lacking_soft"] += 1.0
         elif unit.kind == "unknown":
@@ -117,7 +127,7 @@ def _features(
     sums["share"] = got / (got + lacking) if got else 0.0
     sums["in_message"] = min(sums["in_message"], _ENOUGH)
     sums["explicit"] = min(sums["explicit"], _ENOUGH)
-    sums["covered"] = _covered(report, held, view, words)
+    sums["covered"] = _covered(report, places, view, words)
     sums["lacking_rival"] = _has_rival(report, places, view)
     sums["cohesion"] = _cohesion(report, places, view)
     return tuple(round(sums[name], 4) for name in FEATURES)
@@ -139,18 +149,18 @@ def _has_rival(report: WorkReport, places: Sequence[Place], view: CommitView) ->
     return any(name.casefold() not in told for name in named)
 
 
-def _covered(report: WorkReport, held: set[str], view: CommitView, words: RepositoryWords) -> float:
+def _covered(report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> float:
     """Return the share of the commit's subject that the report tells, rare words first."""
-    told = {one: words.rarity((one,)) for one in view.subject if not one.isdigit()}
+    told, untold = told_of_subject(report.units, places, view)
     chinese = content_pairs(view.info.subject)
-    total = sum(told.values()) + len(chinese)
-    got = sum(weight for one, weight in told.items() if one in held) + len(chinese & content_pairs(report.text))
-    return got / total if total else 0.0
+    got = sum(words.rarity((stem(word.lower()),)) for word in told) + len(chinese & content_pairs(report.text))
+    left = sum(words.rarity((stem(word.lower()),)) for word in untold) + len(chinese - content_pairs(report.text))
+    return got / (got + left) if got else 0.0
 
 
 def _weight(unit: ReportUnit, view: CommitView, words: RepositoryWords) -> float:
     """Return the rarity of *unit* in the repository. A concept is as rare as its commonest word that the commit has."""
-    if unit.kind in {"path", "symbol", "number", "unknown"}:
+    if unit.kind in {"path", "symbol", "number", "count", "unknown"}:
         return 1.0
     if unit.own:
         return words.rarity(unit.own)
@@ -176,41 +186,83 @@ def _on(unit: ReportUnit, line: frozenset[str]) -> bool:
 
 
 def _veto(report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> str:
-    for unit, place in zip(report.units, places, strict=True):
+    told = {one for unit in report.units for one in (unit.text, *unit.own)}
+    for unit, place, heading in zip(report.units, places, report.directions, strict=True):
         if unit.explicit and not place:
             return f"has no {unit.text}"
-        if place != "message" and _opposed(unit, view, whole=not place):
+        if unit.kind == "count" and not place and any(word.isdigit() for word in view.subject):
+            return f"counts otherwise than {unit.text}"
+        # «last instead of first»: the commit may say only what it is now
+        beside = told if heading == "old" else set()
+        if place != "message" and _opposed(unit, view, beside, whole=not place):
             return f"says the opposite of {unit.text}"
     for unit, place, heading in zip(report.units, places, report.directions, strict=True):
-        if place and (reason := _against(unit, heading, view, words)):
+        if place and (reason := _against(unit, place, heading, view, words)):
             return reason
-    return _polarity(report, view) or _exchanged(report, view) or _moved_back(report, view)
+    return (
+        _exchanged_thing(report, places, view, words)
+        or _polarity(report, view)
+        or _exchanged(report, view)
+        or _moved_back(report, view)
+    )
 
 
-def _opposed(unit: ReportUnit, view: CommitView, *, whole: bool) -> bool:
-    """Return whether the commit's subject, or with *whole* all that it says, has an opposite of a word."""
+def _exchanged_thing(report: WorkReport, places: Sequence[Place], view: CommitView, words: RepositoryWords) -> str:
+    """Return which thing of the commit the report exchanges for another, or that it names nothing in particular."""
+    told, untold = told_of_subject(report.units, places, view)
+    if all(unit.soft for unit in report.units) and len(told) <= len(untold):
+        return "names nothing in particular"
+    if other := _misnumbered(report, places, view):
+        return f"has another number beside {other}"
+    if other := exchanged_name(report.units, places, view):
+        return f"is about {other}"
+    if other := usurped(report.units, places, report.text, view, words):
+        return f"has {other} in the place of another word"
+    return ""
+
+
+def _misnumbered(report: WorkReport, places: Sequence[Place], view: CommitView) -> str:
+    """Return a word that changed lines only have beside other numbers than the report, or an empty string."""
+    for index, unit in enumerate(report.units):
+        if unit.kind != "number" or places[index] not in {"lines", "steady"}:
+            continue
+        for other in report.units[max(0, index - 2) : index]:
+            name = other.own or stems_of(other.text)
+            if other.kind in {"word", "proper", "symbol"} and name:
+                numbers = view.numbers_beside(name)
+                if numbers and unit.text not in numbers:
+                    return other.text
+    return ""
+
+
+def _opposed(unit: ReportUnit, view: CommitView, told: set[str], *, whole: bool) -> bool:
+    """Return whether the commit's subject, or with *whole* all that it says, has an opposite that is not *told* too."""
     names = {unit.text, *(stems[0] for stems in (unit.own, *unit.mates) if len(stems) == 1)}
-    others = {other for name in names for other in opposites().get(name, ())} - names
+    others = {other for name in names for other in opposites().get(name, ())} - names - told
     if any(other in view.subject or (other >= "\u4e00" and other in view.info.subject) for other in others):
         return not any(name in view.subject for name in names)
     return whole and any(other in view.message or other in view.words or other in view.chinese for other in others)
 
 
-def _against(unit: ReportUnit, heading: Direction, view: CommitView, words: RepositoryWords) -> str:
+def _against(unit: ReportUnit, place: Place, heading: Direction, view: CommitView, words: RepositoryWords) -> str:
     """Return why the changed lines speak against the direction of a name, or an empty string."""
     if unit.kind == "path":
         return _path_against(unit, heading, view)
     if unit.kind == "number" and heading != "old" and unit.text in direction.superseded_numbers(view.info.message):
         return "" if view.sides(unit.text).balance[0] else f"supersedes {unit.text}"
     sides = _sides(unit, view, words) if heading == "present" or unit.explicit else _named_sides(unit, view)
+    if not sides.found and heading == "present" and place == "lines" and unit.kind == "word" and len(unit.own) == 1:
+        sides = view.stem_sides(unit.own[0])
+        sides = sides if not sides.balance[0] else Sides()
     if not sides.found:
         return ""
     added, removed = sides.balance
+    issue = place == "message" and f"#{unit.text}" in view.info.subject
     if heading == "old" and (added > removed) and not direction.takes_away(view.info.subject):
         return f"adds {unit.text}"
     if heading == "new" and removed > added:
         return f"removes {unit.text}"
-    if heading == "present" and removed and not added:
+    if heading == "present" and removed and not added and not issue:
         return f"only removes {unit.text}"
     return ""
 
@@ -241,9 +293,11 @@ def _sides(unit: ReportUnit, view: CommitView, words: RepositoryWords) -> Sides:
 
 def _named_sides(unit: ReportUnit, view: CommitView) -> Sides:
     """Return where a word that the report says went or came stands in changed lines of code, or in the only lines."""
+    if unit.kind == "proper" and "-" in unit.text:
+        return view.joined_sides(unit.text)
     if unit.kind != "word" or any(one in view.path_words for one in unit.own):
         return Sides()
-    sides = view.sides(unit.text)
+    sides = view.sides(unit.text) if len(unit.own) == 1 else view.joined_sides(unit.text)
     return sides if any(sides.code) or all(prose for prose in map(is_prose, view.paths)) else Sides()
 
 
@@ -256,7 +310,9 @@ def _polarity(report: WorkReport, view: CommitView) -> str:
         and not direction.mends(report.text)
     ):
         return "its message takes away"
-    if direction.claims_absence(report.text) and not direction.negative(message):
+    if direction.claims_absence(report.text) and not (
+        direction.negative(message) or direction.mends(view.info.subject)
+    ):
         old = [unit for unit, heading in zip(report.units, report.directions, strict=True) if heading == "old"]
         gone = any(taken > given for unit in old for given, taken in [view.sides(unit.text).balance])
         if not gone and added >= removed:

@@ -46,7 +46,7 @@ def found_in(
     for view in _views(commits, repository):
         repository.limit.left()  # reading a large patch takes time, too
         found = fit(report, view, words)
-        probability = 0.0 if found.veto else model.probability(found.features)
+        probability = model.probability(found)
         if probability >= model.threshold:
             scored.append((probability, view))
     scored.sort(key=lambda pair: -pair[0])

@@ -20,7 +20,7 @@ from .wording import Stems, parts_of
 __all__ = ["CommitView", "RepositoryWords", "Sides", "is_prose", "view_of"]
 
 _TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*", re.ASCII)
-_NUMBER = re.compile(r"(?<![\d.])\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)\d*(?![A-Za-z]))?", re.ASCII)
+_NUMBER = re.compile(r"(?<![\d.])\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)(?:\.?\d+)?(?![A-Za-z]))?", re.ASCII)
 _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 _PROSE = re.compile(r"\.(?:md|mdx|rst|txt)$|(?:^|/)(?:CHANGE|NEWS|README|HISTORY)[^/]*$", re.IGNORECASE)
 #: Most characters of one line, and most lines of one commit, that are read.
@@ -110,6 +110,11 @@ class CommitView:
         said = (line for line in self.info.message.splitlines() if number in _numbers(line))
         return [*found, *map(_stems, said)]
 
+    def numbers_beside(self, stems: Stems) -> frozenset[str]:
+        """Return the numbers of all changed lines that have a number and all *stems*."""
+        found = (numbers for words, numbers in self._line_words if all(one in words for one in stems))
+        return frozenset(number for numbers in found for number in numbers)
+
     @cached_property
     def subject_names(self) -> frozenset[str]:
         return frozenset(_TOKEN.findall(self.info.subject))
@@ -122,6 +127,12 @@ class CommitView:
         """Return whether message or lines have the parts of *name* next to each other: «file-like» for FileLike."""
         pattern = re.compile(r"[\W_]{0,2}".join(map(re.escape, parts_of(name))), re.IGNORECASE)
         return pattern.search(self.info.message) is not None or any(pattern.search(text) for _, _, text in self.lines)
+
+    def joined_sides(self, name: str) -> Sides:
+        """Return where the parts of *name* stand next to each other in changed lines."""
+        pattern = re.compile(r"[\W_]{0,2}".join(map(re.escape, parts_of(name))), re.IGNORECASE)
+        found = _count((sign, path, [name] if pattern.search(text) else []) for sign, path, text in self.lines)
+        return found.get(name, Sides())
 
     @cached_property
     def growth(self) -> dict[str, int]:

@@ -55,6 +55,10 @@ _OLD_TO_NEW = re.compile(
     r"(?P<old>[^,;]{1,100}?)\b(?:into|to|with|by|for)\b(?P<new>[^,;]{1,100})",
     re.IGNORECASE,
 )
+#: «Old is called New»: the new name is an identifier, because a function «is called» as well.
+_CALLED = re.compile(
+    r"(?P<old>[^,;]{1,80}?)\b(?:is|are)\s+(?:now\s+)?(?:called|named)\s+(?P<new>`?\w*[A-Z_]\w*`?)(?:\s+now\b|\s*[.,;]|\s*$)"
+)
 _FROM_TO = re.compile(r"\bfrom\s+(?P<old>\S{1,60})\s+to\s+(?P<new>\S{1,60})", re.IGNORECASE)
 _OLD_TO_NEW_ZH = re.compile(
     r"(?P<old>[^,;。]{0,60}?)(?:换成|改成|改为|替换成|替换为|转成|转为|改用|升到|升级到|升级为|(?:重命名|改名)(?:为|成)|(?:移|移动|挪|搬|迁移|迁)到)(?P<new>[^,;。]{1,60})"
@@ -79,7 +83,7 @@ _NEGATIVE = re.compile(
     r"un(?:used|needed|necessary|required))\b|n['’]t\b|"
     r"\b(?:remov|delet|drop|disabl|trim|strip|stop|prevent|avoid|deprecat|revert|replac|swap|skip|ignor|clean|"
     r"unpin|reduc|less|"
-    r"exclud|discard|forbid|reject|simplif|convert|renam|mov|switch|migrat|turn|chang)\w*|"
+    r"left out|leav\w* out|exclud|discard|forbid|reject|simplif|convert|renam|mov|switch|migrat|turn|chang)\w*|"
     r"不再|去掉|去除|移除|删|没有|没了|拿掉|不|无|停用|禁用|避免|防止|弃用|回滚|撤销|换成|改成|改为|替换|转成|减少|精简|清理",
     re.IGNORECASE,
 )
@@ -110,7 +114,7 @@ _PLANS = re.compile(
     r"missing|to)|"
     r"(?:^|[.,;]\s*|(?:could|would|can) you )please\b|I can|we can|we could|proposal|propose|suggest|consider|"
     r"recommend)\b|^\s*(?:next|then|todo|wip|plan|idea|suggestion)\b|"
-    r"准备|打算|计划|应该|应当|建议|下一步|接下来|稍后|之后再|以后再|等会|请(?!求)|帮我|如果|是否|要不要|将会|我会|我来|让我|待办|还没|尚未|"
+    r"准备(?!好)|打算|计划|应该|应当|建议|下一步|接下来|稍后|之后再|以后再|等会|请(?!求)|帮我|如果|是否|要不要|将会|我会|我来|让我|待办|还没|尚未|"
     r"正在|需要(?:去|再|先|把|在)?(?:改|加|删|修|做|写|补|升)|可以考虑|想要|希望|再考虑|还要|要改|要加|要删",
     re.IGNORECASE,
 )
@@ -223,7 +227,7 @@ def superseded_numbers(text: str) -> frozenset[str]:
 def _exchanges(text: str) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return [
         (match.span("old"), match.span("new"))
-        for pattern in (_OLD_TO_NEW, _FROM_TO, _OLD_TO_NEW_ZH)
+        for pattern in (_OLD_TO_NEW, _CALLED, _FROM_TO, _OLD_TO_NEW_ZH)
         for match in pattern.finditer(text)
         # «gin 升级到 1.9.1» names a thing and its new number.
         if not _ONLY_NUMBER.fullmatch(match["new"]) or re.search(r"\d", match["old"])

@@ -10,14 +10,14 @@ from ..statements.names import is_file_name
 from .commit_view import CommitView
 from .wording import ReportUnit, ReportUnitKind, Stems, stems_of
 
-__all__ = ["Place", "in_lines", "in_message", "place_of"]
+__all__ = ["FILE_STEMS", "Place", "in_lines", "in_message", "place_of"]
 
 #: ``message`` is the subject, or a path for a file. ``body`` is the rest of the message. ``steady`` lines have the name
 #: on both sides, or only stand beside the change. ``mates`` are other words of the concept, in the message or a path.
 Place = Literal["message", "path", "body", "lines", "steady", "mates", "mates_in_lines", ""]
 
 #: Words that name a file of most repositories. Only a message or a path shows that a commit is about it.
-_FILE_STEMS = frozenset({("readm",), ("changelog",), ("licens",)})
+FILE_STEMS = frozenset({("readm",), ("changelog",), ("licens",)})
 #: Endings of files that also end names in code: ``package.json``.
 _KEY_ENDINGS = frozenset({"json", "c", "h", "go", "rs", "lock", "conf", "cfg", "sh", "lua", "pl", "ex"})
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -114,7 +114,7 @@ def _by_own_stems(unit: ReportUnit, view: CommitView) -> Place:
         return "path"
     if in_message(unit.own, view):
         return "body"
-    if unit.own in _FILE_STEMS or not in_lines(unit.own, view):
+    if unit.own in FILE_STEMS or not in_lines(unit.own, view):
         return ""
     if not all(one in view.words for one in unit.own):  # only beside the change
         return "" if unit.kind == "proper" else "steady"
@@ -132,7 +132,7 @@ def _changed(name: str, view: CommitView) -> Place:
 def _by_mates(unit: ReportUnit, view: CommitView) -> Place:
     if any(in_message(mate, view) or _in_chinese(mate, view) for mate in unit.mates):
         return "mates"
-    if unit.mates & _FILE_STEMS:
+    if unit.mates & FILE_STEMS:
         return ""
     return "mates_in_lines" if any(in_lines(mate, view) for mate in unit.mates) else ""
 

@@ -299,7 +299,9 @@ def _tag(item: Assertion, context: ClaimContext) -> Judgement:
     for found in context.named or candidates:
         if bare in re.findall(r"\d+(?:\.\d+)+", found.message) and agrees(context.claim, found, repository, half=True):
             return done_by(found, f"its message names {bare}", repository)
-    return unsure(f"nothing more is known of {item.subject} than its tag" if tagged else f"no tag {item.subject}")
+    if tagged:
+        return unsure(f"nothing more is known of {item.subject} than its tag")
+    return unsure(f"no tag {item.subject}", open_=item.action == "changed")
 
 
 def _branch(item: Assertion, context: ClaimContext) -> Judgement:

@@ -18,15 +18,15 @@ from recall.text.word_tables import word_table
 
 from ..statements.names import commits_in, names_in, prose_of
 
-__all__ = ["ReportUnit", "ReportUnitKind", "Stems", "opposites", "parts_of", "read_units", "stems_of"]
+__all__ = ["ReportUnit", "ReportUnitKind", "Stems", "light_words", "opposites", "parts_of", "read_units", "stems_of"]
 
-ReportUnitKind = Literal["path", "symbol", "proper", "number", "word", "term", "unknown"]
+ReportUnitKind = Literal["path", "symbol", "proper", "number", "count", "word", "term", "unknown"]
 #: Stems that must occur together: one word, or the parts of a compound.
 Stems = tuple[str, ...]
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’][a-z]+)?", re.ASCII)
 _NUMBER = re.compile(
-    r"(?<![A-Za-z0-9_.])[vV#]?(?P<number>\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)\d*(?![A-Za-z]))?)(?![A-Za-z0-9_]*_)",
+    r"(?<![A-Za-z0-9_.])[vV#]?(?P<number>\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)(?:\.?\d+)?(?![A-Za-z]))?)(?![A-Za-z0-9_]*_)",
     re.ASCII,
 )
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}:\d{2}\b")
@@ -36,7 +36,25 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _SLASHED = re.compile(r"(?<![\w./-])[A-Za-z_.][\w.-]*(?:/[\w.-]*\w)+", re.ASCII)
 #: Identifiers that need no quotes to be seen as such.
 _BARE = re.compile(
-    r"(?<![\w.-])_{2}\w+__(?!\w)|(?<![\w.-])(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[A-Z]{2,}[a-z]+\w*)", re.ASCII
+    r"(?<![\w.-])_{2}\w+__(?!\w)|(?<![\w.-])(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[A-Z]{2,}[a-z]+\w*|"
+    r"_[A-Za-z]\w*|[a-z]+[0-9]*[A-Z]\w*)",
+    re.ASCII,
+)
+#: Words joined by a hyphen name one thing: opt-in, black-box, top-level.
+_JOINED = re.compile(r"(?<![\w.-])[A-Za-z]{1,20}(?:-[A-Za-z]{2,20})+(?![\w-])", re.ASCII)
+#: Words that count, in English and before a Chinese measure word. Their digits and ordinals stand for them.
+_COUNTS = {
+    word: tuple(row.split()[:3])
+    for row in (
+        "2 two second 二 两", "3 three third 三", "4 four fourth 四", "5 five fifth 五", "6 six sixth 六",
+        "7 seven seventh 七", "8 eight eighth 八", "9 nine ninth 九", "10 ten tenth 十",
+    )
+    for word in row.split()[1:]
+}  # fmt: skip
+_COUNT = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b|"
+    r"(?<![一二两三四五六七八九十百])[二两三四五六七八九十](?=[级个种次条步项处段章])",
+    re.IGNORECASE,
 )
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]+")
@@ -77,6 +95,14 @@ def read_units(text: str) -> tuple[ReportUnit, ...]:
     for match in _NUMBER.finditer(rest):
         found.append(ReportUnit(kind="number", text=match["number"], start=match.start(), end=match.end()))
     rest = _NUMBER.sub(lambda match: " " * len(match.group()), rest)
+    for match in _COUNT.finditer(rest):
+        word = match.group().lower()
+        same = frozenset((stem(one),) for one in _COUNTS[word])
+        found.append(ReportUnit(kind="count", text=word, start=match.start(), end=match.end(), mates=same, soft=True))
+    rest = _COUNT.sub(lambda match: " " * len(match.group()), rest)
+    for unit in _joined(rest, chinese=chinese):
+        found.append(unit)
+        rest = rest[: unit.start] + " " * (unit.end - unit.start) + rest[unit.end :]
     found += _words(rest, chinese=chinese)
     found += _terms(rest)
     return tuple(sorted(found, key=lambda unit: unit.start))
@@ -138,9 +164,9 @@ def _names(prose: str) -> Iterator[tuple[int, int, list[ReportUnit]]]:
             taken.append(match.span())
             yield *match.span(), list(_quoted(match["code"], match.start("code")))
     for match in _BARE.finditer(prose):
-        if free(*match.span()):
+        if free(*match.span()) and (match.group()[0].isupper() or (stem(match.group().lower()),) not in _english()):
             taken.append(match.span())
-            kind = "symbol" if match.group().startswith("__") else "proper"
+            kind = "symbol" if match.group().startswith("_") else "proper"
             yield (
                 *match.span(),
                 [
@@ -163,6 +189,23 @@ def _quoted(code: str, at: int) -> Iterator[ReportUnit]:
         yield ReportUnit(kind="number", text=match["number"], start=at + match.start(), end=at + match.end())
 
 
+def _joined(text: str, *, chinese: bool) -> Iterator[ReportUnit]:
+    """Yield the words joined by a hyphen that have a part that names something."""
+    for match in _JOINED.finditer(text):
+        lower = match.group().lower()
+        parts = lower.split("-")
+        if lower in light_words() or not any(_names_something(part) for part in parts):
+            continue
+        own = tuple(stem(part) for part in parts)
+        mates = _english().get(own, frozenset()) | {(stem("".join(parts)),)}
+        kind: ReportUnitKind = "proper" if chinese else "word"
+        yield ReportUnit(kind=kind, text=lower, start=match.start(), end=match.end(), own=own, mates=mates)
+
+
+def _names_something(word: str) -> bool:
+    return len(word) > 1 and word not in word_table("function_words") and word not in light_words()
+
+
 def _words(text: str, *, chinese: bool) -> Iterator[ReportUnit]:
     first = _WORD.search(text)
     for match in _WORD.finditer(text):
@@ -170,13 +213,14 @@ def _words(text: str, *, chinese: bool) -> Iterator[ReportUnit]:
         lower = word.lower()
         plain = lower.removesuffix("'s")
         own = (stem(plain),)
-        if len(plain) < 2 or plain in word_table("function_words") or {plain, lower} & _light():
-            continue
+        light = bool({plain, lower} & light_words())
+        if len(plain) < 2 or plain in word_table("function_words") or (light and not chinese):
+            continue  # an English word in a Chinese sentence is a name: «set 命令»
         mates = _english().get(own, frozenset())
         starts = first is not None and match.start() == first.start()
         capital = word[0].isupper() and not starts
         soft = plain in _soft()
-        proper = not mates and not soft and (capital or chinese) and len(plain) > 2
+        proper = not (mates or soft or light) and (capital or chinese) and len(plain) > 2
         yield ReportUnit(
             kind="proper" if proper else "word",
             text=plain,
@@ -224,9 +268,16 @@ def _concepts() -> tuple[tuple[tuple[Stems, ...], tuple[str, ...]], ...]:
     found = []
     for line in _lines("concepts"):
         english, _, chinese = line.partition("|")
-        alternatives = tuple(dict.fromkeys(_alternative(word) for word in english.split()))
+        alternatives = tuple(dict.fromkeys(_alternative(word.lstrip("*")) for word in english.split()))
         found.append((alternatives, tuple(chinese.split())))
     return tuple(found)
+
+
+@cache
+def _products() -> frozenset[Stems]:
+    """Return the words of concepts that name one product. It may stand for the concept, and nothing stands for it."""
+    words = (word for line in _lines("concepts") for word in line.partition("|")[0].split())
+    return frozenset(_alternative(word[1:]) for word in words if word.startswith("*"))
 
 
 def _alternative(word: str) -> Stems:
@@ -239,7 +290,8 @@ def _english() -> dict[Stems, frozenset[Stems]]:
     found: dict[Stems, set[Stems]] = {}
     for alternatives, chinese in _concepts():
         for own in alternatives:
-            found.setdefault(own, set()).update(alternatives, ((term,) for term in chinese))
+            if own not in _products():
+                found.setdefault(own, set()).update(alternatives, ((term,) for term in chinese))
     return {own: frozenset(others) for own, others in found.items()}
 
 
@@ -249,11 +301,15 @@ def _chinese() -> dict[str, frozenset[Stems]]:
     for alternatives, chinese in _concepts():
         for term in chinese:
             found.setdefault(term, set()).update(alternatives, ((term,) for term in chinese))
+    for line in _lines("learned_terms"):
+        term, *stems = line.split()
+        found.setdefault(term, {(term,)}).update((one,) for one in stems)
     return {term: frozenset(others) for term, others in found.items()}
 
 
 @cache
-def _light() -> frozenset[str]:
+def light_words() -> frozenset[str]:
+    """Return the English words that name no object."""
     return frozenset(word for line in _lines("light_words") for word in line.split())
 
 

@@ -12,7 +12,7 @@ from distill.evidence.wording import opposites, read_units, stems_of
 @pytest.mark.parametrize(
     ("text", "units"),
     [
-        ("Pinned typed-ast 1.3.4.", [("word", "pinned"), ("word", "typed"), ("word", "ast"), ("number", "1.3.4")]),
+        ("Pinned typed-ast 1.3.4.", [("word", "pinned"), ("word", "typed-ast"), ("number", "1.3.4")]),
         ("在 src/cli.py 里加了 `run_all`。", [("path", "src/cli.py"), ("symbol", "run_all")]),
         ("The JSONResponse is there now.", [("proper", "JSONResponse")]),
         ("分页器", [("term", "分页器")]),
