@@ -26,6 +26,8 @@ _MAX_SUBJECTS = 3000
 _MAX_PATHS = 5000
 #: Most characters of one patch that are read.
 _MAX_PATCH_CHARS = 200_000
+#: Vetoes that say the opposite was done. An earlier commit of the session that fits was then turned round.
+_TURNED = ("adds ", "removes ", "supersedes ", "moves it ")
 #: Most names of a report that are looked for at HEAD.
 _MAX_NAMES = 6
 
@@ -36,17 +38,18 @@ def found_in(
     """Return ``verified`` by the commit that fits *report* best, and ``None`` when none fits.
 
     The commits are those that the report names, else those of the session's time. A commit that fits and no longer
-    stands gives ``unverified``.
+    stands gives ``unverified``. A commit does not fit when a later one does the opposite of the report.
     """
     commits = list(named) or _of_session(repository, window)
     if not commits:
         return None
     words, model = _words(repository), shipped()
-    scored = []
-    for view in _views(commits, repository):
+    scored, turned = [], False
+    for view in _views(commits, repository):  # the newest first
         repository.limit.left()  # reading a large patch takes time, too
         found = fit(report, view, words)
-        probability = model.probability(found)
+        turned = turned or (found.veto.startswith(_TURNED) and not lacking(report, view))
+        probability = 0.0 if turned else model.probability(found)
         if probability >= model.threshold:
             scored.append((probability, view))
     scored.sort(key=lambda pair: -pair[0])

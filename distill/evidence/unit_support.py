@@ -225,7 +225,9 @@ def usurped(
                 continue
             sides = ((before, after, left, right), (after, before, right, left))
             for other, beside, untold_word, word in sides:
-                weak = units[other].kind == "word" and places[other] not in {"message", "mates", "body"}
+                kind = units[other].kind
+                named = kind == "word" or (kind in {"proper", "symbol"} and other == 0)
+                weak = named and places[other] not in {"message", "mates", "body"}
                 if not weak or untold_word.group() not in untold or not places[beside]:
                     continue
                 if word.start() == 0 and not _says_much(units[beside], word.group(), words):
