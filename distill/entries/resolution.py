@@ -8,6 +8,7 @@ names. The number of comparisons has a limit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,6 +40,10 @@ _MARGIN = 0.1
 _WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.2, 40
 #: Least share of a thread's terms in the words of a label such as "Done:".
 _LABELLED_SHARE = 0.3
+#: What is not done yet ends no thread, whoever was wrong about it.
+_NOT_YET = re.compile(
+    r"(?:\bnot\b|n['’]t\b)[^.;]{0,80}\byet\b|\bstill (?:open|pending|to do)\b|还没|尚未", re.IGNORECASE
+)
 _THREADS = frozenset({"open_thread", "next_step"})
 _OPERATIONS: Mapping[Head, OperationKind] = {"replace": "supersede", "resolve": "resolve", "retract": "retract"}
 #: Kinds of items that claim nothing that could be taken back.
@@ -275,7 +280,10 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
             for statement in postings.get(term, ())
             if statement.place < saying.place and identity_key(statement.text) != identity_key(saying.text)
         }
+        unfinished = _NOT_YET.search(saying.text) is not None
         for statement in related.values():
+            if statement.thread and unfinished:
+                continue
             if judged == _MAX_PAIRS:
                 return
             judged += 1

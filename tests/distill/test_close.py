@@ -278,6 +278,18 @@ def test_a_later_session_resolves_a_thread_in_its_own_commit(home: Home, talk: T
     assert again.id != entry.id, "a resolved thread that is opened again is a new one"
 
 
+@pytest.mark.parametrize(
+    "said", ["I was wrong, the contract is not sent to Jana yet.", "我说错了,合同还没发给 Jana,contract 要再等等。"]
+)
+def test_what_is_not_done_yet_ends_no_thread(home: Home, talk: Talk, now: datetime, said: str) -> None:
+    keep(home, talk(("user", "Todo: send the contract to Jana."), session="one"), now)
+    close(home, "one", now=now)
+    keep(home, talk(("user", said), session="two", day="2026-11-21"), now)
+    close(home, "two", now=now)
+    (thread,) = (e for e in parse(memory(home)).section_entries("Open Threads") if "send the contract" in e.text)
+    assert not thread.retired
+
+
 def test_a_tool_resolves_nothing(home: Home, talk: Talk, now: datetime) -> None:
     keep(home, talk(("user", "Open: send the Q3 deck to Ana"), session="one"), now)
     close(home, "one", now=now)
