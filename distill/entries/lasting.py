@@ -23,8 +23,8 @@ _HEALTH = (
 )
 _IDENTITY = (
     r"my (?:full |first |last |middle )?name|pronouns|i live|we live|i(?:['’]m| am) from|i grew up|"
-    r"i work (?:at|for|as)|"
-    r"i(?:['’]m| am) (?:a|an) \w+|native language|mother tongue|citizen\w*|left-handed|colou?r-?blind"
+    r"i work\b(?! on\b)|i(?:['’]m| am) (?:(?:a|an) \w+|(?-i:[^\W\d_a-z])\w+)|"
+    r"native language|mother tongue|citizen\w*|left-handed|colou?r-?blind"
 )
 _CHINESE = (
     r"儿子|女儿|孩子|宝宝|老婆|老公|妻子|丈夫|爱人|男朋友|女朋友|未婚[夫妻]|父母|爸|妈|爷爷|奶奶|外公|外婆|姥姥|姥爷|哥哥|弟弟|"
