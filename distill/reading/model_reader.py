@@ -2,7 +2,7 @@
 
 The prompt holds the turns with ids, names and times, and the entries of ``MEMORY.md`` that they may concern. A
 long session is read in parts, each with the last turns of the part before. The guard screens everything that is sent.
-The answer is parsed strictly (``distill.reading.proposed``) and decided upon by code (``distill.reading.gate``). Any
+The answer is parsed strictly (``distill.reading.proposed``), and code decides (``distill.reading.model_gate``). Any
 failure is reported in the result, and the session is then read by rules.
 """
 
@@ -24,7 +24,7 @@ from ..errors import EndpointFailed
 from ..language_model.endpoint import Completion, Endpoint
 from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.operation import Operation
-from .gate import GatedEntry, GatedReading, pass_gate
+from .model_gate import GatedEntry, GatedReading, pass_gate
 from .prompt_entries import PromptEntry, index_entries
 from .proposed import ProposedOperation, parse_answer
 

@@ -1,7 +1,7 @@
 """Operations that a model proposes after reading a session, parsed strictly from its answer.
 
 An answer is one JSON object ``{"operations": [...]}``. Whatever is not of the agreed form is left out with the reason,
-and an answer that is no such object is no answer. ``distill.reading.gate`` decides what is done.
+and an answer that is no such object is no answer. ``distill.reading.model_gate`` decides what is done.
 """
 
 from __future__ import annotations

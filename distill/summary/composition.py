@@ -18,8 +18,8 @@ from recall.embedding.embedder import Embedder, NoEmbedder
 from recall.text.identity import identity_key
 
 from ..language_model.endpoint import Endpoint
-from ..reading.gate import GatedEntry
 from ..reading.labels import parse_label, parse_request
+from ..reading.model_gate import GatedEntry
 from ..reading.model_reader import ModelReading, ModelUse, read_with_model
 from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences

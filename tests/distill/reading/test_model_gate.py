@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from agent_home.store.transcript import Message
-from distill.reading.gate import GatedReading, pass_gate
 from distill.reading.labels import ItemKind
+from distill.reading.model_gate import GatedReading, pass_gate
 from distill.reading.proposed import Citation, ProposedAct, ProposedOperation
 
 TURNS = {
