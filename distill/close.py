@@ -42,7 +42,7 @@ from .evidence.checking import check_text
 from .evidence.session_repositories import local_time, workplace
 from .evidence.status import Evidence
 from .language_model.unread_sessions import UnreadPart, forget_unread, note_unread
-from .learning.evolution import record_lessons
+from .learning.evolution import record_lessons, withdraw_lessons
 from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
@@ -413,6 +413,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         restored = note_mentions(edits, fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         learned, updated = _record_lessons_and_projects(edits, draft) if draft.log else ((), ProjectUpdate())
+        withdraw_lessons(edits, [item.entry for item in operated.applied if item.operation.kind == "retract"])
         drafts = [draft_proposal(home, candidate, entry, closing.session) for candidate, entry in placed.proposed]
         drafts += updated.drafts
         for proposed in drafts:

@@ -29,7 +29,16 @@ from ..statements.statement_parser import parse_statement
 from .correction_comparison import is_reversal, same_lesson, split_correction
 from .lesson_extraction import Kind, Lesson
 
-__all__ = ["EVOLUTION", "REDACTION_PREFIX", "SECTIONS", "Correction", "corrections", "record_lessons", "section_of"]
+__all__ = [
+    "EVOLUTION",
+    "REDACTION_PREFIX",
+    "SECTIONS",
+    "Correction",
+    "corrections",
+    "record_lessons",
+    "section_of",
+    "withdraw_lessons",
+]
 
 EVOLUTION = "EVOLUTION.md"
 #: The section of each kind, and the prefix of its ids.
@@ -98,16 +107,35 @@ def record_lessons(edits: Transaction, found: Sequence[Lesson]) -> tuple[Entry, 
     return tuple(changed_entries.values())
 
 
+def withdraw_lessons(edits: Transaction, retracted: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Retract the lessons that say the same as entries of MEMORY.md that were *retracted*, and return them.
+
+    A lesson and an entry belong together if they share a turn. The lesson gets the entry's State.
+    """
+    if not retracted or not (edits.home.root / EVOLUTION).exists():
+        return ()
+    document = edits.read(EVOLUTION)
+    withdrawn = []
+    for lesson in _live(list(document.entries())):
+        told = next((entry for entry in retracted if _tells_the_same(lesson, entry)), None)
+        if told is not None and not lesson.protected:
+            withdrawn.append(lesson.changed(fields={**lesson.fields, "State": told.fields.get("State", "retracted")}))
+            document = document.with_entry_changed(withdrawn[-1])
+    if withdrawn:
+        edits.write(EVOLUTION, document)
+    return tuple(withdrawn)
+
+
 def section_of(prefix: str) -> str:
     """Return the section of EVOLUTION.md whose ids start with *prefix*, or an empty string for other files' ids."""
     return next((title for title, own in SECTIONS.values() if own == prefix), "")
 
 
 def corrections(document: Document) -> list[Correction]:
-    """Return the corrections in EVOLUTION.md in file order, without superseded and resolved ones."""
+    """Return the corrections in EVOLUTION.md in file order, without superseded, resolved and retracted ones."""
     found = []
-    for entry in document.section_entries(SECTIONS["correction"][0]):
-        if entry.fields.get("Superseded-By") or entry.resolved:
+    for entry in _live(document.section_entries(SECTIONS["correction"][0])):
+        if entry.resolved:
             continue
         count, dates = _occurrences(entry)
         found.append(
@@ -122,7 +150,7 @@ def corrections(document: Document) -> list[Correction]:
 def _find_same(document: Document, section: str, lesson: Lesson) -> Entry | None:
     """Return the entry of *section* that teaches the same as *lesson*, or ``None``."""
     content = identity_key(lesson.text)
-    entries = [entry for entry in document.section_entries(section) if not entry.fields.get("Superseded-By")]
+    entries = _live(document.section_entries(section))
     exact = next((entry for entry in entries if identity_key(_content(entry)) == content), None)
     if lesson.kind != "correction":
         return exact
@@ -179,7 +207,7 @@ def _insert_entry(document: Document, section: str, entry: Entry) -> tuple[Docum
 
     The entry supersedes older entries that it replaces. A newer entry that replaces it supersedes the entry.
     """
-    live = [other for other in document.section_entries(section) if not other.fields.get("Superseded-By")]
+    live = _live(document.section_entries(section))
     older = [other for other in live if other.date <= entry.date and _replaces(entry, other)]
     newer = [other for other in live if other.date > entry.date and _replaces(other, entry)]
     for other in older:
@@ -242,6 +270,21 @@ def _passes(home: Home, entry: Entry) -> bool:
         return False
     origin = least_trusted(["agent", entry.fields.get("Origin", "agent")])
     return ScreeningService(home).allows(EVOLUTION, entry.render(), origin)
+
+
+def _live(entries: Sequence[Entry]) -> list[Entry]:
+    """Return *entries* without superseded and retracted ones. A resolved one still counts when it recurs."""
+    return [
+        entry for entry in entries if not entry.fields.get("Superseded-By") and (entry.resolved or not entry.retired)
+    ]
+
+
+def _tells_the_same(lesson: Entry, entry: Entry) -> bool:
+    """Return whether a lesson and an entry of MEMORY.md share a turn and a statement."""
+    if not set(_sources(lesson)) & set(_sources(entry)):
+        return False
+    content = _content(lesson)
+    return identity_key(content) in identity_key(entry.text) or same_lesson(content, entry.text)
 
 
 def _content(entry: Entry) -> str:

@@ -1,6 +1,7 @@
 """Extract lessons from a session: corrections, failed attempts, capabilities and competences.
 
-Only statements of the user and the agent are lessons. Output of tools and text of web pages is not.
+Only statements of the user and the agent are lessons. Output of tools and text of web pages is not. A correction is a
+lesson if the agent was wrong. Users who correct themselves teach the agent nothing.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ _LABELS: Mapping[Kind, re.Pattern[str]] = {
 #: Words for an attempt, as opposed to an option that was only considered.
 _TRIED = re.compile(r"\btr(?:ied|ying)\b|\battempt|\bgave up\b|试过|尝试过|试了", re.IGNORECASE)
 
+#: Words with which speakers say that the mistake was theirs.
+_ADMITS = re.compile(
+    r"(?<!not )(?<!n['’]t )\bmy (?:own )?(?:mistake|error|fault|bad)\b|"
+    r"\bI (?:misspoke|mistyped|was (?:wrong|mistaken)|mixed (?:it|that|them) up)\b|"
+    r"我(?:自己)?(?:刚才|刚刚|之前|昨天)?(?:说|写|打|记|搞|弄|看|算)错|(?<!不是)我的错",
+    re.IGNORECASE,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
@@ -60,7 +69,7 @@ def lessons_from(
             root_cause=_root_cause(item, items) if kind == "correction" else "",
         )
         for item in items
-        if (kind := _kind_of(item)) is not None
+        if (kind := _kind_of(item)) is not None and not (kind == "correction" and _corrects_themselves(item, turns))
     ]  # fmt: skip
     found += [learned for turn in turns for learned in _labelled(turn, date)]
     return tuple(learned for learned in found if learned.origin in _TRUSTED)
@@ -70,6 +79,17 @@ def _kind_of(item: Item) -> Kind | None:
     if item.kind == "correction":
         return "correction"
     return "failed" if item.kind == "rejected" and _TRIED.search(item.text) else None
+
+
+def _corrects_themselves(correction: Item, turns: Sequence[Turn]) -> bool:
+    """Return whether the user admits the mistake, or said the corrected sentence before anybody else did."""
+    if correction.role != "user":
+        return False
+    if _ADMITS.search(narrowed(correction.text)):
+        return True
+    wrong = " ".join(correction.replaces.rstrip("…").split())
+    said = (turn.message for turn in turns if wrong and wrong in " ".join(turn.message.content.split()))
+    return next((message.origin == "user" for message in said), False)
 
 
 def _root_cause(correction: Item, items: Sequence[Item]) -> str:

@@ -14,9 +14,10 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import Home
 from agent_home.store import transcript
+from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill import Closed, close, restore
-from distill.learning.evolution import EVOLUTION, Correction, corrections
+from distill.learning.evolution import EVOLUTION, Correction, corrections, withdraw_lessons
 
 Say = Callable[..., Closed]
 Row = tuple[str, str]
@@ -68,6 +69,32 @@ def test_the_corrected_sentence_is_the_wrong_value_when_the_correction_names_non
     )
     (found,) = learned(home)
     assert found.wrong == "The build takes 12 minutes."
+
+
+def test_users_who_correct_themselves_teach_the_agent_nothing(home: Home, say: Say) -> None:
+    say(("user", "No, the limit is 800 per minute and not per second, sorry my mistake."))
+    say(("user", "不对,我记错了,是 800,不是 900。"), session="s-2")
+    say(("user", "The build takes 12 minutes."), ("user", "That is wrong, the build is at 21 minutes."), session="s-3")
+    assert learned(home) == []
+    say(WRONG, ("user", "No, the report should be sorted by risk, not by date, it is not my mistake."), session="s-4")
+    assert len(learned(home)) == 1
+
+
+def test_a_lesson_is_retracted_with_the_entry_that_tells_it(home: Home, say: Say, now: datetime) -> None:
+    say(WRONG, RIGHT)
+    (lesson,) = learned(home)
+    state = {"State": "retracted 2026-11-21, s-2#m1"}
+    told = Entry(id="CO-0001", date="2026-11-20", title=f"User: {RIGHT[1]}", fields={"Sources": "s-1#m2"} | state)
+    other = told.changed(title="The report has 4 pages.")
+    elsewhere = told.changed(fields={"Sources": "s-9#m2"} | state)
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        assert withdraw_lessons(edits, [other, elsewhere]) == ()
+        (withdrawn,) = withdraw_lessons(edits, [told])
+    assert (withdrawn.id, withdrawn.retired) == (lesson.entry.id, True)
+    assert learned(home) == []
+    assert problems(home) == []
+    say(RIGHT, session="s-3")  # said again, it is a new lesson
+    assert [found.entry.id != lesson.entry.id for found in learned(home)] == [True]
 
 
 def test_a_later_root_cause_is_added_to_the_correction_on_its_topic(home: Home, say: Say) -> None:
