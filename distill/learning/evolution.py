@@ -108,7 +108,7 @@ def record_lessons(edits: Transaction, found: Sequence[Lesson]) -> tuple[Entry, 
 
 
 def withdraw_lessons(edits: Transaction, retracted: Sequence[Entry]) -> tuple[Entry, ...]:
-    """Retract the lessons that say the same as entries of MEMORY.md that were *retracted*, and return them.
+    """Mark the lessons that say the same as *retracted* entries of MEMORY.md as retracted, and return them.
 
     A lesson and an entry belong together if they share a turn. The lesson gets the entry's State.
     """
