@@ -43,7 +43,7 @@ _ANSWER_SENTENCES = 6
 _MIN_ROOM_TOKENS = 60
 _MAX_TERMS, _MAX_NAMES = 10, 2
 #: Factor for each further line of one turn, so that the log covers many turns.
-_SAME_TURN_FACTOR = 0.3
+_SAME_TURN_FACTOR = 0.9
 #: Exponent of a line's length in its value: 0 ignores the length, 1 divides by it.
 _LENGTH_EXPONENT = 0.1
 
