@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import close
 from distill.errors import EmptySession, NoSuchSession
+from distill.reading.classifier import SentenceReader, SentenceReading
 from distill.resume import Resume, ResumeLine, render, resume
 
 if TYPE_CHECKING:
@@ -89,14 +92,25 @@ def test_a_turn_that_was_appended_late_does_not_change_the_times(
 
 def test_statements_and_preferences_are_not_called_requests_or_decisions(resume_of: ResumeOf) -> None:
     found = resume_of(
-        ("user", "My sister moved to Prague."),
-        ("assistant", "Good to know."),
         ("user", "- was that in a mail I got, funny?"),
-        ("user", "I don't eat meat since January, and I have no driving license."),
+        ("user", "Preference: no meat in recipes."),
         ("user", "Show me the diff of the last commit."),
     )
     assert texts(found.asked) == ["was that in a mail I got, funny?", "Show me the diff of the last commit."]
-    assert "Decisions and preferences:\n- I don't eat meat since January" in render(found, 600)
+    assert "Decisions and preferences:\n- no meat in recipes." in render(found, 600)
+
+
+def test_a_sentence_that_the_reader_takes_for_a_fact_is_no_request(
+    resume_of: ResumeOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Reader(SentenceReader):
+        def read(self, text: str, previous: str, role: str) -> SentenceReading:
+            reading = super().read(text, previous, role)
+            return replace(reading, act="fact", enters=False) if "reports to" in text else reading
+
+    monkeypatch.setattr(importlib.import_module("distill.resume"), "SentenceReader", Reader)
+    rows = (("user", "Jitka now reports to Honza."), ("user", "Show me the diff of the last commit."))
+    assert texts(resume_of(*rows).asked) == ["Show me the diff of the last commit."]
 
 
 def test_the_last_turns_include_the_assistants_last_message(resume_of: ResumeOf) -> None:
