@@ -52,6 +52,9 @@ def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
     )
     if behind < at or any(other < at and view.entry[other].kind != "value" for other in told):
         return False
+    first = next((other for run in runs for other in run.anchors if other > at), behind)
+    if view.entry[first].kind != "value" and not _opens_clause(view, view.places[first]):
+        return False
     said, names = view.said[view.places[behind]], view.alignment.said.names
     answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
     own = token.family == names[said.turn] or answers if token.person == "name" else token.person == "3"

@@ -67,7 +67,7 @@ def align(entry: Sequence[TextToken], said: Said) -> Alignment:
             found[at] = []
     known = [at for at in anchors if found[at]]
     weights = [0.0, *accumulate(1.0 if is_content(token) or token.kind == "guard" else 0.0 for token in said.tokens)]
-    places = _settle_persons(entry, _chain(entry, known, found, said.tokens, weights), found, said.tokens)
+    places = _settle_persons(entry, _chain(entry, known, found, said.tokens, weights), found, said.tokens, said.names)
     return Alignment(entry=entry, said=said, places=places, missing=[at for at in anchors if at not in places])
 
 
@@ -142,7 +142,7 @@ def _is_short_for(short: str, word: str) -> bool:
     """Return whether *short* is the beginning of *word*, or its consonants."""
     if len(word) < len(short) + 2 or len(short) < 2:
         return False
-    if len(short) >= _SHORT_CHARS and word.startswith(short):
+    if len(short) >= _SHORT_CHARS and word.startswith((short, short[:-1] if short[3:] == "s" else short)):
         return True
     rest = iter(word)
     return not set(short) & set("aeiou") and all(char in rest for char in short)
@@ -214,6 +214,7 @@ def _settle_persons(
     places: dict[int, int],
     found: Mapping[int, list[tuple[int, float]]],
     said: Sequence[TextToken],
+    names: Sequence[str],
 ) -> dict[int, int]:
     """Return *places* with each person in the clause of a neighbour, or without a place where none is there."""
     order = sorted(places)
@@ -235,12 +236,27 @@ def _settle_persons(
         ]  # fmt: skip
         taken = {place for other, place in settled.items() if other != at}
         fits = [place for place in fits if place not in taken]
+        follows = next((places[other] for other in near if other > at), -1)
+        elsewhere = follows >= 0 and said[follows].clause != said[places[at]].clause and entry[at].person == "name"
+        if elsewhere and entry[at].family == names[said[follows].turn] and _opens(said, follows):
+            del settled[at]  # the words that follow have no subject
+            continue
         if places[at] not in fits:
             if fits:
                 settled[at] = min(fits, key=lambda place: abs(place - places[at]))
             else:
                 del settled[at]
     return settled
+
+
+def _opens(said: Sequence[TextToken], place: int) -> bool:
+    """Return whether nothing that tells something stands before *place* in its clause."""
+    at = place - 1
+    while at >= 0 and said[at].clause == said[place].clause:
+        if is_content(said[at]) or said[at].kind in {"person", "guard"}:
+            return False
+        at -= 1
+    return True
 
 
 def _cost(before: int, place: int, said: Sequence[TextToken], weights: Sequence[float], *, joined: bool) -> float:

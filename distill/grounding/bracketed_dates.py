@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ..statements.cited_values import Value, value_mentions
+from .alignment import is_content
 from .view import AlignmentView
 
 __all__ = ["Gloss", "glosses", "is_known_date"]
@@ -21,8 +22,12 @@ _WEEK = re.compile(
     re.IGNORECASE,
 )
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
+#: Stands for a character of a date in brackets. A space would divide a clause of Chinese.
+_BLANK = "\u200b"
 #: Most days between a day and a turn that names only its number.
 _COMING_DAYS = 62
+#: Most words between a date and what it dates.
+_MOST_APART = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +41,7 @@ class Gloss:
 def glosses(text: str) -> tuple[str, list[Gloss]]:
     """Return *text* with dates in brackets blanked, and these dates."""
     found = [Gloss(text=match["date"], start=match.start()) for match in _GLOSS.finditer(text)]
-    return _GLOSS.sub(lambda match: " " * len(match.group()), text), found
+    return _GLOSS.sub(lambda match: _BLANK * len(match.group()), text), found
 
 
 def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]) -> bool:
@@ -56,9 +61,23 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
             monday = said - timedelta(said.weekday()) + timedelta(7 * weeks) if said else None
             if monday and day and monday <= date.fromisoformat(day) < monday + timedelta(7):
                 return True
+    if _is_dated(gloss, view, mention.values):
+        return True
     turns = {view.said[place].turn for place in view.places.values()}
     known = {value for token in view.said if token.turn in turns for value in token.values}
     return bool(mention.values & known) or any(said and day == said.isoformat() for said in days)
+
+
+def _is_dated(gloss: Gloss, view: AlignmentView, values: frozenset[Value]) -> bool:
+    """Return whether a sentence dates the last words before a gloss: "King's Day is the 27th of April"."""
+    words = [token.key for token in view.entry if token.end <= gloss.start and is_content(token)][-2:]
+    for place, token in enumerate(view.said):
+        if len(words) == 2 and token.values & values:
+            same = [other.key for other in view.said[max(0, place - _MOST_APART) : place + _MOST_APART]
+                    if (other.turn, other.sentence) == (token.turn, token.sentence)]  # fmt: skip
+            if set(words) <= set(same):
+                return True
+    return False
 
 
 def _is_coming_day(gloss: frozenset[Value], said: frozenset[Value], days: Sequence[date | None]) -> bool:

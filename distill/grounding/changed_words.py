@@ -8,6 +8,7 @@ from itertools import pairwise
 from recall.text.irregular_forms import forms_of
 
 from .alignment import is_content
+from .tokens import TextToken
 from .view import AlignedRun, AlignmentView, answers_other
 
 __all__ = ["changed_forms", "changed_order", "joined_clauses"]
@@ -49,11 +50,21 @@ def joined_clauses(view: AlignmentView) -> Iterator[tuple[str, str]]:
             first = view.places[other.anchors[0]]
             head = [view.said[place] for place in view.clauses[other.clause] if place < first]
             own = [token for token in head if is_content(token) or token.person in {"1", "2", "3"}]
-            person = any(token.kind == "person" for token in own)
-            if own and (person or not answers_other(view, one, other)):
+            person = any(token.kind == "person" and not _is_told(view, one, token) for token in own)
+            other_one = any(is_content(token) for token in own) and any(token.key in {"one", "ones"} for token in head)
+            if own and (person or other_one or not answers_other(view, one, other)):
                 yield "joined clauses", repr(view.text[view.entry[other.anchors[0]].start :][:12])
             else:
                 yield "joined", ""
+
+
+def _is_told(view: AlignmentView, run: AlignedRun, person: TextToken) -> bool:
+    """Return whether the clause of *run* names the speaker who says "I" as *person*."""
+    clause = view.entry[run.anchors[0]].clause
+    name = view.alignment.said.names[person.turn]
+    return person.person == "1" and any(
+        token.clause == clause and token.person == "name" and token.family == name for token in view.entry
+    )
 
 
 def changed_forms(view: AlignmentView) -> Iterator[tuple[str, str]]:
@@ -82,6 +93,9 @@ def _is_counted(view: AlignmentView, at: int, place: int) -> bool:
     """Return whether a word that gained an "s" is a noun: an article or an owner stands before it."""
     mine = view.entry[at - 1] if at else None
     theirs = view.said[place - 1] if place else None
+    if place > 1 and view.said[place - 2].key in _ARTICLES and theirs is not None and theirs.kind == "word":
+        ends = any(run.anchors[-1] == at for runs in view.runs for run in runs)
+        return ends and at > 1 and view.entry[at - 2].key in _ARTICLES  # "the bilge pump"
     return any(
         token is not None and (token.key in _ARTICLES or (token.kind == "person" and "subject" not in token.cases) or
         (token.person == "name" and "owner" in token.cases)) for token in (mine, theirs)

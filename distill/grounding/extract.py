@@ -43,6 +43,7 @@ def objections(
     found = value_objections(text, cited, also=[*also, *about])
     if found == (TOO_LONG,):
         return found
+    found = tuple(reason for reason in found if not _is_parted(reason, cited))
     differences = compare(text, cited, also=also, about=about, others=others)
     return tuple(dict.fromkeys([*differences.reasons, *found]))
 
@@ -72,6 +73,15 @@ def compare(
     folded = {name.casefold() for name in others}
     said = Said(tokens=tokens, names=names, roles=roles, others=folded)
     return find_differences(text, align(entry, said), dates, contents, days)
+
+
+def _is_parted(reason: str, cited: Sequence[SaidTurn]) -> bool:
+    """Return whether a missing name is a word and a number that Chinese writes side by side: "jojo19号"."""
+    match = re.fullmatch(r"name '([A-Za-z]+)(\d+)'", reason)
+    return match is not None and all(
+        any(re.search(rf"(?<![A-Za-z0-9]){part}(?![A-Za-z0-9])", turn.content, re.IGNORECASE) for turn in cited)
+        for part in match.groups()
+    )
 
 
 def _name(turn: SaidTurn) -> str:

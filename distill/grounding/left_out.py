@@ -23,12 +23,14 @@ def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
                 token = view.said[place]
                 if place in taken - mine and token.kind == "guard" and token.clause == run.clause:
                     yield "moved", repr(token.key)
+    heads = {view.said[place].key for place in view.borrowed if is_content(view.said[place])}
+    heads |= {"里"} if any(not key.isascii() for key in heads) else set()
     for clause, kept in view.kept.items():
         told = any(is_content(view.said[place]) for place in kept)
         asks = view.said[kept[0]].turn in view.answered
         for place in view.clauses[clause]:
             token = view.said[place]
-            if place in taken:
+            if place in taken or (is_content(token) and token.key in heads):
                 continue
             where = "before" if place < kept[0] else "behind" if place > kept[-1] else "inside"
             if (token.kind == "guard" and not asks) or (is_content(token) and where == "inside" and not asks):
@@ -63,6 +65,10 @@ def _limits(view: AlignmentView, clause: int, condition: TextToken) -> bool:
     )  # fmt: skip
     if condition.key in {"until", "till", "except", "provided", "depends", "depending"}:
         return before
+    if condition.key in {"如果", "要是", "除非", "只要", "假如"} and any(
+        view.said[place].sentence == first.sentence for place in view.clauses.get(clause + 1, ())
+    ):
+        return behind  # Chinese puts a condition in front
     return (
         behind
         if opens

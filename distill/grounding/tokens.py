@@ -26,7 +26,7 @@ Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 _TOKEN = re.compile(
     r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
-    r"(?P<sentence>[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
+    r"(?P<sentence>(?:(?<!\b[MDS][rst])(?<!\b(?:Mrs|Sgt|Cpl|Rev|Gen|Col|Cpt))(?<!\bProf)|(?=[!?。！？\n]))[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
 )
 #: Words before which a clause begins.
 _OPENS = frozenset(
@@ -75,9 +75,13 @@ _PRONOUNS: Mapping[str, tuple[str, str, frozenset[str]]] = {
 }  # fmt: skip
 _HAN_PRONOUNS: Mapping[str, tuple[str, str]] = {
     "我们": ("1", "we"), "咱们": ("1", "we"), "我": ("1", "i"), "俺": ("1", "i"), "咱": ("1", "we"), "本人": ("1", "i"),
+    "我哋": ("1", "we"), "我們": ("1", "we"), "咱們": ("1", "we"), "你們": ("2", "you"), "你哋": ("2", "you"),
+    "他們": ("3", "they"), "她們": ("3", "they"), "佢哋": ("3", "they"), "佢": ("3", "he"),
     "自己": ("1", "i"), "你们": ("2", "you"), "您": ("2", "you"), "你": ("2", "you"), "他们": ("3", "they"),
     "她们": ("3", "they"), "他": ("3", "he"), "她": ("3", "she"),
 }  # fmt: skip
+#: What stands before a measure word.
+_MEASURED = re.compile(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
 #: Characters of words that may be said once or twice: 爸 and 爸爸.
 _DOUBLED = frozenset("爸妈哥姐弟妹爷奶叔伯舅姑姨婆宝狗猫娃")
 _ANY_CASE = frozenset({_SUBJECT, _OBJECT, _OWNER, "self"})
@@ -289,6 +293,8 @@ def _han_token(text: str, start: int) -> TextToken:
             return TextToken(
                 key=part, kind="person", start=start, end=start + length, person=person, family=family, cases=_ANY_CASE
             )
+    if text[start] in "只隻" and start and _MEASURED.fullmatch(text[start - 1]):
+        return TextToken(key=text[start], kind="light", start=start, end=start + 1)
     kinds: tuple[tuple[str, Kind], ...] = (("han_filler", "filler"), ("han_guard", "guard"))
     for length in (4, 3, 2, 1):
         part = text[start : start + length]

@@ -25,8 +25,13 @@ _OPENS_QUESTION = re.compile(
     r" long)\b)",
     re.IGNORECASE,
 )
+_COPULAS = frozenset({"is", "are", "was", "were"})
+_STANDS = frozenset({"one", "ones", "he", "she", "they", "it"})
+_REPORTS = frozenset({"说", "說", "話", "讲", "講"})
 #: Most words of a noun that stands for a pronoun or completes a clause.
 _MOST_NOUN = 5
+#: Most runs of a clause that are tried as its home.
+_MOST_HOMES = 4
 
 
 @dataclass(kw_only=True)
@@ -135,13 +140,28 @@ def _runs(view: AlignmentView, part: Sequence[int]) -> list[AlignedRun]:
             runs[-1].anchors.append(at)
         else:
             runs.append(AlignedRun(anchors=[at], clause=clause))
-    home = max(reversed(runs), key=lambda run: _weight(view, run), default=None)
-    for number, run in enumerate(runs):
-        run.role = "home" if run is home else _role(view, runs, number, home)
+    _settle_roles(view, runs)
     if _is_heading(view, part[-1]) and all(_is_noun(view, run) for run in runs):
         for run in runs:
             run.role = "noun"
     return runs
+
+
+def _settle_roles(view: AlignmentView, runs: Sequence[AlignedRun]) -> None:
+    """Give each run its role, beside the home that leaves the fewest others in the wrong order.
+
+    Of several homes it is the one beside which most nouns stand for a stand-in, and then the one with the most weight.
+    """
+    order = sorted(runs, key=lambda run: (_weight(view, run), run.anchors[0]), reverse=True)[:_MOST_HOMES]
+    best: tuple[tuple[int, int], list[str]] | None = None
+    for home in order:
+        roles = ["home" if run is home else _role(view, runs, number, home) for number, run in enumerate(runs)]
+        fits = sum(role == "noun" and _stands_in(view, runs, number, home) for number, role in enumerate(roles))
+        found = (roles.count("order"), -fits)
+        if best is None or found < best[0]:
+            best = found, roles
+    for run, role in zip(runs, best[1] if best else (), strict=True):
+        run.role = role
 
 
 def _is_heading(view: AlignmentView, last: int) -> bool:
@@ -175,9 +195,28 @@ def _role(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: Al
         return "more"
     if home.clause == run.clause and (view.said[first].turn, view.said[first].sentence) in view.asked:
         return "more"  # "should the service use" becomes "the service should use"
+    if _is_part_of(view, run) or _reports(view, run):
+        return "more"
     ahead = run.anchors[0] > home.anchors[0]
     in_order = first > view.places[home.anchors[-1]] if ahead else last < view.places[home.anchors[0]]
     return "more" if in_order else "order"
+
+
+def _is_part_of(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run tells how much of a stand-in: "the fence is down, 200 metres of it"."""
+    last = view.places[run.anchors[-1]]
+    rest = [view.said[place] for place in view.clauses[run.clause] if place > last]
+    tokens = view.entry[run.anchors[-1] + 1 : run.anchors[-1] + 2]
+    return [token.key for token in rest[:1]] == ["of"] == [token.key for token in tokens] and (
+        len(rest) == 2 and is_standin(rest[1])
+    )
+
+
+def _reports(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run names who said the rest of its clause, in front of what it is about or behind."""
+    behind = view.said[view.places[run.anchors[-1]] + 1 :][:1]
+    mine = view.entry[run.anchors[-1] + 1 :][:1]
+    return bool(behind and mine) and behind[0].key == mine[0].key and mine[0].key in _REPORTS
 
 
 def _is_noun(view: AlignmentView, run: AlignedRun) -> bool:
@@ -193,37 +232,69 @@ def _is_noun(view: AlignmentView, run: AlignedRun) -> bool:
     if any(token.kind == "guard" and token.clause == run.clause and token.key in CLASSES["bound"] for token in before):
         return False
     first, last = view.places[run.anchors[0]], view.places[run.anchors[-1]]
+    if _is_predicate(view, run):
+        return False
     between = [token for token in view.said[first : last + 1] if is_content(token) or token.kind == "guard"]
     return len(between) <= len(run.anchors)
+
+
+def _is_predicate(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run says something of what stands before it, which its clause of the entry leaves out."""
+    first, clause = view.places[run.anchors[0]], view.entry[run.anchors[0]].clause
+    places = [place for place in view.clauses[view.said[first].clause] if place < first]
+    taken = {place for at, place in view.places.items() if view.entry[at].clause == clause}
+    head = [view.said[place] for place in places]
+    left_out = any(
+        place not in taken and (is_content(view.said[place]) or view.said[place].kind == "person") for place in places
+    )
+    return left_out and (head[-1].key in _COPULAS or (head[-1].key in _STANDS and is_content(view.said[first])))
 
 
 def _has_room(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: AlignedRun) -> bool:
     """Return whether nothing that tells something is left out where a noun stands in the entry."""
     run = runs[number]
-    rest = [other for other in runs if other.clause == home.clause and other is not run]
-    before = next(
-        (view.places[other.anchors[-1]] for other in reversed(rest) if other.anchors[0] < run.anchors[0]), None
-    )
-    behind = next((view.places[other.anchors[0]] for other in rest if other.anchors[0] > run.anchors[0]), None)
     same = run.clause == home.clause
     taken = set(view.places.values())
-    free = [view.said[place] for place in _window(view, before, behind)]
-    if any(is_content(token) for token in free):
-        return False
-    free = [view.said[place] for place in _window(view, before, behind) if place not in taken]
+    window = _place_of_noun(view, runs, run, home)
     nouns = [view.entry[at] for at in run.anchors]
+    heads = {token.key for token in nouns} | ({"里"} if nouns and not nouns[-1].key.isascii() else set())
+    if any(is_content(view.said[place]) and (place in taken or view.said[place].key not in heads) for place in window):
+        return False
+    free = [view.said[place] for place in window if place not in taken]
     spoken = {token.family for token in free if token.person in {"1", "2"}}
     named = any(token.name or token.kind == "person" for token in nouns)
     calls = spoken == {"you"} and _is_called(view, run, home)
     if spoken and not calls and (spoken != {"we"} or named):
         return False
-    person = next((place for place in _window(view, before, behind) if view.said[place].person == "3"), None)
+    person = next((place for place in window if view.said[place].person == "3"), None)
     if person is not None and not any(token.key == nouns[-1].key for token in view.said[:person]):
         return False  # nobody is meant who is named only later
     if _replaces_value(view, run, home):
         return False
-    owns = "owner" in view.entry[run.anchors[-1]].cases
-    return not same or calls or any(is_standin(token) and _fits(token, owns=owns) for token in free)
+    return not same or calls or _stands_in(view, runs, number, home)
+
+
+def _stands_in(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: AlignedRun) -> bool:
+    """Return whether a stand-in, or a shorter form of the noun, is left out where a noun stands in the entry."""
+    run = runs[number]
+    taken = set(view.places.values())
+    last = view.entry[run.anchors[-1]]
+    free = [view.said[place] for place in _place_of_noun(view, runs, run, home) if place not in taken]
+    return any(
+        (is_standin(token) and _fits(token, owns="owner" in last.cases))
+        or (is_content(token) and token.key == last.key)
+        for token in free
+    )
+
+
+def _place_of_noun(view: AlignmentView, runs: Sequence[AlignedRun], run: AlignedRun, home: AlignedRun) -> range:
+    """Return the places of the turns where a run would stand that the entry puts beside *home*."""
+    rest = [other for other in runs if other.clause == home.clause and other is not run]
+    before = next(
+        (view.places[other.anchors[-1]] for other in reversed(rest) if other.anchors[0] < run.anchors[0]), None
+    )
+    behind = next((view.places[other.anchors[0]] for other in rest if other.anchors[0] > run.anchors[0]), None)
+    return _window(view, before, behind)
 
 
 def _is_called(view: AlignmentView, run: AlignedRun, home: AlignedRun) -> bool:

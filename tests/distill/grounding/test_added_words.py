@@ -1,0 +1,24 @@
+"""Words and persons that the turns do not say."""
+
+from __future__ import annotations
+
+from distill.grounding.extract import objections
+from distill.statements.grounding import SaidTurn
+
+
+def said(content: str) -> list[SaidTurn]:
+    return [SaidTurn(role="user", name="Mara", ts="2026-11-20T09:00:00", content=content)]
+
+
+def test_a_word_a_value_and_a_qualifier_are_named() -> None:
+    assert objections("Mara bought a cheap kiln.", said("i bought a kiln")) == ("word 'cheap'",)
+    assert "value '3'" in objections("Mara bought 3 kilns.", said("i bought kilns"))
+    assert objections("Mara maybe bought a kiln.", said("i bought a kiln")) == ("qualifier 'maybe'",)
+
+
+def test_a_name_may_be_the_subject_of_a_clause_without_one() -> None:
+    assert objections("Mara sold the kiln.", said("sold the kiln")) == ()
+
+
+def test_a_name_does_not_take_the_place_of_another_subject() -> None:
+    assert objections("Mara does week two.", said("my husband does week two"))

@@ -1,0 +1,22 @@
+"""Words in another order, in a clause of somebody else, or in a form of another time."""
+
+from __future__ import annotations
+
+import pytest
+
+from distill.grounding.extract import objections
+from distill.statements.grounding import SaidTurn
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "reason"),
+    [
+        ("Tom lent Nils his van", "Nils lent Tom his van.", "order"),
+        ("the roofer comes today", "The roofer came today.", "time of"),
+        ("the small kiln leaks, Nils repaired the oven", "The small kiln repaired the oven.", "joined clauses"),
+        ("the bilge pump leaks", "The bilge pumps.", "number of"),
+    ],
+)
+def test_a_change_is_named(content: str, text: str, reason: str) -> None:
+    found = objections(text, [SaidTurn(role="user", name="Mara", ts="2026-11-20T09:00:00", content=content)])
+    assert any(line.startswith(reason) for line in found)

@@ -1,0 +1,61 @@
+"""Tokens of texts: words, values, persons and characters in their clauses."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from distill.grounding.tokens import TextToken, is_condition, is_standin, tokenise
+
+DAY = date(2026, 11, 20)
+
+
+def tokens(text: str, *names: str) -> list[TextToken]:
+    return tokenise(text, DAY, {name: name for name in names})
+
+
+def test_a_contraction_has_its_denial() -> None:
+    assert [token.key for token in tokens("it doesn't fit, dont ask")] == [
+        "it",
+        "does",
+        "not",
+        "fit",
+        "do",
+        "not",
+        "ask",
+    ]
+
+
+def test_a_title_does_not_end_a_sentence() -> None:
+    assert len({token.sentence for token in tokens("Mr. Okonjo goes before Prof. Tveit")}) == 1
+    assert len({token.sentence for token in tokens("Okonjo goes. Tveit waits.")}) == 2
+
+
+def test_a_conjunction_opens_a_clause() -> None:
+    assert [token.clause for token in tokens("we move if they pay")] == [0, 0, 1, 1, 1]
+
+
+def test_a_name_is_one_person() -> None:
+    found = tokens("Bo asked bo's vet", "bo")
+    assert [token.person for token in found] == ["name", "", "name", ""]
+    assert "owner" in found[2].cases
+
+
+def test_a_measure_word_is_light_and_the_same_character_elsewhere_is_a_guard() -> None:
+    assert [token.kind for token in tokens("那只") if token.key == "只"] == ["light"]
+    assert [token.kind for token in tokens("他只来") if token.key == "只"] == ["guard"]
+
+
+def test_traditional_pronouns_are_persons() -> None:
+    assert [token.family for token in tokens("我們") + tokens("佢")] == ["we", "he"]
+
+
+def test_a_value_has_its_readings() -> None:
+    (value,) = [token for token in tokens("on 12 May") if token.kind == "value"]
+    assert ("month_day", "5-12") in value.values
+
+
+def test_stand_ins_and_conditions_are_known() -> None:
+    found = {token.key: token for token in tokens("unless it rains")}
+    assert is_condition(found["unless"])
+    assert is_standin(found["it"])
+    assert not is_standin(found["rains"])
