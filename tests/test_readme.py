@@ -6,7 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
+
+from agent_home.home import Home
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
+from distill.close import close
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,6 +33,19 @@ def test_the_five_minutes_end_with_the_decision_in_the_prompt(tmp_path: Path) ->
     entries = set(re.findall(r"\[([A-Z]{2})-[0-9A-Z]{4}\]", done.stdout.partition("commit ")[2]))
     assert entries >= {"SP", "KD", "OT"}
     assert "ship the importer on Thursday" in done.stdout.rpartition("<agent-home>")[2]
+
+
+def test_what_the_readme_says_is_remembered_is_remembered(home: Home, now: datetime) -> None:
+    table = README.partition("<!-- example: remembered -->\n")[2].partition("\n\n")[0]
+    rows = re.findall(r'^\| ["«](.+?)["»] \| .*? \| (\S+) \|$', table, re.MULTILINE)
+    assert len(rows) >= 8
+    found = []
+    for number, (sentence, _) in enumerate(rows):
+        said = Message(session=f"s{number}", id="1", ts="2026-11-20T14:00:00", role="user", content=sentence)
+        transcript.append(home, said.session, [said], actor="test", now=now)
+        entries = close(home, said.session, now=now).entries
+        found.append((sentence, " ".join(entry.id[:2] for entry in entries) or "-"))
+    assert found == rows
 
 
 def test_every_link_leads_to_a_file() -> None:

@@ -8,8 +8,8 @@
 With ``--model``, the command reads the sessions of weeks and relations: it gets a prompt and prints an answer.
 ``bench.recorded.replay`` is a command that replays answers, or lets a person answer.
 
-The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written by people
-who knew neither rules nor training data. The other parts read the evaluation data.
+The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written without
+knowledge of the rules and the training data. The other parts read the evaluation data.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=Path, default=DATA / "pairs.unseen.jsonl", help="labelled pairs of relations")
     parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions")
     parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
-    parser.add_argument("--weeks", type=Path, default=DATA / "weeks", help="folder of weeks, or of one week")
+    parser.add_argument("--weeks", type=Path, default=DATA / "weeks.unseen", help="folder of weeks, or of one week")
     parser.add_argument("--grounding", type=Path, action="append", help="file of restatements; may be repeated")
     options = parser.parse_args(arguments)
     embedder = None if options.without_model else open_embedder(EmbeddingSettings(), build_missing=True)

@@ -1,5 +1,5 @@
-"""Keep the labelled texts that ``bench.memory`` measures on: sentences, pairs, restatements and three weeks of chats.
+"""Keep the labelled texts that ``bench.memory`` measures on: sentences, pairs, restatements and weeks of chats.
 
-The files named *unseen* and the weeks were written by people who knew neither the rules nor the training data. Nothing
-may be tuned on them.
+The files and the weeks named *unseen* were written from a description of the labels, without knowledge of the rules and
+the training data. Nothing may be tuned on them. All other files are for development.
 """

@@ -54,7 +54,7 @@ _PAIR_WEIGHTS = {"true": 1.0, "twin": 1.0, "other": 0.3, "exchanged": 0.3}
 #: Groups of repositories that are left out in turn to score reports.
 _FOLDS = 4
 #: Distance of the threshold from the probability of the best false twin. Other repositories may have better twins.
-_MARGIN = 0.12
+_MARGIN = 0.25
 
 Array = NDArray[np.float64]
 

@@ -138,11 +138,15 @@ def _judge_sentence(
 def _objection(claim: Claim, report: WorkReport, commit: str, repository: Repository) -> str:
     """Return why *commit* does not confirm all of *claim*, or an empty string.
 
-    Facts that were judged one by one may come from several commits. A claim of words alone needs one that agrees.
+    Facts that were judged one by one may come from several commits. A claim of words alone needs one that agrees, and
+    so does a claim about what changed inside files: that a file changed says little of it.
     """
     found = repository.commit(commit)
+    only_changed = all(item.kind == "path" and item.action in {"changed", "fixed"} for item in claim.assertions)
+    if only_changed and not claim.commits and (against := objection(report, found, repository)):
+        return against
     if not claim.assertions and not claim.commits:
-        return objection(report, found, repository)
+        return ""
     asserted = {name for item in claim.assertions for name in (item.subject, item.target, item.place)}
     asserted |= {name.removeprefix("v") for name in asserted}
     missing = missing_in(report, found, asserted, repository)

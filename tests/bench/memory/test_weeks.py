@@ -12,7 +12,7 @@ from bench.memory.__main__ import DATA
 from bench.memory.closed_homes import read_messages
 from bench.memory.weeks import measure_week
 
-WEEKS = sorted(folder for folder in (DATA / "weeks").iterdir() if folder.is_dir())
+WEEKS = sorted(folder for folder in DATA.glob("weeks*/*") if folder.is_dir())
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> None:
@@ -37,7 +37,7 @@ def test_a_fact_is_entered_when_an_entry_cites_its_turn_and_holds_its_keys(tmp_p
     assert {entry.sources for entry in entries} == {("a#m1",), ("a#m2",)}
 
 
-@pytest.mark.parametrize("folder", WEEKS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", WEEKS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
 def test_what_is_planted_stands_in_the_chat(folder: Path) -> None:
     turns: dict[str, Message] = {message.source: message for message in read_messages(folder / "chat.jsonl")}
     for name in ("planted", "also_true", "traps"):
