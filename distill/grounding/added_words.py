@@ -11,6 +11,8 @@ from .view import AlignmentView
 
 __all__ = ["added_words"]
 
+_BEFORE_NOUN = frozenset({"for", "to", "with", "from", "of", "at"})
+_BEFORE_SUBJECT = frozenset("说話說时時候天年月日后後")
 _ARTICLES = frozenset({"the", "a", "an", "this", "that"})
 
 
@@ -20,9 +22,19 @@ def added_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
         token = view.entry[at]
         if token.kind == "person":
             yield from _added_person(view, at)
+        elif token.key == "about" and _names_topic(view, at):
+            yield "noun", ""
         elif token.kind != "filler":
             kind = {"value": "value", "guard": "qualifier"}.get(token.kind, "word")
             yield kind, repr(view.text[token.start : token.end])
+
+
+def _names_topic(view: AlignmentView, at: int) -> bool:
+    """Return whether the "about" of an entry stands before a noun that the turns say elsewhere, and not a number."""
+    behind = next((other for other in sorted(view.places) if other > at), -1)
+    return any(run.role == "noun" and run.anchors[0] == behind for runs in view.runs for run in runs) and (
+        view.entry[behind].kind == "word"
+    )
 
 
 def _added_person(view: AlignmentView, at: int) -> Iterator[tuple[str, str]]:
@@ -45,11 +57,15 @@ def _is_told(view: AlignmentView, token: TextToken) -> bool:
 def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
     """Return whether a person stands where a clause of theirs begins without a subject: "had my scan yesterday"."""
     token = view.entry[at]
-    runs = next((runs for runs in view.runs if view.entry[runs[0].anchors[0]].clause == token.clause), [])
+    clauses = {view.entry[runs[0].anchors[0]].clause: runs for runs in view.runs}
+    joined = [other.key for other in view.entry[at + 1 : at + 2]] == ["and"]
+    runs = clauses.get(token.clause) or (clauses.get(token.clause + 1, []) if joined else [])
     told = sorted(other for run in runs if run.role != "noun" for other in run.anchors)
     behind = next(
         (other for other in told if other > at and view.entry[other].kind != "value"), told[0] if told else -1
     )
+    if behind > at and _is_told_of(view, at, behind):
+        return True
     if behind < at or any(other < at and view.entry[other].kind != "value" for other in told):
         return False
     first = next((other for run in runs for other in run.anchors if other > at), behind)
@@ -59,6 +75,20 @@ def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
     answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
     own = token.family == names[said.turn] or answers if token.person == "name" else token.person == "3"
     return own and _opens_clause(view, view.places[behind])
+
+
+def _is_told_of(view: AlignmentView, at: int, behind: int) -> bool:
+    """Return whether a Chinese clause has no subject behind the words that report it or tell its time."""
+    before = view.entry[at - 1] if at else None
+    last = max((other for other in view.places if other < at), default=-1)
+    if before is None or before.key not in _BEFORE_SUBJECT or last < 0 or view.entry[last].clause != before.clause:
+        return False
+    places = range(view.places[last] + 1, view.places[behind])
+    said = view.said[view.places[behind]]
+    head = [view.said[place] for place in view.clauses[said.clause] if place < view.places[behind]]
+    own = view.entry[at].family == view.alignment.said.names[said.turn]
+    unbroken = len(places) <= 2 and not any(is_content(view.said[place]) for place in places)
+    return own and unbroken and head[-1:] != [] and not any(token.kind == "person" for token in head)
 
 
 def _is_unsaid_owner(view: AlignmentView, at: int) -> bool:
@@ -71,7 +101,8 @@ def _is_unsaid_owner(view: AlignmentView, at: int) -> bool:
     own = token.person == "3" or token.family == view.alignment.said.names[view.said[place].turn]
     noun = any(run.role == "noun" and behind in run.anchors for runs in view.runs for run in runs)
     article = place > 0 and view.said[place - 1].key in _ARTICLES
-    return own and (noun or article or _opens_clause(view, place))
+    bare = place > 0 and view.said[place - 1].key in _BEFORE_NOUN and not view.said[place].name
+    return own and (noun or article or bare or _opens_clause(view, place))
 
 
 def _opens_clause(view: AlignmentView, place: int) -> bool:

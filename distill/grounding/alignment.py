@@ -79,15 +79,17 @@ def _candidates(entry: Sequence[TextToken], anchors: Sequence[int], said: Said) 
         token = entry[at]
         if token.kind == "person":
             raw[at] = [(place, score) for place in persons if (score := _person_score(token, said, place))]
+            raw[at] = [pair for pair in raw[at] if not _owns_only(entry, at, said.tokens, pair[0])]
             raw[at] += [(place, _FORM) for place in exact.get(token.key, ()) if said.tokens[place].kind != "person"]
         elif token.kind == "value":
             raw[at] = [(place, _EXACT) for place in values if token.values & said.tokens[place].values]
+            raw[at] = raw[at] or [(place, _EXACT) for place in exact.get(token.key, ())]  # "march"
         else:
             same = [*exact.get(token.key, ()), *(exact.get(f"{token.key}s", ()) if "owner" in token.cases else ())]
             raw[at] = [(place, _EXACT) for place in same]
             if not token.name or at == 0 or entry[at - 1].sentence != token.sentence:
                 raw[at] += [(place, _FORM) for place in bases.get(token.base, ()) if place not in set(same)]
-            if not raw[at] and token.kind == "word":
+            if not raw[at] and token.kind in {"word", "guard"}:
                 raw[at] = [(place, _FORM) for place in _mended(token, said.tokens)]
     return _nearest(raw, said.tokens)
 
@@ -126,6 +128,13 @@ def _person_score(token: TextToken, said: Said, place: int) -> float:
     return _PERSON if token.person == "3" and other.person in {"1", "2"} else 0.0
 
 
+def _owns_only(entry: Sequence[TextToken], at: int, said: Sequence[TextToken], place: int) -> bool:
+    """Return whether "Mara's" owns what follows it, so that it is not the "I am" at *place*."""
+    if entry[at].cases != {"owner", "subject"} or said[place].cases != {"subject"} or at + 1 >= len(entry):
+        return False
+    return all(token.base != entry[at + 1].base for token in said[place + 1 : place + 4])
+
+
 def _mended(token: TextToken, said: Sequence[TextToken]) -> list[int]:
     """Return the places of a word with one letter more, less, changed or exchanged. A name is never mended."""
     word = token.key
@@ -134,7 +143,7 @@ def _mended(token: TextToken, said: Sequence[TextToken]) -> list[int]:
     return [
         place for place, other in enumerate(said)
         if other.kind == "word" and not other.name and other.key[:1] == word[:1]
-        and (_is_typo(other.key, word) or _is_short_for(other.key, word))
+        and (_is_short_for(other.key, word) or (token.kind == "word" and _is_typo(other.key, word)))
     ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ _GLOSS = re.compile(
 )
 _WEEK = re.compile(
     r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|"
-    r"周末|weekend",
+    r"周末|weekend|next(?= (?:mon|tues|wednes|thurs|fri|satur|sun)day)",
     re.IGNORECASE,
 )
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
@@ -53,6 +53,10 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
     named = next((at for at in reversed(before[-4:]) if view.entry[at].kind == "value"), None)
     if named is not None and named in view.places:
         theirs = view.said[view.places[named]].values
+        own = {key for kind, key in view.entry[named].values if kind == "day"}
+        told = {key for kind, key in mention.values if kind == "day"}
+        if _WEEK.match(view.text[view.entry[named].start :]) and own and told:
+            return told <= own and _names_week(view, named)
         return bool(mention.values & theirs) or _is_coming_day(mention.values, theirs, days)
     day = next((key for kind, key in mention.values if kind == "day"), "")
     for match in _WEEK.finditer(view.text[max(0, gloss.start - 24) : gloss.start]):
@@ -66,6 +70,14 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
     turns = {view.said[place].turn for place in view.places.values()}
     known = {value for token in view.said if token.turn in turns for value in token.values}
     return bool(mention.values & known) or any(said and day == said.isoformat() for said in days)
+
+
+def _names_week(view: AlignmentView, at: int) -> bool:
+    """Return whether the turns say the week of a value of the entry: "下礼拜" of "下礼拜三"."""
+    text = view.text[view.entry[at].start : view.entry[at].end].casefold()
+    week = _WEEK.match(text)
+    head = week.group() if week else text
+    return any(head in content.casefold() for content in view.contents)
 
 
 def _is_dated(gloss: Gloss, view: AlignmentView, values: frozenset[Value]) -> bool:

@@ -15,7 +15,7 @@ from .added_words import added_words
 from .alignment import Alignment
 from .bracketed_dates import Gloss, is_known_date
 from .changed_words import changed_forms, changed_order, joined_clauses
-from .exchanged import added_year, corrected_words, exchanged_persons, joined_things
+from .exchanged import added_owners, added_year, corrected_words, exchanged_persons, joined_things
 from .left_out import left_out_words, lost_conditions
 from .questions import changed_questions
 from .view import AlignmentView
@@ -60,6 +60,7 @@ def find_differences(
         changed_questions,
         changed_forms,
         exchanged_persons,
+        added_owners,
         joined_things,
         corrected_words,
         lambda view: added_year(view, days),

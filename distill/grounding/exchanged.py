@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from itertools import pairwise
 
 from .alignment import is_content
 from .tokens import TextToken
 from .view import AlignmentView
 
-__all__ = ["added_year", "corrected_words", "exchanged_persons", "joined_things"]
+__all__ = ["added_owners", "added_year", "corrected_words", "exchanged_persons", "joined_things"]
 
 #: What stands between words that are taken back and the right ones.
 _CORRECTS = re.compile(
@@ -21,6 +22,7 @@ _CORRECTS = re.compile(
 )
 #: Most words of a phrase that is taken back.
 _MOST_CORRECTED = 6
+_HAVE = frozenset({"has", "have", "had", "is", "are", "was", "were"})
 _JOINS = frozenset({"and", "和", "跟", "与"})
 
 
@@ -35,6 +37,20 @@ def exchanged_persons(view: AlignmentView) -> Iterator[tuple[str, str]]:
         before = [own for own in view.entry[:at] if own.person == "name" and own.family in names]
         if before and names[other.turn] not in named:
             yield "person", repr(token.key)
+
+
+def added_owners(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield owners of the entry that the turns name as a subject: "my brother has" becomes "his brother's"."""
+    order = sorted(view.places)
+    for at, behind in pairwise(order):
+        token, place = view.entry[at], view.places[at]
+        if "owner" not in token.cases or token.person or "owner" in view.said[place].cases:
+            continue
+        between = view.said[place + 1 : view.places[behind]]
+        if view.said[place].clause == view.said[view.places[behind]].clause and any(
+            word.key in _HAVE for word in between
+        ):
+            yield "owner", repr(token.key)
 
 
 def joined_things(view: AlignmentView) -> Iterator[tuple[str, str]]:

@@ -43,7 +43,8 @@ def objections(
     found = value_objections(text, cited, also=[*also, *about])
     if found == (TOO_LONG,):
         return found
-    found = tuple(reason for reason in found if not _is_parted(reason, cited))
+    named = {f"name {name!r}".casefold() for turn in cited for name in turn.name.split()}
+    found = tuple(line for line in found if line.casefold() not in named and not _is_parted(line, cited))
     differences = compare(text, cited, also=also, about=about, others=others)
     return tuple(dict.fromkeys([*differences.reasons, *found]))
 

@@ -30,7 +30,9 @@ def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
         asks = view.said[kept[0]].turn in view.answered
         for place in view.clauses[clause]:
             token = view.said[place]
-            if place in taken or (is_content(token) and token.key in heads):
+            if place in taken or (
+                is_content(token) and (token.key in heads or (heads and token.key in {"thing", "stuff"}))
+            ):
                 continue
             where = "before" if place < kept[0] else "behind" if place > kept[-1] else "inside"
             if (token.kind == "guard" and not asks) or (is_content(token) and where == "inside" and not asks):

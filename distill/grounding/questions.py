@@ -36,6 +36,7 @@ def changed_questions(view: AlignmentView) -> Iterator[tuple[str, str]]:
         yield from _refused_choice(view, first.turn, answer)
         opening = [token.key for token in view.said if token.turn == answer][:3]
         told_answer = any(view.said[place].turn > first.turn for place in view.places.values())
+        told_answer = told_answer or _names_asked(view, first, answer)
         if not told_answer and not set(opening) & CLASSES["accepts"]:
             yield "asked", repr(first.key)
         told = {view.entry[at].clause for at, place in view.places.items() if place in set(kept)}
@@ -51,6 +52,15 @@ def changed_questions(view: AlignmentView) -> Iterator[tuple[str, str]]:
             turn = view.said[place].turn
             advises = view.alignment.said.roles[turn] == "assistant" and turn not in view.answered
             yield (("advice of", repr(names[turn])) if clause & CLASSES["advises"] and advises else ("advice", ""))
+
+
+def _names_asked(view: AlignmentView, first: TextToken, answer: int) -> bool:
+    """Return whether the entry names who says "me" to a question that asks who."""
+    asks = any(
+        token.key == "who" and (token.turn, token.sentence) == (first.turn, first.sentence) for token in view.said
+    )
+    tells = any(token.family == "i" and token.turn == answer for token in view.said)
+    return asks and tells and any(token.family == view.alignment.said.names[answer] for token in view.entry)
 
 
 def _refused_choice(view: AlignmentView, turn: int, answer: int) -> Iterator[tuple[str, str]]:

@@ -80,6 +80,10 @@ _HAN_PRONOUNS: Mapping[str, tuple[str, str]] = {
     "自己": ("1", "i"), "你们": ("2", "you"), "您": ("2", "you"), "你": ("2", "you"), "他们": ("3", "they"),
     "她们": ("3", "they"), "他": ("3", "he"), "她": ("3", "she"),
 }  # fmt: skip
+#: What stands before "ill" and "id" that are short for "I will" and "I would".
+_IS_SUBJECT = re.compile(
+    r"(?:^|[.,;!?\n—–-]|\b(?:and|but|so|or|if|then|actually|maybe|think|told (?:him|her|them)))\s*$", re.IGNORECASE
+)
 #: What stands before a measure word.
 _MEASURED = re.compile(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
 #: Characters of words that may be said once or twice: 爸 and 爸爸.
@@ -182,6 +186,7 @@ def tokenise(
         if not name.isalnum():
             text = re.sub(re.escape(name), lambda match: match.group().replace(".", " "), text, flags=re.IGNORECASE)
     values = _value_tokens(text, said, expand=expand)
+    values = [value for value in values if text[value.start : value.end].casefold() not in speakers]
     for token in _merged(_parts(text, speakers), values):
         if token.key == "\n":
             clause, sentence = clause + 1, sentence + (token.kind == "light")
@@ -207,7 +212,7 @@ def _value_tokens(text: str, said: date | None, *, expand: bool) -> list[TextTok
         if mention.text.casefold() in {"one", "second", "first", "third", "right now", "just now", "刚才", "刚刚"}:
             continue
         known = _expanded(mention.values) if expand else mention.values
-        said_as = mention.text.rstrip()
+        said_as = mention.text.rstrip(" ,;，；、")
         said_as = said_as if said_as.casefold().endswith("m.") else said_as.rstrip(".")  # the end of a sentence
         end = mention.start + len(said_as)
         found.append(TextToken(key=said_as.casefold(), kind="value", start=mention.start, end=end, values=known))
@@ -279,6 +284,10 @@ def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[TextToken]:
                 token = _han_token(text, start)
                 skip = token.end
                 yield token
+        elif kind == "path" and match.group().casefold() in speakers:
+            token = _plain_token(match.group().casefold(), start, end, speakers, name=True)
+            owns = text[end : end + 2] in {"'s", "’s"}
+            yield replace(token, cases=frozenset({_OWNER, _SUBJECT})) if owns else token
         elif kind == "path":
             yield TextToken(key=match.group().casefold(), kind="word", start=start, end=end, name=True)
         else:
@@ -311,7 +320,10 @@ def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) 
     plain = word.replace("’", "'").casefold()
     end = start + len(word)
     head, _, tail = plain.partition("'")
-    if plain in _pairs("contraction"):
+    if plain in {"ill", "id"} and not word.isupper() and _IS_SUBJECT.search(text[max(0, start - 24) : start]):
+        yield _plain_token("i", start, end, speakers)
+        yield _plain_token("will" if plain == "ill" else "would", start, end, speakers)
+    elif plain in _pairs("contraction"):
         for key in _pairs("contraction")[plain].split("+"):
             yield _plain_token(key, start, end, speakers)
     elif tail == "t" and head.endswith("n"):

@@ -27,6 +27,8 @@ _OPENS_QUESTION = re.compile(
 )
 _COPULAS = frozenset({"is", "are", "was", "were"})
 _STANDS = frozenset({"one", "ones", "he", "she", "they", "it"})
+_PARTICLES = frozenset({"up", "down", "off", "out", "over", "back", "away", "on", "in"})
+_GENERIC = frozenset({"thing", "stuff"})
 _REPORTS = frozenset({"说", "說", "話", "讲", "講"})
 #: Most words of a noun that stands for a pronoun or completes a clause.
 _MOST_NOUN = 5
@@ -223,19 +225,31 @@ def _is_noun(view: AlignmentView, run: AlignedRun) -> bool:
     """Return whether a run may be a noun: few words side by side, none of which limits or stands for a person."""
     tokens = [view.said[view.places[at]] for at in run.anchors]
     persons = [token for token in tokens if token.person in {"1", "2", "3"}]
-    if len(run.anchors) > _MOST_NOUN or any(token.kind == "guard" for token in tokens):
+    limits = [token for token in tokens if token.kind == "guard"]
+    if limits and limits == tokens[:1] and limits[0].key == "about":
+        limits = [] if len(tokens) > 1 and tokens[1].kind == "word" else limits  # "about the boiler"
+    if len(run.anchors) > _MOST_NOUN or limits:
         return False
     if any("owner" not in token.cases for token in persons) or (persons and tokens[-1] is persons[-1]):
         return False
     first = view.places[run.anchors[0]]
     before = view.said[max(0, first - 2) : first]
-    if any(token.kind == "guard" and token.clause == run.clause and token.key in CLASSES["bound"] for token in before):
+    if not _is_topic(view, run) and any(
+        token.kind == "guard" and token.clause == run.clause and token.key in CLASSES["bound"] for token in before
+    ):
         return False
     first, last = view.places[run.anchors[0]], view.places[run.anchors[-1]]
     if _is_predicate(view, run):
         return False
     between = [token for token in view.said[first : last + 1] if is_content(token) or token.kind == "guard"]
-    return len(between) <= len(run.anchors)
+    taken = set(view.places.values())
+    lost = any(view.said[place].kind == "guard" and place not in taken for place in range(first, last + 1))
+    return len(between) <= len(run.anchors) and not lost
+
+
+def _is_topic(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run stands behind an "about" of the entry."""
+    return [token.key for token in view.entry[: run.anchors[0]] if token.kind != "light"][-1:] == ["about"]
 
 
 def _is_predicate(view: AlignmentView, run: AlignedRun) -> bool:
@@ -254,11 +268,16 @@ def _has_room(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home
     """Return whether nothing that tells something is left out where a noun stands in the entry."""
     run = runs[number]
     same = run.clause == home.clause
+    if not same and _is_topic(view, run) and view.entry[run.anchors[0]].kind == "word":
+        return True
     taken = set(view.places.values())
     window = _place_of_noun(view, runs, run, home)
     nouns = [view.entry[at] for at in run.anchors]
     heads = {token.key for token in nouns} | ({"里"} if nouns and not nouns[-1].key.isascii() else set())
-    if any(is_content(view.said[place]) and (place in taken or view.said[place].key not in heads) for place in window):
+    if any(
+        is_content(view.said[place]) and (place in taken or view.said[place].key not in heads | _GENERIC)
+        for place in window
+    ):
         return False
     free = [view.said[place] for place in window if place not in taken]
     spoken = {token.family for token in free if token.person in {"1", "2"}}
@@ -271,7 +290,18 @@ def _has_room(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home
         return False  # nobody is meant who is named only later
     if _replaces_value(view, run, home):
         return False
-    return not same or calls or _stands_in(view, runs, number, home)
+    lends = not all(_is_number(token) for token in nouns) and not _owns_loosely(view, run)
+    return (not same and lends) or calls or _stands_in(view, runs, number, home)
+
+
+def _is_number(token: TextToken) -> bool:
+    """Return whether *token* is a value that is no date or time."""
+    return token.kind == "value" and {kind for kind, _ in token.values} <= {"number"}
+
+
+def _owns_loosely(view: AlignmentView, run: AlignedRun) -> bool:
+    """Return whether a run owns what stands behind it in a Chinese entry: "童叔的"."""
+    return any(token.key == "的" for token in view.entry[run.anchors[-1] + 1 :][:1])
 
 
 def _stands_in(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: AlignedRun) -> bool:
@@ -294,7 +324,13 @@ def _place_of_noun(view: AlignmentView, runs: Sequence[AlignedRun], run: Aligned
         (view.places[other.anchors[-1]] for other in reversed(rest) if other.anchors[0] < run.anchors[0]), None
     )
     behind = next((view.places[other.anchors[0]] for other in rest if other.anchors[0] > run.anchors[0]), None)
-    return _window(view, before, behind)
+    if before is not None and behind is None:  # "lives there, she comes"
+        later = [view.places[at] for at in sorted(view.places) if at > run.anchors[-1]]
+        behind = next((place for place in later[:1] if place > before and view.said[place].clause == home.clause), None)
+    window = _window(view, before, behind)
+    if before is not None and view.said[before].key in _PARTICLES and before - 1 not in view.places.values():
+        return range(before - 1, before) if is_standin(view.said[before - 1]) else window  # "bring that up"
+    return window
 
 
 def _is_called(view: AlignmentView, run: AlignedRun, home: AlignedRun) -> bool:

@@ -22,3 +22,15 @@ def test_a_name_may_be_the_subject_of_a_clause_without_one() -> None:
 
 def test_a_name_does_not_take_the_place_of_another_subject() -> None:
     assert objections("Mara does week two.", said("my husband does week two"))
+
+
+def test_the_name_of_a_topic_may_follow_about() -> None:
+    turns = [*said("my neighbour plays the drums again"), *said("told my landlord yesterday")]
+    assert objections("Mara told her landlord about the drums.", turns) == ()
+    assert objections("Mara told her landlord about 20 times.", said("told my landlord 20 times"))
+
+
+def test_two_names_may_answer_who() -> None:
+    asked = SaidTurn(role="user", name="Bo", ts="2026-11-20T09:00:00", content="who's on truck duty?")
+    assert objections("Mara and Tom are on truck duty.", [asked, *said("me and Tom"), SaidTurn(
+        role="user", name="Tom", ts="2026-11-20T09:01:00", content="ok")]) == ()  # fmt: skip

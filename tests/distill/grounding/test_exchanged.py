@@ -30,3 +30,9 @@ def test_the_year_of_a_month_is_the_nearest_one() -> None:
 def test_things_of_two_statements_are_not_joined() -> None:
     turn = said("i raised the limit on staging, production is untouched")
     assert objections("Mara raised the limit on staging and production.", [turn])
+
+
+def test_a_subject_does_not_become_an_owner() -> None:
+    turn = said("my brother has my bank card")
+    assert objections("Mara's brother has her bank card.", [turn]) == ()
+    assert objections("Mara has her brother's bank card.", [turn])

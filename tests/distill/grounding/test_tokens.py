@@ -59,3 +59,13 @@ def test_stand_ins_and_conditions_are_known() -> None:
     assert is_condition(found["unless"])
     assert is_standin(found["it"])
     assert not is_standin(found["rains"])
+
+
+def test_a_name_with_a_mark_or_of_a_number_is_a_person() -> None:
+    found = tokens("zoltan_k's dog and 十七", "zoltan_k", "十七")
+    assert [token.family for token in found if token.kind == "person"] == ["zoltan_k", "十七"]
+
+
+def test_ill_is_a_future_only_where_a_subject_may_stand() -> None:
+    assert [token.key for token in tokens("ill bring it")][:2] == ["i", "will"]
+    assert "will" not in [token.key for token in tokens("she is ill")]

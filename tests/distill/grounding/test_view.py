@@ -50,3 +50,8 @@ def test_a_question_asks_and_its_answer_follows() -> None:
     view = view_of("the kiln leaks", "does the kiln leak", "it does")
     assert view.asked == {(0, 0)}
     assert view.answered == {0}
+
+
+def test_a_number_is_lent_to_a_stand_in_only() -> None:
+    view = view_of("Mara weaned 117 off the bottle", "117 had twins", "and then", "weaned 204 off the bottle")
+    assert "noun" not in roles_of(view)
