@@ -13,6 +13,8 @@ from .view import AlignedRun, AlignmentView, answers_other
 
 __all__ = ["changed_forms", "changed_order", "joined_clauses"]
 
+#: Words of a question that offers to do something.
+_OFFERS = frozenset({"需", "要", "用", "want", "like", "need"})
 _ARTICLES = frozenset({"the", "a", "an", "this", "that"})
 
 
@@ -48,11 +50,17 @@ def joined_clauses(view: AlignmentView) -> Iterator[tuple[str, str]]:
             if one.clause == other.clause or other.role == "order":
                 continue
             first = view.places[other.anchors[0]]
+            other_first = view.said[first]
             head = [view.said[place] for place in view.clauses[other.clause] if place < first]
             own = [token for token in head if is_content(token) or token.person in {"1", "2", "3"}]
             person = any(token.kind == "person" and not _is_told(view, one, token) for token in own)
             other_one = any(is_content(token) for token in own) and any(token.key in {"one", "ones"} for token in head)
-            if own and (person or other_one or not answers_other(view, one, other)):
+            offers = (other_first.turn, other_first.sentence) in view.asked and all(
+                token.kind == "person" or token.key in _OFFERS for token in own
+            )
+            if offers and answers_other(view, one, other):
+                yield "joined", ""
+            elif own and (person or other_one or not answers_other(view, one, other)):
                 yield "joined clauses", repr(view.text[view.entry[other.anchors[0]].start :][:12])
             else:
                 yield "joined", ""

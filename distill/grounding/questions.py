@@ -36,7 +36,7 @@ def changed_questions(view: AlignmentView) -> Iterator[tuple[str, str]]:
         yield from _refused_choice(view, first.turn, answer)
         opening = [token.key for token in view.said if token.turn == answer][:3]
         told_answer = any(view.said[place].turn > first.turn for place in view.places.values())
-        told_answer = told_answer or _names_asked(view, first, answer)
+        told_answer = told_answer or _repeats_choice(view, first, kept, answer) or _names_asked(view, first, answer)
         if not told_answer and not set(opening) & CLASSES["accepts"]:
             yield "asked", repr(first.key)
         told = {view.entry[at].clause for at, place in view.places.items() if place in set(kept)}
@@ -52,6 +52,16 @@ def changed_questions(view: AlignmentView) -> Iterator[tuple[str, str]]:
             turn = view.said[place].turn
             advises = view.alignment.said.roles[turn] == "assistant" and turn not in view.answered
             yield (("advice of", repr(names[turn])) if clause & CLASSES["advises"] and advises else ("advice", ""))
+
+
+def _repeats_choice(view: AlignmentView, first: TextToken, kept: Sequence[int], answer: int) -> bool:
+    """Return whether the answer repeats the one of two words of a question that the entry takes."""
+    choices = any(
+        token.key in {"or", "还是"} and (token.turn, token.sentence) == (first.turn, first.sentence)
+        for token in view.said
+    )
+    said = [token for token in view.said if token.turn == answer and is_content(token)]
+    return choices and any(is_content(view.said[place]) and _is_said(view.said[place], said) for place in kept)
 
 
 def _names_asked(view: AlignmentView, first: TextToken, answer: int) -> bool:

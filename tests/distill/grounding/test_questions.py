@@ -22,3 +22,9 @@ def test_a_refusal_is_no_assent() -> None:
 def test_advice_is_no_fact() -> None:
     turns = [said("my kiln is old"), said("You should replace the kiln.", "assistant")]
     assert objections("Mara should replace the kiln.", turns)
+
+
+def test_the_answer_that_repeats_a_choice_is_an_assent() -> None:
+    turns = [said("Should I book the early or the late train?", "assistant"), said("the late one")]
+    assert objections("Book the late train.", turns) == ()
+    assert objections("Book the early train.", turns)
