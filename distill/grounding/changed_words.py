@@ -81,7 +81,7 @@ def changed_forms(view: AlignmentView) -> Iterator[tuple[str, str]]:
         mine, theirs = view.entry[at].key, view.said[place].key
         if view.entry[at].kind != "word" or view.said[place].kind != "word" or mine == theirs or not mine.isascii():
             continue
-        if _is_other_time(mine, theirs):
+        if _is_other_time(mine, theirs) and not _is_done(view, at, place):
             yield "time of", repr(mine)
         elif mine.startswith(theirs) and mine.endswith("s") and _is_counted(view, at, place):
             yield "number of", repr(mine)
@@ -95,6 +95,13 @@ def _is_other_time(mine: str, theirs: str) -> bool:
     if one == other or mine.endswith("ing") or theirs.endswith("ing"):
         return False
     return mine.endswith("ed") != theirs.endswith("ed") or one in forms_of(other)
+
+
+def _is_done(view: AlignmentView, at: int, place: int) -> bool:
+    """Return whether a past form stands for "did" and the verb: "how did it go" becomes "went"."""
+    before = view.said[max(view.clauses[view.said[place].clause][0], place - 6) : place]
+    kept = any(token.key in {"did", "not"} for token in view.entry[max(0, at - 3) : at])
+    return any(token.key == "did" for token in before) and not kept
 
 
 def _is_counted(view: AlignmentView, at: int, place: int) -> bool:

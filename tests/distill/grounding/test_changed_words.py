@@ -20,3 +20,11 @@ from distill.statements.grounding import SaidTurn
 def test_a_change_is_named(content: str, text: str, reason: str) -> None:
     found = objections(text, [SaidTurn(role="user", name="Mara", ts="2026-11-20T09:00:00", content=content)])
     assert any(line.startswith(reason) for line in found)
+
+
+def test_a_past_form_stands_for_did_and_the_verb() -> None:
+    asked = SaidTurn(role="assistant", name="Bot", ts="2026-11-20T09:00:00", content="How did the interview go?")
+    answer = SaidTurn(role="user", name="Mara", ts="2026-11-20T09:01:00", content="badly, it was too short")
+    assert objections("The interview went badly, it was too short.", [asked, answer]) == ()
+    answer = SaidTurn(role="user", name="Mara", ts="2026-11-20T09:01:00", content="i did not go to the interview")
+    assert objections("Mara went to the interview.", [answer])
