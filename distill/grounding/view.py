@@ -243,7 +243,8 @@ def _is_noun(view: AlignmentView, run: AlignedRun) -> bool:
         return False
     between = [token for token in view.said[first : last + 1] if is_content(token) or token.kind == "guard"]
     taken = set(view.places.values())
-    lost = any(view.said[place].kind == "guard" and place not in taken for place in range(first, last + 1))
+    within = [view.said[place] for place in range(first, last + 1) if place not in taken]
+    lost = any(token.kind == "guard" or token.person == "3" for token in within)
     return len(between) <= len(run.anchors) and not lost
 
 
