@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..evidence.claims import is_completed_work
 from ..reading.classifier import Act, SentenceReader
 from ..reading.corrections import corrects_value, states_correction, states_rejection
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
+from ..statements.topics import content_terms
 
 __all__ = ["is_refused", "narrower_kind", "reported_kind", "reports_work", "stated_kind"]
 
@@ -50,12 +52,20 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     reading = reader.read(sentence, previous, "user")
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
+    if reading.likeliest == "correction" and not _shares_a_term(sentence, previous):
+        # A long turn before it makes many a fact look like a correction. What corrects nothing there is read alone.
+        reading = replace(reading, likeliest=reader.read(sentence, "", "user").likeliest)
     certain = reading.enters or (reading.likeliest == "preference" and _PREFERS.search(sentence) is not None)
     if certain and reading.likeliest in _KINDS:
         return narrower_kind(_KINDS[reading.likeliest], sentence)
     if is_completed_work(narrowed(sentence), "user"):
         return "deliverable"
     return None
+
+
+def _shares_a_term(sentence: str, previous: str) -> bool:
+    said = {term.casefold() for term in content_terms(sentence)}
+    return any(term.casefold() in said for term in content_terms(previous))
 
 
 def reported_kind(sentence: str, previous: str, reader: SentenceReader, *, in_report: bool) -> ItemKind | None:

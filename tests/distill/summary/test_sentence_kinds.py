@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from distill.reading.classifier import Act, SentenceReader, SentenceReading
 from distill.summary.extraction import summarise
+from distill.summary.sentence_kinds import stated_kind
 
 if TYPE_CHECKING:
     from ..conftest import Talk
@@ -14,3 +16,18 @@ def test_fact_of_the_user_is_lasting_and_the_same_words_of_the_assistant_are_not
     (item,) = summarise(talk(("user", "My son has a severe peanut allergy."))).items
     assert (item.kind, item.lasting) == ("fact", True)
     assert summarise(talk(("assistant", "My son has a severe peanut allergy."))).items == ()
+
+
+class TakesAllForCorrections(SentenceReader):
+    """Reads every sentence behind a turn as a correction, and every other one as a fact."""
+
+    def read(self, text: str, previous: str, role: str) -> SentenceReading:
+        act: Act = "correction" if previous else "fact"
+        return SentenceReading(act=act, likeliest=act, keep=0.99, enters=True)
+
+
+def test_a_correction_is_about_something_that_the_turn_before_it_says() -> None:
+    reader = TakesAllForCorrections()
+    previous = "The river gauge reads 40 centimetres."
+    assert stated_kind("The gauge reads 60 centimetres.", previous, reader) == "correction"
+    assert stated_kind("My sister takes two tablets every morning.", previous, reader) == "fact"
