@@ -34,3 +34,8 @@ def test_two_names_may_answer_who() -> None:
     asked = SaidTurn(role="user", name="Bo", ts="2026-11-20T09:00:00", content="who's on truck duty?")
     assert objections("Mara and Tom are on truck duty.", [asked, *said("me and Tom"), SaidTurn(
         role="user", name="Tom", ts="2026-11-20T09:01:00", content="ok")]) == ()  # fmt: skip
+
+
+def test_words_around_a_pronoun_that_is_left_out_are_no_noun() -> None:
+    turn = SaidTurn(role="user", name="陈晨", ts="2026-11-18T09:00:00", content="小林让我帮她搬家,周日上午,我答应了")
+    assert objections("小林答应周日上午帮陈晨搬家。", [turn])
