@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from ..evidence.claims import is_completed_work
-from ..reading.classifier import Act, SentenceReader
+from ..reading.classifier import Act, SentenceReader, SentenceReading
 from ..reading.corrections import corrects_value, states_correction, states_rejection
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
@@ -37,6 +36,9 @@ _CONDITION = re.compile(
 #: A request for this moment, unless the reader takes it for a lasting preference.
 _REQUEST = re.compile(r"(?:please|pls|plz|can you|could you|would you|help me)\b|帮我|请你?|麻烦", re.IGNORECASE)
 _PREFERS = re.compile(r"\bI(?:['’]d| would)? (?:\w+ )?prefer\b(?! not)", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\bnot?\b|n['’]t\b|\b(?:wrong|actually|correction|instead|mistake)\b|[不没错]|其实|并非|反了|才对", re.IGNORECASE
+)
 _ROOT_CAUSE = re.compile(r"\broot cause\b|根因|根本原因|问题根源", re.IGNORECASE)
 
 
@@ -52,9 +54,8 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     reading = reader.read(sentence, previous, "user")
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
-    if reading.likeliest == "correction" and not _shares_a_term(sentence, previous):
-        # A long turn before it makes many a fact look like a correction. What corrects nothing there is read alone.
-        reading = replace(reading, likeliest=reader.read(sentence, "", "user").likeliest)
+    if reading.likeliest == "correction":
+        reading = _correcting(sentence, previous, reader, reading)
     certain = reading.enters or (reading.likeliest == "preference" and _PREFERS.search(sentence) is not None)
     if certain and reading.likeliest in _KINDS:
         return narrower_kind(_KINDS[reading.likeliest], sentence)
@@ -63,9 +64,18 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     return None
 
 
-def _shares_a_term(sentence: str, previous: str) -> bool:
+def _correcting(sentence: str, previous: str, reader: SentenceReader, reading: SentenceReading) -> SentenceReading:
+    """Return *reading* if *sentence* corrects something, else what it says by itself.
+
+    A long turn before it makes many a fact look like a correction. A correction reads like one by itself, or is about
+    something that the turn before it says, and denies it or is worth keeping by itself.
+    """
+    alone = reader.read(sentence, "", "user")
     said = {term.casefold() for term in content_terms(sentence)}
-    return any(term.casefold() in said for term in content_terms(previous))
+    about_it = any(term.casefold() in said for term in content_terms(previous))
+    if alone.likeliest == "correction" or (about_it and (alone.enters or _DENIAL.search(narrowed(sentence)))):
+        return reading
+    return alone
 
 
 def reported_kind(sentence: str, previous: str, reader: SentenceReader, *, in_report: bool) -> ItemKind | None:

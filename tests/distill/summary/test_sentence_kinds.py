@@ -30,4 +30,5 @@ def test_a_correction_is_about_something_that_the_turn_before_it_says() -> None:
     reader = TakesAllForCorrections()
     previous = "The river gauge reads 40 centimetres."
     assert stated_kind("The gauge reads 60 centimetres.", previous, reader) == "correction"
+    assert stated_kind("No, not 40: the gauge is broken.", previous, reader) == "correction"
     assert stated_kind("My sister takes two tablets every morning.", previous, reader) == "fact"
