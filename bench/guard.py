@@ -31,7 +31,7 @@ from guard import Action, GuardSettings, RuleSet, Verdict, rules_from_gitleaks, 
 
 ROOT = Path(__file__).parent.parent
 #: The tests that enumerate every way to write have one of these words in their names.
-WRITE_TESTS = "tests/test_layering.py"
+WRITE_TESTS = "tests/test_writers.py"
 WRITE_WORDS = (
     "changes_files or git_is_changed or processes_are_started or scan_sees or used_for_writing or way_to_write"
 )

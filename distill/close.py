@@ -34,7 +34,7 @@ from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
 from .entries.operations import AppliedOperations, OperationKind, apply_operations
-from .entries.promotion import PromotionCandidate, find_candidates, item_origins, place_candidates
+from .entries.promotion import Placement, PromotionCandidate, find_candidates, item_origins, place_candidates
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .entries.resolution import with_endings
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
@@ -424,6 +424,22 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
     if draft.log:
         with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
             closings.record(home, closing, outcome.commit, now)
+    return _closed(draft, outcome, placed, operated, drafts, restored=restored, learned=learned, projects=updated.paths)
+
+
+def _closed(
+    draft: _ClosingDraft,
+    outcome: WriteOutcome,
+    placed: Placement,
+    operated: AppliedOperations,
+    drafts: Sequence[ProposalDraft],
+    *,
+    restored: tuple[str, ...],
+    learned: tuple[str, ...],
+    projects: tuple[str, ...],
+) -> Closed:
+    """Return what the transaction wrote, as the guard let it through."""
+    closing = draft.closing
     return Closed(
         session=closing.session,
         daily=closing.path,
@@ -441,7 +457,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         superseded=placed.superseded,
         changed=_changed_entries(operated, {link.older for link in placed.superseded}),
         learned=learned,
-        projects=updated.paths,
+        projects=projects,
         reworded=draft.composed.reworded,
         use=draft.composed.use,
         degraded=(draft.composed.problem,) if draft.composed.problem else (),

@@ -1,6 +1,6 @@
 """Every command at work, watched from inside: who writes into a home, and whether the guard saw what was written.
 
-``tests/test_layering.py`` reads the program; this runs it. An audit hook of the interpreter reports every file that is
+``tests/test_writers.py`` reads the program; this runs it. An audit hook of the interpreter reports every file that is
 opened for writing, renamed or removed, from Python and its libraries alike, so that a way to write which no reading of
 the program would find is found all the same.
 """

@@ -9,7 +9,7 @@ Nothing here writes. The caller passes documents in and writes the edited ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -231,16 +231,26 @@ def place_candidates(
         room[candidate.section.title] -= 1
         created[entry_id] = (candidate, entry)
         index[key] = (MEMORY, entry)
-    for candidate, entry in created.values():
-        waits = candidate.section.title in proposed_sections or bool(candidate.item.doubt)
-        (placed.proposed if waits else placed.added).append((candidate, entry))
-    placed.merged = [(candidate, entry) for _, candidate, entry in gained.values()]
-    for path, document in documents.items():
-        added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
-        changed = [entry for entry_path, _, entry in gained.values() if entry_path == path]
-        placed.documents[path] = document.with_entries(added, changed)
+    _settle(placed, created.values(), gained.values(), proposed_sections)
     _consolidate(placed, is_reversed)
     return placed
+
+
+def _settle(
+    placed: Placement,
+    created: Iterable[tuple[PromotionCandidate, Entry]],
+    gained: Collection[tuple[str, PromotionCandidate, Entry]],
+    proposed_sections: Collection[str],
+) -> None:
+    """Put new entries and those with a new source into the documents, or leave them to a person."""
+    for candidate, entry in created:
+        waits = candidate.section.title in proposed_sections or bool(candidate.item.doubt)
+        (placed.proposed if waits else placed.added).append((candidate, entry))
+    placed.merged = [(candidate, entry) for _, candidate, entry in gained]
+    for path, document in placed.documents.items():
+        added = [(candidate.section.title, entry) for candidate, entry in placed.added] if path == MEMORY else []
+        changed = [entry for entry_path, _, entry in gained if entry_path == path]
+        placed.documents[path] = document.with_entries(added, changed)
 
 
 def _consolidate(placed: Placement, is_reversed: IsReversed) -> None:

@@ -44,8 +44,14 @@ def is_empty_without(text: str) -> bool:
 
 def withheld_words(text: str, screened: str) -> str:
     """Return the words of *text* that a mark of ``memory forget`` replaces in *screened*, or an empty string."""
-    parts = re.split(_FORGOTTEN, screened)
-    if len(parts) == 1:
+    first, *others = re.split(_FORGOTTEN, screened)
+    if not others or not text.startswith(first):
         return ""
-    match = re.fullmatch("(.+?)".join(map(re.escape, parts)), text, re.DOTALL)
-    return ", ".join(dict.fromkeys(match.groups())) if match else ""
+    words, start = [], len(first)
+    for place, part in enumerate(others, 1):  # each mark stands for at least one character
+        end = len(text) - len(part) if place == len(others) else text.find(part, start + 1)
+        if end <= start or not text.startswith(part, end):
+            return ""
+        words.append(text[start:end])
+        start = end + len(part)
+    return ", ".join(dict.fromkeys(words))

@@ -1,0 +1,346 @@
+"""Who writes to the disk, starts processes or changes git: named modules alone, each with its reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from agent_home.git.client import home_client
+from tests.source_tree import FILES, MODULES, ROOT, import_nodes, imports, installed, nodes
+
+#: In one worker, so that each file is parsed and walked through once.
+pytestmark = pytest.mark.xdist_group("test_layering.py")
+
+#: Modules that open files for writing, rename or remove them: why each may, and by which calls. Memory itself is
+#: written by storage alone.
+WRITERS: dict[str, tuple[str, set[str]]] = {
+    "agent_home.storage": (
+        "the one place that writes bytes of a home",
+        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "staged.replace", "target.unlink",
+         "tempfile.mkstemp"},
+    ),
+    "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
+    "agent_home.git.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
+    "agent_home.store.recovery": (
+        "the gateway's own records in .memory, never memory",
+        {"mark.unlink", "staged.unlink", "?.unlink"},
+    ),
+    "recall.embedding.model": (
+        "the embedding model's cache, which is no part of a home",
+        {"folder.rename", "shutil.rmtree", "temporary.rename"},
+    ),
+    "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
+    "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
+    "recall.index.schema": ("the index is a cache that can be deleted", {"path.rename", "side.rename"}),
+    "interfaces.cli.command": ("the null device", {"os.open"}),
+}  # fmt: skip
+#: Modules that change git repositories: the home's alone.
+GIT_WRITERS = {
+    "agent_home.git.history": "commits of the gateway",
+    "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
+    "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
+}
+#: Modules that start processes or load GitPython, and what for.
+PROCESSES = {
+    "agent_home.git.client": "every git process",
+    "distill.language_model.command": "the command that a person configured as language model on this machine",
+    "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
+    "recall.embedding.model": "builds the model in a process of its own",
+}
+#: Attributes by which git is changed: the client's one method, and what GitPython's objects have.
+GIT_CHANGES = {
+    "change", "clone_from", "create_head", "create_remote", "create_submodule", "create_tag", "delete_head",
+}  # fmt: skip
+#: Modules that use agent_home.storage to write, and why each may.
+STORERS = {
+    "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
+    "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
+    "agent_home.store.gateway": "appends to transcripts: under the lock, screened",
+    "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
+    "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
+    "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
+    "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
+    "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
+    "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
+    "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
+    "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
+    "distill.language_model.unread_sessions": "session parts for the model to read again, in .memory, under the lock",
+    "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
+    "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
+    "recall.embedding.model": "the embedding model's cache, which is no part of a home",
+}
+_STORING = {"append", "write_cache", "remove", "replace", "stage"}
+_WRITING_METHODS = {
+    "write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir", "tofile",
+}  # fmt: skip
+_OS = {
+    "copy_file_range", "fdopen", "ftruncate", "link", "mkfifo", "mknod", "open", "popen", "posix_spawn", "pwrite",
+    "remove", "removedirs", "rename", "renames", "replace", "rmdir", "sendfile", "splice", "startfile", "symlink",
+    "system", "truncate", "unlink", "write", "writev",
+}  # fmt: skip
+_SHUTIL_READS = {"disk_usage", "get_terminal_size", "which"}
+_WRITING_CALLS = {
+    "tempfile.mkstemp", "tempfile.NamedTemporaryFile", "onnx.save", "onnx.save_model", "io.FileIO", "mmap.mmap",
+    "zipfile.ZipFile", "logging.FileHandler", "eval", "exec", "__import__", "np.save", "np.savez", "np.savetxt",
+    "np.memmap", "numpy.save", "numpy.savez", "numpy.savetxt", "numpy.memmap",
+}  # fmt: skip
+
+
+def dotted(node: ast.expr, names: Mapping[str, str]) -> str:
+    """The dotted name of an expression, as far as it is plain names; imported names by where they come from."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id, node.id)
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value, names)}.{node.attr}"
+    return "?"
+
+
+@cache
+def imported_names(path: Path) -> Mapping[str, str]:
+    """What each imported name stands for: ``storage`` for ours however it is imported, ``os.replace`` for another's."""
+    names: dict[str, str] = {}
+    for node in import_nodes(path):
+        if isinstance(node, ast.Import):
+            names |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        else:
+            module = (node.module or "").removeprefix("agent_home").strip(".")
+            names |= {alias.asname or alias.name: f"{module}.{alias.name}".strip(".") for alias in node.names}
+    return names
+
+
+def called(node: ast.Call) -> str:
+    """The dotted name of what is called, as it is written."""
+    return dotted(node.func, {})
+
+
+def mode_of(node: ast.Call, position: int) -> str:
+    """The mode of an ``open``; ``?`` when it is not written out."""
+    given = [keyword.value for keyword in node.keywords if keyword.arg in {"mode", None}]
+    given += node.args[position : position + 1] + [arg for arg in node.args if isinstance(arg, ast.Starred)]
+    if not given:
+        return "r"
+    return str(given[0].value) if isinstance(given[0], ast.Constant) else "?"
+
+
+@cache
+def writes(path: Path) -> Sequence[tuple[int, str]]:
+    """``(line, name)`` of everything in the file that could change a file, whether it is called or handed on."""
+    names = imported_names(path)
+    functions = {id(node.func) for node in nodes(path) if isinstance(node, ast.Call)}
+    return sorted({item for node in nodes(path) for item in _write(node, names, functions)})
+
+
+def _write(node: ast.AST, names: Mapping[str, str], functions: set[int]) -> Iterator[tuple[int, str]]:
+    if isinstance(node, ast.Call):
+        yield from _writing_call(node, names)
+    elif isinstance(node, ast.Attribute | ast.Name):
+        name = dotted(node, names)
+        owner, _, method = name.rpartition(".")
+        if (
+            name in _WRITING_CALLS
+            or (owner == "os" and (method in _OS or method.startswith(("exec", "spawn"))))
+            or (owner == "shutil" and method not in _SHUTIL_READS)
+            or (isinstance(node, ast.Attribute) and method in _WRITING_METHODS)
+        ):
+            yield node.lineno, name
+        elif (
+            isinstance(node, ast.Attribute)
+            and method in {"open", "replace"}
+            and id(node) not in functions
+            and owner not in {"storage", "str", "dataclasses", "datetime"}
+        ):
+            yield node.lineno, name  # handed on instead of called: nobody sees with which mode
+
+
+def _writing_call(node: ast.Call, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
+    name = dotted(node.func, names)
+    method = name.rsplit(".", 1)[-1]
+    if method == "open" and name not in {"os.open", "webbrowser.open"}:
+        first = {
+            "open",
+            "io.open",
+            "codecs.open",
+            "gzip.open",
+            "bz2.open",
+            "lzma.open",
+            "tarfile.open",
+            "builtins.open",
+        }
+        if set(mode_of(node, 1 if name in first else 0)) & set("wax+?"):
+            yield node.lineno, name
+    elif method == "replace" and not name.startswith("storage."):
+        # Path.replace has one argument, str.replace two
+        if (len(node.args) == 1 and not node.keywords) or any(word.arg == "target" for word in node.keywords):
+            yield node.lineno, name
+    elif method == "getattr" and len(node.args) > 1:
+        asked = node.args[1].value if isinstance(node.args[1], ast.Constant) else ""
+        if asked in _WRITING_METHODS | _OS | _STORING - {"write_cache", "append", "stage"}:
+            yield node.lineno, f"getattr {asked}"
+
+
+def test_nothing_but_storage_and_named_caches_changes_files() -> None:
+    found = [
+        f"{module}:{line} {call}"
+        for path, module in installed()
+        for line, call in writes(path)
+        if call not in WRITERS.get(module, ("", set[str]()))[1]
+    ]
+    assert found == []
+
+
+def stores(path: Path) -> set[str]:
+    """What of agent_home.storage the file uses to write, called or handed on, under whatever name."""
+    names = imported_names(path)
+    used = {dotted(node, names) for node in nodes(path) if isinstance(node, ast.Attribute | ast.Name)}
+    used |= {names[alias] for alias in names}  # imported is used
+    return {name.rsplit(".", 1)[-1] for name in used if re.search(rf"\bstorage\.({'|'.join(_STORING)})$", name)}
+
+
+def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state() -> None:
+    users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
+    assert {module for module, used in users.items() if used} == set(STORERS)
+    assert users["agent_home.store.gateway"] == {"append"}
+    assert users["agent_home.store.recovery"] == _STORING - {"write_cache"}
+
+
+def test_processes_are_started_by_named_modules_alone() -> None:
+    starting = {"git", "subprocess", "multiprocessing", "pty", "asyncio", "ctypes"}
+    users = {module for path, module in installed() if {name.split(".")[0] for _, name in imports(path)} & starting}
+    assert users <= set(PROCESSES)
+
+
+def changes_git(path: Path) -> set[str]:
+    """Return the names by which a file that can reach git changes a repository: ``GitClient.change``, or GitPython."""
+    loaded = {name for _, name in imports(path)}
+    whole = {
+        alias for alias, name in imported_names(path).items() if name == "git.client" and "agent_home.git" in loaded
+    }
+    if not whole and "agent_home.git.client" not in loaded and "git" not in {name.split(".")[0] for name in loaded}:
+        return set()
+    attributes = [node for node in nodes(path) if isinstance(node, ast.Attribute)]
+    names = {node.attr for node in attributes}
+    names |= {str(node.args[1].value) for node in nodes(path) if isinstance(node, ast.Call)
+              and called(node) == "getattr" and isinstance(node.args[1], ast.Constant)}  # fmt: skip
+    inner = {node.value.attr for node in attributes if isinstance(node.value, ast.Attribute)}
+    return names & GIT_CHANGES | inner & {"git", "index"}
+
+
+def test_git_is_changed_only_by_named_modules() -> None:
+    found = {module for path, module in installed() if changes_git(path)}
+    assert found == set(GIT_WRITERS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["commit", "-m", "x"], ["config", "user.name", "x"], ["remote", "add", "a", "b"], ["branch", "-D", "x"],
+     ["worktree", "add", "x"], ["-c", "alias.log=!sh", "log"]],
+)  # fmt: skip
+def test_a_query_refuses_a_command_that_could_change_a_repository(tmp_path: Path, arguments: list[str]) -> None:
+    with pytest.raises(ValueError, match="could change the repository"):
+        home_client(tmp_path).query(*arguments)
+
+
+def test_every_way_to_write_that_is_named_is_still_there() -> None:
+    assert set(STORERS) | set(PROCESSES) <= set(MODULES)
+    for module, (_, permitted) in WRITERS.items():
+        assert {call for _, call in writes(FILES[MODULES.index(module)])} == permitted, module
+
+
+WAYS_TO_WRITE = """\
+open("x", "w")
+open("x", mode="a")
+open("x", **how)
+open(*what)
+path.open("ab+")
+path.open("a")
+path.open(mode)
+path.write_text("x")
+a.replace(b)
+a.replace(target=b)
+os.replace(a, b)
+os.open("x", 1)
+path.unlink()
+io.open("x", "r+")
+codecs.open("x", "w")
+gzip.open("x", "wb")
+shutil.move(a, b)
+shutil.make_archive("x", "zip")
+keep = path.write_text
+map(os.remove, paths)
+partial(path.open, "w")
+put = path.replace
+getattr(path, "write_text")("x")
+os.system("echo > x")
+os.execvp("sh", [])
+logging.FileHandler("x")
+array.tofile("x")
+exec("open('x', 'w')")
+moved(a, b)
+gone(a)
+z.ZipFile("x", "w")
+""".splitlines()
+HARMLESS = """\
+open("x")
+path.open()
+path.open("rb")
+text.replace("a", "b")
+path.read_text()
+print("w")
+shutil.which("git")
+os.path.join("a", "b")
+re.compile("x")
+replace(value, field=1)
+getattr(error, "stderr", "")
+""".splitlines()
+
+
+def test_the_scan_sees_every_kind_of_write(tmp_path: Path) -> None:
+    imported = [
+        "from shutil import move as moved", "from os import unlink as gone", "import zipfile as z",
+        "from dataclasses import replace",
+    ]  # fmt: skip
+    file = tmp_path / "x.py"
+    file.write_text("\n".join([*WAYS_TO_WRITE, *HARMLESS, *imported]))
+    seen = {line for line, _ in writes(file)}
+    assert [way for number, way in enumerate(WAYS_TO_WRITE, 1) if number not in seen] == []
+    assert [way for number, way in enumerate(HARMLESS, len(WAYS_TO_WRITE) + 1) if number in seen] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from . import storage\nstorage.replace(a, b)",
+        "from agent_home import storage as disk\ndisk.append(a, b)",
+        "from .storage import stage as put\nput(a, b)",
+        "from agent_home.storage import write_cache",
+        "import agent_home.storage\nagent_home.storage.remove(a)",
+        "from . import gateway\ngateway.storage.replace(a, b)",
+        "from . import storage\nmap(storage.remove, paths)",
+    ],
+)
+def test_the_scan_sees_storage_under_any_name(tmp_path: Path, code: str) -> None:
+    (tmp_path / "x.py").write_text(code)
+    assert stores(tmp_path / "x.py")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from agent_home.git.client import home_client\nhome_client(a).change('commit')",
+        "from agent_home.git import client\nclient.home_client(a).change('commit')",
+        "from .client import GitClient\nmap(GitClient.change, clients)",
+        "from .client import home_client\ngetattr(home_client(a), 'change')('commit')",
+        "from git import Repo\nRepo(a).index.commit('x')",
+        "import git\ngit.Repo(a).git.commit('-m', 'x')",
+        "from .client import open_repository\nopen_repository(a).create_head('x')",
+    ],
+)
+def test_the_scan_sees_git_being_changed(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    file = ROOT / "agent_home" / "git" / f"x{abs(hash(code))}.py"
+    monkeypatch.setattr(Path, "read_text", lambda _self, **_: code)
+    assert changes_git(file)
