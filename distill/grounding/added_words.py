@@ -50,7 +50,7 @@ def _added_person(view: AlignmentView, at: int) -> Iterator[tuple[str, str]]:
 
 def _is_told(view: AlignmentView, token: TextToken) -> bool:
     """Return whether a name only says who speaks: "Mara: use tabs"."""
-    marked = re.match(r"\s?[:：]", view.text[token.end : token.end + 2]) is not None
+    marked = re.match(r"[\s.]?[:：]", view.text[token.end : token.end + 2]) is not None
     return marked and token.family in view.alignment.said.names
 
 
@@ -87,7 +87,8 @@ def _is_told_of(view: AlignmentView, at: int, behind: int) -> bool:
     said = view.said[view.places[behind]]
     head = [view.said[place] for place in view.clauses[said.clause] if place < view.places[behind]]
     own = view.entry[at].family == view.alignment.said.names[said.turn]
-    unbroken = len(places) <= 2 and not any(is_content(view.said[place]) for place in places)
+    between = [view.said[place] for place in places if view.said[place].kind != "value"]
+    unbroken = len(between) <= 2 and not any(map(is_content, between))
     return own and unbroken and head[-1:] != [] and not any(token.kind == "person" for token in head)
 
 

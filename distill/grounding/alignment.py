@@ -87,6 +87,8 @@ def _candidates(entry: Sequence[TextToken], anchors: Sequence[int], said: Said) 
         else:
             same = [*exact.get(token.key, ()), *(exact.get(f"{token.key}s", ()) if "owner" in token.cases else ())]
             raw[at] = [(place, _EXACT) for place in same]
+            ends = exact.get("no", ()) if token.key == "not" else ()  # "blades no" becomes "blades not"
+            raw[at] += [(place, _FORM) for place in ends if _ends(said.tokens, place)]
             if not token.name or at == 0 or entry[at - 1].sentence != token.sentence:
                 raw[at] += [(place, _FORM) for place in bases.get(token.base, ()) if place not in set(same)]
             if not raw[at] and token.kind in {"word", "guard"}:
@@ -132,7 +134,8 @@ def _owns_only(entry: Sequence[TextToken], at: int, said: Sequence[TextToken], p
     """Return whether "Mara's" owns what follows it, so that it is not the "I am" at *place*."""
     if entry[at].cases != {"owner", "subject"} or said[place].cases != {"subject"} or at + 1 >= len(entry):
         return False
-    return all(token.base != entry[at + 1].base for token in said[place + 1 : place + 4])
+    behind = next((token for token in said[place + 1 : place + 4] if token.kind != "light"), None)
+    return behind is None or behind.base != entry[at + 1].base
 
 
 def _mended(token: TextToken, said: Sequence[TextToken]) -> list[int]:
@@ -266,6 +269,12 @@ def _opens(said: Sequence[TextToken], place: int) -> bool:
             return False
         at -= 1
     return True
+
+
+def _ends(said: Sequence[TextToken], place: int) -> bool:
+    """Return whether nothing stands behind *place* in its clause, and something before it."""
+    clauses = [token.clause for token in said[max(0, place - 1) : place + 2]]
+    return clauses[0] == said[place].clause != clauses[-1] and place > 0
 
 
 def _cost(before: int, place: int, said: Sequence[TextToken], weights: Sequence[float], *, joined: bool) -> float:

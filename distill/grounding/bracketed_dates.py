@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ..statements.cited_values import Value, value_mentions
 from .alignment import is_content
+from .tokens import CLASSES
 from .view import AlignmentView
 
 __all__ = ["Gloss", "glosses", "is_known_date"]
@@ -22,10 +23,14 @@ _WEEK = re.compile(
     re.IGNORECASE,
 )
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
+_ORDINAL = re.compile(r"\b(?P<number>first|second|third) (?:of )?[a-z]+\s*$", re.IGNORECASE)
+_NUMBERS = {"first": 1, "second": 2, "third": 3}
 #: Stands for a character of a date in brackets. A space would divide a clause of Chinese.
 _BLANK = "\u200b"
 #: Most days between a day and a turn that names only its number.
 _COMING_DAYS = 62
+#: Most characters before a date in brackets that name a holiday.
+_HOLIDAY_CHARS = 24
 #: Most words between a date and what it dates.
 _MOST_APART = 12
 
@@ -57,6 +62,9 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
         told = {key for kind, key in mention.values if kind == "day"}
         if _WEEK.match(view.text[view.entry[named].start :]) and own and told:
             return told <= own and _names_week(view, named)
+        ordinal = _ORDINAL.search(view.text[: gloss.start])
+        if ordinal and own <= told and _NUMBERS[ordinal["number"].casefold()] == int(next(iter(told), "0")[-2:]):
+            return any(kind == "month" and (kind, key) in theirs for kind, key in _months(told))
         return bool(mention.values & theirs) or _is_coming_day(mention.values, theirs, days)
     day = next((key for kind, key in mention.values if kind == "day"), "")
     for match in _WEEK.finditer(view.text[max(0, gloss.start - 24) : gloss.start]):
@@ -67,9 +75,16 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
                 return True
     if _is_dated(gloss, view, mention.values):
         return True
+    holiday = _holiday(view.text[max(0, gloss.start - _HOLIDAY_CHARS) : gloss.start])
+    if holiday and day:
+        return day[5:] == holiday and any(said and abs((date.fromisoformat(day) - said).days) < 366 for said in days)
     turns = {view.said[place].turn for place in view.places.values()}
     known = {value for token in view.said if token.turn in turns for value in token.values}
     return bool(mention.values & known) or any(said and day == said.isoformat() for said in days)
+
+
+def _months(days: Iterable[str]) -> set[Value]:
+    return {("month", str(int(day[5:7]))) for day in days}
 
 
 def _names_week(view: AlignmentView, at: int) -> bool:
@@ -78,6 +93,14 @@ def _names_week(view: AlignmentView, at: int) -> bool:
     week = _WEEK.match(text)
     head = week.group() if week else text
     return any(head in content.casefold() for content in view.contents)
+
+
+def _holiday(before: str) -> str:
+    """Return month and day of the holiday with a fixed date that *before* ends with, or nothing."""
+    words = re.sub(r"(?<=\w)['’](?=s\b)|['’]?s? (?:day|eve)$", "", before.casefold().rstrip())
+    eve = before.casefold().rstrip().endswith("eve")
+    found = next((pair.split("=")[1] for pair in CLASSES["holiday"] if words.endswith(pair.split("=")[0])), "")
+    return (date.fromisoformat(f"2001-{found}") - timedelta(eve)).isoformat()[5:] if found else ""
 
 
 def _is_dated(gloss: Gloss, view: AlignmentView, values: frozenset[Value]) -> bool:

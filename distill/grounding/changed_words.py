@@ -77,13 +77,14 @@ def _is_told(view: AlignmentView, run: AlignedRun, person: TextToken) -> bool:
 
 def changed_forms(view: AlignmentView) -> Iterator[tuple[str, str]]:
     """Yield words in another form. Another time is a reason."""
+    said = {token.key for token in view.said}
     for at, place in view.places.items():
         mine, theirs = view.entry[at].key, view.said[place].key
         if view.entry[at].kind != "word" or view.said[place].kind != "word" or mine == theirs or not mine.isascii():
             continue
         if _is_other_time(mine, theirs) and not _is_done(view, at, place):
             yield "time of", repr(mine)
-        elif mine.startswith(theirs) and mine.endswith("s") and _is_counted(view, at, place):
+        elif mine.startswith(theirs) and mine.endswith("s") and mine not in said and _is_counted(view, at, place):
             yield "number of", repr(mine)
         else:
             yield "form", ""
@@ -108,6 +109,11 @@ def _is_counted(view: AlignmentView, at: int, place: int) -> bool:
     """Return whether a word that gained an "s" is a noun: an article or an owner stands before it."""
     mine = view.entry[at - 1] if at else None
     theirs = view.said[place - 1] if place else None
+    if any(
+        token.key == "does" and token.clause == view.said[place].clause
+        for token in view.said[max(0, place - 6) : place]
+    ):
+        return False  # "does that hit your pay" becomes "hits"
     if place > 1 and view.said[place - 2].key in _ARTICLES and theirs is not None and theirs.kind == "word":
         ends = any(run.anchors[-1] == at for runs in view.runs for run in runs)
         return ends and at > 1 and view.entry[at - 2].key in _ARTICLES  # "the bilge pump"

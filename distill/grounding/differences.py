@@ -13,6 +13,7 @@ from datetime import date
 
 from .added_words import added_words
 from .alignment import Alignment
+from .borrowed import crossed_clauses, moved_nouns, split_words, unsaid_nouns
 from .bracketed_dates import Gloss, is_known_date
 from .changed_words import changed_forms, changed_order, joined_clauses
 from .exchanged import added_owners, added_year, corrected_words, exchanged_persons, joined_things
@@ -63,6 +64,10 @@ def find_differences(
         added_owners,
         joined_things,
         corrected_words,
+        crossed_clauses,
+        moved_nouns,
+        split_words,
+        unsaid_nouns,
         lambda view: added_year(view, days),
     ):
         for kind, detail in check(view):

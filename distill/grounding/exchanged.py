@@ -56,6 +56,15 @@ def added_owners(view: AlignmentView) -> Iterator[tuple[str, str]]:
 def joined_things(view: AlignmentView) -> Iterator[tuple[str, str]]:
     """Yield words behind an "and" of the entry that begin another clause of the turns, whose rest is left out."""
     taken = set(view.places.values())
+    for runs, others in pairwise(view.runs):
+        last = runs[-1].anchors[-1]
+        joined = last + 1 < len(view.entry) and view.entry[last + 1].key in _JOINS
+        rest = [place for place in view.clauses[runs[0].clause] if place not in taken]
+        if (
+            joined and len(runs) == 1 and len(runs[0].anchors) <= 2 and runs[0].role == "home"
+            and runs[0].clause != others[0].clause and any(is_content(view.said[place]) for place in rest)
+        ):  # fmt: skip
+            yield "joined things", repr(view.entry[last].key)
     for runs in view.runs:
         if len(runs) != 1 or len(runs[0].anchors) > 2:
             continue

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from .alignment import is_content
 from .tokens import CLASSES, TextToken, is_condition
-from .view import AlignmentView
+from .view import AlignmentView, answers_other
 
 __all__ = ["left_out_words", "lost_conditions"]
+
+#: Words that limit a clause to the times when another one holds.
+_TIMES = frozenset({"when", "whenever", "once"})
 
 
 def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
@@ -34,6 +37,8 @@ def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
                 is_content(token) and (token.key in heads or (heads and token.key in {"thing", "stuff"}))
             ):
                 continue
+            if _is_repeated(view, place):
+                continue
             where = "before" if place < kept[0] else "behind" if place > kept[-1] else "inside"
             if (token.kind == "guard" and not asks) or (is_content(token) and where == "inside" and not asks):
                 yield "left out", repr(view.contents[token.turn][token.start : token.end])
@@ -46,21 +51,57 @@ def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
                 yield ("left out", repr(token.key)) if subject else ("person left out", "")
 
 
+def _is_repeated(view: AlignmentView, place: int) -> bool:
+    """Return whether the entry says a word that it seems to leave out, aligned with the same word elsewhere.
+
+    It stands before the same word, or the question says it as well, or it is a "no" before the denial that it repeats.
+    """
+    token = view.said[place]
+    mine = {place: at for at, place in view.places.items()}
+    at = mine.get(place + 1, 0)
+    if token.kind == "guard" and at and view.entry[at - 1].key == token.key and at - 1 in view.places:
+        return True
+    if token.key in CLASSES["refuses"] and (place == 0 or view.said[place - 1].turn != token.turn):
+        same = [other for other in range(place + 1, place + 4) if other in mine]
+        return any(view.said[other].key in {"not", "不", "没"} for other in same)
+    return any(
+        view.said[other].base == token.base
+        and view.said[other].turn == token.turn - 1
+        and token.turn - 1 in view.answered
+        for other in mine
+    )
+
+
 def lost_conditions(view: AlignmentView) -> Iterator[tuple[str, str]]:
     """Yield conditions of a sentence of which only the rest is told."""
-    sentences = {(view.said[kept[0]].turn, view.said[kept[0]].sentence) for kept in view.kept.values()}
+    told = _told_clauses(view)
+    sentences = {(token.turn, token.sentence) for token in view.said if token.clause in told}
     for clause, places in view.clauses.items():
         first = view.said[places[0]]
-        if clause in view.kept or (first.turn, first.sentence) not in sentences:
+        if clause in told or (first.turn, first.sentence) not in sentences:
             continue
-        found = next((view.said[place] for place in places[:2] if is_condition(view.said[place])), None)
-        if found is not None and _limits(view, clause, found):
+        asks = (first.turn, first.sentence) in view.asked
+        found = next(
+            (token for token in (view.said[place] for place in places[:2])
+             if is_condition(token) or (token.key in _TIMES and not asks)), None
+        )  # fmt: skip
+        if found is not None and _limits(told, view, clause, found):
             yield "condition left out", repr(found.key)
 
 
-def _limits(view: AlignmentView, clause: int, condition: TextToken) -> bool:
-    """Return whether a clause that is told stands beside the one of *condition*."""
-    before, behind = clause - 1 in view.kept, clause + 1 in view.kept
+def _told_clauses(view: AlignmentView) -> set[int]:
+    """Return the clauses that the entry tells, and those that answer a question with the noun that it takes."""
+    answers = {
+        run.clause for runs in view.runs for run in runs for home in runs
+        if run.role == "noun" and home.role == "home" and answers_other(view, run, home)
+        and view.said[view.places[run.anchors[0]]].turn > view.said[view.places[home.anchors[0]]].turn
+    }  # fmt: skip
+    return {*view.kept, *answers}
+
+
+def _limits(told: Collection[int], view: AlignmentView, clause: int, condition: TextToken) -> bool:
+    """Return whether a clause that is *told* stands beside the one of *condition*."""
+    before, behind = clause - 1 in told, clause + 1 in told
     first = view.said[view.clauses[clause][0]]
     opens = not any(
         view.said[place].sentence == first.sentence for place in view.clauses.get(clause - 1, ())

@@ -84,6 +84,15 @@ _HAN_PRONOUNS: Mapping[str, tuple[str, str]] = {
 _IS_SUBJECT = re.compile(
     r"(?:^|[.,;!?\n—–-]|\b(?:and|but|so|or|if|then|actually|maybe|think|told (?:him|her|them)))\s*$", re.IGNORECASE
 )
+#: A letter that names one of several: "B wing can borrow 3, A wing only 1".
+_IS_LABEL = re.compile(r"[a-z0-9,;] A [a-z]")
+#: What stands around "ill" that is no "I will": "fell ill", "ill.".
+_BEFORE_ILL = re.compile(
+    r"(?:\b(?:am|is|are|was|were|be|been|being|feel\w*|fell|fall\w*|get\w*|got|very|so|too|really|look\w*|taken|an|any|"
+    r"my|his|her|their|not|and|mentally|seriously|terminally)|['’](?:m|s|re))\s*$",
+    re.IGNORECASE,
+)
+_BEHIND_ILL = re.compile(r"\s[a-z]")
 #: What stands before a measure word.
 _MEASURED = re.compile(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
 #: Characters of words that may be said once or twice: 爸 and 爸爸.
@@ -197,9 +206,13 @@ def tokenise(
         near = bool(found) and found[-1].person == "name" and token.start - found[-1].end <= 2
         initial = near and len(token.key) == 1 and token.key in found[-1].family.replace(".", " ").split()
         if near and (token.family == found[-1].family or initial):
-            found[-1] = replace(found[-1], end=token.end, cases=token.cases)
+            owns = text[token.end : token.end + 3].lstrip()[:2] in {"'s", "’s"}  # "Dorothea V.'s"
+            cases = frozenset({_OWNER, _SUBJECT}) if owns else token.cases
+            found[-1] = replace(found[-1], end=token.end, cases=cases)
             continue
-        if found and found[-1].person == "name" and token.key in {"他们", "她们"} and found[-1].end == token.start:
+        follows = bool(found) and found[-1].end == token.start
+        himself = token.key == "自己" and follows and found[-1].kind == "person"
+        if himself or (follows and found[-1].person == "name" and token.key in {"他们", "她们"}):
             found[-1] = replace(found[-1], end=token.end)
             continue
         found.append(replace(token, turn=turn, clause=clause, sentence=sentence))
@@ -213,7 +226,7 @@ def _value_tokens(text: str, said: date | None, *, expand: bool) -> list[TextTok
             continue
         known = _expanded(mention.values) if expand else mention.values
         said_as = mention.text.rstrip(" ,;，；、")
-        said_as = said_as if said_as.casefold().endswith("m.") else said_as.rstrip(".")  # the end of a sentence
+        said_as = said_as if said_as.casefold().endswith((".m.", ". m.")) else said_as.rstrip(".")  # ends a sentence
         end = mention.start + len(said_as)
         found.append(TextToken(key=said_as.casefold(), kind="value", start=mention.start, end=end, values=known))
     return found
@@ -302,7 +315,8 @@ def _han_token(text: str, start: int) -> TextToken:
             return TextToken(
                 key=part, kind="person", start=start, end=start + length, person=person, family=family, cases=_ANY_CASE
             )
-    if text[start] in "只隻" and start and _MEASURED.fullmatch(text[start - 1]):
+    measured = start and _MEASURED.fullmatch(text[start - 1])
+    if measured and (text[start] in "只隻" or (text[start] in "块塊" and text[start - 1] in "这那這")):
         return TextToken(key=text[start], kind="light", start=start, end=start + 1)
     kinds: tuple[tuple[str, Kind], ...] = (("han_filler", "filler"), ("han_guard", "guard"))
     for length in (4, 3, 2, 1):
@@ -320,7 +334,12 @@ def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) 
     plain = word.replace("’", "'").casefold()
     end = start + len(word)
     head, _, tail = plain.partition("'")
-    if plain in {"ill", "id"} and not word.isupper() and _IS_SUBJECT.search(text[max(0, start - 24) : start]):
+    if word == "A" and _IS_LABEL.search(text[max(0, start - 3) : end + 2]):
+        yield TextToken(key=plain, kind="word", start=start, end=end, name=True)
+        return
+    before = text[max(0, start - 24) : start]
+    will = plain == "ill" and _BEHIND_ILL.match(text[end : end + 2]) and not _BEFORE_ILL.search(before)
+    if (will or (plain in {"ill", "id"} and _IS_SUBJECT.search(before))) and not word.isupper():
         yield _plain_token("i", start, end, speakers)
         yield _plain_token("will" if plain == "ill" else "would", start, end, speakers)
     elif plain in _pairs("contraction"):

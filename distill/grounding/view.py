@@ -15,7 +15,7 @@ from functools import cached_property
 from .alignment import Alignment, is_content
 from .tokens import CLASSES, TextToken, is_standin
 
-__all__ = ["AlignedRun", "AlignmentView", "answers_other"]
+__all__ = ["AlignedRun", "AlignmentView", "answers_other", "stands_in"]
 
 _POINTS = frozenset({"that", "it", "this", "which", "这", "那", "它"})
 _OPENS_QUESTION = re.compile(
@@ -158,7 +158,7 @@ def _settle_roles(view: AlignmentView, runs: Sequence[AlignedRun]) -> None:
     best: tuple[tuple[int, int], list[str]] | None = None
     for home in order:
         roles = ["home" if run is home else _role(view, runs, number, home) for number, run in enumerate(runs)]
-        fits = sum(role == "noun" and _stands_in(view, runs, number, home) for number, role in enumerate(roles))
+        fits = sum(role == "noun" and stands_in(view, runs, number, home) for number, role in enumerate(roles))
         found = (roles.count("order"), -fits)
         if best is None or found < best[0]:
             best = found, roles
@@ -197,7 +197,7 @@ def _role(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: Al
         return "more"
     if home.clause == run.clause and (view.said[first].turn, view.said[first].sentence) in view.asked:
         return "more"  # "should the service use" becomes "the service should use"
-    if _is_part_of(view, run) or _reports(view, run):
+    if _is_part_of(view, run) or _reports(view, run) or _is_fronted(view, run, home):
         return "more"
     ahead = run.anchors[0] > home.anchors[0]
     in_order = first > view.places[home.anchors[-1]] if ahead else last < view.places[home.anchors[0]]
@@ -214,6 +214,17 @@ def _is_part_of(view: AlignmentView, run: AlignedRun) -> bool:
     )
 
 
+def _is_fronted(view: AlignmentView, run: AlignedRun, home: AlignedRun) -> bool:
+    """Return whether a run is the object that its clause begins with: "the medical I can't book"."""
+    first, last = view.places[run.anchors[0]], view.places[run.anchors[-1]]
+    opens = not any(is_content(view.said[place]) for place in view.clauses[run.clause] if place < first)
+    behind = view.said[last + 1 : last + 2]
+    return (
+        run.clause == home.clause and opens and run.anchors[0] > home.anchors[0]
+        and any(token.person == "1" and "subject" in token.cases and token.key.isascii() for token in behind)
+    )  # fmt: skip
+
+
 def _reports(view: AlignmentView, run: AlignedRun) -> bool:
     """Return whether a run names who said the rest of its clause, in front of what it is about or behind."""
     behind = view.said[view.places[run.anchors[-1]] + 1 :][:1]
@@ -228,6 +239,8 @@ def _is_noun(view: AlignmentView, run: AlignedRun) -> bool:
     limits = [token for token in tokens if token.kind == "guard"]
     if limits and limits == tokens[:1] and limits[0].key == "about":
         limits = [] if len(tokens) > 1 and tokens[1].kind == "word" else limits  # "about the boiler"
+    if len(limits) == 1 and limits[0].key == "from" and limits[0] not in (tokens[0], tokens[-1]):
+        limits = []  # "the letter from Ghent"
     if len(run.anchors) > _MOST_NOUN or limits:
         return False
     if any("owner" not in token.cases for token in persons) or (persons and tokens[-1] is persons[-1]):
@@ -292,7 +305,7 @@ def _has_room(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home
     if _replaces_value(view, run, home):
         return False
     lends = not all(_is_number(token) for token in nouns) and not _owns_loosely(view, run)
-    return (not same and lends) or calls or _stands_in(view, runs, number, home)
+    return (not same and lends) or calls or stands_in(view, runs, number, home)
 
 
 def _is_number(token: TextToken) -> bool:
@@ -305,7 +318,7 @@ def _owns_loosely(view: AlignmentView, run: AlignedRun) -> bool:
     return any(token.key == "的" for token in view.entry[run.anchors[-1] + 1 :][:1])
 
 
-def _stands_in(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: AlignedRun) -> bool:
+def stands_in(view: AlignmentView, runs: Sequence[AlignedRun], number: int, home: AlignedRun) -> bool:
     """Return whether a stand-in, or a shorter form of the noun, is left out where a noun stands in the entry."""
     run = runs[number]
     taken = set(view.places.values())

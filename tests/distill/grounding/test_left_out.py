@@ -14,6 +14,7 @@ from distill.statements.grounding import SaidTurn
         ("the pool is almost full", "The pool is full."),
         ("we leave unless it rains", "They leave."),
         ("除非周日好了，我们去爬山", "Mara他们去爬山。"),
+        ("the job fails when the disk is full", "The job fails."),
         ("the red kiln and the small oven leak", "The red oven leaks."),
     ],
 )
@@ -31,3 +32,12 @@ def test_a_limit_or_a_word_inside_may_not_be_left_out(content: str, text: str) -
 )
 def test_another_clause_and_filler_may_be_left_out(content: str, text: str) -> None:
     assert objections(text, [SaidTurn(role="user", name="Mara", ts="2026-11-20T09:00:00", content=content)]) == ()
+
+
+def test_the_condition_of_a_short_answer_may_not_be_left_out() -> None:
+    turns = [
+        SaidTurn(role="assistant", name="Assistant", ts="2026-11-20T09:00:00", content="Who fits the rope?"),
+        SaidTurn(role="user", name="Mara", ts="2026-11-20T09:01:00", content="Gwil, if his back allows"),
+    ]
+    assert objections("Gwil fits the rope.", turns)
+    assert objections("Gwil fits the rope, if his back allows.", turns) == ()
