@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .documents.entry import Entry, new_id, section_of
 from .errors import NotCreatable
-from .git import history
+from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home
@@ -62,7 +62,7 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise NotCreatable(root, error.strerror or str(error)) from error
-    history.init(root)
+    commits.init(root)
     existed = (root / MANIFEST).exists()
     home = Home(root) if existed else Home(root, load_manifest(_template() / MANIFEST))
     title = " ".join((home.manifest.name if existed else name or root.name).split())

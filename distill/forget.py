@@ -41,7 +41,7 @@ from agent_home.forgetting.redaction_target import RedactionTarget, find_entries
 from agent_home.forgetting.structural_words import structural_name
 from agent_home.forgetting.text_matcher import Phrase
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
-from agent_home.git import history
+from agent_home.git import commits, history
 from agent_home.git.objects import object_kinds, objects
 from agent_home.home import Home
 from agent_home.lock import hold
@@ -267,7 +267,7 @@ def _commit_tracked(home: Home, changed: Sequence[tuple[str, str]], target: Reda
     in_git = tracked_files(home)
     paths = list(dict.fromkeys(path for pair in changed if pair[0] in in_git for path in pair))
     if paths:
-        history.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
+        commits.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
 
 
 def _update_commit_ids(home: Home, target: RedactionTarget, actor: str, now: datetime) -> None:

@@ -25,7 +25,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
          "tempfile.mkstemp"},
     ),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
-    "agent_home.git.history": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
+    "agent_home.git.commits": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
     "agent_home.store.recovery": (
         "the gateway's own records in .memory, never memory",
         {"mark.unlink", "staged.unlink", "?.unlink"},
@@ -41,7 +41,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
-    "agent_home.git.history": "commits of the gateway",
+    "agent_home.git.commits": "commits of the gateway",
     "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
     "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 from .. import storage
 from ..errors import HistoryError
 from ..git.client import GitObject, home_client, open_repository
-from ..git.history import refuse_unfinished
+from ..git.commits import refuse_unfinished
 from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.pack import PackWriter
 from ..home import Home

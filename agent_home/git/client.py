@@ -58,6 +58,8 @@ _SETTINGS = (
     "diff.submodule=short", "diff.ignoreSubmodules=dirty", "submodule.recurse=false",
     # A folder of tracked files must not pass for a bare repository.
     "safe.bareRepository=explicit",
+    # What git reports as done must outlast a power cut. By default git leaves new objects to the operating system.
+    "core.fsync=committed,reference,index", "core.fsyncMethod=fsync",
     # Git must not make up a committer from the machine's name.
     "user.useConfigOnly=true",
     # The form of the output.

@@ -15,7 +15,7 @@ from typing import Literal
 
 from .. import storage
 from ..home import Home
-from . import history
+from . import commits, history
 
 __all__ = ["ATTRIBUTES", "DriverState", "driver_state", "install_driver", "with_driver"]
 
@@ -67,10 +67,10 @@ def install_driver(home: Home) -> None:
         HistoryError: git refused.
     """
     if history.configured(home.root, _KEY) != _command():
-        history.configure(home.root, f"merge.{_NAME}.name", "memory by entries and sections")
-        history.configure(home.root, _KEY, _command())
+        commits.configure(home.root, f"merge.{_NAME}.name", "memory by entries and sections")
+        commits.configure(home.root, _KEY, _command())
     if history.configured(home.root, _FOLDERS) != "false":
-        history.configure(home.root, _FOLDERS, "false")
+        commits.configure(home.root, _FOLDERS, "false")
 
 
 def with_driver(attributes: str) -> str:

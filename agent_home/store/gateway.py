@@ -253,15 +253,15 @@ def _finish(edits: Transaction) -> WriteOutcome:
     outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
-    history.refuse_unfinished(home.root)
-    record = {**_record(edits, after, outcome), "proposals": drafts, "left": _keep_edits_by_hand(edits, after)}
+    recovery.refuse_elsewhere(home)
+    left = _keep_edits_by_hand(edits, after)
+    record = {**_record(edits, after, outcome), "proposals": drafts, "left": left, "head": history.head(home.root)}
     recovery.stage(home, record, after)
     recovery.refuse_changed(home, record)
-    recovery.rename_staged(home, record)
     try:
-        commit = recovery.commit(home, recovery.paths_to_commit(record), record["message"], record["trailers"], drafts)
+        commit, _ = recovery.complete(home, record, after)
     except HistoryError as error:
-        raise HistoryError(f"{error}. The text itself is written, and the next write commits it") from error
+        raise HistoryError(f"{error}. The text itself is kept, and the next write completes it") from error
     recovery.audit(home, {**record["audit"], "commit": commit})
     recovery.remove_record(home)
     return replace(outcome, commit=commit if after else None)
@@ -328,7 +328,7 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
     if head:
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
-        recovery.commit(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+        recovery.commit_by_hand(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
     return []
 
 

@@ -20,8 +20,8 @@ from ..documents.check import entry_files
 from ..documents.document import Document, parse
 from ..documents.entry import ENTRY_ID
 from ..documents.placement import as_entry, insert_text
-from ..git import history
-from ..git.history import BranchCommit
+from ..git import commits, history
+from ..git.commits import BranchCommit
 from ..home import Home
 from ..screening.review_ledger import statement_digest
 
@@ -97,8 +97,8 @@ def make(home: Home, rows: Sequence[Mapping[str, Any]], *, died_at: float | None
         parent = history.head(home.root)
         bases = dict(zip((d.path for d in drafts), history.texts_at(home.root, [(parent, d.path) for d in drafts]),
                          strict=True))  # fmt: skip
-        commits = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
-        history.commit_to_branches(home.root, commits, died_at=died_at)
+        apart = [_apart(draft, parent, parse(bases[draft.path])) for draft in drafts]
+        commits.commit_to_branches(home.root, apart, died_at=died_at)
 
 
 def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, str]) -> None:
@@ -109,12 +109,12 @@ def rewrite(home: Home, proposal: Proposal, text: str, trailers: Mapping[str, st
         id=proposal.id, path=proposal.path, section=proposal.section, text=text, message=proposal.subject,
         trailers={**kept, **trailers},
     )  # fmt: skip
-    history.commit_to_branches(home.root, [_apart(draft, proposal.parent, parse(base))])
+    commits.commit_to_branches(home.root, [_apart(draft, proposal.parent, parse(base))])
 
 
 def withdraw(home: Home, proposal_id: str) -> None:
     """Remove the proposal's branch. An absent one is no error. Call with the lock held."""
-    history.drop_branch(home.root, branch_of(proposal_id))
+    commits.drop_branch(home.root, branch_of(proposal_id))
 
 
 def pending_ids(home: Home) -> set[str]:

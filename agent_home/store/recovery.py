@@ -1,28 +1,39 @@
 """Redo records: the writes of a transaction that its process, or the next one, completes.
 
 A transaction first writes its new texts to ``.memory/staging/`` and then the redo record, which names them. From there
-on it will happen: the next holder of the home's lock renames the staged files and commits them. Every function here is
-called with the lock held.
+on it will happen: this process, or the next holder of the home's lock, commits them, writes them into the work tree,
+and looks whether HEAD holds them. The commit is made from the texts and not from the work tree, so nothing that a
+person does there meanwhile can keep them out of it. Every function here is called with the lock held.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import storage
-from ..errors import Changed, DocumentInvalid
-from ..git import history
+from ..documents.document_merge import merge_texts
+from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
+from ..git import commits, history
 from ..home import Home
 from . import proposals
 
 __all__ = [
-    "audit", "commit", "file_rows", "is_pending", "paths_to_commit", "recover", "refuse_changed", "remove_record",
-    "rename_staged", "stage",
+    "audit", "commit_by_hand", "complete", "file_rows", "is_pending", "recover", "refuse_changed", "refuse_elsewhere",
+    "remove_record", "stage",
 ]  # fmt: skip
+
+#: Times that a write is tried again because another git command changed the branch.
+_ATTEMPTS = 5
+#: Commits since a crash that are looked at.
+_MAX_SINCE = 200
+_log = logging.getLogger(__name__)
 
 
 def is_pending(home: Home) -> bool:
@@ -33,26 +44,52 @@ def is_pending(home: Home) -> bool:
 def recover(home: Home) -> bool:
     """Complete the transaction of a writer that died. Return whether there was one.
 
-    A file that somebody changed after the crash is left as it is, and its new text goes to ``.memory/recovered/``.
-
     Raises:
         DocumentInvalid: the redo record cannot be read.
+        HistoryError: see :func:`complete`.
     """
     if not is_pending(home):
         return False
     path = _redo_path(home)
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        left_alone = rename_staged(home, record)
+        texts = {item["path"]: _staged_text(home, item) for item in record["files"]}
     except (ValueError, KeyError) as error:
         problem = f"cannot be read ({error}). Move it away. Its texts are in .memory/staging"
         raise DocumentInvalid(path, 0, "bad-redo-record", problem) from error
-    paths = [changed for changed in paths_to_commit(record) if changed not in left_alone]
-    commit_id = commit(home, paths, record["message"], record["trailers"], record.get("proposals", ()))
+    if _is_reverted(home, record):
+        commit_id, left_alone = history.head(home.root), list(texts)
+    else:
+        commit_id, left_alone = complete(home, record, texts)
     audit(home, {**record["audit"], "recovered": True, "left_alone": left_alone, "commit": commit_id})
     remove_record(home)
     storage.sync_folder(path.parent)
     return True
+
+
+def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) -> tuple[str, list[str]]:
+    """Commit *texts*, put them into place, and make the proposals of a redo record. Doing it again changes nothing.
+
+    Afterwards HEAD holds the texts. What people or their git commands change meanwhile is merged by entries. Where that
+    cannot be done, the file stays as it is, and the new text goes to ``.memory/recovered/``.
+
+    Returns the commit, and the paths that were left as they are.
+
+    Raises:
+        HistoryError: git refused, or others changed the branch again and again. The redo record stays.
+    """
+    branch = refuse_elsewhere(home)
+    with _git_mark(home) as died_at:
+        merge = _Redo(home, record, dict(texts), branch, died_at)
+        for _ in range(_ATTEMPTS):
+            if merge.attempt():
+                break
+        else:
+            raise HistoryError(
+                f"other git commands kept changing {branch} in {home.root}. Try again when they are done"
+            )
+        proposals.make(home, record.get("proposals", ()), died_at=died_at)
+    return merge.commit, merge.left_alone
 
 
 def file_rows(texts: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
@@ -86,48 +123,132 @@ def refuse_changed(home: Home, record: Mapping[str, Any]) -> None:
             raise Changed(item["path"])
 
 
-def rename_staged(home: Home, record: Mapping[str, Any]) -> list[str]:
-    """Rename the staged files into place. Return the paths left alone because somebody changed them after a crash.
+@dataclass(slots=True)
+class _Redo:
+    """A transaction that is being completed. *texts* are the new files by path, empty for one that goes.
 
-    Calling it again, wholly or after a part, gives the same result.
+    *commit* is this transaction's commit, or HEAD where that holds the texts already.
     """
-    left_alone = []
-    for number, item in enumerate(record["files"]):
-        staged, target = _staging(home) / item["staged"], home.path(item["path"])
-        kept = home.machine / "recovered" / f"{record['at']:.0f}-{number}-{target.name}"
-        if staged.exists():
-            if _digest_of(target) not in {item["before"], item["after"]}:
-                storage.replace(staged, kept)
-            elif staged.stat().st_size == 0:
-                storage.remove(target)
-                staged.unlink()
+
+    home: Home
+    record: Mapping[str, Any]
+    texts: dict[str, str]
+    branch: str
+    died_at: float | None
+    commit: str = ""
+    left_alone: list[str] = field(default_factory=list)
+
+    def attempt(self) -> bool:
+        """Commit, put into place and stage what is missing. Return whether HEAD now holds the texts."""
+        root, left = self.home.root, set(self.record.get("left", ()))
+        wanted = {path: text for path, text in self.texts.items() if path not in left}
+        now = history.snapshot(root, list(wanted))
+        held = self._merged_with_head(now, wanted)
+        changed = {path: text for path, text in held.items() if text != now.texts[path]}
+        if changed:
+            try:
+                self.commit = commits.commit_texts(
+                    root, now.commit, changed, self.record["message"], self.record["trailers"], branch=self.branch,
+                    died_at=self.died_at,
+                )  # fmt: skip
+            except GitFailed as error:
+                if history.head(root) == now.commit:
+                    raise
+                _log.debug("the branch moved: %s", error)
+                return False
+        files = {path: held.get(path, text) for path, text in self.texts.items()}
+        self._put_into_place(files)
+        if held:
+            commits.stage_texts(root, held, self.commit or now.commit, died_at=self.died_at)
+            self._put_into_place(files)  # until then, `git checkout -- .` brings the old ones back
+        after = history.snapshot(root, list(held))
+        self.commit = self.commit or after.commit
+        return after.texts == held and history.branch(root) == self.branch
+
+    def _merged_with_head(self, now: history.Snapshot, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Return the files as they are to be committed: merged with what came into HEAD since the transaction began."""
+        start = self.record.get("head", now.commit)
+        moved = [path for path, text in wanted.items() if now.commit != start and now.texts[path] != text]
+        base = dict(zip(moved, history.texts_at(self.home.root, [(start, path) for path in moved]), strict=True))
+        found = dict(wanted)
+        for path in moved:
+            merged = _merge(base[path], now.texts[path], wanted[path], path)
+            if merged is None:
+                self._set_aside(path)
+                del found[path]
             else:
+                found[path] = merged
+        return found
+
+    def _put_into_place(self, texts: Mapping[str, str]) -> None:
+        """Write *texts* into the work tree."""
+        rows = {item["path"]: item for item in self.record["files"]}
+        for path, text in texts.items():
+            if path in self.left_alone:
+                continue
+            target = self.home.path(path)
+            present = _digest_of(target)
+            if present == _digest(text):
+                continue
+            before = rows[path]["before"]
+            placed = text if present == before else self._merged_with_disk(path, text, before)
+            if placed is None:
+                self._set_aside(path)
+            elif not placed:
+                storage.remove(target)
+            else:
+                staged = _staging(self.home) / "placed.tmp"
+                storage.stage(staged, placed.encode())
                 storage.replace(staged, target)
-        if kept.exists():
-            left_alone.append(item["path"])
-    return left_alone
+
+    def _merged_with_disk(self, path: str, text: str, before: str) -> str | None:
+        """Merge *text* with a file that somebody changed. Return ``None`` where only a person can."""
+        start = self.record.get("head")
+        base = history.texts_at(self.home.root, [(start, path)])[0] if start else ""
+        if _digest(base) != before:  # it had other edits by hand, which this transaction may take back
+            return None
+        try:
+            return _merge(base, storage.read_text(self.home.path(path)), text, path)
+        except DocumentInvalid:
+            return None
+
+    def _set_aside(self, path: str) -> None:
+        number = list(self.texts).index(path)
+        kept = self.home.machine / "recovered" / f"{self.record['at']:.0f}-{number}-{Path(path).name}"
+        staged = _staging(self.home) / "kept.tmp"
+        storage.stage(staged, self.texts[path].encode())
+        storage.replace(staged, kept)
+        self.left_alone.append(path)
 
 
-def paths_to_commit(record: Mapping[str, Any]) -> list[str]:
-    """Return the paths of *record* that may be committed: without those whose edits by hand fail the guard."""
-    return sorted({item["path"] for item in record["files"]} - set(record.get("left", ())))
+def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
+    """Commit *paths* as they are on the disk. Return the commit's id."""
+    with _git_mark(home) as died_at:
+        return commits.commit_files(home.root, paths, message, trailers, died_at=died_at)
 
 
-def commit(
-    home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str],
-    drafts: Sequence[Mapping[str, Any]] = (),
-) -> str:  # fmt: skip
-    """Commit *paths*, and each of *drafts* on a branch of its own. Return the id of the first commit.
+def refuse_elsewhere(home: Home) -> str:
+    """Return the branch that memory is kept on, and stop a write while another one, or none, is checked out.
 
-    A mark in ``.memory`` stays behind when this process is killed. It proves that a git lock of that time is ours.
+    The first write decides which branch it is.
+
+    Raises:
+        HistoryError: HEAD is elsewhere, or a git operation is unfinished.
     """
-    mark = home.machine / "committing"
-    died_at = mark.stat().st_mtime if mark.exists() else None
-    storage.stage(mark, b"")
-    commit_id = history.commit_files(home.root, paths, message, trailers, died_at=died_at)
-    proposals.make(home, drafts, died_at=died_at)
-    mark.unlink()
-    return commit_id
+    commits.refuse_unfinished(home.root)
+    present = history.branch(home.root)
+    path = home.machine / "branch"
+    own = storage.read_text(path).strip()
+    if present and (not own or (own != present and not history.resolvable(home.root, f"refs/heads/{own}"))):
+        storage.stage(path.with_name("branch.tmp"), f"{present}\n".encode())
+        storage.replace(path.with_name("branch.tmp"), path)
+        own = present
+    if present == own and own:
+        return own
+    where = f"on the branch {present}" if present else "at a commit that is on no branch"
+    back = f"Run `git switch {own or 'main'}` there"
+    keep = f", or write {present} into {path} to keep memory on that branch" if present else ""
+    raise HistoryError(f"{home.root} is {where}, and memory is kept on {own or 'a branch'}. {back}{keep}")
 
 
 def audit(home: Home, row: Mapping[str, Any]) -> None:
@@ -136,8 +257,52 @@ def audit(home: Home, row: Mapping[str, Any]) -> None:
 
 
 def remove_record(home: Home) -> None:
-    """Remove the redo record: its transaction is complete, or taken back."""
+    """Remove the redo record and the staged texts: the transaction is complete, or taken back."""
     _redo_path(home).unlink()
+    for staged in _staging(home).glob("*.tmp"):
+        staged.unlink()
+
+
+@contextmanager
+def _git_mark(home: Home) -> Iterator[float | None]:
+    """Mark that git commands of ours run. Yield when the last writer that died in them made its mark, or ``None``.
+
+    The mark stays behind when this process is killed. It proves that a git lock of that time is ours.
+    """
+    mark = home.machine / "committing"
+    died_at = mark.stat().st_mtime if mark.exists() else None
+    storage.stage(mark, b"")
+    yield died_at
+    mark.unlink()
+
+
+def _is_reverted(home: Home, record: Mapping[str, Any]) -> bool:
+    """Return whether a person has taken back the commit of a transaction that died after it."""
+    start = record.get("head")
+    if not start or history.head(home.root) == start:
+        return False
+    rows = history.query(home.root, "log", f"--max-count={_MAX_SINCE}", "--format=%H%x1f%B%x1e", f"{start}..HEAD")
+    messages = dict(row.strip().split("\x1f", 1) for row in rows.split("\x1e") if row.strip())
+    ours = [commit for commit, said in messages.items() if said.startswith(f"{record['message']}\n")]
+    return any(f"This reverts commit {commit}" in said for commit in ours for said in messages.values())
+
+
+def _merge(base: str, ours: str, theirs: str, path: str) -> str | None:
+    """Merge two changes of *base*. Return ``None`` where they do not fit together."""
+    if ours in (base, theirs):
+        return theirs
+    if path.endswith(".md"):
+        try:
+            return merge_texts(base, ours, theirs, path).text
+        except DocumentInvalid:
+            return None
+    return ours + theirs[len(base) :] if theirs.startswith(base) and ours.startswith(base) else None
+
+
+def _staged_text(home: Home, item: Mapping[str, str]) -> str:
+    """Return the staged text. A record that an earlier version left has moved it to its place already."""
+    staged = _staging(home) / item["staged"]
+    return storage.read_text(staged if staged.exists() else home.path(item["path"]))
 
 
 def _digest(text: str) -> str:

@@ -112,7 +112,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, *, before: boo
 
 #: Module, function, whether before it, which call, and a word among its arguments.
 STEPS: dict[str, tuple[Any, str, bool, int, str]] = {
-    "before the files are renamed": (recovery, "rename_staged", True, 1, ""),
+    "before the files are committed": (recovery, "complete", True, 1, ""),
     "after the files are committed": (module, "_remove_from_files", False, 1, ""),
     "after the first other file": (storage, "replace", False, 1, "forget.tmp"),
     "before the index": (recall.index.erasure, "reindex", True, 1, ""),

@@ -9,7 +9,7 @@ import pytest
 
 from agent_home.documents.entry import Entry
 from agent_home.errors import HistoryError
-from agent_home.git import history
+from agent_home.git import commits, history
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
 
@@ -116,15 +116,7 @@ def test_the_error_for_a_missing_repository_names_the_command(tmp_path: Path) ->
 
 
 def test_before_the_first_commit_there_is_no_head_and_no_history(tmp_path: Path) -> None:
-    history.init(tmp_path)
+    commits.init(tmp_path)
     assert history.head(tmp_path) == ""
     assert history.entry_history(tmp_path, "KD-7F3A") == []
-    history.init(tmp_path)
-
-
-@pytest.mark.parametrize("name", ["MERGE_HEAD", "CHERRY_PICK_HEAD"])
-def test_an_unfinished_operation_is_named(home: Home, git: Git, name: str) -> None:
-    history.refuse_unfinished(home.root)
-    (home.root / ".git" / name).write_text(git("rev-parse", "HEAD"))
-    with pytest.raises(HistoryError, match="--abort"):
-        history.refuse_unfinished(home.root)
+    commits.init(tmp_path)

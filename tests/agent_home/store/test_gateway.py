@@ -11,6 +11,7 @@ import threading
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import Changed, DocumentInvalid, GuardRefused, HistoryError
-from agent_home.git import history
+from agent_home.git import commits, history
 from agent_home.home import MEMORY, Home
 from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
@@ -286,6 +287,92 @@ def test_an_unfinished_merge_stops_the_write_before_it_begins(
     assert not (home.machine / "redo.json").exists()
 
 
+PERSONS_COMMANDS = {
+    "stash": ["stash"],
+    "checkout": ["checkout", "--", "."],
+    "commit": ["-c", "user.name=P", "-c", "user.email=p@localhost", "commit", "-qam", "Mine"],
+    "reset": ["reset", "-q", "--hard"],
+    "add": ["add", "--all"],
+}
+
+
+@pytest.mark.parametrize("step", ["commit_texts", "stage_texts", "snapshot"])
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("command", PERSONS_COMMANDS)
+def test_a_git_command_of_a_person_beside_a_write_takes_nothing_away(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch, step: str, when: str, command: str
+) -> None:
+    add_entry("old")
+    (home.root / "USER.md").write_text("# By hand\n")
+    module = commits if hasattr(commits, step) else history
+    real: Any = getattr(module, step)
+    ran: list[str] = []
+
+    def beside(*arguments: Any, **named: Any) -> Any:
+        def interfere() -> None:
+            if not ran:
+                ran.append(command)
+                git(*PERSONS_COMMANDS[command])
+
+        if when == "before":
+            interfere()
+        result = real(*arguments, **named)
+        if when == "after":
+            interfere()
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, step, beside)
+        outcome = add_entry("new")
+    assert ran
+    assert "new" in git("show", f"{outcome.commit}:MEMORY.md")
+    assert "new" in git("show", "HEAD:MEMORY.md")
+    assert titles(home.root) == ["new", "old"]
+    assert git("status", "--porcelain", "--", "MEMORY.md") == ""
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [("--detach", "at a commit that is on no branch"), ("-c other", "on the branch other, and memory is kept on main")],
+)
+def test_another_branch_than_the_homes_own_is_refused_and_nothing_is_written(
+    home: Home, git: Git, add_entry: AddEntry, where: str, said: str
+) -> None:
+    add_entry("old")
+    git("switch", "--quiet", *where.split())
+    head = git("rev-parse", "HEAD")
+    with pytest.raises(HistoryError, match=f"{said}.*git switch main"):
+        add_entry("lost")
+    assert (git("rev-parse", "HEAD"), titles(home.root)) == (head, ["old"])
+    assert not (home.machine / "redo.json").exists()
+    git("switch", "--quiet", "main")
+    add_entry("new")
+    assert titles(home.root) == ["new", "old"]
+
+
+def test_a_branch_that_was_renamed_is_still_the_homes_own(home: Home, git: Git, add_entry: AddEntry) -> None:
+    add_entry("old")
+    git("branch", "--move", "trunk")
+    add_entry("new")
+    assert git("log", "--format=%s", "-2", "trunk").splitlines() == ["Add new", "Add old"]
+
+
+def test_a_crash_before_a_switch_waits_for_the_homes_branch(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            add_entry("new")
+    git("switch", "--quiet", "-c", "other")
+    with pytest.raises(HistoryError, match="git switch main"):
+        add_entry("more")
+    git("switch", "--quiet", "main")
+    add_entry("more")
+    assert titles(home.root) == ["more", "new", "old"]
+
+
 # --- the guard ---------------------------------------------------------------------------------------------------
 
 
@@ -502,7 +589,7 @@ def test_a_file_that_is_not_utf8_is_not_touched(home: Home, add_entry: AddEntry)
 # --- when the machine fails --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("failing", range(12))
+@pytest.mark.parametrize("failing", range(16))
 def test_a_full_disk_at_any_step_leaves_whole_files_and_the_next_write_works(
     home: Home, git: Git, add_entry: AddEntry, now: datetime, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
@@ -553,7 +640,7 @@ def test_the_full_disk_test_reaches_every_step(home: Home, now: datetime, monkey
     with transaction(home, actor="test", message="m", now=now) as edits:
         edits.write("MEMORY.md", "# Memory\n")
         edits.write("USER.md", "# New\n")
-    assert calls[0] <= 12
+    assert calls[0] <= 16
 
 
 CHILD = """
@@ -621,11 +708,11 @@ def test_a_git_lock_of_another_command_is_waited_for(home: Home, add_entry: AddE
 def test_a_git_lock_that_stays_is_a_clear_error_and_the_next_write_catches_up(
     home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "GIT_LOCK_WAIT_S", 0.2)
+    monkeypatch.setattr(commits, "GIT_LOCK_WAIT_S", 0.2)
     lock = home.root / ".git" / "index.lock"
     lock.touch()
     os.utime(lock, (time.time() - 3600, time.time() - 3600))
-    with pytest.raises(HistoryError, match=r"index\.lock.*the next write commits it") as caught:
+    with pytest.raises(HistoryError, match=r"index\.lock.*the next write completes it") as caught:
         add_entry("T")
     assert exit_code(caught.value) == 8
     assert lock.exists()

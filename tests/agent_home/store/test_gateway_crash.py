@@ -16,7 +16,9 @@ import pytest
 from agent_home.documents.check import problems
 from agent_home.documents.document import parse
 from agent_home.home import Home
+from agent_home.lock import hold
 from agent_home.store.gateway import transaction
+from agent_home.store.recovery import recover
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
@@ -60,15 +62,15 @@ STEPS = {
     "after staging two files": dying(storage, "stage", when=into("staging"), after=2),
     "before the redo record": dying(storage, "replace", before=True, when=into("redo.json")),
     "after the redo record": dying(storage, "replace", when=into("redo.json")),
-    "before the first rename": dying(recovery, "rename_staged", before=True),
-    "after the first rename": dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
-    "after the second rename": dying(
+    "before the commit": dying(GitClient, "change", before=True, when=git_command("fast-import")),
+    "after the commit": dying(GitClient, "change", when=git_command("fast-import")),
+    "after the first file": dying(storage, "replace", when=lambda staged, target: "redo" not in str(target)),
+    "after the second file": dying(
         storage, "replace", when=lambda staged, target: "redo" not in str(target), after=2),
-    "before the removed file's staging goes": dying(storage, "remove"),
-    "before git add": dying(GitClient, "change", before=True, when=git_command("add")),
-    "after git add": dying(GitClient, "change", when=git_command("add")),
-    "before git commit": dying(GitClient, "change", before=True, when=git_command("commit")),
-    "after git commit": dying(GitClient, "change", when=git_command("commit")),
+    "before the removed file goes": dying(storage, "remove", before=True),
+    "after the removed file": dying(storage, "remove"),
+    "before the staging area": dying(GitClient, "change", before=True, when=git_command("update-index")),
+    "after the staging area": dying(GitClient, "change", when=git_command("update-index")),
     "before the audit line": dying(recovery, "audit", before=True),
     "before the redo record is removed": dying(recovery, "audit"),
 }
@@ -82,9 +84,8 @@ print("acknowledged", flush=True)
 """
 #: Steps after which the transaction will happen, however the writer ended.
 PROMISED = (
-    "after the redo record", "before the first rename", "after the first rename", "after the second rename",
-    "before the removed file's staging goes", "before git add", "after git add", "before git commit",
-    "after git commit",
+    "after the redo record", "before the commit", "after the commit", "after the first file", "after the second file",
+    "before the removed file goes", "after the removed file", "before the staging area", "after the staging area",
     "before the audit line", "before the redo record is removed",
 )  # fmt: skip
 LOST = ("before staging", "after staging one file", "after staging two files", "before the redo record")
@@ -205,7 +206,7 @@ def test_a_writer_killed_at_a_step_leaves_all_or_nothing(
     assert_sound(home, git)
 
 
-@pytest.mark.parametrize("moment", ["pre-commit of ours", "index.lock", "HEAD.lock"])
+@pytest.mark.parametrize("moment", ["pre-commit of ours", "refs/heads/main.lock", "index.lock", "HEAD.lock"])
 def test_a_writer_killed_inside_git_commit_is_recovered(
     home: Home, git: Git, add_entry: AddEntry, forks: ForkServer, tmp_path: Path, moment: str
 ) -> None:
@@ -224,7 +225,7 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
     add_entry("before")
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace(" before\n", " before by hand\n"))
-    assert _killed_inside_git(forks, home, tmp_path, "index.lock", nth=1) == ""
+    assert _killed_inside_git(forks, home, tmp_path, "index.lock", command="commit") == ""
     assert (home.root / ".git" / "index.lock").exists()
     add_entry("next")
     assert titles(home.root) == ["next", "before by hand"]
@@ -232,7 +233,9 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
     assert_sound(home, git)
 
 
-def _killed_inside_git(forks: ForkServer, home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
+def _killed_inside_git(
+    forks: ForkServer, home: Home, tmp_path: Path, moment: str, nth: int = 1, command: str = "fast-import"
+) -> str:
     """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group.
 
     Returns what the writer had acknowledged.
@@ -242,7 +245,7 @@ def _killed_inside_git(forks: ForkServer, home: Home, tmp_path: Path, moment: st
     bin_.mkdir()
     lock = "" if moment.startswith("pre-commit") else f'touch "{home.root}/.git/{moment}"'
     (bin_ / "git").write_text(
-        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = commit ]; then {lock or ":"}; kill -9 0; fi; done\n'
+        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = {command} ]; then {lock or ":"}; kill -9 0; fi; done\n'
         f'exec "{real}" "$@"\n'
     )
     (bin_ / "git").chmod(0o755)
@@ -252,7 +255,7 @@ def _killed_inside_git(forks: ForkServer, home: Home, tmp_path: Path, moment: st
     return done.stdout
 
 
-def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kept(
+def test_what_a_person_changed_after_the_crash_is_merged_with_our_text(
     home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
 ) -> None:
     doomed = forks.run(DOOMED, str(home.root), "after the redo record")
@@ -260,21 +263,48 @@ def test_what_a_person_changed_after_the_crash_is_left_alone_and_our_text_is_kep
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace("# Memory\n", "# Memory\n\nBy hand.\n"))
     add_entry("next")
-    assert titles(home.root) == ["next"]
+    assert titles(home.root) == ["next", "doomed"]
     assert "By hand." in path.read_text()
-    (kept,) = (home.machine / "recovered").iterdir()
-    assert "doomed" in kept.read_text()
-    assert (home.root / "Projects/p/PROJECT.md").read_text() == "# Doomed\n"
+    assert not (home.machine / "recovered").exists()
     assert git("log", "--format=%s").splitlines()[:3] == [
         "Add next",
         "Record edits made by hand in MEMORY.md",
         "Doomed",
     ]
-    assert "MEMORY.md" not in git("show", "--format=", "--name-only", "HEAD~2")
+    assert "By hand." not in git("show", "HEAD~2:MEMORY.md")
+    assert_sound(home, git)
+
+
+def test_what_cannot_be_merged_after_the_crash_is_left_alone_and_our_text_is_kept(
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
+) -> None:
+    doomed = forks.run(DOOMED, str(home.root), "after the redo record")
+    assert doomed.returncode == -signal.SIGKILL, doomed.stderr
+    path = home.root / "MEMORY.md"
+    mine = path.read_text() + "\n```\nnever closed\n"
+    path.write_text(mine)
+    with hold(home.lock):
+        assert recover(home)
+    assert path.read_text() == mine
+    (kept,) = (home.machine / "recovered").iterdir()
+    assert "doomed" in kept.read_text()
+    assert "doomed" in git("show", "HEAD:MEMORY.md")
+    assert (home.root / "Projects/p/PROJECT.md").read_text() == "# Doomed\n"
+
+
+def test_what_a_person_reverted_after_the_crash_stays_reverted(
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
+) -> None:
+    doomed = forks.run(DOOMED, str(home.root), "before the redo record is removed")
+    assert doomed.returncode == -signal.SIGKILL, doomed.stderr
+    git("-c", "user.name=P", "-c", "user.email=p@localhost", "revert", "--no-edit", "HEAD")
+    add_entry("next")
+    assert titles(home.root) == ["next"]
+    assert_sound(home, git)
 
 
 def test_a_recovery_that_is_killed_is_recovered(home: Home, git: Git, add_entry: AddEntry, forks: ForkServer) -> None:
-    for step in ("after the first rename", "before git commit", "before the redo record is removed"):
+    for step in ("after the first file", "before the staging area", "before the redo record is removed"):
         forks.run(DOOMED, str(home.root), step)  # each but the first recovers the one before, or dies in it
     with transaction(home, actor="test", message="m"):
         pass

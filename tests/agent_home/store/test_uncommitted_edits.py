@@ -143,7 +143,7 @@ def test_a_writer_that_died_has_its_failing_file_written_and_left_uncommitted(
             edits.write("Knowledge/b.md", "fine\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent_home.store.recovery.commit", killed)
+        patch.setattr("agent_home.store.recovery.complete", killed)
         with pytest.raises(KeyboardInterrupt):
             taking_along()
     with hold(home.lock):

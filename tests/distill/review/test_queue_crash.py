@@ -31,7 +31,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from agent_home.store import proposals, recovery, transcript
-from agent_home.git import history
+from agent_home.git import commits
 from agent_home.screening import quarantine
 from agent_home.home import Home
 from distill import DistillSettings, close
@@ -42,15 +42,15 @@ now = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
 STEPS = {
     "after the redo record": dying(recovery, "stage"),
-    "before the commit": dying(history, "commit_files", before=True),
-    "after the commit": dying(history, "commit_files"),
-    "before the branches": dying(history, "commit_to_branches", before=True),
-    "after the branches": dying(history, "commit_to_branches"),
+    "before the commit": dying(commits, "commit_texts", before=True),
+    "after the commit": dying(commits, "commit_texts"),
+    "before the branches": dying(commits, "commit_to_branches", before=True),
+    "after the branches": dying(commits, "commit_to_branches"),
     "before the message": dying(transcript, "append", before=True),
     "after the message": dying(transcript, "append"),
     "before the text leaves": dying(quarantine, "discard", before=True),
-    "before the branch goes": dying(history, "drop_branch", before=True),
-    "after the branch went": dying(history, "drop_branch"),
+    "before the branch goes": dying(commits, "drop_branch", before=True),
+    "after the branch went": dying(commits, "drop_branch"),
 }
 if what == "close":
     STEPS[step]()

@@ -1,0 +1,257 @@
+"""Write commits of the home: the gateway's own, a person's edits, and proposals on branches of their own.
+
+Call every function here with the home's lock held. A commit of the gateway is made from texts, not from the work tree,
+and touches neither what a person staged nor what a person is editing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import GitFailed, HistoryError, NoRepository
+from .client import GitClient, home_client, open_repository
+from .history import head
+
+__all__ = [
+    "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch", "init",
+    "refuse_unfinished", "stage_texts",
+]  # fmt: skip
+
+#: The committer where git has no configured user.
+NAME, EMAIL = "agent-home", "agent-home@localhost"
+#: Seconds to wait for git's own lock, which a person's command may hold.
+GIT_LOCK_WAIT_S = 10.0
+#: Seconds after which a git lock of a dead writer counts as an orphan. Git itself needs milliseconds.
+ORPHAN_GIT_LOCK_S = 2.0
+#: A dead writer made its last git lock at most this many seconds after it began to commit.
+LAST_GIT_LOCK_S = 60.0
+_SHA1_DIGITS = 40
+#: Exit code of ``git update-index --refresh`` where a person's uncommitted edits remain. The rest is done.
+_NEEDS_UPDATE = 1
+_LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)'")
+#: Files in git's folder while an operation is unfinished, with the command that gives it up. A commit would become part
+#: of that operation, or be lost with it.
+_UNFINISHED = {
+    "MERGE_HEAD": ("merge", "git merge --abort"),
+    "CHERRY_PICK_HEAD": ("cherry-pick", "git cherry-pick --abort"),
+    "REVERT_HEAD": ("revert", "git revert --abort"),
+    "rebase-merge": ("rebase", "git rebase --abort"),
+    "rebase-apply": ("rebase", "git rebase --abort"),
+    "BISECT_LOG": ("bisection", "git bisect reset"),
+}
+_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchCommit:
+    """A commit on another branch than the checked-out one: *parent* with *text* at *path*, as the tip of *branch*."""
+
+    branch: str
+    parent: str
+    path: str
+    text: str
+    message: str
+    trailers: Mapping[str, str]
+
+
+def init(root: Path) -> None:
+    """Make *root* a repository with the branch ``main``, unless it already is the top of one.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    try:
+        open_repository(root)
+    except NoRepository:
+        home_client(root).change("init", "--quiet", "--initial-branch=main")
+
+
+def refuse_unfinished(root: Path) -> None:
+    """Stop before a write while a person's git operation is unfinished.
+
+    Raises:
+        HistoryError: a merge, cherry-pick, revert, rebase or bisection is unfinished.
+    """
+    folder = home_client(root).git_folder()
+    for name, (operation, end) in _UNFINISHED.items():
+        if (folder / name).exists():
+            raise HistoryError(f"a {operation} is unfinished in {root}. Finish it or run `{end}`, then try again")
+
+
+def configure(root: Path, key: str, value: str) -> None:
+    """Write *key* into the configuration of this repository alone.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    home_client(root).change("config", "--local", "--replace-all", key, value)
+
+
+def commit_files(
+    root: Path, paths: Sequence[str], message: str, trailers: Mapping[str, str], *, died_at: float | None = None
+) -> str:
+    """Commit exactly *paths* as they are on disk (a missing one as removed) and return the commit's hash.
+
+    Return the present HEAD when nothing differs. Hooks do not run, because the gateway has already screened the text.
+    *died_at* is when a writer that died began to commit, in seconds since the epoch. Locks of git from that time are
+    orphans and are removed.
+
+    Raises:
+        HistoryError: git is absent or refused; the files stay as they are.
+    """
+    if not paths:  # without paths, git would commit everything that is staged
+        return head(root)
+    git = home_client(root)
+    known = [path for path in paths if (root / path).exists() or git.query("ls-files", "--", path)]
+    if known:  # a path that is in neither place may already be staged as removed
+        _with_git_lock(git, died_at, "add", "--all", "--force", "--", *known)
+    changed = git.text("diff", "--cached", "--name-only", "--no-renames", "-z", "--", *paths).split("\0")[:-1]
+    if not changed:
+        return head(root)
+    arguments = ("commit", "--quiet", "--no-verify", "--cleanup=verbatim", "--only", "-F", "-", "--", *changed)
+    _with_git_lock(git, died_at, *_identity(git), *arguments, stdin=_commit_message(message, trailers))
+    return git.text("rev-parse", "HEAD").strip()
+
+
+def commit_texts(
+    root: Path, parent: str, texts: Mapping[str, str], message: str, trailers: Mapping[str, str], *, branch: str,
+    died_at: float | None = None,
+) -> str:  # fmt: skip
+    """Commit *texts* by path on top of *parent*, as the tip of *branch*, and return the commit's hash.
+
+    The commit holds these texts whatever happens to the work tree and the staging area meanwhile. An empty text removes
+    the file. *died_at* is as for :func:`commit_files`.
+
+    Raises:
+        GitFailed: the branch moved away from *parent* meanwhile, or git refused. The branch stays as it is.
+    """
+    git = home_client(root)
+    stream = bytearray(b"feature done\n")
+    stream += _commit_command(
+        git, f"refs/heads/{branch}", parent, _commit_message(message, trailers), mark=b"mark :1\n"
+    )
+    for path, text in texts.items():
+        data = text.encode()
+        if data:
+            stream += b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(path), len(data), data)
+        else:
+            stream += b"D %s\n" % _quoted(path)
+    output = _with_git_lock(
+        git, died_at, "fast-import", "--quiet", "--done", stdin=bytes(stream) + b"get-mark :1\ndone\n"
+    )
+    return output.decode().strip()
+
+
+def stage_texts(root: Path, texts: Mapping[str, str], commit: str, *, died_at: float | None = None) -> None:
+    """Make the staging area hold *texts* by path, so that a person's next commit does not take them back.
+
+    *commit* is the hash of any commit. Its length tells which hashes the repository uses.
+    """
+    kind = hashlib.sha1 if len(commit) == _SHA1_DIGITS else hashlib.sha256
+    options = ["--add"]
+    for path, data in ((path, text.encode()) for path, text in texts.items() if text):
+        blob = kind(b"blob %d\0%s" % (len(data), data)).hexdigest()
+        options += ["--cacheinfo", f"100644,{blob},{path}"]
+    removed = [f"./{path}" for path, text in texts.items() if not text]
+    options += ["--force-remove", *removed] if removed else []
+    try:
+        _with_git_lock(home_client(root), died_at, "update-index", *options, "--refresh")
+    except GitFailed as error:
+        if error.exit_code != _NEEDS_UPDATE:
+            raise
+
+
+def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: float | None = None) -> None:
+    """Write one branch for each commit of *drafts*, without touching the work tree, the staging area or HEAD.
+
+    An existing branch is moved. One git command writes them all. *died_at* is as for :func:`commit_files`.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    git = home_client(root)
+    stream = bytearray()
+    for draft in drafts:
+        message, text = _commit_message(draft.message, draft.trailers), draft.text.encode("utf-8", "surrogateescape")
+        stream += _commit_command(git, f"refs/heads/{draft.branch}", draft.parent, message)
+        stream += b"M 100644 inline %s\ndata %d\n%s\n" % (draft.path.encode(), len(text), text)
+    if drafts:
+        _with_git_lock(git, died_at, "fast-import", "--quiet", "--force", "--done", stdin=bytes(stream) + b"done\n")
+
+
+def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> None:
+    """Delete a branch if it exists.
+
+    Raises:
+        HistoryError: the branch is checked out, or git is absent.
+    """
+    git = home_client(root)
+    if git.query("for-each-ref", f"refs/heads/{branch}"):
+        _with_git_lock(git, died_at, "branch", "-D", "--quiet", "--", branch)
+
+
+def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, mark: bytes = b"") -> bytes:
+    """Return the lines of ``git fast-import`` that begin a commit. *parent* is empty for a first one."""
+    who = git.change(*_identity(git), "var", "GIT_COMMITTER_IDENT").strip()
+    author = b""
+    if any(name in git.environment for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE")):
+        author = b"author %s\n" % git.change(*_identity(git), "var", "GIT_AUTHOR_IDENT").strip()
+    start = b"from %s\n" % parent.encode() if parent else b""
+    head_lines = b"commit %s\n%s%scommitter %s\n" % (ref.encode(), mark, author, who)
+    return head_lines + b"data %d\n%s\n%s" % (len(message), message, start)
+
+
+def _quoted(path: str) -> bytes:
+    """Return *path* as ``git fast-import`` reads it."""
+    return b'"%s"' % path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").encode(
+        "utf-8", "surrogateescape"
+    )
+
+
+def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
+    """Return subject and trailers. A value is one line, so a session's name cannot forge another trailer."""
+    lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
+    text = (message.strip() or "Change memory") + ("\n\n" + "\n".join(lines) if lines else "")
+    return _UNPRINTABLE.sub(" ", text).encode()
+
+
+def _identity(git: GitClient) -> list[str]:
+    """Return options that name the committer where git's own configuration does not."""
+    with suppress(GitFailed):
+        git.query("var", "GIT_COMMITTER_IDENT")
+        return []
+    return ["-c", f"user.name={NAME}", "-c", f"user.email={EMAIL}"]
+
+
+def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin: bytes = b"") -> bytes:
+    """Run git, and wait while another command holds one of git's own locks. Remove the lock of a dead writer."""
+    deadline = time.monotonic() + GIT_LOCK_WAIT_S
+    while True:
+        try:
+            return git.change(*arguments, stdin=stdin)
+        except GitFailed as error:
+            match = _LOCKED.search(error.reason)
+            if match is None:
+                raise
+            if died_at is not None:
+                _remove_orphan(Path(match["path"]), died_at)
+            if time.monotonic() > deadline:
+                raise HistoryError(
+                    f"another git command holds {match['path']}. End that command, or remove the file if none runs"
+                ) from error
+            time.sleep(0.05)
+
+
+def _remove_orphan(lock: Path, died_at: float) -> None:
+    try:
+        made_at = lock.stat().st_mtime
+    except FileNotFoundError:
+        return
+    if died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S and time.time() - made_at > ORPHAN_GIT_LOCK_S:
+        lock.unlink(missing_ok=True)
