@@ -131,7 +131,8 @@ def _citations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
         shares = (counts.memory, counts.log, counts.either, counts.lead)
         rows.append([
             name, str(counts.questions), *(_share(number, counts.questions) for number in shares),
-            _share(counts.says, counts.answered), str(counts.entries), _share(counts.prose, counts.entries),
+            _share(counts.says, counts.answered), _share(counts.says, counts.sayable), str(counts.entries),
+            _share(counts.prose, counts.entries),
         ])  # fmt: skip
     head = (
         "set",
@@ -141,6 +142,7 @@ def _citations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
         "either",
         "lead",
         "answer in the cited lines",
+        "of those in whole turns",
         "entries",
         "assistant's alone",
     )

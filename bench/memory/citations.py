@@ -7,14 +7,17 @@ import re
 from calendar import month_name
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
+from distill.statements.dated_words import add_dates
 from distill.statements.sentences import prose_lines, split_sentences
 from distill.statements.topics import content_terms
 from recall.embedding.embedder import Embedder, NoEmbedder
 
+from .answer_dates import named_days, written_days
 from .closed_homes import ClosedHome, Told, closed_home, read_messages
 
 __all__ = ["CitationCounts", "leading", "measure_citations"]
@@ -29,7 +32,8 @@ class CitationCounts:
     """Counts of the questions of some conversations.
 
     *memory*, *log* and *either* count questions with a gold turn cited there. *answered* counts those of *either* that
-    have an answer, and *says* those of them whose citing lines hold half of the answer's terms. *lead* counts the
+    have an answer, and *says* those of them whose citing lines hold half of the answer's terms. *sayable* counts those
+    whose whole gold turns hold them, the most that any line could. *lead* counts the
     questions whose gold turn is among the first lines of the turns with as many tokens as memory and log. *prose*
     counts entries whose only sources are turns of the assistant.
     """
@@ -40,6 +44,7 @@ class CitationCounts:
     either: int = 0
     answered: int = 0
     says: int = 0
+    sayable: int = 0
     lead: int = 0
     entries: int = 0
     prose: int = 0
@@ -57,6 +62,7 @@ def measure_citations(folder: Path, embedder: Embedder | NoEmbedder | None, *, m
 
 
 def _count(counts: CitationCounts, path: Path, messages: Sequence[Message], closed: ClosedHome) -> None:
+    turns = {message.source: Told(text=_dated(message), sources=(message.source,)) for message in messages}
     roles = {message.source: message.role for message in messages}
     counts.entries += len(closed.entries)
     counts.prose += sum(all(roles.get(source) == "assistant" for source in line.sources) for line in closed.entries)
@@ -76,7 +82,15 @@ def _count(counts: CitationCounts, path: Path, messages: Sequence[Message], clos
         answer = str(row.get("answer") or "")
         counts.answered += bool(answer and (entries or log))
         counts.says += bool(answer) and _says([*entries, *log], answer)
+        whole = [turns[source] for source in gold if source in turns] if entries or log else []
+        counts.sayable += bool(answer) and _says([*whole, *entries, *log], answer)
         counts.lead += not gold.isdisjoint(lead)
+
+
+def _dated(message: Message) -> str:
+    """Return the content of a turn with the dates that its words name."""
+    day = message.ts[:10]
+    return add_dates(message.content, date.fromisoformat(day)) if _DAY.fullmatch(day) else message.content
 
 
 def _citing(lines: Sequence[Told], gold: set[str]) -> list[Told]:
@@ -84,7 +98,15 @@ def _citing(lines: Sequence[Told], gold: set[str]) -> list[Told]:
 
 
 def _says(lines: Sequence[Told], answer: str) -> bool:
-    """Return whether *lines* together hold half of the answer's terms, cut to five letters. A date is read in words."""
+    """Return whether *lines* together hold half of the answer's terms, cut to five letters, or the day it names.
+
+    A date is read in words.
+    """
+    days = named_days(answer)
+    if days is not None and any(
+        first <= days[1] and last >= days[0] for line in lines for first, last in written_days(line.text)
+    ):
+        return True
     terms = {term.casefold()[:5] for term in content_terms(answer)}
     held = {term.casefold()[:5] for line in lines for term in content_terms(_DAY.sub(_in_words, line.text))}
     return bool(lines) and len(terms & held) >= _SAYS * len(terms)

@@ -17,6 +17,7 @@ _Read = Callable[[re.Match[str], date, str], str]
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _DAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})(?!s\b)\b(?! (?:of|to|through|and|or)\b)"
+_SHORT_DAY = r"(?P<weekday>mon|tues?|weds?|thurs?|thu|fri|sat|sun)(?![\w’'])(?! (?:of|to|through|and|or)\b)"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     "(?P<month>january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -30,6 +31,7 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True)
 _CJK_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2, "半": 0}
 _CJK_COUNT = "(?P<count>\\d{1,3}|[一两二三四五六七八九十]{1,2})"
 _CJK_WEEK = "(?:周|星期|礼拜)"
+_CJK_PLAIN = "(?<![每上下这本个隔周])"
 #: A date that the speaker named already, right behind the words.
 _MONTH_NAMES = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _NAMED_BEHIND = re.compile(
@@ -67,7 +69,11 @@ _HABITUAL = re.compile(
 )
 #: Words that turn a limit ("only until Thursday") into an appointment.
 _ONCE = re.compile(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this time|instead|week)\b", re.IGNORECASE)
-_CJK_BACK = re.compile("[了过]|昨|刚才")
+_CJK_BACK = re.compile("[了过没]|昨|刚才")
+#: Words around a bare Chinese weekday that place it after the day on which it was said, and those of a habit.
+_CJK_FORWARD = re.compile("[才再要会得将等]|开始|打算|准备|安排|约|之前|出结果|截止|复[查诊]|去|来|到")
+_CJK_HABIT = re.compile("[每都别]|一般|通常|总是|休息|固定|从不|习惯")
+_CJK_CLAUSE = re.compile("[,;\uff0c\uff1b。\uff01\uff1f!?]")
 
 
 def add_dates(text: str, said: date) -> str:
@@ -128,6 +134,8 @@ def _distance(match: re.Match[str], said: date, text: str) -> str:
     count = -count if back else count
     if unit in {"day", "天"}:
         return f"{said + timedelta(count)}"
+    if unit == "weekend":
+        return _span(_monday(said, count) + timedelta(5), 2) if said.weekday() < 5 else ""
     if unit in {"week", "周", "星期", "礼拜"}:
         return f"about {said + timedelta(7 * count)}"
     if unit in {"month", "个月"}:
@@ -169,7 +177,7 @@ def _period(match: re.Match[str], said: date, _text: str) -> str:
 
 
 def _stepped_weekday(match: re.Match[str], said: date, _text: str) -> str:
-    number = _WEEKDAYS.index(match["weekday"].casefold())
+    number = [day[:3] for day in _WEEKDAYS].index(match["weekday"].casefold()[:3])
     step = match["step"].casefold()
     if step == "next":
         return f"{_monday(said, 1) + timedelta(number)}"
@@ -231,6 +239,18 @@ def _cjk_deadline(match: re.Match[str], said: date, text: str) -> str:
     return f"{said + timedelta(ahead)}" if ahead else ""
 
 
+def _cjk_bare_weekday(match: re.Match[str], said: date, text: str) -> str:
+    """Return the weekday before or after *said* that the words behind it in its clause mean, or nothing."""
+    ends = [found.start() for found in _CJK_CLAUSE.finditer(text, match.end())]
+    clause = text[match.start() : ends[0] if ends else len(text)]
+    forward, back = _CJK_FORWARD.search(clause), _CJK_BACK.search(clause)
+    if bool(forward) == bool(back) or _CJK_HABIT.search(clause):
+        return ""
+    number = "一二三四五六日天".index(match["weekday"]) - (match["weekday"] == "天")
+    days = (number - said.weekday()) % 7 if forward else -((said.weekday() - number) % 7 or 7)
+    return f"{said + timedelta(days)}" if days else ""
+
+
 def _cjk_month(match: re.Match[str], said: date, _text: str) -> str:
     step, day = _CJK_STEPS[match["step"]], match["day"]
     if day is None:
@@ -254,7 +274,7 @@ def _month_end_named(match: re.Match[str], said: date, _text: str) -> str:
     return _month_end(said, step) if unit == "month" else f"{said.year + step}-12-31"
 
 
-_AGO = re.compile(rf"\b(?:{_COUNT} (?P<unit>day|week|month|year)s? ago)\b", re.IGNORECASE)
+_AGO = re.compile(rf"\b(?:{_COUNT} (?P<unit>day|week(?:end)?|month|year)s? ago)\b", re.IGNORECASE)
 _CJK_AGO = re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?前(?!的)")
 _BACK_PATTERNS = (_AGO, _CJK_AGO)
 
@@ -278,6 +298,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?后(?!的)"), _distance),
     (_compiled(r"\bthe end of (?:the|(?P<step>this|next|last)) (?P<unit>month|year)\b"), _month_end_named),
     (_compiled(rf"\b(?P<step>last|this|next) {_DAY}"), _stepped_weekday),
+    (_compiled(rf"\b(?P<step>last|this|next) {_SHORT_DAY}"), _stepped_weekday),
     (_compiled(r"\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"), _period),
     (_compiled(rf"\b(?P<step>last|next) {_MONTH}"), _named_month),
     (_compiled(rf"(?<=\bby ){_DAY}"), _limit),
@@ -286,7 +307,8 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled(rf"{_HABIT}{_STEPPED}\b{_DAY}(?! \()"), _bare_weekday),
     (_compiled(r"(?:(?<=\buntil the )|(?<=\bby the ))(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of\b)"), _day_of_month),
     (_compiled(rf"(?<!每)(?P<step>上上|下下|[上下这本])个?{_CJK_WEEK}(?P<weekday>[一二三四五六日天末])?"), _cjk_week),
-    (_compiled(rf"(?<![每上下这本个隔周]){_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?=之?前|截止|交)"), _cjk_deadline),
+    (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?=之?前|截止|交)"), _cjk_deadline),
+    (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?![到至和、]|\uff08)"), _cjk_bare_weekday),
     (_compiled(r"(?<!每)(?P<step>[上下这本])个?月(?P<day>底|\d{1,2}[号日])?(?!\d)"), _cjk_month),
     (_compiled(rf"(?<![以之])(?P<year>[前去今明后])年(?:{_CJK_MONTH}月份?)?"), _cjk_year),
 )  # fmt: skip

@@ -22,7 +22,22 @@ from agent_home.store.transcript import Message
 from .dated_words import add_dates
 from .sentences import is_question, prose_lines, split_sentences
 
-__all__ = ["Standalone", "plain_turn", "speaker_of", "speaks_of_self", "split_speaker", "stand_alone", "with_context"]
+__all__ = [
+    "Standalone",
+    "Surroundings",
+    "find_surroundings",
+    "is_elliptical",
+    "join_sentences",
+    "plain_turn",
+    "question_of",
+    "refers_back",
+    "sentences_before",
+    "speaker_of",
+    "speaks_of_self",
+    "split_speaker",
+    "stand_alone",
+    "with_context",
+]
 
 #: Longer sentences are kept as they are.
 _MAX_CHARS = 2000
@@ -141,14 +156,25 @@ class Standalone:
     context: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """Words before the sentence: earlier sentences of its own turn, or the end of another one's turn."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Words around a sentence that stand with it.
+
+    Attributes:
+        own: earlier sentences of its own turn.
+        other: the end of the other speaker's turn before it.
+        asked: whether *other* is a question.
+        turn: that turn, whether its words are kept or not.
+        topic: sentences of the speaker's own turn before that.
+        topic_turn: the turn that says them.
+    """
 
     own: str = ""
     other: str = ""
     asked: bool = False
     turn: Message | None = None
+    topic: str = ""
+    topic_turn: Message | None = None
 
 
 def stand_alone(
@@ -159,7 +185,14 @@ def stand_alone(
 
 
 def with_context(
-    sentence: str, turn: Message, earlier: Sequence[Message], owner: str, now: datetime, *, kind: str = ""
+    sentence: str,
+    turn: Message,
+    earlier: Sequence[Message],
+    owner: str,
+    now: datetime,
+    *,
+    kind: str = "",
+    around: Surroundings | None = None,
 ) -> Standalone:
     """Return *sentence* of *turn* as a text that stands alone, with the sources of other turns that it quotes.
 
@@ -170,22 +203,24 @@ def with_context(
         owner: the name of the user of the home, for turns that do not name their speaker, or empty.
         now: the present, whose time zone decides the day of a turn.
         kind: the kind of item that the sentence becomes, where it is known.
+        around: the words to keep with the sentence, by default those of :func:`find_surroundings`.
     """
     words = " ".join(sentence.split())
     if not words or len(words) > _MAX_CHARS:
         return Standalone(text=words)
-    found = _context(words, turn, earlier)
+    found = find_surroundings(words, turn, earlier) if around is None else around
     said = _day(turn.ts, now)
     told = _clean(words, said, answers=found.asked, blame=kind not in _PERSONAL)
     if found.own:
         own = _clean(found.own, said, answers=False, blame=False)
-        told = f"{own}{'' if _CJK.match(own[-2:]) or own[-1] in _FULL_WIDTH_ENDS else ' '}{told}"
+        told = join_sentences(own, told)
     name = speaker_of(turn, owner)
     is_cjk = _CJK.search(told) is not None and not re.search(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}", told)
-    aside = _aside(found, told, name, owner, is_cjk=is_cjk)
+    aside = _aside(found, told, name, owner, now, is_cjk=is_cjk)
     if not aside and not _needs_speaker(told, name, kind):
         return Standalone(text=told)
-    context = (found.turn.source,) if found.turn is not None and found.other else ()
+    quoted = ((found.topic_turn, found.topic), (found.turn, found.other))
+    context = tuple(other.source for other, quotation in quoted if other is not None and quotation)
     shown = name or {("user", True): "用户", ("user", False): "User", ("assistant", True): "助手"}.get(
         (turn.role, is_cjk), "Assistant"
     )
@@ -226,6 +261,11 @@ def speaks_of_self(text: str) -> bool:
     return _FIRST_PERSON_ALONE.search(text) is not None
 
 
+def refers_back(text: str) -> bool:
+    """Return whether *text* starts with a word for something before it."""
+    return _REFERS_BACK.match(text) is not None
+
+
 def _needs_speaker(told: str, name: str, kind: str) -> bool:
     """Return whether the reader has to know who said it."""
     if not name:
@@ -235,10 +275,18 @@ def _needs_speaker(told: str, name: str, kind: str) -> bool:
     return _FIRST_PERSON.search(told) is not None or _SECOND_PERSON.search(told) is not None
 
 
-def _aside(found: _Context, told: str, name: str, owner: str, *, is_cjk: bool) -> str:
+def _aside(found: Surroundings, told: str, name: str, owner: str, now: datetime, *, is_cjk: bool) -> str:
     """Return what stands in brackets behind the speaker: the question, the sentence referred to, or the listener."""
     other = speaker_of(found.turn, owner) if found.turn is not None else ""
     other = "" if other == name else other
+    if found.topic and found.topic_turn is not None:
+        said = _day(found.topic_turn.ts, now)
+        topic = _clean(found.topic, said, answers=False, blame=False)
+        if is_cjk:
+            asked = f"\uff0c问“{found.other}”" if found.other else ""
+            return f"\uff08就“{topic}”{asked}\uff09"
+        asked = ', asked: "{}"'.format(found.other.replace('"', "'")) if found.other else ""
+        return ' (on "{}"{})'.format(topic.replace('"', "'"), asked)
     if not found.other:
         is_addressed = other and not is_cjk and _SECOND_PERSON.search(told)
         return f" (to {other})" if is_addressed else ""
@@ -287,32 +335,55 @@ def _without_blame(text: str) -> str:
     return _CJK_BLAME.sub(lambda match: f"{match['lead'] or ''}有人", text)
 
 
-def _context(words: str, turn: Message, earlier: Sequence[Message]) -> _Context:
-    """Return what *words* refer to, where the form of the sentence shows that they refer to something."""
+def find_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
+    """Return what *words* of *turn* refer to, where the form of the sentence shows that they refer to something."""
     other = next((message for message in reversed(earlier[-4:]) if message.role in {"user", "assistant"}), None)
     if other is not None and (other.role, other.name) == (turn.role, turn.name):
         other = None
     plain = plain_turn(turn.content)
     at = plain.find(words)
     labelled = at > 0 and plain[:at].rstrip().endswith((":", "\uff1a"))
-    before = split_sentences(plain[max(0, at - _LOOK_BACK_CHARS) : at]) if at > 0 else []
+    before = sentences_before(words, turn)
     bare = _without_filler(words, answers=True)
     refers = _REFERS_BACK.match(bare) is not None
     if any(_length(sentence) >= 4 for sentence in before):
         refers = refers or (_length(bare) <= _MIDDLE_WORDS and _REFERS_INSIDE.search(bare) is not None)
-        return _Context(own=_referred(before) if refers else "", turn=other)
+        return Surroundings(own=_referred(before) if refers else "", turn=other)
     if other is None:
-        return _Context()
+        return Surroundings()
     last = _end_of_turn(other.content)
     if not last or len(last) > _MAX_CONTEXT_CHARS or _length(last) < 2:
-        return _Context(turn=other)
+        return Surroundings(turn=other)
     if is_question(last):
         inside = _length(bare) <= _MIDDLE_WORDS and _REFERS_INSIDE.search(bare) is not None
-        needed = refers or (not labelled and (inside or _is_elliptical(bare, user=turn.role == "user")))
-        return _Context(other=last if needed and not _SMALL_TALK.search(last) else "", asked=True, turn=other)
+        needed = refers or (not labelled and (inside or is_elliptical(bare, user=turn.role == "user")))
+        return Surroundings(other=last if needed and not _SMALL_TALK.search(last) else "", asked=True, turn=other)
     deictic = refers or (not labelled and not is_question(bare) and _REFERS_ANYWHERE.search(bare) is not None)
     needed = deictic and _length(bare) <= _SHORT_WORDS and _length(last) >= 4
-    return _Context(other=last if needed else "", turn=other)
+    return Surroundings(other=last if needed else "", turn=other)
+
+
+def join_sentences(first: str, second: str) -> str:
+    """Return two sentences of a turn on one line, as the language of the first one joins them."""
+    if not first or not second:
+        return first or second
+    return f"{first}{'' if _CJK.match(first[-2:]) or first[-1] in _FULL_WIDTH_ENDS else ' '}{second}"
+
+
+def sentences_before(words: str, turn: Message) -> list[str]:
+    """Return the sentences of *turn* before *words*, the nearest ones of a long turn."""
+    plain = plain_turn(turn.content)
+    at = plain.find(words)
+    return split_sentences(plain[max(0, at - _LOOK_BACK_CHARS) : at]) if at > 0 else []
+
+
+def question_of(turn: Message) -> str:
+    """Return the question at the end of *turn*, with the sentence before it where it needs that one, or nothing.
+
+    A courtesy ("How are you?") is no question.
+    """
+    last = _end_of_turn(turn.content)
+    return last if is_question(last) and len(last) <= _MAX_CONTEXT_CHARS and not _SMALL_TALK.search(last) else ""
 
 
 def _referred(before: Sequence[str]) -> str:
@@ -333,8 +404,8 @@ def plain_turn(content: str) -> str:
     return " ".join(line.text for line in prose_lines(content) if line.text)
 
 
-def _is_elliptical(bare: str, *, user: bool) -> bool:
-    """Return whether an answer needs its question."""
+def is_elliptical(bare: str, *, user: bool) -> bool:
+    """Return whether *bare*, an answer of the user or of another speaker, needs its question."""
     length = _length(bare)
     if _CJK.search(bare):
         return user and length <= 24 and _FIRST_PERSON.search(bare, 0, 4) is None

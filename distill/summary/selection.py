@@ -31,7 +31,7 @@ from ..statements.topics import content_terms
 from .daily_section import count_item_tokens, render_body
 from .extraction import MAX_ITEM_CHARS, Item, Summary, spoken_messages
 
-__all__ = ["add_facts"]
+__all__ = ["add_facts", "is_courtesy"]
 
 #: Facts with a cue (figures) come first. They get at most ``max_items`` divided by this.
 _CUED_DIVISOR = 3
@@ -58,7 +58,8 @@ _WHEN = re.compile(
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
 #: Reactions, courtesies and offers, which state no fact.
 _MANNERS = re.compile(
-    r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|congrats|congratulations|glad|great|cool|nice|"
+    r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|thank you|good to see|congrats|"
+    r"congratulations|glad|great|cool|nice|"
     r"awesome|amazing|sounds|that sounds|sure|yeah|yep|哇|哈哈|嗯|恭喜|谢谢|太[好棒]了|好的|辛苦了)(?![\w'’])|"
     r"\b(?:let me know|feel free|happy to help|glad to help|hope (?:this|that|it) helps|I can help|I apologi[sz]e|"
     r"here(?:['’]s| is| are) (?:an?|the|some|your))\b|希望(?:能|对你)|随时(?:告诉|问)我|很高兴",
@@ -121,6 +122,11 @@ def add_facts(
     # A correction cites the corrected turn first and its own turn last.
     merged = sorted((*summary.items, *selected), key=lambda item: place.get(_own_turn(item), 0))
     return replace(summary, items=tuple(merged))
+
+
+def is_courtesy(sentence: str) -> bool:
+    """Return whether *sentence* is a reaction, a courtesy or an offer, which states no fact."""
+    return _MANNERS.search(sentence) is not None
 
 
 def _own_turn(item: Item) -> str:
@@ -199,7 +205,7 @@ def _score(sentence: str, words: set[str], *, answers: bool, place: float) -> fl
         + weights.terms * math.log1p(min(_MAX_TERMS, len(words)))
         + weights.answers * answers
         + weights.late * place
-        + weights.manners * bool(_MANNERS.search(sentence))
+        + weights.manners * is_courtesy(sentence)
     )
 
 

@@ -18,7 +18,7 @@ from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 from ..statements.topics import content_terms
 
-__all__ = ["is_refused", "narrower_kind", "reported_kind", "reports_work", "stated_kind"]
+__all__ = ["is_refused", "is_request", "narrower_kind", "reported_kind", "reports_work", "stated_kind"]
 
 _KINDS: Mapping[Act, ItemKind] = {
     "preference": "preference",
@@ -110,6 +110,11 @@ def is_refused(sentence: str) -> bool:
     """Return whether *sentence* asks, or states only a condition."""
     narrow = narrowed(sentence)
     return is_question(narrow) or _CONDITION.match(narrow) is not None
+
+
+def is_request(sentence: str) -> bool:
+    """Return whether *sentence* starts with a request for this moment."""
+    return _REQUEST.match(sentence) is not None
 
 
 def narrower_kind(kind: ItemKind, sentence: str) -> ItemKind:

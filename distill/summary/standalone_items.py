@@ -18,13 +18,18 @@ from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
 from ..statements.completeness import lacks_its_noun
+from ..statements.dated_words import without_dates
 from ..statements.sentences import split_sentences
 from ..statements.standalone import plain_turn, with_context
 from .extraction import Item, Summary, spoken_messages
+from .leaning import leans
+from .surroundings import choose_surroundings
 
 __all__ = ["owner_name", "tell_items"]
 
 _USER = "USER.md"
+#: Items before another one that may stand in its words.
+_NEAR_ITEMS = 4
 #: A longer sentence stays cut.
 _MAX_SENTENCE_CHARS = 1000
 _NAME = re.compile(
@@ -46,7 +51,8 @@ def tell_items(
     places = {message.source: place for place, message in enumerate(spoken)}
     tools = "\n".join(identity_key(m.content) for m in (*before, *messages) if m.role not in {"user", "assistant"})
     owner = owner_name(home)
-    return replace(summary, items=tuple(_told(item, spoken, places, owner, tools, now) for item in summary.items))
+    told = [_told(item, spoken, places, owner, tools, now) for item in summary.items]
+    return replace(summary, items=tuple(_joined(told)))
 
 
 def owner_name(home: Home) -> str:
@@ -62,13 +68,44 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     if place is None or not words:
         return item
     earlier = spoken[max(0, place - 4) : place]
-    found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind)
+    around = choose_surroundings(words, spoken[place], earlier) if _may_enter(item) else None
+    found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
-    dangling = not (item.marked or item.read) and lacks_its_noun(found.text)
+    dangling = not (item.marked or item.read) and lacks_its_noun(found.text) and lacks_its_noun(f"A: {words}")
     return replace(
         item, standalone=found.text if found.text != item.text else "", context=found.context, dangling=dangling
     )
+
+
+def _joined(items: Sequence[Item]) -> list[Item]:
+    """Return *items* with those joined of which one is told with the words of another one.
+
+    The joined item has the kind of the sentence that leans less on its conversation.
+    """
+    kept: list[Item] = []
+    for item in items:
+        inner = next((other for other in reversed(kept[-_NEAR_ITEMS:]) if _is_told_in(other, item)), None)
+        if inner is None:
+            kept.append(item)
+            continue
+        first = inner if leans(inner.text) <= leans(item.text) else item
+        whole = {name: getattr(item, name) for name in ("context", "dangling")}
+        kept[kept.index(inner)] = replace(first, standalone=item.told, **whole)
+    return kept
+
+
+def _is_told_in(inner: Item, item: Item) -> bool:
+    """Return whether *item* is told with the sentence of *inner* before its own one."""
+    if not (_may_enter(inner) and _may_enter(item)) or inner.sources != item.sources or inner.replaces or item.replaces:
+        return False
+    words = without_dates(item.told)
+    return inner.text in words and len(words) > len(inner.text) + len(item.text) and item.text not in inner.told
+
+
+def _may_enter(item: Item) -> bool:
+    """Return whether *item* may earn an entry by the words of the user that a rule or the reader chose."""
+    return item.role == "user" and not (item.marked or item.read) and (item.kind != "fact" or item.lasting)
 
 
 def _said_words(text: str, content: str) -> str:

@@ -21,6 +21,10 @@ FRIDAY = date(2026, 11, 20)
         ("tomorrow's standup", "tomorrow's (2026-11-21) standup"),
         ("next Tuesday at 8", "next Tuesday (2026-11-24) at 8"),
         ("last Saturday", "last Saturday (2026-11-14)"),
+        ("I joined last Tues.", "I joined last Tues (2026-11-17)."),
+        ("two weekends ago", "two weekends ago (2026-11-07 to 2026-11-08)"),
+        ("周三才出结果", "周三\uff082026-11-25\uff09才出结果"),
+        ("外婆周日摔了一跤", "外婆周日\uff082026-11-15\uff09摔了一跤"),
         ("I will pay on Tuesday", "I will pay on Tuesday (2026-11-24)"),
         ("paid on Tuesday", "paid on Tuesday (2026-11-17)"),
         ("sign by Thursday", "sign by Thursday (2026-11-26)"),
@@ -55,7 +59,8 @@ def test_relative_words_get_their_date(text: str, dated: str) -> None:
         "I am working now also on Friday", "We are only open until Thursday",
         "I'm working only until Thursday, Friday is my free day", "They are always baking on Sunday",
         "I have a free day on Friday", "right now",
-        "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我",
+        "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我", "周三休息",
+        "周一到周五上班",
     ],
 )  # fmt: skip
 def test_open_and_habitual_words_get_none(text: str) -> None:

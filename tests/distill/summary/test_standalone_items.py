@@ -43,6 +43,15 @@ def test_a_sentence_that_was_cut_is_told_as_a_whole(home: Home, now: datetime) -
     assert found.told == f"Maya: {sentence}"
 
 
+def test_items_of_one_turn_are_one_item_where_the_second_leans_on_the_first(home: Home, now: datetime) -> None:
+    said = turn(2, "user", "Cathal, my son, got called for the orchestra. his audition is on 23 June", "Maya")
+    sentences = ("Cathal, my son, got called for the orchestra.", "his audition is on 23 June")
+    items = [Item(kind="fact", text=text, sources=("s#m2",), role="user", lasting=True) for text in sentences]
+    found = tell_items(Summary(title="T", items=tuple(items)), [said], (), home, now).items
+    assert [item.told for item in found] == [f"Maya: {said.content}"]
+    assert found[0].text == sentences[0]
+
+
 def test_marks_of_emphasis_do_not_hide_the_words(home: Home, now: datetime) -> None:
     found = told(home, now, item("I use tabs here."), turn(2, "user", "I use **tabs** here.", "Maya"))
     assert found.told == "Maya: I use tabs here."

@@ -1,0 +1,156 @@
+"""Choice of the words that stand with a sentence, so that a reader of memory understands it months later.
+
+``distill.statements.standalone`` keeps what a pronoun or a short answer shows to be missing. Where the learned chance
+(``distill.summary.leaning``) says that the sentence leans on more, it keeps the sentences of the turn before it, then
+the question that the turn answers, and then what the speaker said in the turn before that question. It takes no more
+than the sentence needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import compress, pairwise
+
+from agent_home.store.transcript import Message
+
+from ..statements.completeness import lacks_its_noun
+from ..statements.sentences import is_question, split_sentences
+from ..statements.standalone import (
+    Surroundings,
+    find_surroundings,
+    join_sentences,
+    plain_turn,
+    question_of,
+    sentences_before,
+)
+from ..statements.topics import content_terms
+from .leaning import leans
+from .selection import is_courtesy
+from .sentence_kinds import is_request
+
+__all__ = ["choose_surroundings"]
+
+#: Least chance of a sentence that gets the sentences before it in its turn, and of one that gets words of other turns.
+_LEANS_ON_TURN, _LEANS_ON_OTHERS = 0.12, 0.26
+#: The latter where sentences of its own turn stand before it.
+_LEANS_STILL = 0.4
+#: A shorter sentence before it is cheap, and often the heading of what follows ("about that seed").
+_HEADING_CHARS = 40
+#: Fewer words or Chinese characters ("next.") say nothing.
+_HEADING_WORDS = 2
+_HEADING_HAN = 4
+#: Greatest chance of a sentence that can say what another one is about.
+_CLEAR_TOPIC = 0.4
+#: Most characters of the sentences of its own turn, and of an earlier turn, that stand with a sentence.
+_MAX_OWN_CHARS, _MAX_TOPIC_CHARS = 260, 200
+#: Turns before a sentence that are searched for the speaker's own one.
+_NEAR = 3
+#: Words that open another topic.
+_NEW_TOPIC = re.compile(
+    r"(?:oh|anyway|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
+    re.IGNORECASE,
+)
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_POINTS_BACK = re.compile(
+    r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b|[他她它那这]",
+    re.IGNORECASE,
+)
+
+
+def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
+    """Return what stands with *words* of *turn*. *earlier* are the turns before it, oldest first."""
+    found = find_surroundings(words, turn, earlier)
+    before = sentences_before(words, turn)
+    other = found.turn
+    opens = _NEW_TOPIC.match(words) is not None
+    own = found.own or ("" if opens else _nearest(before, words))
+    text = join_sentences(own, words)
+    previous = other.content if other is not None else ""
+    whole = not before or own.startswith(before[0])
+    least = _LEANS_STILL if before and not is_question(previous) else _LEANS_ON_OTHERS
+    if not whole or opens or _NEW_TOPIC.match(text) or not _needs_more(text, previous, least):
+        own = _without_answer(own, before)
+        return Surroundings(own=own, other=found.other, asked=found.asked, turn=other)
+    question = question_of(other) if other is not None else ""
+    if question and _is_clear(question) and not lacks_its_noun(f"A (asked: {question!r}): {text}"):
+        return Surroundings(own=own, other=question, asked=True, turn=other)
+    topic_turn = _own_turn_before(turn, earlier)
+    named = own != "" and (len(own) > _HEADING_CHARS or _is_heading(own))
+    goes_on = bool(question) or (not named and _POINTS_BACK.search(words) is not None) or _share_a_term(text, previous)
+    topic = _topic(topic_turn) if topic_turn is not None and goes_on else ""
+    if not topic:
+        return Surroundings(own=own, other=question or found.other, asked=bool(question) or found.asked, turn=other)
+    return Surroundings(
+        own=own, other=question, asked=bool(question), turn=other, topic=topic, topic_turn=topic_turn
+    )  # fmt: skip
+
+
+def _needs_more(text: str, previous: str, least: float) -> bool:
+    return leans(text, previous) > least or lacks_its_noun(f"A: {text}")
+
+
+def _nearest(before: Sequence[str], words: str) -> str:
+    """Return as many of the sentences *before* as *words* need to stand alone, up to the room for them."""
+    own = ""
+    for sentence in reversed(before):
+        if len(own) + len(sentence) > _MAX_OWN_CHARS or is_request(sentence):
+            break
+        heads = not own and len(sentence) <= _HEADING_CHARS and _is_heading(sentence)
+        if not heads and not _needs_more(join_sentences(own, words), "", _LEANS_ON_TURN):
+            break
+        own = join_sentences(sentence, own)
+    return own
+
+
+def _without_answer(own: str, before: Sequence[str]) -> str:
+    """Return *own* without its first sentences that only answer another turn ("draft it.", "那是。")."""
+    for sentence in before:
+        rest = own.removeprefix(sentence).lstrip()
+        if rest == own or (_is_heading(sentence) and not lacks_its_noun(f"A: {sentence}")):
+            break
+        own = rest
+    return own
+
+
+def _share_a_term(text: str, previous: str) -> bool:
+    """Return whether both name the same thing, in Chinese two characters of it."""
+    mine, theirs = ({term.casefold() for term in content_terms(part)} for part in (text, previous))
+    pairs = {first + second for first, second in pairwise(text) if _HAN.match(first) and _HAN.match(second)}
+    return bool(mine & theirs) or any(pair in previous for pair in pairs)
+
+
+def _is_heading(sentence: str) -> bool:
+    """Return whether a short *sentence* says enough to be worth keeping before another one."""
+    chars = len(_HAN.findall(sentence))
+    says = chars >= _HEADING_HAN or (not chars and len(sentence.split()) >= _HEADING_WORDS)
+    return says and not is_courtesy(sentence)
+
+
+def _is_clear(question: str) -> bool:
+    """Return whether a reader knows what *question* is about."""
+    return len(content_terms(question)) >= 2 and _POINTS_BACK.search(question) is None
+
+
+def _own_turn_before(turn: Message, earlier: Sequence[Message]) -> Message | None:
+    """Return the latest turn of the same speaker, if it is near."""
+    near = reversed(earlier[-_NEAR:])
+    return next((message for message in near if (message.role, message.name) == (turn.role, turn.name)), None)
+
+
+def _topic(turn: Message) -> str:
+    """Return the statements of *turn* that say most clearly what it is about."""
+    sentences = [sentence for sentence in split_sentences(plain_turn(turn.content)) if not is_question(sentence)]
+    clear = [
+        len(sentence) <= _MAX_TOPIC_CHARS and leans(sentence) <= _CLEAR_TOPIC and not is_request(sentence)
+        for sentence in sentences
+    ]
+    if not any(clear):
+        return ""
+    start = min(compress(range(len(sentences)), clear), key=lambda number: (leans(sentences[number]), number))
+    kept = sentences[start]
+    for sentence in sentences[start + 1 :]:
+        if len(kept) + len(sentence) >= _MAX_TOPIC_CHARS:
+            break
+        kept = join_sentences(kept, sentence)
+    return kept

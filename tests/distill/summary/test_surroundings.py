@@ -1,0 +1,60 @@
+"""Sentences get the words around them that a reader needs months later, and no more."""
+
+from __future__ import annotations
+
+import time
+
+from agent_home.store.transcript import Message
+from distill.summary.surroundings import choose_surroundings
+
+
+def turn(number: int, content: str, role: str = "user") -> Message:
+    name = "Maya" if role == "user" else "assistant"
+    return Message(session="s", id=f"m{number}", ts="2026-11-20T09:00:00", role=role, name=name, content=content)
+
+
+def test_a_fact_of_ones_life_stands_alone() -> None:
+    fact = turn(2, "I work as a nurse on the night shift in a children's ward.")
+    found = choose_surroundings(fact.content, fact, [turn(1, "Tell me about your day.", "assistant")])
+    assert (found.own, found.other, found.topic) == ("", "", "")
+
+
+def test_a_short_heading_stands_with_what_follows() -> None:
+    said = turn(2, "belt came already! courier at nine, machine runs again")
+    assert choose_surroundings("courier at nine, machine runs again", said, []).own == "belt came already!"
+
+
+def test_a_sentence_keeps_the_one_before_it_that_it_leans_on() -> None:
+    said = turn(2, "the spring tide is from the 2nd to the 5th. I need somebody to cover those days and I've nobody")
+    found = choose_surroundings("I need somebody to cover those days and I've nobody", said, [])
+    assert found.own == "the spring tide is from the 2nd to the 5th."
+
+
+def test_courtesies_and_requests_are_no_heading() -> None:
+    for before in ("Thanks for asking.", "Hey Gina!", "Next.", "好的。", "Please make it a table."):
+        said = turn(2, f"{before} I've decided to sell the red boat in March.")
+        assert choose_surroundings("I've decided to sell the red boat in March.", said, []).own == ""
+
+
+def test_an_answer_keeps_its_question_and_what_that_was_about() -> None:
+    first = turn(1, "My mother's hip operation is on 2 June in Letterkenny.")
+    question = turn(2, "Good. Will she stay with you afterwards?", "assistant")
+    answer = turn(3, "she will, six weeks in our downstairs room")
+    found = choose_surroundings(answer.content, answer, [first, question])
+    assert found.topic == first.content
+    assert found.topic_turn is first
+    assert (found.other, found.asked) == ("Will she stay with you afterwards?", True)
+
+
+def test_another_topic_needs_nothing_of_the_turns_before() -> None:
+    first = turn(1, "My mother's hip operation is on 2 June in Letterkenny.")
+    other = turn(3, "对了下周要去兽医那儿一趟")
+    found = choose_surroundings(other.content, other, [first, turn(2, "Noted.", "assistant")])
+    assert (found.own, found.other, found.topic) == ("", "", "")
+
+
+def test_long_turns_take_linear_time() -> None:
+    said = turn(2, "it was so. " * 20_000)
+    start = time.process_time()
+    choose_surroundings("it was so.", said, [turn(0, "he is. " * 20_000), turn(1, "she is? " * 20_000, "assistant")])
+    assert time.process_time() - start < 2.0
