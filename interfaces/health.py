@@ -23,7 +23,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import TABLES
-from agent_home.store import recovery
+from agent_home.store import closings, recovery
+from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
@@ -49,6 +50,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     checks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
+        ("closings", lambda: _closings(home)),
         ("guard", lambda: _guard(home)),
         ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
@@ -117,6 +119,10 @@ def _lacks_http_client(home: Home) -> bool:
 
 def _git(home: Home) -> Iterator[Check]:
     head = history.head(home.root)
+    wrong = elsewhere(home)
+    if wrong:
+        yield Check(name="git", status="failed", detail=wrong)
+        return
     if recovery.is_pending(home):
         detail = "a write was interrupted. The next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
@@ -126,6 +132,23 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _closings(home: Home) -> Iterator[Check]:
+    """Check that what was closed is still in memory, and that nothing that was set aside waits."""
+    lost = set(closings.lost(home)) & {session for session, _ in closings.open_sessions(home)}
+    kept = sorted(path.name for path in (home.machine / "recovered").glob("*"))
+    if lost:
+        some = ", ".join(sorted(lost)[:5])
+        detail = f"the branch of memory holds the closings of {some} no more. `memory close --all` closes them again"
+        yield Check(name="closings", status="warning", detail=detail)
+    if kept:
+        detail = (
+            f"set aside because a person had changed the file: {', '.join(kept[:5])} in {home.machine / 'recovered'}"
+        )
+        yield Check(name="closings", status="warning", detail=f"{detail}. Copy what is missing, and delete the file")
+    if not lost and not kept:
+        yield Check(name="closings", status="ok", detail="what was closed is in memory")
 
 
 def _guard(home: Home) -> Iterator[Check]:

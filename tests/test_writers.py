@@ -58,6 +58,7 @@ GIT_CHANGES = {
 }  # fmt: skip
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
+    "agent_home.store.branch": "the name of the branch that memory is kept on, machine state, under the lock",
     "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
     "agent_home.store.gateway": "appends to transcripts: under the lock, screened",

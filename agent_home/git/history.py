@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,16 +19,18 @@ __all__ = [
     "branch",
     "configured",
     "configured_name",
+    "descends",
     "dirty",
     "entry_history",
+    "found",
     "head",
     "patches",
     "query",
-    "resolvable",
     "resolve",
     "snapshot",
     "text_at",
     "texts_at",
+    "unreachable",
 ]
 
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor", "Source")
@@ -89,12 +92,11 @@ def snapshot(root: Path, paths: Sequence[str]) -> Snapshot:
     return Snapshot(commit=head_object.id if head_object else "", texts=dict(zip(paths, texts, strict=True)))
 
 
-def resolvable(root: Path, revision: str) -> bool:
-    """Return whether *revision* names a commit."""
-    try:
-        return bool(resolve(root, revision))
-    except NoSuchRevision:
-        return False
+def found(root: Path, revision: str) -> str:
+    """Return the hash of the commit that *revision* names, or an empty string."""
+    with suppress(NoSuchRevision):
+        return resolve(root, revision)
+    return ""
 
 
 def resolve(root: Path, revision: str) -> str:
@@ -108,6 +110,25 @@ def resolve(root: Path, revision: str) -> str:
         return home_client(root).text("rev-parse", "--verify", "--quiet", "--end-of-options", name).splitlines()[-1]
     except (GitFailed, ValueError) as error:  # a NUL byte is a ValueError
         raise NoSuchRevision(revision, root) from error
+
+
+def unreachable(root: Path, commits: Sequence[str], tip: str) -> set[str]:
+    """Return those of *commits* that *tip* does not descend from, also because they are gone."""
+    git = home_client(root)
+    listed = "".join(f"{commit}\n" for commit in commits).encode()
+    rows = git.text("cat-file", "--batch-check", stdin=listed).splitlines()
+    known = {row.split()[0] for row in rows if not row.endswith("missing")}
+    wanted = "".join(f"{commit}\n" for commit in commits if commit in known).encode()
+    apart = git.text("rev-list", "--stdin", f"^{tip}", stdin=wanted).split() if wanted else []
+    return {commit for commit in commits if commit not in known or commit in set(apart)}
+
+
+def descends(root: Path, commit: str, ancestor: str) -> bool:
+    """Return whether *ancestor* is there and is *commit* or one of its ancestors."""
+    try:
+        return not home_client(root).query("rev-list", "--max-count=1", ancestor, f"^{commit}")
+    except GitFailed:
+        return False
 
 
 def text_at(root: Path, revision: str, path: str) -> str:

@@ -2,12 +2,14 @@
 
 The daily log is in git, and ``git revert`` takes a closing's watermark back together with its entries. Entries that a
 person took back must stay away, so each closing is also recorded in ``.memory/closings.jsonl``, outside git. The larger
-watermark counts. Losing that file loses this protection and nothing else.
+watermark counts. Losing that file loses this protection and nothing else. A closing whose commit is on the home's
+branch no more, after a reset for example, does not count: its session is closed again.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,11 +19,15 @@ from functools import lru_cache
 from .. import storage
 from ..clock import parse_time
 from ..documents.daily_log import Closing, anchor_of, covers_session, daily_files, parse_closings
+from ..git import history
 from ..home import Home
 from . import transcript
+from .branch import tip
 from .transcript import Turn
 
-__all__ = ["ClosedEnds", "closed_ends", "first_day", "open_sessions", "record", "recorded_end"]
+__all__ = ["ClosedEnds", "closed_ends", "first_day", "lost", "open_sessions", "record", "recorded_end"]
+
+_RECORD = "closings.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +117,28 @@ def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> N
         "session": closing.session, "start": closing.start, "end": closing.end, "commit": commit,
         "ts": now.isoformat(),
     }  # fmt: skip
-    storage.append(home.machine / "closings.jsonl", json.dumps(row).encode() + b"\n")
+    storage.append(home.machine / _RECORD, json.dumps(row).encode() + b"\n")
+
+
+def lost(home: Home) -> list[str]:
+    """Return the sessions whose recorded closings are on the home's branch no more, ordered by name.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    gone = _lost_commits(home)
+    return sorted({session for session, _, commit in _rows(home) if commit in gone})
 
 
 def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
-    """Yield session and end of every readable line of the record that contains *naming*."""
-    path = home.machine / "closings.jsonl"
+    """Yield session and end of every readable line of the record that contains *naming* and is not lost."""
+    rows = list(_rows(home, naming))
+    gone = _lost_commits(home) if rows else frozenset[str]()
+    yield from ((session, end) for session, end, commit in rows if commit not in gone)
+
+
+def _rows(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int, str]]:
+    path = home.machine / _RECORD
     if not path.is_file():
         return
     for line in path.read_bytes().splitlines():
@@ -124,11 +146,33 @@ def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
             continue
         try:
             row = json.loads(line)
-            session, end = row["session"], row["end"]
-        except (ValueError, KeyError, TypeError):
+            session, end, commit = row["session"], row["end"], row.get("commit") or ""
+        except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        if isinstance(session, str) and isinstance(end, int):
-            yield session, end
+        if isinstance(session, str) and isinstance(end, int) and isinstance(commit, str):
+            yield session, end, commit
+
+
+def _lost_commits(home: Home) -> frozenset[str]:
+    """Return the recorded commits that are not on the home's branch.
+
+    What was found is kept for a tip of it. While it goes forward, only new lines of the record are looked at.
+    """
+    head = tip(home)
+    cache = home.machine / "closings.checked"
+    try:
+        checked = json.loads(cache.read_bytes())
+        known, count, gone = str(checked["head"]), int(checked["rows"]), set[str](checked["lost"])
+    except (OSError, ValueError, KeyError, TypeError):
+        known, count, gone = "", 0, set()
+    if not head or known == head:
+        return frozenset(gone)
+    commits = [commit for _, _, commit in _rows(home) if re.fullmatch(r"[0-9a-f]{40,64}", commit)]
+    if not known or not history.descends(home.root, head, known):
+        count, gone = 0, set()
+    gone |= history.unreachable(home.root, commits[count:], head)
+    storage.write_cache(cache, json.dumps({"head": head, "rows": len(commits), "lost": sorted(gone)}).encode())
+    return frozenset(gone)
 
 
 @lru_cache(maxsize=32)

@@ -40,6 +40,7 @@ from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_i
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening
 from . import proposals, recovery
+from .branch import refuse_elsewhere
 from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
 
@@ -253,7 +254,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
-    recovery.refuse_elsewhere(home)
+    refuse_elsewhere(home)
     left = _keep_edits_by_hand(edits, after)
     record = {**_record(edits, after, outcome), "proposals": drafts, "left": left, "head": history.head(home.root)}
     recovery.stage(home, record, after)

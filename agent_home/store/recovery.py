@@ -23,9 +23,10 @@ from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history
 from ..home import Home
 from . import proposals
+from .branch import refuse_elsewhere
 
 __all__ = [
-    "audit", "commit_by_hand", "complete", "file_rows", "is_pending", "recover", "refuse_changed", "refuse_elsewhere",
+    "audit", "commit_by_hand", "complete", "file_rows", "is_pending", "recover", "refuse_changed",
     "remove_record", "stage",
 ]  # fmt: skip
 
@@ -225,30 +226,6 @@ def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Map
     """Commit *paths* as they are on the disk. Return the commit's id."""
     with _git_mark(home) as died_at:
         return commits.commit_files(home.root, paths, message, trailers, died_at=died_at)
-
-
-def refuse_elsewhere(home: Home) -> str:
-    """Return the branch that memory is kept on, and stop a write while another one, or none, is checked out.
-
-    The first write decides which branch it is.
-
-    Raises:
-        HistoryError: HEAD is elsewhere, or a git operation is unfinished.
-    """
-    commits.refuse_unfinished(home.root)
-    present = history.branch(home.root)
-    path = home.machine / "branch"
-    own = storage.read_text(path).strip()
-    if present and (not own or (own != present and not history.resolvable(home.root, f"refs/heads/{own}"))):
-        storage.stage(path.with_name("branch.tmp"), f"{present}\n".encode())
-        storage.replace(path.with_name("branch.tmp"), path)
-        own = present
-    if present == own and own:
-        return own
-    where = f"on the branch {present}" if present else "at a commit that is on no branch"
-    back = f"Run `git switch {own or 'main'}` there"
-    keep = f", or write {present} into {path} to keep memory on that branch" if present else ""
-    raise HistoryError(f"{home.root} is {where}, and memory is kept on {own or 'a branch'}. {back}{keep}")
 
 
 def audit(home: Home, row: Mapping[str, Any]) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from agent_home import storage
 from agent_home.errors import HistoryError
-from agent_home.git import history
+from agent_home.git import commits
 from agent_home.home import Home
-from agent_home.store import transcript
+from agent_home.store import closings, transcript
 from distill import DistillSettings, close, close_all, unclosed
 
 if TYPE_CHECKING:
@@ -59,6 +59,33 @@ def test_after_a_revert_only_what_is_said_later_is_closed(said: Home, talk: Talk
     assert [entry.text for entry in close(said, "fc-1", now=now).entries] == ["call legal."]
 
 
+def test_a_closing_whose_commit_is_gone_is_made_again(said: Home, talk: Talk, now: datetime) -> None:
+    transcript.append(said, "fc-2", talk(("user", "Decision: call legal.")), actor="test", now=now)
+    close(said, "fc-1", now=now)
+    close(said, "fc-2", now=now)
+    assert unclosed(said) == []
+    git(said, "reset", "--quiet", "--hard", "HEAD~1")
+    assert closings.lost(said) == ["fc-2"]
+    assert unclosed(said) == ["fc-2"]
+    assert [entry.text for entry in close(said, "fc-2", now=now).entries] == ["call legal."]
+    assert "ship on Monday" in memory(said)
+    git(said, "reflog", "expire", "--expire=all", "--all")
+    git(said, "gc", "--quiet", "--prune=now")
+    assert unclosed(said) == []
+    assert closings.lost(said) == ["fc-2"]  # its first commit, which the second one replaced
+
+
+def test_on_another_branch_nothing_is_closed_and_nothing_counts_as_lost(said: Home, talk: Talk, now: datetime) -> None:
+    close(said, "fc-1", now=now)
+    git(said, "switch", "--quiet", "--detach", "HEAD~1")
+    assert unclosed(said) == []
+    transcript.append(said, "fc-1", talk(("user", "Decision: call legal."), first=2), actor="test", now=now)
+    with pytest.raises(HistoryError, match="git switch main"):
+        close(said, "fc-1", now=now)
+    git(said, "switch", "--quiet", "main")
+    assert [entry.text for entry in close(said, "fc-1", now=now).entries] == ["call legal."]
+
+
 def test_without_the_record_of_this_machine_only_the_protection_is_lost(said: Home, now: datetime) -> None:
     first = close(said, "fc-1", now=now)
     (said.machine / "closings.jsonl").unlink()
@@ -71,7 +98,7 @@ def test_without_the_record_of_this_machine_only_the_protection_is_lost(said: Ho
 def test_what_was_written_but_not_committed_is_committed_first(
     said: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, every: bool
 ) -> None:
-    monkeypatch.setattr(history, "GIT_LOCK_WAIT_S", 0.05)
+    monkeypatch.setattr(commits, "GIT_LOCK_WAIT_S", 0.05)
     lock = said.root / ".git" / "index.lock"
     lock.touch()
     with pytest.raises(HistoryError):

@@ -1,0 +1,64 @@
+"""The branch that memory is kept on: the one that is checked out at the first write.
+
+A person may look at another branch, an old commit or a bisection in the same folder. A write there would vanish from
+memory when the person comes back.
+"""
+
+from __future__ import annotations
+
+from .. import storage
+from ..errors import HistoryError
+from ..git import commits, history
+from ..home import Home
+
+__all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "tip"]
+
+_FILE = "branch"
+
+
+def own_branch(home: Home) -> str:
+    """Return the name of the home's branch, or an empty string before the first write."""
+    return storage.read_text(home.machine / _FILE).strip()
+
+
+def tip(home: Home) -> str:
+    """Return the hash of the newest commit of the home's branch, or an empty string before the first one.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    own = own_branch(home)
+    found = history.found(home.root, f"refs/heads/{own}") if own else ""
+    return found or history.head(home.root)
+
+
+def refuse_elsewhere(home: Home) -> str:
+    """Return the home's branch, and stop a write while another one, or none, is checked out.
+
+    The first write decides which branch it is.
+
+    Raises:
+        HistoryError: HEAD is elsewhere, or a git operation is unfinished.
+    """
+    commits.refuse_unfinished(home.root)
+    present, own = history.branch(home.root), own_branch(home)
+    if present and present != own and not (own and history.found(home.root, f"refs/heads/{own}")):
+        path = home.machine / _FILE
+        storage.stage(path.with_name("branch.tmp"), f"{present}\n".encode())
+        storage.replace(path.with_name("branch.tmp"), path)
+        return present
+    problem = elsewhere(home)
+    if problem:
+        raise HistoryError(problem)
+    return own
+
+
+def elsewhere(home: Home) -> str:
+    """Return what is wrong with the place of HEAD and what to do, or an empty string."""
+    present, own = history.branch(home.root), own_branch(home)
+    if present and (present == own or not own):
+        return ""
+    where = f"on the branch {present}" if present else "at a commit that is on no branch"
+    keep = f", or write {present} into {home.machine / _FILE} to keep memory on that branch" if present else ""
+    kept = f"memory is kept on {own or 'a branch'}"
+    return f"{home.root} is {where}, and {kept}. Run `git switch {own or 'main'}` there{keep}"
