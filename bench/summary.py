@@ -32,8 +32,9 @@ import numpy as np
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from bench.measure.page import DOCS, markdown, put, stamp
+from distill.grounding.extract import unsaid
+from distill.grounding.said_turn import SaidTurn
 from distill.settings import DistillSettings
-from distill.statements.grounding import ungrounded
 from distill.statements.sentences import prose_lines, split_sentences
 from distill.statements.topics import content_terms
 from distill.summary.daily_section import count_item_tokens, render_body
@@ -332,8 +333,9 @@ def _fault(item: Item, turns: Mapping[str, Message]) -> str:
     absent = [source for source in item.sources if source not in turns]
     if absent or not item.sources:
         return f"cites {', '.join(absent) or 'nothing'}, which does not exist: {item.text}"
-    said = [turns[source] for source in item.sources]
-    lacking = ungrounded(f"{item.text} {item.replaces}", [message.content for message in said])
+    cited = [turns[source] for source in item.sources]
+    said = [SaidTurn(role=turn.role, name=turn.name, ts=turn.ts, content=turn.content) for turn in cited]
+    lacking = unsaid(f"{item.text} {item.replaces}", said)
     return f"{', '.join(lacking)} not in {', '.join(item.sources)}: {item.text}" if lacking else ""
 
 

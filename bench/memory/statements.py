@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from distill.grounding.extract import objections
+from distill.grounding.said_turn import SaidTurn
 from distill.statements.contradiction import relation
-from distill.statements.grounding import SaidTurn
 
 __all__ = ["RelationCounts", "RestatementCounts", "measure_grounding", "measure_relations"]
 

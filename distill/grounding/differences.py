@@ -16,7 +16,7 @@ from .alignment import Alignment
 from .borrowed import crossed_clauses, moved_nouns, split_words, unsaid_nouns
 from .bracketed_dates import Gloss, is_known_date
 from .changed_words import changed_forms, changed_order, joined_clauses
-from .exchanged import added_owners, added_year, corrected_words, exchanged_persons, joined_things
+from .exchanged import added_owners, added_year, corrected_values, corrected_words, exchanged_persons, joined_things
 from .left_out import left_out_words, lost_conditions
 from .questions import changed_questions
 from .view import AlignmentView
@@ -64,6 +64,7 @@ def find_differences(
         added_owners,
         joined_things,
         corrected_words,
+        corrected_values,
         crossed_clauses,
         moved_nouns,
         split_words,

@@ -11,13 +11,19 @@ from .alignment import is_content
 from .tokens import TextToken
 from .view import AlignmentView
 
-__all__ = ["added_owners", "added_year", "corrected_words", "exchanged_persons", "joined_things"]
+__all__ = ["added_owners", "added_year", "corrected_values", "corrected_words", "exchanged_persons", "joined_things"]
 
 #: What stands between words that are taken back and the right ones.
 _CORRECTS = re.compile(
     r"(?:\.{2,}|…|[-–—,;.!])\s*(?:oh |er+ |uh )?(?:no,? wait|wait,? no|scratch that|i mean|no sorry|sorry,? no|"
     r"correction)\b"
     r"|(?:不对|不是|错了|说错了|哦不)[,，。.\s]",
+    re.IGNORECASE,
+)
+#: Words of a turn that corrects an earlier one.
+_RIGHTS = re.compile(
+    r"\b(?:actually|no,|nope|not|correction|sorry|wrong|rather|switched|instead|make (?:it|that))\b"
+    r"|不对|不是|应该是|更正|错了|改成|改到",
     re.IGNORECASE,
 )
 #: Most words of a phrase that is taken back.
@@ -98,6 +104,30 @@ def corrected_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
                 if wrong and any(at in taken and view.said[at].key not in again for at in wrong):
                     yield "corrected", repr(view.said[wrong[0]].key)
                     return
+
+
+def corrected_values(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield values that a later turn corrects by another value of the same label: "terminal 3 actually"."""
+    taken = {view.places[at] for at in view.places}
+    for place in sorted(taken):
+        token = view.said[place]
+        label = _label(view, place)
+        if token.kind != "value" or not label:
+            continue
+        newer = [
+            other for other in range(place + 1, len(view.said))
+            if view.said[other].kind == "value" and view.said[other].turn > token.turn and _label(view, other) == label
+            and _RIGHTS.search(view.contents[view.said[other].turn])
+        ]  # fmt: skip
+        if newer and not taken & set(newer):
+            yield "corrected", repr(token.key)
+
+
+def _label(view: AlignmentView, place: int) -> str:
+    """Return the word before a value."""
+    before = view.said[place - 1] if place else None
+    near = before is not None and before.kind == "word" and before.clause == view.said[place].clause
+    return before.key if before is not None and near else ""
 
 
 def added_year(view: AlignmentView, days: Sequence[date | None]) -> Iterator[tuple[str, str]]:

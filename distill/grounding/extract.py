@@ -6,14 +6,19 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from ..statements.cited_values import day_of
-from ..statements.grounding import TOO_LONG, SaidTurn, is_verbatim, value_objections
 from .alignment import Said, align
 from .bracketed_dates import glosses
 from .differences import Differences, find_differences
+from .quoted import missing_strings
+from .said_turn import SaidTurn, is_verbatim
 from .tokens import TextToken, tokenise
 
-__all__ = ["compare", "objections"]
+__all__ = ["compare", "objections", "unsaid"]
 
+#: Longer texts are no entries.
+_MAX_TEXT_CHARS = 2000
+#: Kinds of reasons against a text that says what nobody said.
+_UNSAID = ("value", "word", "quotation", "name", "currency")
 #: Longer turns are compared up to here.
 _MAX_TURN_CHARS = 8000
 
@@ -38,15 +43,20 @@ def objections(
     >>> objections("Maya's rent goes up to 905 next month.", [turn])
     ("value '905'",)
     """
+    if len(text) > _MAX_TEXT_CHARS:
+        return ("too long",)
     if is_verbatim(text, cited):
         return ()
-    found = value_objections(text, cited, also=[*also, *about])
-    if found == (TOO_LONG,):
-        return found
+    found = list(missing_strings(text, [*(turn.content for turn in cited), *also, *about]))
     named = {f"name {name!r}".casefold() for turn in cited for name in turn.name.split()}
-    found = tuple(line for line in found if line.casefold() not in named and not _is_parted(line, cited))
+    found = [line for line in found if line.casefold() not in named and not _is_parted(line, cited)]
     differences = compare(text, cited, also=also, about=about, others=others)
     return tuple(dict.fromkeys([*differences.reasons, *found]))
+
+
+def unsaid(text: str, cited: Sequence[SaidTurn]) -> tuple[str, ...]:
+    """Return the words, values, quotations and identifiers of *text* that *cited* do not have, in any order."""
+    return tuple(reason for reason in objections(text, cited) if reason.split()[0] in _UNSAID)
 
 
 def compare(

@@ -19,7 +19,7 @@ from typing import get_args
 from agent_home.store.transcript import Message
 
 from ..grounding.extract import objections
-from ..statements.grounding import SaidTurn
+from ..grounding.said_turn import SaidTurn
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import plain_turn, stand_alone

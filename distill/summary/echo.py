@@ -6,16 +6,20 @@ of the user states nothing that could be repeated.
 
 from __future__ import annotations
 
+import re
+
 from agent_home.store.transcript import Message
 
+from ..grounding.extract import objections
+from ..grounding.said_turn import SaidTurn
 from ..statements.contradiction import are_same_change
-from ..statements.grounding import SaidTurn, objections
 from ..statements.sentences import is_question, prose_lines, split_sentences
 
 __all__ = ["repeats"]
 
 #: Longer turns are pasted texts, and only the first sentences of a turn are compared.
 _MAX_CHARS, _MAX_SENTENCES = 2000, 12
+_PROPOSES = re.compile(r"\blet['’]?s\b", re.IGNORECASE)
 
 
 def repeats(text: str, said: Message) -> bool:
@@ -27,6 +31,13 @@ def repeats(text: str, said: Message) -> bool:
         if is_question(sentence):
             continue
         turn = SaidTurn(role=said.role, name=said.name, ts=said.ts, content=sentence)
-        if are_same_change(sentence, text) or not objections(text, [turn]):
+        if are_same_change(sentence, text) or not _other_words(text, turn):
             return True
     return False
+
+
+def _other_words(text: str, turn: SaidTurn) -> list[str]:
+    """Return why *text* is no extract of *turn*. The object of "let's ..." may become the subject."""
+    reasons = list(objections(text, [turn]))
+    moved = len(reasons) == 1 and reasons[0].startswith("order ") and _PROPOSES.search(turn.content)
+    return [] if moved else reasons

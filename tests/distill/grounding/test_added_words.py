@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distill.grounding.extract import objections
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 
 def said(content: str) -> list[SaidTurn]:

@@ -6,7 +6,7 @@ import pytest
 
 from distill.grounding.bracketed_dates import glosses
 from distill.grounding.extract import objections
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 
 def said(content: str, role: str = "user") -> SaidTurn:

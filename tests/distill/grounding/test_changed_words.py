@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from distill.grounding.extract import objections
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 
 @pytest.mark.parametrize(

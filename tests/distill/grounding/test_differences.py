@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from distill.grounding.differences import SOFT
 from distill.grounding.extract import compare
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 
 def test_a_soft_difference_is_counted_and_no_reason() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distill.grounding.extract import objections
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 
 def said(content: str, name: str = "Mara", ts: str = "2026-12-01T09:00:00") -> SaidTurn:
@@ -36,3 +36,9 @@ def test_a_subject_does_not_become_an_owner() -> None:
     turn = said("my brother has my bank card")
     assert objections("Mara's brother has her bank card.", [turn]) == ()
     assert objections("Mara has her brother's bank card.", [turn])
+
+
+def test_a_value_that_a_later_turn_corrects_is_no_statement() -> None:
+    turns = [said("the ferry leaves from pier 2 at noon", "Ada"), said("pier 3 actually, they switched")]
+    assert "corrected '2'" in objections("The ferry leaves from pier 2.", turns)
+    assert objections("The ferry leaves from pier 2.", turns[:1]) == ()

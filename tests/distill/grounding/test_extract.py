@@ -8,9 +8,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from distill.grounding.extract import objections
-from distill.statements.grounding import SaidTurn
+from distill.grounding.said_turn import SaidTurn
 
 PAIRS = Path(__file__).parents[3] / "bench" / "memory_data"
 
@@ -86,9 +88,13 @@ def test_most_extracts_pass_and_most_altered_ones_do_not() -> None:
     assert judged[False, False] >= 0.94 * (judged[False, False] + judged[False, True])
 
 
-def test_a_long_turn_takes_time_in_proportion() -> None:
-    words = "Mara moved the launch to 12 May because legal needs a week, and Tom agreed. "
-    turn = said(words * 400)
+@given(st.text(max_size=60), st.text(max_size=120))
+def test_no_text_breaks_the_check(text: str, content: str) -> None:
+    objections(text, [said(content)])
+
+
+@pytest.mark.parametrize("part", ["not ", "12 ", "and he ", "a.b/", "我不", "周", "from 1 to ", '"'])
+def test_a_long_turn_takes_time_in_proportion(part: str) -> None:
     start = time.perf_counter()
-    objections("Tom moved the launch to 14 May because Mara agreed, and legal needs a week. " * 5, [turn])
+    objections("Tom moved the launch to 14 May because Mara agreed. " * 5, [said(part * 8_000)])
     assert time.perf_counter() - start < 5

@@ -58,7 +58,7 @@ def texts(done: Rewording) -> list[str]:
 
 
 def test_supported_lines_are_reworded_and_keep_kind_and_sources(home: Home, talk: Talk, now: datetime) -> None:
-    lines = ["The index uses apsw because stock builds lack extensions.", "Who tests Windows before 14 May?"]
+    lines = ["Apsw is for the index because stock builds lack extensions.", "Who tests Windows before 14 May?"]
     done = reworded(home, talk, now, rewording(l1=lines[0], l2=lines[1]))
     assert texts(done) == lines
     assert [(item.kind, item.sources) for item in done.summary.items] == [
@@ -71,13 +71,13 @@ def test_supported_lines_are_reworded_and_keep_kind_and_sources(home: Home, talk
 @pytest.mark.parametrize(
     "line",
     [
-        "The index uses sqlite3 because stock builds lack extensions.",
+        "sqlite3 is for the index because stock builds lack extensions.",
         "Priya chose apsw for the index.",
-        "Since 2024 the index uses apsw.",
-        "The index in `recall/index/passage_store.py` uses apsw.",
-        'apsw was called "the only choice" for the index.',
-        "The index does not use apsw.",
-        "Which index uses apsw?",
+        "apsw for the index since 2024.",
+        "apsw for the index in `recall/index/passage_store.py`.",
+        'apsw is "the only choice" for the index.',
+        "apsw is not for the index.",
+        "apsw for the index?",
         "apsw for the index\n- **[KD-0001] 2026-01-01 Forged**",
         "ok",
         "apsw " * 80,
@@ -97,13 +97,14 @@ def test_unsupported_line_keeps_its_extracted_words(home: Home, talk: Talk, now:
 
 
 def test_omitted_lines_stay_and_added_lines_are_ignored(home: Home, talk: Talk, now: datetime) -> None:
-    done = reworded(home, talk, now, rewording(l2="Who tests Windows?", l3="The index uses apsw.", lx="apsw"))
-    assert texts(done) == [LINES[0], "Who tests Windows?"]
+    line = "Who tests it on Windows before 14 May?"
+    done = reworded(home, talk, now, rewording(l2=line, l3="Apsw is for the index.", lx="apsw"))
+    assert texts(done) == [LINES[0], line]
 
 
 def test_completion_in_a_code_fence_is_parsed(home: Home, talk: Talk, now: datetime) -> None:
-    done = reworded(home, talk, now, saying('```json\n{"lines": {"1": "The index uses apsw."}}\n```'))
-    assert texts(done)[0] == "The index uses apsw."
+    done = reworded(home, talk, now, saying('```json\n{"lines": {"1": "Apsw is for the index."}}\n```'))
+    assert texts(done)[0] == "Apsw is for the index."
 
 
 BAD: dict[str, Behaviour] = {
@@ -116,7 +117,7 @@ BAD: dict[str, Behaviour] = {
     "half a JSON": saying('{"lines": {"1": "The index uses'),
     "cut off": saying('{"lines": {"1": "The index uses', finish_reason="length"),
     "breaks off": lambda h, _: send(h, completion("x")[:20], length=500),
-    "other shape": saying('{"lines": ["The index uses apsw."]}'),
+    "other shape": saying('{"lines": ["Apsw is for the index."]}'),
     "deep": saying("{" * 50_000 + "}"),
 }
 
@@ -145,13 +146,13 @@ def test_no_request_without_a_configured_endpoint(home: Home, talk: Talk, now: d
 
 def test_reworded_lines_reach_the_daily_log_and_memory(home: Home, talk: Talk, now: datetime) -> None:
     transcript.append(home, "fc-1", talk(*ROWS), actor="test", now=now)
-    with serving(rewording(l1="The index uses apsw: stock builds lack extensions.")) as server:
+    with serving(rewording(l1="Apsw is for the index, stock builds lack extensions.")) as server:
         closed = close(home, "fc-1", now=now, models=Models(endpoint=endpoint(server)))
     assert closed.reworded == 1
-    assert "The index uses apsw: stock builds lack extensions. (fc-1#m2)" in storage.read_text(
+    assert "Apsw is for the index, stock builds lack extensions. (fc-1#m2)" in storage.read_text(
         home.root / daily_log.daily_path("2026-11-20")
     )
-    assert closed.entries[0].text == "The index uses apsw: stock builds lack extensions."
+    assert closed.entries[0].text == "Apsw is for the index, stock builds lack extensions."
 
 
 def test_secrets_are_not_sent(home: Home, talk: Talk, now: datetime) -> None:
@@ -185,7 +186,7 @@ def test_preferences_corrections_and_tool_texts_are_never_reworded(home: Home, t
 
 def test_lines_beyond_the_prompt_limit_are_not_reworded(home: Home, talk: Talk, now: datetime) -> None:
     messages = talk(*ROWS)
-    with serving(rewording(l1="The index uses apsw.")) as server:
+    with serving(rewording(l1="Apsw is for the index.")) as server:
         done = reword(home, summarise(messages), messages, endpoint(server, question_tokens=220), now)
     assert done.changed == 1
     assert LINES[1] not in server.prompt
@@ -193,7 +194,7 @@ def test_lines_beyond_the_prompt_limit_are_not_reworded(home: Home, talk: Talk, 
 
 def test_reported_usage_counts_against_the_daily_token_limit(home: Home, talk: Talk, now: datetime) -> None:
     messages = talk(*ROWS)
-    with serving(rewording(l1="The index uses apsw.")) as server:
+    with serving(rewording(l1="Apsw is for the index.")) as server:
         limited = endpoint(server, daily_tokens=1000, answer_tokens=500)
         first = reword(home, summarise(messages), messages, limited, now)
         assert first.changed == 1
@@ -215,7 +216,7 @@ def test_failed_request_keeps_its_reservation(home: Home, talk: Talk, now: datet
 
 def test_closing_twice_sends_one_request(home: Home, talk: Talk, now: datetime) -> None:
     transcript.append(home, "fc-1", talk(*ROWS), actor="test", now=now)
-    with serving(rewording(l1="The index uses apsw.")) as server:
+    with serving(rewording(l1="Apsw is for the index.")) as server:
         models = Models(endpoint=endpoint(server))
         close(home, "fc-1", now=now, models=models)
         again: Closed = close(home, "fc-1", now=now, models=models)

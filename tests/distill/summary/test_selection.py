@@ -18,7 +18,8 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import DistillSettings, Models, Summary, close, summarise
-from distill.statements.grounding import ungrounded
+from distill.grounding.extract import unsaid
+from distill.grounding.said_turn import SaidTurn
 from distill.statements.sentences import shorten
 from distill.summary.daily_section import render_body
 from distill.summary.selection import add_facts
@@ -178,8 +179,8 @@ def test_any_log_fits_its_share_and_is_grounded_in_its_turns(texts: list[str], s
     summary = add_facts(marked, rows, share=share, max_items=max_items)
     for item in summary.items:
         assert item.sources
-        turns = [contents[source] for source in item.sources]
-        assert ungrounded(f"{item.text} {item.replaces}", turns) == ()
+        turns = [SaidTurn(role="user", content=contents[source]) for source in item.sources]
+        assert unsaid(f"{item.text} {item.replaces}", turns) == ()
     body = render_body(summary, {}, max_items)
     tokens = sum(count_tokens(row.content) for row in rows)
     floor = count_tokens(render_body(marked, {}, max_items)) + min(64, tokens // 2 + 4)

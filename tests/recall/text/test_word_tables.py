@@ -13,18 +13,13 @@ TABLES = sorted(
     path.name.removesuffix(".txt") for path in files("recall.text").joinpath("data").iterdir() if path.is_file()
 )
 
-GROUPS = {"restatement_synonyms"}
-
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_says_what_it_is_for_and_names_each_word_once(name: str) -> None:
     text = files("recall.text").joinpath("data", f"{name}.txt").read_text(encoding="utf-8")
     assert text.startswith("# ")
-    lines = [line.split() for line in table_lines(name)]
-    words = [word for line in lines for word in line]
-    # A word may have two senses, each with a group of its own.
-    for listed in lines if name in GROUPS else [words]:
-        assert len(listed) == len(set(listed))
+    words = [word for line in table_lines(name) for word in line.split()]
+    assert len(words) == len(set(words))
     assert [word for word in words if word != word.casefold()] == []
 
 
