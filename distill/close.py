@@ -8,7 +8,6 @@ lock is taken. This module does not update the index.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -38,8 +37,7 @@ from .entries.promotion import Placement, PromotionCandidate, find_candidates, i
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .entries.resolution import with_endings
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
-from .evidence.checking import check_text
-from .evidence.session_repositories import local_time, workplace
+from .evidence.session_repositories import local_time
 from .evidence.status import Evidence
 from .language_model.unread_sessions import UnreadPart, forget_unread, note_unread
 from .learning.evolution import record_lessons, withdraw_lessons
@@ -53,6 +51,7 @@ from .statements.standalone import stand_alone
 from .summary.composition import NO_MODELS, Composition, Models, compose
 from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
+from .summary.reported_work import find_evidence
 from .summary.standalone_items import owner_name
 
 __all__ = [
@@ -69,8 +68,6 @@ __all__ = [
     "unclosed",
 ]
 
-#: Kinds of items that can report work. Plans and wishes claim nothing, and a correction takes a claim back.
-_REPORTS = frozenset({"conclusion", "deliverable", "lesson", "root_cause", "fact"})
 _ATTEMPTS = 5
 
 
@@ -350,8 +347,12 @@ def _draft(
     earlier = [turn.message for turn in turns if turn.start < start]
     said = [turn.message for turn in fresh]
     composed = compose(home, said, earlier, settings=settings, models=models, now=now)
-    summary = composed.summary
-    evidence = _evidence(summary.items, turns, now, settings)
+    work = find_evidence(
+        home, composed.summary, [turn.message for turn in turns], () if composed.read else said, now=now,
+        settings=settings, endpoint=models.endpoint, spent=composed.use.tokens if composed.use else 0,
+    )  # fmt: skip
+    composed = composed.with_work(work, said)
+    summary, evidence = composed.summary, work.evidence
     settled = with_endings(
         summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder(),
         tell=lambda saying: stand_alone(
@@ -460,7 +461,7 @@ def _closed(
         projects=projects,
         reworded=draft.composed.reworded,
         use=draft.composed.use,
-        degraded=(draft.composed.problem,) if draft.composed.problem else (),
+        degraded=tuple(filter(None, (draft.composed.problem, draft.composed.work_problem))),
         commit=outcome.commit,
     )
 
@@ -557,25 +558,6 @@ def _as_stored(
         for candidate, entry in stored
         if entry is not None
     )
-
-
-def _evidence(
-    items: Sequence[Item], turns: Sequence[Turn], now: datetime, settings: DistillSettings
-) -> dict[Item, Evidence]:
-    """Return git's evidence for each item that reports work, in the order of *items*."""
-    place_of_work = workplace([turn.message for turn in turns], now, settings.window_slack_s)
-    deadline = time.monotonic() + settings.session_timeout_s
-    found: dict[Item, Evidence] = {}
-    for item in items:
-        if item.kind not in _REPORTS:
-            continue
-        roots = place_of_work.repositories(item.sources)
-        said = check_text(
-            item.text, item.role, roots, place_of_work.window, timeout_s=settings.claim_timeout_s, deadline=deadline
-        )
-        if said is not None:
-            found[item] = said
-    return found
 
 
 def _screened_title(home: Home, title: str) -> str:

@@ -3,6 +3,7 @@
     python -m bench.evidence_data.commit_reports --data DIR             print the table
     python -m bench.evidence_data.commit_reports --data DIR --show      and every report that is judged wrongly
     python -m bench.evidence_data.commit_reports --data DIR --leave-one-out     by models that saw other repositories
+    python -m bench.evidence_data.commit_reports --data DIR --model COMMAND     let a language model read what is left
 
 *DIR* holds the repositories by name, as clones or bare git directories. A repository that is not there is left out.
 Every session ends with the commit that it reports, and lasts an hour on both sides of it.
@@ -14,15 +15,21 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+from agent_home.creation import create
+from agent_home.home import Home
 from bench.evidence_data.commits import SETS, CommitReport, ReportSet, at_commit, borrowed, reports
 from bench.measure.page import markdown
 from bench.training.commits import read_examples, trained
 from distill.evidence import commit_side
 from distill.evidence.checking import check_text
-from distill.evidence.status import Window
+from distill.evidence.commit_reader import OpenReport, read_commits
+from distill.evidence.status import Evidence, Window
+from distill.language_model.endpoint import Endpoint, EndpointSettings
 
 __all__ = ["JudgedReport", "judged_reports", "left_out_reports", "main", "table"]
 
@@ -52,8 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--leave-one-out", action="store_true", help="judge each repository by a model trained on the others"
     )
+    parser.add_argument("--model", default="", help="command that reads a prompt and prints an answer")
     options = parser.parse_args(arguments)
-    judge = left_out_reports if options.leave_one_out else judged_reports
+    judge = partial(left_out_reports if options.leave_one_out else judged_reports, model=options.model)
     judged = {name: judge(reports(name), options.data) for name in options.set or SETS}
     print(table(judged))
     if options.show:
@@ -62,28 +70,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(row.said_of_false == "verified" or row.said_of_true == "contradicted" for row in rows))
 
 
-def judged_reports(found: Sequence[CommitReport], data: Path) -> list[JudgedReport]:
-    """Return the verdicts on reports whose repository is in *data*."""
+def judged_reports(found: Sequence[CommitReport], data: Path, model: str = "") -> list[JudgedReport]:
+    """Return the verdicts on reports whose repository is in *data*. The command *model* reads what rules leave open."""
     judged = []
+    settings = EndpointSettings(kind="command", timeout_s=7200.0, daily_tokens=10**8, session_tokens=10**8)
     with tempfile.TemporaryDirectory(prefix="reports-") as folder:
+        home = create(Path(folder) / "home", name="Assistant", now=datetime.now(UTC)).home
+        endpoint = Endpoint(settings=settings, command=model) if model else None
         for name in dict.fromkeys(report.repo for report in found):
             if not (data / name).is_dir():
                 continue
             root = borrowed(data / name, Path(folder) / name)
-            judged += [_judged(report, root) for report in found if report.repo == name]
+            judged += [_judged(report, root, home, endpoint) for report in found if report.repo == name]
     return judged
 
 
-def left_out_reports(found: Sequence[CommitReport], data: Path) -> list[JudgedReport]:
+def left_out_reports(found: Sequence[CommitReport], data: Path, model: str = "") -> list[JudgedReport]:
     """Return the verdicts of models that were trained and given a threshold without the report's repository.
 
     The features are those of the last training, so the rules and tables of the code are not left out.
     """
     judged, examples = [], read_examples()
     for name in dict.fromkeys(report.repo for report in found):
-        model = trained([example for example in examples if example.repo != name])
-        with patch.object(commit_side, "shipped", return_value=model):
-            judged += judged_reports([report for report in found if report.repo == name], data)
+        others = trained([example for example in examples if example.repo != name])
+        with patch.object(commit_side, "shipped", return_value=others):
+            judged += judged_reports([report for report in found if report.repo == name], data, model)
     return judged
 
 
@@ -125,17 +136,27 @@ def _cells(rows: Sequence[JudgedReport]) -> list[str]:
     return [str(count), f"{verified / count:.3f} ({verified})", str(denied), str(wrong), str(refuted), f"{ms:.0f}"]
 
 
-def _judged(report: CommitReport, root: Path) -> JudgedReport:
+def _judged(report: CommitReport, root: Path, home: Home, endpoint: Endpoint | None) -> JudgedReport:
     with at_commit(root, report.commit) as when:
         window = Window(since=when - _SLACK_S, until=when + _SLACK_S)
         start = time.perf_counter()
-        said = [
-            check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S) for text in (report.true, report.false)
-        ]
+        said = [_evidence(text, root, window, home, endpoint) for text in (report.true, report.false)]
         seconds = time.perf_counter() - start
     states = [one.state if one else "no claim" for one in said]
     detail = said[0].detail if said[0] else ""
     return JudgedReport(report=report, said_of_true=states[0], said_of_false=states[1], detail=detail, seconds=seconds)
+
+
+def _evidence(text: str, root: Path, window: Window, home: Home, endpoint: Endpoint | None) -> Evidence | None:
+    """Return the evidence that the rules give for *text*, or that the model finds where they leave it open."""
+    said = check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S)
+    if endpoint is None or (said is not None and said.state != "unverified"):
+        return said
+    report = OpenReport(text=text, repositories=[root])
+    reading = read_commits(home, [report], window, endpoint, datetime.now(UTC), timeout_s=_TIMEOUT_S)
+    if reading.problem or reading.refused:
+        print(f"{text[:60]}: {reading.problem or reading.refused[0]}", file=sys.stderr)
+    return reading.evidence.get(0, said)
 
 
 def _print_mistakes(rows: Iterable[JudgedReport]) -> None:

@@ -10,19 +10,24 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ..statements.sentences import is_question, narrowed, split_sentences
+from ..statements.sentences import is_question, narrowed, shorten, split_sentences
 from .claims import Claim, lasting_symbols, parse_claim
 from .commit_fit import WorkReport, read_report
 from .commit_match import agrees, agrees_in_all, done_by
-from .commit_side import found_in, missing_in, objection
+from .commit_side import commit_view, found_in, missing_in, objection, standing
 from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
-from .status import Evidence, Judgement, State, Window, absent, unsure, verified
+from .status import READ, Evidence, Judgement, State, Window, absent, unsure, verified
 from .subjects import ClaimContext, judge
+from .wording import read_units
 
-__all__ = ["check", "check_text", "lost_symbol"]
+__all__ = ["check", "check_standing", "check_text", "lost_symbol"]
 
+#: Things from which on a sentence states something that the others do not confirm.
+_STATING = 2
+_MAX_DETAIL_CHARS = 60
 _WORST_FIRST: tuple[State, ...] = ("contradicted", "stale", "unverified", "unchecked", "verified")
 
 
@@ -37,18 +42,30 @@ def check_text(
 ) -> Evidence | None:
     """Return the evidence for the worst claim in *text*, or ``None`` when it claims nothing.
 
-    *role* is the speaker's. *timeout_s* limits each sentence, and *deadline* (of the monotonic clock) the whole text.
+    *role* is the speaker's. *timeout_s* limits each sentence, and *deadline* (of the monotonic clock) the whole text. A
+    text is not verified while one of its sentences states what git does not show.
     """
-    answers = []
+    answers, unconfirmed = [], ""
     for sentence in split_sentences(text):
         claim, report = parse_claim(sentence, role), _report(sentence, role)
         if claim is None and (report is None or not repositories):
+            unconfirmed = unconfirmed or _stating(sentence)
             continue
         left = min(timeout_s, deadline - time.monotonic())
         said = _check(claim, report, repositories, window, max(left, 0.0))
         if claim is not None or said.state == "verified":
             answers.append(said)
-    return min(answers, key=_rank) if answers else None
+        else:
+            unconfirmed = unconfirmed or _stating(sentence)
+    worst = min(answers, key=_rank, default=None)
+    if worst is not None and worst.state == "verified" and unconfirmed:
+        return replace(worst, state="unverified", detail=f"it also says: {unconfirmed}")
+    return worst
+
+
+def _stating(sentence: str) -> str:
+    """Return the start of a sentence that names several things, and nothing of any other."""
+    return shorten(sentence, _MAX_DETAIL_CHARS) if len(read_units(sentence)) >= _STATING else ""
 
 
 def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str, *, timeout_s: float) -> str:
@@ -72,6 +89,19 @@ def lost_symbol(text: str, role: str, repositories: Sequence[Path], commit: str,
     except (DeadlinePassed, GitUnavailable):
         return ""
     return ""
+
+
+def check_standing(text: str, repositories: Sequence[Path], commit: str, *, timeout_s: float) -> Evidence:
+    """Return whether *commit*, in which a model read what *text* reports, still stands."""
+    limit, report = Deadline(timeout_s), WorkReport.of(text)
+    try:
+        for repository in (Repository(root, limit) for root in repositories):
+            for name in repository.commits_named(commit):
+                evidence = standing(report, commit_view(repository.commit(name), repository), repository).evidence
+                return replace(evidence, detail=READ) if evidence.state == "verified" else evidence
+    except (DeadlinePassed, GitUnavailable) as error:
+        return Evidence(state="unchecked", detail=str(error))
+    return Evidence(state="unverified", detail=f"no commit {commit} here")
 
 
 def check(claim: Claim, repositories: Sequence[Path], window: Window, timeout_s: float) -> Evidence:

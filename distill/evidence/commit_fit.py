@@ -50,6 +50,13 @@ class WorkReport:
     units: tuple[ReportUnit, ...]
     directions: tuple[Direction, ...]
 
+    @staticmethod
+    def of(text: str) -> WorkReport:
+        """Return *text*, whatever it says, with what it names."""
+        text = text[:_MAX_CHARS]
+        units = read_units(text)
+        return WorkReport(text=text, units=units, directions=tuple(direction.directions(text, units)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
@@ -66,11 +73,8 @@ class Fit:
 
 def read_report(text: str) -> WorkReport | None:
     """Return *text* as a report, or ``None`` when it names nothing or reports no finished work."""
-    text = text[:_MAX_CHARS]
-    units = read_units(text)
-    if not units or not direction.is_report(text):
-        return None
-    return WorkReport(text=text, units=units, directions=tuple(direction.directions(text, units)))
+    report = WorkReport.of(text)
+    return report if report.units and direction.is_report(report.text) else None
 
 
 def fit(report: WorkReport, view: CommitView, words: RepositoryWords) -> Fit:

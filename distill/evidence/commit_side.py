@@ -16,7 +16,7 @@ from .commit_view import CommitView, RepositoryWords, view_of
 from .repository import CommitInfo, Repository
 from .status import Judgement, Window, unsure
 
-__all__ = ["found_in", "missing_in", "objection"]
+__all__ = ["commit_view", "found_in", "missing_in", "objection", "session_views", "standing"]
 
 #: Most commits of a session that are compared, the newest first.
 _MAX_COMMITS = 40
@@ -40,12 +40,12 @@ def found_in(
     The commits are those that the report names, else those of the session's time. A commit that fits and no longer
     stands gives ``unverified``. A commit does not fit when a later one does the opposite of the report.
     """
-    commits = list(named) or _of_session(repository, window)
-    if not commits:
+    views = _views(named, repository) if named else session_views(repository, window)
+    if not views:
         return None
     words, model = _words(repository), shipped()
     scored, turned = [], False
-    for view in _views(commits, repository):  # the newest first
+    for view in views:  # the newest first
         repository.limit.left()  # reading a large patch takes time, too
         found = fit(report, view, words)
         turned = turned or (found.veto.startswith(_TURNED) and not lacking(report, view))
@@ -55,26 +55,33 @@ def found_in(
     scored.sort(key=lambda pair: -pair[0])
     judgement = None
     for _, view in scored:
-        judgement = _standing(report, view, repository)
+        judgement = standing(report, view, repository)
         if judgement.evidence.state == "verified":
             return judgement
     return judgement
 
 
+def commit_view(commit: CommitInfo, repository: Repository) -> CommitView:
+    """Return the view of one commit."""
+    (view,) = _views([commit], repository)
+    return view
+
+
 def objection(report: WorkReport, commit: CommitInfo, repository: Repository) -> str:
     """Return what *commit* lacks of *report* or does the other way, or an empty string."""
-    (view,) = _views([commit], repository)
-    return fit(report, view, _words(repository)).veto
+    return fit(report, commit_view(commit, repository), _words(repository)).veto
 
 
 def missing_in(report: WorkReport, commit: CommitInfo, asserted: Collection[str], repository: Repository) -> str:
     """Return the first name or number of *report*, besides those in *asserted*, that *commit* does not have."""
-    (view,) = _views([commit], repository)
+    view = commit_view(commit, repository)
     return next((text for text in lacking(report, view) if text not in asserted), "")
 
 
-def _of_session(repository: Repository, window: Window) -> list[CommitInfo]:
-    return repository.commits_between(window.since, window.until)[:_MAX_COMMITS] if window.known else []
+def session_views(repository: Repository, window: Window) -> list[CommitView]:
+    """Return the commits of the session's time, the newest first. Without a time there are none."""
+    commits = repository.commits_between(window.since, window.until)[:_MAX_COMMITS] if window.known else []
+    return _views(commits, repository)
 
 
 def _views(commits: Sequence[CommitInfo], repository: Repository) -> list[CommitView]:
@@ -86,7 +93,7 @@ def _words(repository: Repository) -> RepositoryWords:
     return _counted(repository.subjects(_MAX_SUBJECTS), repository.paths()[:_MAX_PATHS])
 
 
-def _standing(report: WorkReport, view: CommitView, repository: Repository) -> Judgement:
+def standing(report: WorkReport, view: CommitView, repository: Repository) -> Judgement:
     """Return ``verified`` unless the commit was undone, or what it brought is no longer at HEAD."""
     names = [
         unit
@@ -108,7 +115,7 @@ def _standing(report: WorkReport, view: CommitView, repository: Repository) -> J
     return done_by(view.info, "its changes agree", repository)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=64)
 def _view(commit: CommitInfo, patch: str) -> CommitView:
     return view_of(commit, patch)
 

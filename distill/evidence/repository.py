@@ -229,15 +229,16 @@ class Repository:
         text = self._git(*arguments, truncate_at=_MAX_PATCH_BYTES)
         return "\n".join(line for line in text.splitlines() if line[:1] in {"+", "-"})
 
-    def patches(self, commits: Sequence[str]) -> dict[str, str]:
-        """Return the patches of *commits* against their first parents, without context lines.
+    def patches(self, commits: Sequence[str], context: int = 0) -> dict[str, str]:
+        """Return the patches of *commits* against their first parents, with *context* unchanged lines around changes.
 
         Together they are at most ``_MAX_PATCH_BYTES`` long. A commit beyond that limit is left out.
         """
         if not commits:
             return {}
         text = self._git(
-            "log", "--no-walk=unsorted", "-m", "--first-parent", "--patch", "--unified=0", "--find-renames", "-l200",
+            "log", "--no-walk=unsorted", "-m", "--first-parent", "--patch", f"--unified={context}",
+            "--find-renames", "-l200",
             f"--format={_RECORD}%H{_FIELD}", *commits, truncate_at=_MAX_PATCH_BYTES,
         )  # fmt: skip
         parts = re.split(rf"{_RECORD}([0-9a-f]{{40,64}}){_FIELD}\n?", text)

@@ -11,10 +11,24 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["STATES", "UNCHECKED", "Evidence", "Judgement", "State", "Window", "absent", "present", "unsure", "verified"]
+__all__ = [
+    "READ",
+    "STATES",
+    "UNCHECKED",
+    "Evidence",
+    "Judgement",
+    "State",
+    "Window",
+    "absent",
+    "present",
+    "unsure",
+    "verified",
+]
 
 State = Literal["verified", "unverified", "contradicted", "stale", "unchecked"]
 STATES: tuple[State, ...] = ("verified", "unverified", "contradicted", "stale", "unchecked")
+#: Detail of evidence that a language model read in the lines of the commit.
+READ = "read in its lines"
 _RENDERED = re.compile(
     rf"(?P<state>{'|'.join(STATES)})(?:, commit (?P<commit>[0-9a-f]{{4,40}}))?(?:, (?P<detail>.*?))??"
     r"(?:; (?P<address>[^\s;]+\.md#[^\s;]+))?$"
@@ -32,7 +46,7 @@ class Evidence:
     def render(self, address: str = "") -> str:
         """Return the text of an entry's field: ``verified, commit 3f9c2e1; DailyActivity/2026-11-20.md#s-1a2b``."""
         commit = f", commit {self.commit}" if self.commit else ""
-        detail = f", {self.detail}" if self.detail and self.state != "verified" else ""
+        detail = f", {self.detail}" if self.detail and (self.state != "verified" or self.detail == READ) else ""
         where = f"; {address}" if address else ""
         return f"{self.state}{commit}{detail}{where}"
 

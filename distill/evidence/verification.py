@@ -24,10 +24,10 @@ from agent_home.store.gateway import transaction
 
 from ..settings import DistillSettings
 from . import verification_cache
-from .checking import check_text, lost_symbol
+from .checking import check_standing, check_text, lost_symbol
 from .repository import Deadline, DeadlinePassed, GitUnavailable, Repository
 from .session_repositories import Workplace, workplace
-from .status import Evidence, Window
+from .status import READ, Evidence, Window
 
 __all__ = ["RecheckedEntry", "VerificationReport", "verify"]
 
@@ -174,6 +174,8 @@ def _recheck(entry: Entry, run: _VerifyRun) -> RecheckedEntry:
 def _current_evidence(entry: Entry, run: _VerifyRun) -> Evidence:
     """Return the best evidence from the repositories of the entry's sessions, else ``unchecked``."""
     text, sources = entry.changed(detail="").text, _sources(entry)
+    recorded = _evidence(entry)
+    read = recorded[0].commit if recorded and recorded[0].detail == READ else ""
     answers = []
     for name in dict.fromkeys(source.rpartition("#")[0] for source in sources):
         session = run.session(name)
@@ -181,14 +183,21 @@ def _current_evidence(entry: Entry, run: _VerifyRun) -> Evidence:
             answers.append(Evidence(state="unchecked", detail=f"no transcript of {name} on this machine"))
             continue
         role = next((session.roles[source] for source in sources if source in session.roles), "assistant")
-        answers.append(_check_in(text, role, session.place.repositories(sources), session.place.window, run))
+        answers.append(_check_in(text, role, session.place.repositories(sources), session.place.window, run, read))
     return min(answers, key=lambda answer: _BEST_FIRST.index(answer.state), default=Evidence(state="unchecked"))
 
 
-def _check_in(text: str, role: str, repositories: Sequence[Path], window: Window, run: _VerifyRun) -> Evidence:
-    """Check *text* in *repositories*. Confirmed work on a symbol that is gone by now is ``stale``."""
+def _check_in(
+    text: str, role: str, repositories: Sequence[Path], window: Window, run: _VerifyRun, read: str
+) -> Evidence:
+    """Check *text* in *repositories*. Confirmed work on a symbol that is gone by now is ``stale``.
+
+    What a model read in the commit *read* holds as long as that commit stands.
+    """
     timeout_s = run.settings.claim_timeout_s
     evidence = check_text(text, role, repositories, window, timeout_s=timeout_s)
+    if read and (evidence is None or evidence.state == "unverified"):
+        evidence = check_standing(text, repositories, read, timeout_s=timeout_s)
     if evidence is None:
         return Evidence(state="unchecked", detail=_NO_CLAIM)
     if evidence.state != "verified" or not evidence.commit:

@@ -18,7 +18,17 @@ from recall.text.word_tables import word_table
 
 from ..statements.names import commits_in, names_in, prose_of
 
-__all__ = ["ReportUnit", "ReportUnitKind", "Stems", "light_words", "opposites", "parts_of", "read_units", "stems_of"]
+__all__ = [
+    "ReportUnit",
+    "ReportUnitKind",
+    "Stems",
+    "count_value",
+    "light_words",
+    "opposites",
+    "parts_of",
+    "read_units",
+    "stems_of",
+]
 
 ReportUnitKind = Literal["path", "symbol", "proper", "number", "count", "word", "term", "unknown"]
 #: Stems that must occur together: one word, or the parts of a compound.
@@ -129,6 +139,15 @@ def stems_of(word: str) -> Stems:
 def parts_of(word: str) -> tuple[str, ...]:
     """Return the parts of an identifier in lower case: at underscores, capitals and digits."""
     return tuple(part.lower() for part in _PARTS.findall(word))
+
+
+def count_value(word: str) -> str:
+    """Return the digits of a word that counts, and any other text as it is.
+
+    >>> count_value("three"), count_value("两"), count_value("17")
+    ('3', '2', '17')
+    """
+    return _COUNTS.get(word.lower(), (word,))[0]
 
 
 @cache

@@ -21,8 +21,8 @@ from agent_home.tokens import count_tokens
 from recall.embedding.embedder import Embedder
 
 from ..errors import EndpointFailed
+from ..language_model.budgeted_request import request_completion
 from ..language_model.endpoint import Completion, Endpoint
-from ..language_model.token_budget import adjust_tokens, reserve_tokens
 from ..statements.operation import Operation
 from .model_gate import GatedEntry, GatedReading, pass_gate
 from .prompt_entries import PromptEntry, index_entries
@@ -104,6 +104,7 @@ class ModelUse:
     """Requests and tokens that a closing spent at the model, and what became of its proposals.
 
     *tokens* are those of prompts and completions. *proposed* wait for a person, and *dropped* says why others are gone.
+    *confirmed* counts the reports of work that it found in commits.
     """
 
     requests: int = 0
@@ -111,6 +112,7 @@ class ModelUse:
     accepted: int = 0
     proposed: int = 0
     dropped: tuple[str, ...] = ()
+    confirmed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,7 @@ def read_with_model(
     problem = ""
     try:
         for part in _parts(home, messages, before, endpoint.settings.question_tokens, embedder):
-            completion = _request(home, part.prompt, endpoint, now, spent)
+            completion = request_completion(home, INSTRUCTIONS, part.prompt, endpoint, now, spent=spent)
             requests += 1
             spent += completion.tokens
             answer = _answer(completion, endpoint)
@@ -200,7 +202,7 @@ def _second_reading(
     refused = [_screened(home, f"- {entry.text} (refused: {entry.doubt})") for entry in doubted]
     prompt = "\n".join(("<turns>", *shown, "</turns>", "", _AGAIN, "<entries>", *refused, "</entries>"))
     try:
-        completion = _request(home, prompt, endpoint, now, spent)
+        completion = request_completion(home, INSTRUCTIONS, prompt, endpoint, now, spent=spent)
     except (EndpointFailed, Locked, OSError):
         return None
     answer = parse_answer(completion.text)
@@ -281,27 +283,3 @@ def _screened(home: Home, text: str, origin: str = "agent") -> str:
     if not verdict.stored:
         return ""
     return verdict.text.replace("</turns", "< /turns").replace("</entries", "< /entries")
-
-
-def _request(home: Home, prompt: str, endpoint: Endpoint, now: datetime, spent: int) -> Completion:
-    """Request one completion within the budgets of the session and the day, and return it with its tokens.
-
-    Raises:
-        EndpointFailed: a budget is spent, or there is no completion.
-        Locked, OSError: the ledger cannot be written. Nothing was sent.
-    """
-    endpoint.check()
-    settings = endpoint.settings
-    asked = count_tokens(INSTRUCTIONS) + count_tokens(prompt)
-    reserved = asked + settings.answer_tokens
-    if spent + reserved > settings.session_tokens:
-        raise EndpointFailed(settings.place, f"the {settings.session_tokens} tokens of a session are spent")
-    if not reserve_tokens(home, now, reserved, limit=settings.daily_tokens):
-        raise EndpointFailed(
-            settings.place, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent"
-        )
-    # After a failure the reservation stays spent, because the server may have charged for it.
-    completion = endpoint.complete(INSTRUCTIONS, prompt)
-    tokens = completion.tokens or asked + count_tokens(completion.text)
-    adjust_tokens(home, now, tokens - reserved)
-    return Completion(text=completion.text, tokens=tokens)

@@ -25,6 +25,7 @@ from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences
 from ..statements.topics import content_terms
 from .extraction import Item, Summary, summarise
+from .reported_work import WorkEvidence
 from .requests import with_requests
 from .rewording import reword
 from .selection import add_facts
@@ -54,7 +55,8 @@ class Composition:
     """A summary and how many of its lines a language model *reworded*. *problem* names the work that it failed at.
 
     *use* is what the model read and cost, or ``None`` where none was asked. *unread* is true if the model should read
-    the messages again, because it gave no answer for some of them.
+    the messages again, because it gave no answer for some of them. *work_problem* says why the model did not read the
+    session's commits.
     """
 
     summary: Summary
@@ -62,6 +64,26 @@ class Composition:
     problem: str = ""
     use: ModelUse | None = None
     unread: bool = False
+    work_problem: str = ""
+
+    @property
+    def read(self) -> bool:
+        """Return whether a model read all messages."""
+        return self.use is not None and not self.unread
+
+    def with_work(self, work: WorkEvidence, messages: Sequence[Message]) -> Composition:
+        """Return the composition with the items and the costs of *work*, items in the order of *messages*."""
+        use = self.use
+        if work.reading.requests:
+            use = use or ModelUse()
+            use = replace(
+                use, requests=use.requests + work.reading.requests, tokens=use.tokens + work.reading.tokens,
+                confirmed=len(work.reading.evidence), dropped=(*use.dropped, *work.reading.refused),
+            )  # fmt: skip
+        place = {message.source: at for at, message in enumerate(messages)}
+        items = sorted((*self.summary.items, *work.found), key=lambda item: place.get(item.sources[0], -1))
+        summary = replace(self.summary, items=tuple(items)) if work.found else self.summary
+        return replace(self, summary=summary, use=use, work_problem=work.reading.problem)
 
 
 def compose(

@@ -25,8 +25,8 @@ from recall.text.identity import identity_key
 from ..errors import EndpointFailed
 from ..grounding.extract import objections
 from ..grounding.said_turn import SaidTurn
-from ..language_model.endpoint import Completion, Endpoint
-from ..language_model.token_budget import adjust_tokens, reserve_tokens
+from ..language_model.budgeted_request import request_completion
+from ..language_model.endpoint import Endpoint
 from ..statements.sentences import is_question, shorten
 from .extraction import MAX_ITEM_CHARS, Item, Summary
 
@@ -70,7 +70,7 @@ def reword(home: Home, summary: Summary, messages: Sequence[Message], endpoint: 
         lines, prompt = _prompt(home, summary, messages, endpoint.settings.question_tokens)
         if not lines:
             return Rewording(summary=summary)
-        completion = _request(home, prompt, endpoint, now)
+        completion = request_completion(home, _INSTRUCTIONS, prompt, endpoint, now)
     except (EndpointFailed, GuardRefused, Locked, OSError) as error:
         return Rewording(summary=summary, problem=str(error))
     texts = _parse_lines(completion.text)
@@ -131,27 +131,6 @@ def _screened(home: Home, text: str) -> str:
     """
     verdict = ScreeningService(home).verdict("MEMORY.md", text, "tool")
     return verdict.text.replace("</turns", "< /turns") if verdict.stored else ""
-
-
-def _request(home: Home, prompt: str, endpoint: Endpoint, now: datetime) -> Completion:
-    """Request the completion of *prompt* within the day's token budget.
-
-    Raises:
-        EndpointFailed: the day's tokens are spent, or there is no completion.
-        Locked, OSError: the ledger cannot be written. Nothing was sent.
-    """
-    endpoint.check()
-    settings = endpoint.settings
-    prompt_tokens = count_tokens(_INSTRUCTIONS) + count_tokens(prompt)
-    reserved = prompt_tokens + settings.answer_tokens
-    if not reserve_tokens(home, now, reserved, limit=settings.daily_tokens):
-        raise EndpointFailed(
-            settings.place, f"the {settings.daily_tokens} tokens of the day are spent, nothing was sent"
-        )
-    # After a failure the reservation stays spent, because the server may have charged for it.
-    completion = endpoint.complete(_INSTRUCTIONS, prompt)
-    adjust_tokens(home, now, (completion.tokens or prompt_tokens + count_tokens(completion.text)) - reserved)
-    return completion
 
 
 def _parse_lines(text: str) -> Mapping[str, Any] | None:

@@ -164,12 +164,15 @@ def _all_data(closed: Sequence[Closed], failed: Sequence[ClosingFailure]) -> dic
     }
 
 
+_SUMS = ("requests", "tokens", "accepted", "proposed", "confirmed")
+
+
 def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
     """Add up what several closings spent at the model."""
     if not uses:
         return None
     return {
-        **{key: sum(getattr(use, key) for use in uses) for key in ("requests", "tokens", "accepted", "proposed")},
+        **{key: sum(getattr(use, key) for use in uses) for key in _SUMS},
         "dropped": [reason for use in uses for reason in use.dropped],
     }
 
