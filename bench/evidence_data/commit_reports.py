@@ -150,7 +150,7 @@ def _judged(report: CommitReport, root: Path, home: Home, endpoint: Endpoint | N
 def _evidence(text: str, root: Path, window: Window, home: Home, endpoint: Endpoint | None) -> Evidence | None:
     """Return the evidence that the rules give for *text*, or that the model finds where they leave it open."""
     said = check_text(text, "assistant", [root], window, timeout_s=_TIMEOUT_S)
-    if endpoint is None or (said is not None and said.state != "unverified"):
+    if endpoint is None or (said is not None and said.state in {"verified", "contradicted"}):
         return said
     report = OpenReport(text=text, repositories=[root])
     reading = read_commits(home, [report], window, endpoint, datetime.now(UTC), timeout_s=_TIMEOUT_S)

@@ -21,7 +21,7 @@ from .placement import Place, in_lines, in_message, place_of
 from .unit_support import UnitFeatures, exchanged_name, support, told_of_subject, usurped
 from .wording import ReportUnit, opposites, parts_of, read_units, stems_of
 
-__all__ = ["FEATURES", "Fit", "WorkReport", "fit", "lacking", "read_report"]
+__all__ = ["FEATURES", "Fit", "WorkReport", "fit", "lacking", "read_report", "turned_round"]
 
 #: Names of the features, in the order of the model's weights.
 FEATURES = (
@@ -40,6 +40,7 @@ _LONG_MESSAGE = 400
 _STEADY = 0.5
 #: A word in so many changed lines says about half of what it says in one.
 _FEW_LINES = 50
+_NO_WORDS = RepositoryWords.of((), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,14 @@ def fit(report: WorkReport, view: CommitView, words: RepositoryWords) -> Fit:
 def lacking(report: WorkReport, view: CommitView) -> list[str]:
     """Return the files, symbols, proper names and numbers of *report* that *view* does not have."""
     return [unit.text for unit in report.units if unit.explicit and not place_of(unit, view)]
+
+
+def turned_round(report: WorkReport, view: CommitView) -> str:
+    """Return why *view* does the opposite of an exchange or of a move that *report* tells, or an empty string."""
+    for unit, heading in zip(report.units, report.directions, strict=True):
+        if heading == "new" and (removed := _against(unit, place_of(unit, view), heading, view, _NO_WORDS)):
+            return removed
+    return _exchanged(report, view) or _moved_back(report, view)
 
 
 def _features(

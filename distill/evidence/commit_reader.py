@@ -25,9 +25,10 @@ from ..errors import EndpointFailed
 from ..language_model.budgeted_request import request_completion
 from ..language_model.endpoint import Endpoint
 from .commit_excerpt import CommitExcerpt, ExcerptLine, excerpt, parsed
-from .commit_fit import WorkReport
+from .commit_fit import WorkReport, turned_round
 from .commit_side import session_views, standing
 from .commit_view import CommitView
+from .direction import superseded_numbers
 from .placement import place_of
 from .repository import Deadline, DeadlinePassed, GitUnavailable, Repository
 from .status import READ, Evidence, Window
@@ -47,6 +48,9 @@ _MIN_QUOTE_CHARS = 8
 #: Room in tokens for commits, below which nothing is asked.
 _LEAST_ROOM = 300
 _LETTERS = "abcdefghij"
+
+#: Names that are written as code is: with a capital or an underscore inside, or a number.
+_CODE_NAME = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w_\w|[A-Za-z]\d", re.ASCII)
 
 Side = Literal["after", "before", "same"]
 
@@ -72,7 +76,9 @@ PARTS is [{"says": WORDS, "side": SIDE, "lines": [{"line": ID, "quote": QUOTE}, 
 the whole report. WORDS are copied from the report, character by character, at most one clause. SIDE is "after" if the
 part tells how it is since the commit, "before" if it tells how it was or what went, and "same" if it tells what did not
 change. QUOTE is copied from the line character by character: the whole line, or at least 8 characters of it that show
-the part. A part with a number of things ("three tests", "17 处") cites exactly one line for each of them."""
+the part. The files, names in code and numbers of a part stand in its lines or in the message. So "X instead of Y" has a
+part that cites + lines with X and a part that cites - lines with Y. A part with a number of things ("three tests", "17
+处") cites exactly one line for each of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +107,7 @@ NOTHING_READ = CommitReading()
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class _FittingReport:
     """A report with the commits that it fits best."""
 
     place: int
@@ -111,21 +117,27 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prompt:
+class _CommitPrompt:
     """A prompt with its reports by number, and its commits by letter."""
 
     text: str
-    reports: Sequence[_Candidate]
+    reports: Sequence[_FittingReport]
     commits: Mapping[str, tuple[CommitView, CommitExcerpt]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _CitedPart:
     """Words of a report with the lines cited for them."""
 
     says: str
     side: Side
     lines: tuple[ExcerptLine, ...]
+
+    @property
+    def own_lines(self) -> list[ExcerptLine]:
+        """The lines of the side that the part tells of."""
+        other = {"after": "-", "before": "+", "same": ""}[self.side]
+        return [line for line in self.lines if line.sign != other]
 
 
 def read_commits(
@@ -161,7 +173,7 @@ def read_commits(
     return CommitReading(evidence=found, requests=requests, tokens=tokens, problem=problem, refused=tuple(refused))
 
 
-def _candidate(place: int, asked: OpenReport, window: Window, limit: Deadline) -> _Candidate | None:
+def _candidate(place: int, asked: OpenReport, window: Window, limit: Deadline) -> _FittingReport | None:
     """Return the report with its best commits of the first repository that has any, or ``None``."""
     report = WorkReport.of(" ".join(asked.text.split()))
     if not report.units:
@@ -172,11 +184,11 @@ def _candidate(place: int, asked: OpenReport, window: Window, limit: Deadline) -
         scores = [sum(bool(place_of(unit, view)) * (1 + unit.explicit) for unit in report.units) for view in views]
         order = sorted((at for at, score in enumerate(scores) if score), key=lambda at: (-scores[at], at))
         if order:
-            return _Candidate(place, report, repository, tuple(views[at] for at in order[:_MOST_COMMITS]))
+            return _FittingReport(place, report, repository, tuple(views[at] for at in order[:_MOST_COMMITS]))
     return None
 
 
-def _prompts(home: Home, candidates: Sequence[_Candidate], max_tokens: int) -> Iterator[_Prompt]:
+def _prompts(home: Home, candidates: Sequence[_FittingReport], max_tokens: int) -> Iterator[_CommitPrompt]:
     """Yield prompts of reports that share commits, each within *max_tokens*."""
     waiting = list(candidates)
     while waiting:
@@ -193,7 +205,7 @@ def _prompts(home: Home, candidates: Sequence[_Candidate], max_tokens: int) -> I
             yield prompt
 
 
-def _prompt(home: Home, group: Sequence[_Candidate], max_tokens: int) -> _Prompt | None:
+def _prompt(home: Home, group: Sequence[_FittingReport], max_tokens: int) -> _CommitPrompt | None:
     """Return the prompt of *group*, or ``None`` where the guard or the limit leaves nothing to ask."""
     texts = [_screened(home, one.report.text) for one in group]
     shown = [(one, text) for one, text in zip(group, texts, strict=True) if text == one.report.text]
@@ -213,7 +225,7 @@ def _prompt(home: Home, group: Sequence[_Candidate], max_tokens: int) -> _Prompt
             commits[_LETTERS[at]] = (view, lines)
             room -= count_tokens(lines.text)
     body = "\n".join(f"<commit {letter}>\n{lines.text}\n</commit>" for letter, (_, lines) in commits.items())
-    return _Prompt(f"{body}\n\n{asked}", [one for one, _ in shown], commits) if commits else None
+    return _CommitPrompt(f"{body}\n\n{asked}", [one for one, _ in shown], commits) if commits else None
 
 
 def _words(unit: ReportUnit) -> set[str]:
@@ -229,7 +241,7 @@ def _screened(home: Home, text: str) -> str:
     return verdict.text if verdict.stored else ""
 
 
-def _judged(answer: str, prompt: _Prompt) -> tuple[dict[int, Evidence], list[str]]:
+def _judged(answer: str, prompt: _CommitPrompt) -> tuple[dict[int, Evidence], list[str]]:
     """Return the evidence that *answer* gives, and why reports were refused that it confirms."""
     found: dict[int, Evidence] = {}
     refused: list[str] = []
@@ -244,7 +256,7 @@ def _judged(answer: str, prompt: _Prompt) -> tuple[dict[int, Evidence], list[str
     return found, refused
 
 
-def _confirmed(answer: str, prompt: _Prompt) -> Iterator[tuple[int, str, Sequence[_Part] | str]]:
+def _confirmed(answer: str, prompt: _CommitPrompt) -> Iterator[tuple[int, str, Sequence[_CitedPart] | str]]:
     """Yield number, commit and parts of each report that *answer* confirms, or why its parts cannot be read.
 
     Raises:
@@ -266,7 +278,7 @@ def _confirmed(answer: str, prompt: _Prompt) -> Iterator[tuple[int, str, Sequenc
             yield number, letter, _parts(row.get("parts"), prompt.commits[letter][1])
 
 
-def _parts(rows: Any, lines: CommitExcerpt) -> tuple[_Part, ...] | str:
+def _parts(rows: Any, lines: CommitExcerpt) -> tuple[_CitedPart, ...] | str:
     """Return the parts of an answer with their lines, or what is wrong with them."""
     found = []
     for row in rows if isinstance(rows, list) else ():
@@ -280,7 +292,7 @@ def _parts(rows: Any, lines: CommitExcerpt) -> tuple[_Part, ...] | str:
         if wrong is not None or not quoted:
             return wrong or f"no line is cited for {says[:40]!r}"
         distinct = {line.id: line for line in quoted if isinstance(line, ExcerptLine)}
-        found.append(_Part(" ".join(says.split()), side, tuple(distinct.values())))
+        found.append(_CitedPart(" ".join(says.split()), side, tuple(distinct.values())))
     return tuple(found) or "it has no parts"
 
 
@@ -296,40 +308,56 @@ def _quoted(row: Any, lines: CommitExcerpt) -> ExcerptLine | str:
     return line
 
 
-def objection_to(report: WorkReport, view: CommitView, lines: CommitExcerpt, parts: Sequence[_Part]) -> str:
+def objection_to(report: WorkReport, view: CommitView, lines: CommitExcerpt, parts: Sequence[_CitedPart]) -> str:
     """Return why *parts* do not show that the commit is the reported work, or an empty string."""
-    spans: list[tuple[int, int, _Part]] = []
+    spans: list[tuple[int, int, _CitedPart]] = []
     for part in parts:
-        at = report.text.find(part.says)
-        if not part.says or at < 0:
+        if not part.says or part.says not in report.text:
             return f"the report does not say {part.says[:40]!r}"
         if len(part.says) > _MAX_PART_CHARS:
             return f"{part.says[:40]!r} is more than one clause"
-        signs = {line.sign for line in part.lines}
-        if (part.side == "after" and signs == {"-"}) or (part.side == "before" and signs == {"+"}):
+        if not part.own_lines:
             return f"the lines for {part.says[:40]!r} are on the other side"
         spans += [(match.start(), match.end(), part) for match in re.finditer(re.escape(part.says), report.text)]
     covered = 0
-    text = lines.text.casefold()
     for unit in report.units:
         own = [part for start, end, part in spans if start <= unit.start and unit.end <= end]
         covered += bool(own)
-        if unit.kind in {"path", "symbol"} and not (place_of(unit, view) or unit.text.casefold() in text):
-            return f"the commit has no {unit.text}"
-        if unit.kind in {"number", "count"} and not any(_has_number(unit, part, view) for part in own):
-            return f"no cited line has {unit.text}"
         if unit.explicit and not own:
             return f"no line is cited for {unit.text}"
-    return "" if covered >= _LEAST_COVERED * len(report.units) else "the lines are cited for a part of it only"
+        if not _shown(unit, own, view, lines):
+            return f"no cited line has {unit.text}"
+    if covered < _LEAST_COVERED * len(report.units):
+        return "the lines are cited for a part of it only"
+    return turned_round(report, view)
 
 
-def _has_number(unit: ReportUnit, part: _Part, view: CommitView) -> bool:
+def _shown(unit: ReportUnit, parts: Sequence[_CitedPart], view: CommitView, lines: CommitExcerpt) -> bool:
+    """Return whether the lines of *parts*, the message or a path have *unit*. Plain words may be other ones there."""
+    if unit.kind in {"number", "count"}:
+        return any(_has_number(unit, part, view) for part in parts)
+    if unit.kind not in {"path", "symbol"} and not _CODE_NAME.search(unit.text):
+        return True
+    head = (line for line in lines.lines.values() if line.sign == "=")
+    cited = (line for part in parts for line in part.own_lines)
+    name = _compact(unit.text)
+    return view.touches(unit.text) or any(name in _compact(line.text) for line in (*head, *cited))
+
+
+def _has_number(unit: ReportUnit, part: _CitedPart, view: CommitView) -> bool:
     """Return whether the message or a cited line has the number, or so many lines are cited or changed."""
     value = count_value(unit.text)
-    if unit.text in view.message_numbers or any(
-        re.search(rf"(?<![\d.]){re.escape(value)}(?!\.?\d)|\b{re.escape(unit.text)}\b", line.text, re.IGNORECASE)
-        for line in part.lines
-    ):
+    pattern = re.compile(rf"(?<![\d.]){re.escape(value)}(?!\.?\d)|\b{re.escape(unit.text)}\b", re.IGNORECASE)
+    gone = unit.text in superseded_numbers(view.info.message) and part.side == "after"
+    told = place_of(unit, view) == "message" and not gone
+    if told or any(pattern.search(line.text) for line in part.own_lines if not (gone and line.sign == "=")):
+        return True
+    joined = f"py{value.replace('.', '')}"  # 3.8 is py38 in settings
+    if "." in value and any(joined in line.text.casefold() for line in part.own_lines):
         return True
     changed = (len(part.lines), len(view.info.changes), *view.added_and_removed)
     return value in map(str, changed)
+
+
+def _compact(text: str) -> str:
+    return re.sub(r"[^a-z0-9_\u4e00-\u9fff]", "", text.casefold())

@@ -168,13 +168,31 @@ def _path_changed(item: Assertion, changes: Sequence[PathChange], context: Claim
 
 
 def _symbol(item: Assertion, context: ClaimContext) -> Judgement:
-    """Judge a symbol by the quick search first. Only the exact one, which takes much longer, denies anything."""
+    """Judge a symbol by a search for its letters, and by the session's commits where that verifies nothing."""
     quick = context.repository.symbol_changes(item.subject)
     standing = [change for change in quick if item.action != "changed" or _has_word(item.subject, change, context)]
     judgement = _symbol_by(item, standing, context)
     if judgement.evidence.state == "verified" or not quick:
         return judgement
-    return _symbol_by(item, context.repository.symbol_changes(item.subject, exact=True), context)
+    return _symbol_by(item, [*_recent_mentions(item.subject, quick, context), *standing], context)
+
+
+def _recent_mentions(symbol: str, known: Sequence[PathChange], context: ClaimContext) -> list[PathChange]:
+    """Return the commits of the session's time that have *symbol* in a changed line, besides *known* ones.
+
+    The quick search misses a commit that makes the name a part of a longer one.
+    """
+    window, repository = context.window, context.repository
+    if not window.known:
+        return []
+    commits = {commit.commit: commit for commit in repository.commits_between(window.since, window.until)}
+    others = [name for name in commits if name not in {change.commit for change in known}][:_MAX_PATCHES]
+    word = re.compile(rf"^[-+].*(?<![A-Za-z0-9_]){re.escape(symbol)}(?![A-Za-z0-9_])", re.MULTILINE)
+    return [
+        PathChange(commit=name, short=commits[name].short, ts=commits[name].ts, status="M", path="")
+        for name, patch in repository.patches(others).items()
+        if word.search(patch)
+    ]
 
 
 def _has_word(symbol: str, change: PathChange, context: ClaimContext) -> bool:
@@ -266,7 +284,8 @@ def _is_code(item: Assertion, context: ClaimContext) -> bool:
 def _symbol_renamed(item: Assertion, changes: Sequence[PathChange], context: ClaimContext) -> Judgement:
     """Judge a rename: one commit removes the old name and adds the new one, and HEAD has only the new one."""
     repository = context.repository
-    arrived = {change.commit for change in repository.symbol_changes(item.target, exact=True)}
+    there = repository.symbol_changes(item.target)
+    arrived = {change.commit for change in (*_recent_mentions(item.target, there, context), *there)}
     both = _recent_first(context.window, [change for change in changes if change.commit in arrived])
     best = _first_changing(item.subject, both, repository, -1)
     if best is None or not repository.holds_symbol(item.target) or repository.holds_symbol(item.subject):

@@ -79,7 +79,7 @@ def find_evidence(
             for item in (*items, *others)
             if item.role == "assistant"
             and place.repositories(item.sources)
-            and (said := evidence.get(item) or told.get(item) or _OPEN).state == "unverified"
+            and (evidence.get(item) or told.get(item) or _OPEN).state in {"unverified", "unchecked"}
         ]
         open_ = [OpenReport(text=item.text, repositories=place.repositories(item.sources)) for item in waiting]
         reading = read_commits(
