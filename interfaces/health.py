@@ -25,7 +25,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.settings import TABLES
 from agent_home.store import closings, recovery
 from agent_home.store.branch import elsewhere
-from agent_home.store.proposals import pending_ids
+from agent_home.store.proposals import broken, pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
@@ -232,6 +232,11 @@ def _quarantine(home: Home) -> Iterator[Check]:
 
 def _proposals(home: Home) -> Iterator[Check]:
     """Count the proposals. A waiting proposal is no warning."""
+    unreadable_ids = broken(home)
+    if unreadable_ids:
+        lost = ", ".join(unreadable_ids[:5])
+        detail = f"git cannot read {lost}. Fetch it from another clone, or run `memory doctor --fix`"
+        yield Check(name="proposals", status="failed", detail=detail)
     ids = pending_ids(home)
     detail = "nothing waits"
     if ids:

@@ -25,7 +25,8 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
          "tempfile.mkstemp"},
     ),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
-    "agent_home.git.commits": ("the orphaned lock of a git command of ours", {"lock.unlink"}),
+    "agent_home.git.commits": ("the orphaned lock of a git command of ours, and a damaged ref", {"?.unlink"}),
+    "agent_home.git.leftovers": ("what a killed git command of ours left", {"path.unlink"}),
     "agent_home.store.recovery": (
         "the gateway's own records in .memory, never memory",
         {"mark.unlink", "staged.unlink", "?.unlink"},

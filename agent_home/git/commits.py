@@ -17,9 +17,11 @@ from pathlib import Path
 from ..errors import GitFailed, HistoryError, NoRepository
 from .client import GitClient, home_client, open_repository
 from .history import head
+from .leftovers import is_leftover
 
 __all__ = [
-    "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch", "init",
+    "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
+    "drop_broken_branch", "init",
     "refuse_unfinished", "stage_texts",
 ]  # fmt: skip
 
@@ -27,10 +29,6 @@ __all__ = [
 NAME, EMAIL = "agent-home", "agent-home@localhost"
 #: Seconds to wait for git's own lock, which a person's command may hold.
 GIT_LOCK_WAIT_S = 10.0
-#: Seconds after which a git lock of a dead writer counts as an orphan. Git itself needs milliseconds.
-ORPHAN_GIT_LOCK_S = 2.0
-#: A dead writer made its last git lock at most this many seconds after it began to commit.
-LAST_GIT_LOCK_S = 60.0
 _SHA1_DIGITS = 40
 #: Exit code of ``git update-index --refresh`` where a person's uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
@@ -196,6 +194,19 @@ def drop_branch(root: Path, branch: str, *, died_at: float | None = None) -> Non
         _with_git_lock(git, died_at, "branch", "-D", "--quiet", "--", branch)
 
 
+def drop_broken_branch(root: Path, branch: str) -> None:
+    """Delete a branch that git cannot read: its ref is damaged, or its commit is gone.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    git = home_client(root)
+    try:
+        _with_git_lock(git, None, "update-ref", "-d", f"refs/heads/{branch}")
+    except GitFailed:
+        (git.git_folder() / "refs" / "heads" / branch).unlink(missing_ok=True)
+
+
 def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, mark: bytes = b"") -> bytes:
     """Return the lines of ``git fast-import`` that begin a commit. *parent* is empty for a first one."""
     who = git.change(*_identity(git), "var", "GIT_COMMITTER_IDENT").strip()
@@ -239,19 +250,10 @@ def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin
             match = _LOCKED.search(error.reason)
             if match is None:
                 raise
-            if died_at is not None:
-                _remove_orphan(Path(match["path"]), died_at)
+            if died_at is not None and is_leftover(Path(match["path"]), died_at, git.root):
+                Path(match["path"]).unlink(missing_ok=True)
             if time.monotonic() > deadline:
                 raise HistoryError(
                     f"another git command holds {match['path']}. End that command, or remove the file if none runs"
                 ) from error
             time.sleep(0.05)
-
-
-def _remove_orphan(lock: Path, died_at: float) -> None:
-    try:
-        made_at = lock.stat().st_mtime
-    except FileNotFoundError:
-        return
-    if died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S and time.time() - made_at > ORPHAN_GIT_LOCK_S:
-        lock.unlink(missing_ok=True)

@@ -6,17 +6,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from ..documents.entry import ENTRY_ID
 from ..errors import GitFailed, NoSuchRevision
-from .client import GitClient, home_client
+from .client import GitClient, GitObject, home_client
 
 __all__ = [
     "TRAILERS",
+    "BranchTip",
     "Event",
     "Snapshot",
     "branch",
+    "branch_tips",
+    "broken_branches",
     "configured",
     "configured_name",
     "descends",
@@ -53,6 +57,17 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BranchTip:
+    """The newest commit of a branch. *ts* is when it was committed, in ISO 8601 with the committer's time zone."""
+
+    branch: str
+    commit: str
+    parents: tuple[str, ...]
+    ts: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """HEAD and some of its files, read at one moment.
 
@@ -83,6 +98,39 @@ def dirty(root: Path, paths: Sequence[str]) -> list[str]:
         "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths
     )
     return [item[3:] for item in output.split("\0") if len(item) > 3]
+
+
+def branch_tips(root: Path, pattern: str) -> list[BranchTip]:
+    """Return the newest commits of the branches that *pattern* names (``refs/heads/proposals/``), ordered by branch.
+
+    A branch whose commit is gone is left out: it must not hide the others.
+    """
+    git = home_client(root)
+    lines = git.text("for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", pattern).splitlines()
+    rows = [line.split(" ", 1) for line in lines]
+    found = zip(rows, git.objects(commit for commit, _ in rows), strict=True)
+    return [_tip(name, item) for (_, name), item in found if item is not None and item.kind == "commit"]
+
+
+def broken_branches(root: Path, prefix: str) -> list[str]:
+    """Return the branches below *prefix* (``proposals/``) that name no commit of the repository, ordered."""
+    git = home_client(root)
+    names = set(git.text("for-each-ref", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}").splitlines())
+    heads = git.git_folder() / "refs" / "heads"
+    if (heads / prefix).is_dir():  # git itself leaves out a ref whose file is empty or damaged
+        files = (path for path in (heads / prefix).rglob("*") if path.is_file() and path.suffix != ".lock")
+        names |= {path.relative_to(heads).as_posix() for path in files}
+    return sorted(names - {tip.branch for tip in branch_tips(root, f"refs/heads/{prefix}")})
+
+
+def _tip(name: str, item: GitObject) -> BranchTip:
+    header, _, message = item.data.decode("utf-8", "replace").partition("\n\n")
+    lines = [line.partition(" ") for line in header.splitlines()]
+    parents = tuple(value for key, _, value in lines if key == "parent")
+    committer = next(value for key, _, value in lines if key == "committer")
+    _, seconds, zone = committer.rsplit(" ", 2)
+    ts = datetime.fromtimestamp(int(seconds), datetime.strptime(zone, "%z").tzinfo).isoformat()
+    return BranchTip(branch=name, commit=item.id, parents=parents, ts=ts, message=message)
 
 
 def snapshot(root: Path, paths: Sequence[str]) -> Snapshot:

@@ -30,6 +30,7 @@ __all__ = [
     "Proposal",
     "ProposalDraft",
     "branch_of",
+    "broken",
     "find",
     "make",
     "pending_ids",
@@ -43,7 +44,6 @@ __all__ = [
 FOLDER = "proposals/"
 _SOURCES = frozenset({"user", "agent", "tool", "web"})
 _TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
-_FORMAT = "%(refname:lstrip=2)%1f%(objectname)%1f%(parent)%1f%(committerdate:iso-strict)%1f%(contents)%1e"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +129,11 @@ def taken_ids(home: Home) -> set[str]:
     return {entry.id for document in documents for entry in document.entries()} | pending_ids(home)
 
 
+def broken(home: Home) -> list[str]:
+    """Return the ids of proposals that git can no longer read, ordered."""
+    return [name.removeprefix(FOLDER) for name in history.broken_branches(home.root, FOLDER)]
+
+
 def find(home: Home, proposal_id: str) -> Proposal | None:
     """Return the proposal with exactly that id, or ``None``."""
     found = _read(home, f"refs/heads/{branch_of(proposal_id)}")
@@ -151,27 +156,29 @@ def pending_statements(home: Home) -> set[str]:
     return {digest for _, said in listed for name in ("States", "Was") for digest in said.get(name, "").split()}
 
 
-def _listed(home: Home, refs: str) -> list[tuple[list[str], dict[str, str]]]:
-    """Return branch, commit, parent, time and message of every proposal, with its trailers."""
-    output = history.query(home.root, "for-each-ref", f"--format={_FORMAT}", refs)
-    rows = [row.lstrip("\n").split("\x1f", 4) for row in output.split("\x1e") if row.strip()]
-    read = [(row, _trailers(row[4])) for row in rows if len(row[2].split()) == 1]
-    return [(row, trailers) for row, trailers in read if _is_memory(trailers.get("Place", "").partition("#")[0])]
+def _listed(home: Home, refs: str) -> list[tuple[history.BranchTip, dict[str, str]]]:
+    """Return the newest commit of every proposal, with its trailers. A branch whose commit is gone is left out."""
+    tips = [(tip, _trailers(tip.message)) for tip in history.branch_tips(home.root, refs)]
+    return [
+        (tip, trailers)
+        for tip, trailers in tips
+        if len(tip.parents) == 1 and _is_memory(trailers.get("Place", "").partition("#")[0])
+    ]
 
 
 def _read(home: Home, refs: str) -> list[Proposal]:
     read = _listed(home, refs)
-    names = [(row[place], _place(trailers)[0]) for row, trailers in read for place in (1, 2)]
+    names = [(commit, _place(trailers)[0]) for tip, trailers in read for commit in (tip.commit, tip.parents[0])]
     texts = history.texts_at(home.root, names)
     found = []
-    for number, (row, trailers) in enumerate(read):
+    for number, (tip, trailers) in enumerate(read):
         path, section = _place(trailers)
-        proposal_id = row[0].removeprefix(FOLDER)
+        proposal_id = tip.branch.removeprefix(FOLDER)
         text = _proposed(proposal_id, texts[2 * number], texts[2 * number + 1])
         found.append(
             Proposal(
-                id=proposal_id, path=path, section=section, text=text, commit=row[1], parent=row[2], ts=row[3],
-                subject=row[4].split("\n", 1)[0], trailers=trailers,
+                id=proposal_id, path=path, section=section, text=text, commit=tip.commit, parent=tip.parents[0],
+                ts=tip.ts, subject=tip.message.split("\n", 1)[0], trailers=trailers,
             )
         )  # fmt: skip
     return sorted((proposal for proposal in found if proposal.text.strip()), key=lambda item: (item.ts, item.id))

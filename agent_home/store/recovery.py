@@ -21,13 +21,14 @@ from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history
+from ..git.leftovers import remove_leftovers
 from ..home import Home
 from . import proposals
 from .branch import refuse_elsewhere
 
 __all__ = [
     "audit", "commit_by_hand", "complete", "file_rows", "is_pending", "recover", "refuse_changed",
-    "remove_record", "stage",
+    "remove_git_leftovers", "remove_record", "stage",
 ]  # fmt: skip
 
 #: Times that a write is tried again because another git command changed the branch.
@@ -222,6 +223,12 @@ class _Redo:
         self.left_alone.append(path)
 
 
+def remove_git_leftovers(home: Home) -> list[str]:
+    """Remove what a killed writer's git left, and return its names, relative to git's folder."""
+    mark = home.machine / "committing"
+    return remove_leftovers(home.root, mark.stat().st_mtime) if mark.exists() else []
+
+
 def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
     """Commit *paths* as they are on the disk. Return the commit's id."""
     with _git_mark(home) as died_at:
@@ -248,6 +255,7 @@ def _git_mark(home: Home) -> Iterator[float | None]:
     """
     mark = home.machine / "committing"
     died_at = mark.stat().st_mtime if mark.exists() else None
+    remove_git_leftovers(home)
     storage.stage(mark, b"")
     yield died_at
     mark.unlink()

@@ -20,6 +20,7 @@ from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY, Home
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
+from agent_home.screening.review_ledger import Decision, decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
@@ -41,6 +42,7 @@ __all__ = [
     "plan",
     "reject",
     "require_person",
+    "undecided",
     "up_to_risk",
     "waiting",
 ]
@@ -118,6 +120,32 @@ def find(home: Home, waiting_id: str, now: datetime) -> ReviewItem:
     if found is None:
         raise NoSuchProposal(waiting_id, [item.id for item in listed])
     return found
+
+
+def undecided(
+    home: Home, ids: Sequence[str], now: datetime, action: Literal["accepted", "rejected"]
+) -> tuple[list[ReviewItem], list[Decision]]:
+    """Return the waiting texts with these ids, and the decisions about those that a person has *action* already.
+
+    So a command with several ids that was killed after the first one can be run again.
+
+    Raises:
+        NoSuchProposal: an id is neither.
+    """
+    items: list[ReviewItem] = []
+    done: list[Decision] = []
+    for waiting_id in ids:
+        try:
+            items.append(find(home, waiting_id, now))
+        except NoSuchProposal:
+            known = decisions(home)
+            rows = known.approved if action == "accepted" else known.rejected
+            folded_id = waiting_id.strip().strip("[]").casefold()
+            earlier = next((row for row in reversed(rows) if row.id.casefold() == folded_id), None)
+            if earlier is None:
+                raise
+            done.append(earlier)
+    return items, done
 
 
 def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: AcceptMode = "as-is") -> ReviewOutcome:

@@ -16,19 +16,28 @@ __all__ = ["doctor"]
     "doctor",
     examples=(
         ("Check this home", "memory doctor"),
+        ("Repair what can be repaired safely, then check", "memory doctor --fix"),
         ("Check another home and print JSON", "memory doctor --home ~/agent --json"),
     ),
 )
+@click.option("--fix", is_flag=True, help="Repair first what can be repaired safely.")
 @click.pass_context
-def doctor(context: click.Context, invocation: Invocation) -> None:
+def doctor(context: click.Context, invocation: Invocation, *, fix: bool) -> None:
     """Check everything the home needs to work.
 
     Each line says what was found and, where something is missing, what to do. The exit code is 1 when a check fails. A
     degraded service, for example search without a model, is only a warning.
+
+    --fix completes an interrupted write, removes locks that a killed command left and proposals that git cannot read,
+    and installs the commit hook and the merge driver.
     """
     from interfaces.health import examine
+    from interfaces.repair import repair
 
+    fixed = repair(invocation.home) if fix else []
     checks = examine(invocation.home, invocation.moment)
-    lines = [f"{check.status:8} {check.name:14} {check.detail}" for check in checks]
-    invocation.show({"checks": [dataclasses.asdict(check) for check in checks]}, lines)
+    lines = [f"fixed    {line}" for line in fixed]
+    lines += [f"{check.status:8} {check.name:14} {check.detail}" for check in checks]
+    shown = {"checks": [dataclasses.asdict(check) for check in checks], **({"fixed": fixed} if fix else {})}
+    invocation.show(shown, lines)
     context.exit(FINDINGS if any(check.status == "failed" for check in checks) else 0)

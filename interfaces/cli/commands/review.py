@@ -15,6 +15,7 @@ from ..render import printable
 from .sync import index_changes
 
 if TYPE_CHECKING:
+    from agent_home.screening.review_ledger import Decision
     from distill.review.queue import ReviewItem, ReviewOutcome
     from distill.statements.risk import Risk
 
@@ -134,12 +135,14 @@ def accept(
     place. --tier accepts every proposal up to a risk, but never quarantined texts.
     """
     from distill.review.queue import accept as accept_one
-    from distill.review.queue import find, plan, up_to_risk, waiting
+    from distill.review.queue import plan, undecided, up_to_risk, waiting
 
     if bool(ids) == (tier is not None):
         raise click.UsageError("name the IDs to accept, or give --tier for all proposals up to a risk")
     home, now = invocation.home, invocation.moment
-    items = up_to_risk(waiting(home, now), tier) if tier else [find(home, waiting_id, now) for waiting_id in ids]
+    items, done = undecided(home, ids, now, "accepted")
+    items += up_to_risk(waiting(home, now), tier) if tier else []
+    _say_decided(invocation, done, "accepted")
     if form and any(item.kind == "proposal" for item in items):
         raise click.UsageError(
             "--as-is and --redacted apply to quarantined texts. Use `memory review edit` for a proposal"
@@ -147,7 +150,7 @@ def accept(
     if dry_run:
         outcomes = [plan(home, item, mode=_form(form)) for item in items]
     else:
-        person_name = the_person(invocation, person)
+        person_name = the_person(invocation, person) if items else ""
         outcomes = [accept_one(home, item, person=person_name, now=now, mode=_form(form)) for item in items]
     _finish(invocation, outcomes)
 
@@ -190,17 +193,23 @@ def reject(invocation: Invocation, ids: Sequence[str], person: str) -> None:
 
     A digest of each text stays in git, so that the same text never waits again on any clone.
     """
-    from distill.review.queue import find
     from distill.review.queue import reject as reject_one
+    from distill.review.queue import undecided
 
     home, now = invocation.home, invocation.moment
-    items = [find(home, waiting_id, now) for waiting_id in ids]
-    person_name = the_person(invocation, person)
+    items, done = undecided(home, ids, now, "rejected")
+    _say_decided(invocation, done, "rejected")
+    person_name = the_person(invocation, person) if items else ""
     _finish(invocation, [reject_one(home, item, person=person_name, now=now) for item in items])
 
 
 def _form(option: str | None) -> Any:
     return option or "as-is"
+
+
+def _say_decided(invocation: Invocation, done: Sequence[Decision], action: str) -> None:
+    for decision in done:
+        invocation.warn(f"{decision.id} was {action} by {decision.by} on {decision.ts[:10]} already")
 
 
 def _finish(invocation: Invocation, outcomes: Sequence[ReviewOutcome]) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from agent_home.documents.check import problems
 from agent_home.documents.document import parse
+from agent_home.errors import HistoryError
+from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.store.gateway import transaction
@@ -290,6 +292,45 @@ def test_what_cannot_be_merged_after_the_crash_is_left_alone_and_our_text_is_kep
     assert "doomed" in kept.read_text()
     assert "doomed" in git("show", "HEAD:MEMORY.md")
     assert (home.root / "Projects/p/PROJECT.md").read_text() == "# Doomed\n"
+
+
+LEFTOVERS = (
+    "index.lock", "packed-refs.lock", "config.lock", "HEAD.lock", "next-index-12.lock", "refs/heads/main.lock",
+    "objects/ab/tmp_obj_xyz", "objects/pack/tmp_pack_1", "fast_import_crash_77",
+)  # fmt: skip
+
+
+def leave(home: Home, *names: str) -> list[Path]:
+    """Make files in git's folder as a writer that was killed a while ago leaves them, with its mark."""
+    paths = [home.root / ".git" / name for name in names]
+    for path in (*paths, home.machine / "committing"):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        os.utime(path, (time.time() - 100, time.time() - 100))
+    return paths
+
+
+def test_what_a_killed_git_left_is_removed_and_what_a_person_holds_is_not(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("before")
+    (theirs,) = (home.root / ".git" / name for name in ["MERGE_RR.lock"])
+    theirs.touch()
+    left = leave(home, *LEFTOVERS)
+    add_entry("next")
+    assert [path.name for path in left if path.exists()] == []
+    assert theirs.exists()  # it is younger than the crash
+    theirs.unlink()
+    assert_sound(home, git)
+    (lock,) = leave(home, "index.lock")
+    monkeypatch.setattr(commits, "GIT_LOCK_WAIT_S", 0.2)
+    running = subprocess.Popen(["git", "cat-file", "--batch"], cwd=home.root, stdin=subprocess.PIPE)
+    try:
+        with pytest.raises(HistoryError, match=r"index\.lock"):
+            add_entry("waits")
+        assert lock.exists()
+    finally:
+        running.communicate()
 
 
 def test_what_a_person_reverted_after_the_crash_stays_reverted(

@@ -136,6 +136,38 @@ def test_a_rejection_is_recorded(home: Home, quarantined_id: str, proposed_id: s
     assert len((home.root / "ledger/rejected.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.parametrize("action", ["accept", "reject"])
+def test_a_decision_that_was_interrupted_between_two_texts_can_be_repeated(
+    home: Home, quarantined_id: str, proposed_id: str, action: str
+) -> None:
+    assert run(home, action, proposed_id, "--as", "Ada").exit_code == 0
+    again = run(home, action, proposed_id, quarantined_id, "--as", "Ada", "--json")
+    assert [row["id"] for row in json.loads(again.stdout)["proposals"]] == [quarantined_id]
+    assert f"{proposed_id} was {action}ed by Ada" in again.stderr
+    assert run(home, action, proposed_id, quarantined_id).exit_code == 0
+    assert run(home, action, "KD-0000", "--as", "Ada").exit_code == 2
+
+
+@pytest.mark.parametrize("damage", ["", "1" * 40 + "\n", "\0" * 41])
+def test_a_proposal_that_git_cannot_read_stops_nothing(
+    home: Home, quarantined_id: str, proposed_id: str, damage: str
+) -> None:
+    (home.root / ".git" / "refs" / "heads" / "proposals" / proposed_id).write_text(damage)
+    rows = json.loads(run(home, "list", "--json").stdout)["proposals"]
+    assert [row["id"] for row in rows] == [quarantined_id]
+    said = Message(session="s-2", id="m1", ts="2026-11-20T10:00:00", content="Decision: pay on Friday.")
+    transcript.append(home, "s-2", [said], actor="import")
+    closing = CliRunner().invoke(cli, ["close", "s-2", "--json", "--home", str(home.root)])
+    assert len(json.loads(closing.stdout)["proposed"]) == 1
+    doctor = CliRunner().invoke(cli, ["doctor", "--json", "--home", str(home.root)])
+    found = [check for check in json.loads(doctor.stdout)["checks"] if check["name"] == "proposals"]
+    assert found[0]["status"] == "failed"
+    assert proposed_id in found[0]["detail"]
+    fixed = CliRunner().invoke(cli, ["doctor", "--fix", "--json", "--home", str(home.root)])
+    assert any(proposed_id in line for line in json.loads(fixed.stdout)["fixed"])
+    assert [check["status"] for check in json.loads(fixed.stdout)["checks"] if check["name"] == "proposals"] == ["ok"]
+
+
 def test_an_import_counts_rejected_texts_as_dropped(home: Home, tmp_path: Path) -> None:
     chat = tmp_path / "chat.jsonl"
 

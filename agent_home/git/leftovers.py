@@ -1,0 +1,73 @@
+"""Remove what git commands of a writer that was killed have left in git's folder: locks and temporary files.
+
+A lock of another process stops every git command. It counts as ours when it is as old as the crash, and when no git
+command runs in the work tree: a person's ``git commit`` holds a lock while its editor is open.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .client import home_client
+
+__all__ = ["is_leftover", "remove_leftovers"]
+
+#: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
+ORPHAN_GIT_LOCK_S = 2.0
+#: A dead writer made its last git lock at most this many seconds after it began to commit.
+LAST_GIT_LOCK_S = 60.0
+_PATTERNS = (
+    "*.lock", "next-index-*", "fast_import_crash_*", "refs/**/*.lock", "objects/??/tmp_obj_*", "objects/pack/tmp_*",
+    "objects/pack/.tmp-*",
+)  # fmt: skip
+#: Most leftovers that are removed at once. A killed command leaves a few.
+_MOST = 10_000
+
+
+def remove_leftovers(root: Path, died_at: float) -> list[str]:
+    """Remove what a writer that began to commit at *died_at* left, and return the names, relative to git's folder.
+
+    *died_at* is in seconds since the epoch.
+    """
+    folder = home_client(root).git_folder()
+    found = [path for path in _candidates(folder) if is_leftover(path, died_at, root)]
+    for path in found:
+        path.unlink(missing_ok=True)
+    return [path.relative_to(folder).as_posix() for path in found]
+
+
+def is_leftover(path: Path, died_at: float, root: Path) -> bool:
+    """Return whether *path* in git's folder of *root* was left by the writer that died."""
+    try:
+        made_at = path.stat().st_mtime
+    except OSError:
+        return False
+    in_time = died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S
+    return in_time and time.time() - made_at > ORPHAN_GIT_LOCK_S and not _git_runs_in(root)
+
+
+def _candidates(folder: Path) -> Iterator[Path]:
+    for number, path in enumerate(path for pattern in _PATTERNS for path in folder.glob(pattern)):
+        if number >= _MOST:
+            return
+        if path.is_file():
+            yield path
+
+
+def _git_runs_in(root: Path) -> bool:
+    """Return whether a git command runs in the work tree, as far as the system tells."""
+    top = os.path.realpath(root)
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (process / "comm").read_text().strip()
+            if name != "git" and not name.startswith("git-"):
+                continue
+            place = os.path.realpath(process / "cwd")
+        except OSError:  # it has ended, or it is another user's
+            continue
+        if place == top or place.startswith(top + os.sep):
+            return True
+    return False

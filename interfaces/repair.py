@@ -1,0 +1,60 @@
+"""Repair what can be repaired safely, for ``memory doctor --fix``: nothing that a person wrote is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from agent_home.errors import HomeError
+from agent_home.git.commits import drop_broken_branch
+from agent_home.git.hook import hook_state, install_hook
+from agent_home.git.merge_driver import driver_state, install_driver
+from agent_home.home import Home
+from agent_home.lock import hold
+from agent_home.store import proposals, recovery
+
+__all__ = ["repair"]
+
+
+def repair(home: Home) -> list[str]:
+    """Repair *home* and return one line for each thing that was repaired, or that could not be.
+
+    Raises:
+        Locked: another process writes.
+    """
+    repairs: tuple[Callable[[Home], Iterator[str]], ...] = (_leftovers, _interrupted, _proposals, _hook, _driver)
+    found: list[str] = []
+    with hold(home.lock):
+        for one in repairs:
+            try:
+                found += one(home)
+            except (HomeError, OSError) as error:
+                found.append(f"not repaired: {' '.join(str(error).split())}")
+    return found
+
+
+def _leftovers(home: Home) -> Iterator[str]:
+    removed = recovery.remove_git_leftovers(home)
+    if removed:
+        yield f"removed {', '.join(removed[:5])} in .git, which a killed command of ours left"
+
+
+def _interrupted(home: Home) -> Iterator[str]:
+    if recovery.recover(home):
+        yield "completed a write that was interrupted"
+
+
+def _proposals(home: Home) -> Iterator[str]:
+    for name in proposals.broken(home):
+        drop_broken_branch(home.root, proposals.branch_of(name))
+        yield f"removed the proposal {name}, which git could not read"
+
+
+def _hook(home: Home) -> Iterator[str]:
+    if not hook_state(home).works and install_hook(home).works:
+        yield "installed the commit hook"
+
+
+def _driver(home: Home) -> Iterator[str]:
+    if driver_state(home).state in {"absent", "outdated"}:
+        install_driver(home)
+        yield "installed the merge driver"
