@@ -69,7 +69,9 @@ def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
     if behind < at or any(other < at and view.entry[other].kind != "value" for other in told):
         return False
     first = next((other for run in runs for other in run.anchors if other > at), behind)
-    if view.entry[first].kind != "value" and not _opens_clause(view, view.places[first]):
+    asked = view.said[view.places[first]].turn
+    addressed = asked in view.answered and token.family in view.alignment.said.names[asked + 1 :]
+    if view.entry[first].kind != "value" and not (addressed or _opens_clause(view, view.places[first])):
         return False
     said, names = view.said[view.places[behind]], view.alignment.said.names
     answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
@@ -101,6 +103,7 @@ def _is_unsaid_owner(view: AlignmentView, at: int) -> bool:
     place = view.places[behind]
     own = token.person == "3" or token.family == view.alignment.said.names[view.said[place].turn]
     noun = any(run.role == "noun" and behind in run.anchors for runs in view.runs for run in runs)
+    noun = noun and (token.key.isascii() or view.text[token.end : token.end + 1] == "的")
     article = place > 0 and view.said[place - 1].key in _ARTICLES
     bare = place > 0 and view.said[place - 1].key in _BEFORE_NOUN and not view.said[place].name
     return own and (noun or article or bare or _opens_clause(view, place))

@@ -83,7 +83,8 @@ def _candidates(entry: Sequence[TextToken], anchors: Sequence[int], said: Said) 
             raw[at] += [(place, _FORM) for place in exact.get(token.key, ()) if said.tokens[place].kind != "person"]
         elif token.kind == "value":
             raw[at] = [(place, _EXACT) for place in values if token.values & said.tokens[place].values]
-            raw[at] = raw[at] or [(place, _EXACT) for place in exact.get(token.key, ())]  # "march"
+            named = [(place, _EXACT) for place in exact.get(token.key, ()) if said.tokens[place].kind == "word"]
+            raw[at] = [*raw[at], *named] or [(place, _EXACT) for place in exact.get(token.key, ())]  # "march", "feb"
         else:
             same = [*exact.get(token.key, ()), *(exact.get(f"{token.key}s", ()) if "owner" in token.cases else ())]
             raw[at] = [(place, _EXACT) for place in same]

@@ -41,6 +41,9 @@ def moved_nouns(view: AlignmentView) -> Iterator[tuple[str, str]]:
         for place in range(first + 1, min(last + 2, len(view.said))):
             token = view.said[place]
             gone = place in lent and place not in told and view.entry[lent[place]].clause != clause
+            following = min((at for at in view.places if at > run.anchors[-1]), default=-1)
+            if gone and place > last and lent[place] == following:
+                continue  # "fri + sun" becomes "Friday and Sunday"
             if gone and is_content(token) and token.clause == run.clause and token.key not in keys:
                 yield "moved", repr(token.key)
 
@@ -69,6 +72,7 @@ def unsaid_nouns(view: AlignmentView) -> Iterator[tuple[str, str]]:
         if head.kind == "guard" and head.key in {token.key for token in view.entry[: run.anchors[0]][-1:]}:
             continue  # "before Monday, no wait, before Friday"
         later = mine.turn == theirs.turn and mine.sentence > theirs.sentence and mine.kind != "value"
+        later = later and view.places[run.anchors[0]] != view.places[home.anchors[-1]] + 1  # "the boat. Teimosa"
         if later or _is_subject(view, run, home):
             yield "named later", repr(mine.key)
 
@@ -77,7 +81,11 @@ def _is_subject(view: AlignmentView, run: AlignedRun, home: AlignedRun) -> bool:
     """Return whether a run of a later turn stands before its home and weighs more: it says something else."""
     later = view.said[view.places[run.anchors[0]]].turn > view.said[view.places[home.anchors[0]]].turn
     weights = [sum(is_content(view.entry[at]) for at in part.anchors) for part in (run, home)]
-    heavy = weights[0] > 1 and weights[0] * 2 > weights[1]
+    last = view.places[run.anchors[-1]]
+    behind = next((place for place in view.clauses[run.clause] if place > last and is_content(view.said[place])), -1)
+    owns = "owner" in view.entry[run.anchors[-1]].cases
+    leaves = behind >= 0 and behind not in view.places.values() and not owns  # "take the coast road"
+    heavy = (weights[0] > 1 and weights[0] * 2 > weights[1]) or leaves
     return later and run.anchors[0] < home.anchors[0] and heavy and not answers_other(view, run, home)
 
 

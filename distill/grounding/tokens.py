@@ -26,7 +26,7 @@ Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 _TOKEN = re.compile(
     r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
-    r"(?P<sentence>(?:(?<!\b[MDS][rst])(?<!\b(?:Mrs|Sgt|Cpl|Rev|Gen|Col|Cpt))(?<!\bProf)|(?=[!?。！？\n]))[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
+    r"(?P<sentence>(?:(?<!\b[MDS][rst])(?<!\b(?:Mrs|Sgt|Cpl|Rev|Gen|Col|Cpt))(?<!\bProf)|(?=[!?。！？\n]))[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|(?<=[\u3400-\u9fff])[!?]+|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
 )
 #: Words before which a clause begins.
 _OPENS = frozenset(
@@ -84,6 +84,8 @@ _HAN_PRONOUNS: Mapping[str, tuple[str, str]] = {
 _IS_SUBJECT = re.compile(
     r"(?:^|[.,;!?\n—–-]|\b(?:and|but|so|or|if|then|actually|maybe|think|told (?:him|her|them)))\s*$", re.IGNORECASE
 )
+#: What stands before the first word of a sentence.
+_OPENS_SENTENCE = re.compile(r"(?:^|[.!?。！？\n]\s*)$")
 #: A letter that names one of several: "B wing can borrow 3, A wing only 1".
 _IS_LABEL = re.compile(r"[a-z0-9,;] A [a-z]")
 #: What stands around "ill" that is no "I will": "fell ill", "ill.".
@@ -334,6 +336,9 @@ def _word_tokens(word: str, start: int, text: str, speakers: Mapping[str, str]) 
     plain = word.replace("’", "'").casefold()
     end = start + len(word)
     head, _, tail = plain.partition("'")
+    if plain in {"k", "kk", "instead"} and _OPENS_SENTENCE.search(text[:start][-4:]) and text[end : end + 3] != " of":
+        yield TextToken(key=plain, kind="filler", start=start, end=end)
+        return
     if word == "A" and _IS_LABEL.search(text[max(0, start - 3) : end + 2]):
         yield TextToken(key=plain, kind="word", start=start, end=end, name=True)
         return

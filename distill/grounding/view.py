@@ -341,10 +341,23 @@ def _place_of_noun(view: AlignmentView, runs: Sequence[AlignedRun], run: Aligned
     if before is not None and behind is None:  # "lives there, she comes"
         later = [view.places[at] for at in sorted(view.places) if at > run.anchors[-1]]
         behind = next((place for place in later[:1] if place > before and view.said[place].clause == home.clause), None)
-    window = _window(view, before, behind)
+    window = _between_same(view, run, _window(view, before, behind))
     if before is not None and view.said[before].key in _PARTICLES and before - 1 not in view.places.values():
         return range(before - 1, before) if is_standin(view.said[before - 1]) else window  # "bring that up"
     return window
+
+
+def _between_same(view: AlignmentView, run: AlignedRun, window: range) -> range:
+    """Return the part of *window* between the light words that also stand around the run: "跟 ... 说"."""
+    before, behind = view.entry[: run.anchors[0]][-1:], view.entry[run.anchors[-1] + 1 :][:1]
+    start, stop = window.start, window.stop
+    for token in before:
+        same = [place for place in window if token.kind == "light" and view.said[place].key == token.key]
+        start = same[-1] + 1 if same else start
+    for token in behind:
+        same = [place for place in range(start, stop) if token.kind == "light" and view.said[place].key == token.key]
+        stop = same[0] if same else stop
+    return range(start, stop)
 
 
 def _is_called(view: AlignmentView, run: AlignedRun, home: AlignedRun) -> bool:

@@ -92,7 +92,18 @@ _DAY_WORDS = {
     "大前天": -3, "前天": -2, "昨天": -1, "昨晚": -1, "昨日": -1, "大后天": 3, "后天": 2, "明天": 1, "明晚": 1, "明早": 1, "明日": 1,
     "今天": 0, "今晚": 0, "今早": 0, "今日": 0, "刚才": 0, "刚刚": 0,
 }  # fmt: skip
-_YEAR_WORDS = {"last year": -1, "this year": 0, "next year": 1, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2}
+_YEAR_WORDS = {
+    "last yr": -1,
+    "next yr": 1,
+    "last year": -1,
+    "this year": 0,
+    "next year": 1,
+    "前年": -2,
+    "去年": -1,
+    "今年": 0,
+    "明年": 1,
+    "后年": 2,
+}
 _MONTH_WORDS = {"last month": -1, "this month": 0, "next month": 1, "上个月": -1, "上月": -1, "这个月": 0, "本月": 0,
                 "下个月": 1, "下月": 1}  # fmt: skip
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|couple of)"
@@ -102,6 +113,7 @@ _ONE_PERIOD = re.compile(
 _PERIOD_DAYS = {
     "day": 1,
     "week": 7,
+    "wk": 7,
     "fortnight": 14,
     "天": 1,
     "日": 1,
@@ -424,8 +436,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
         (_words(_DAY_WORDS), _day_word),
         (_words(_YEAR_WORDS), _year_word),
         (_words(_MONTH_WORDS), _month_word),
-        (rf"\b{_COUNT} (?P<unit>days?|weeks?|fortnights?) (?P<ago>ago|earlier)\b", _away),
-        (rf"(?<=\bin ){_COUNT} (?P<unit>days?|weeks?|fortnights?)\b", _away),
+        (rf"\b{_COUNT} (?P<unit>days?|weeks?|wks?|fortnights?) (?P<ago>ago|earlier)\b", _away),
+        (rf"(?<=\bin ){_COUNT} (?P<unit>days?|weeks?|wks?|fortnights?)\b", _away),
         (rf"(?P<count>\d{{1,3}}|{_HAN}{{1,3}})(?P<unit>天|日|周|个?星期|个?礼拜)(?:以|之)?(?P<ago>前)", _away),
         (rf"(?P<count>\d{{1,3}}|{_HAN}{{1,3}})(?P<unit>天|日|周|个?星期|个?礼拜)(?:以|之)?后", _away),
         (rf"\b(?P<which>next |last |this )?{_WEEKDAY}", _weekday),

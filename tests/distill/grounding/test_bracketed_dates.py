@@ -32,3 +32,16 @@ def test_another_turn_may_date_a_day_by_its_name() -> None:
     turns = [said("the kiln goes back before founders day"), said("Founders day is the 27th of November.", "assistant")]
     assert objections("The kiln goes back before founders day (2026-11-27).", turns) == ()
     assert objections("The kiln goes back before founders day (2026-11-28).", turns)
+
+
+@pytest.mark.parametrize(("gloss", "known"), [("2026-12-25", True), ("2026-12-24", False), ("2029-12-25", False)])
+def test_a_holiday_with_a_fixed_date_means_that_day(gloss: str, known: bool) -> None:
+    assert (
+        objections(f"The roof is due before Christmas ({gloss}).", [said("roof is due before christmas")]) == ()
+    ) is known
+
+
+def test_an_ordinal_word_dates_a_month() -> None:
+    turn = said("we get the keys on the first of december")
+    assert objections("They get the keys on the first of December (2026-12-01).", [turn]) == ()
+    assert objections("They get the keys on the first of December (2026-12-02).", [turn])

@@ -69,3 +69,19 @@ def test_a_name_with_a_mark_or_of_a_number_is_a_person() -> None:
 def test_ill_is_a_future_only_where_a_subject_may_stand() -> None:
     assert [token.key for token in tokens("ill bring it")][:2] == ["i", "will"]
     assert "will" not in [token.key for token in tokens("she is ill")]
+
+
+def test_a_letter_may_name_one_of_several_things() -> None:
+    assert [token.kind for token in tokens("B wing has 3, A wing only 1") if token.key == "a"] == ["word"]
+    assert [token.kind for token in tokens("They had a wing") if token.key == "a"] == ["light"]
+
+
+def test_ill_is_i_will_or_a_state() -> None:
+    assert [token.key for token in tokens("if he pays ill leave")][3:5] == ["i", "will"]
+    assert "ill" in [token.key for token in tokens("he fell ill again")]
+
+
+def test_an_opening_ok_or_instead_is_filler() -> None:
+    assert [token.kind for token in tokens("k sending it")][:1] == ["filler"]
+    assert [token.kind for token in tokens("It broke. Instead we sing") if token.key == "instead"] == ["filler"]
+    assert [token.kind for token in tokens("tea instead of milk") if token.key == "instead"] == ["guard"]
