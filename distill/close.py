@@ -349,7 +349,8 @@ def _draft(
     composed = compose(home, said, earlier, settings=settings, models=models, now=now)
     work = find_evidence(
         home, composed.summary, [turn.message for turn in turns], () if composed.read else said, now=now,
-        settings=settings, endpoint=models.endpoint, spent=composed.use.tokens if composed.use else 0,
+        settings=settings, endpoint=None if composed.unread else models.endpoint,
+        spent=composed.use.tokens if composed.use else 0,
     )  # fmt: skip
     composed = composed.with_work(work, said)
     summary, evidence = composed.summary, work.evidence

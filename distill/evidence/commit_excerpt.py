@@ -22,6 +22,8 @@ _MAX_LINE_CHARS = 240
 _MAX_MESSAGE_LINES = 30
 _MAX_FILES = 40
 _MAX_PATCH_LINES = 20_000
+#: A longer hunk is split, so that a part of it can be shown.
+_MAX_HUNK_LINES = 40
 _STATES = {"A": "added", "D": "deleted", "M": "changed", "T": "changed"}
 _NUMBERED = re.compile(r"(?P<id>[a-z]\d+)(?P<sign>[-+ =]) ?(?P<text>.*)")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*|[\u4e00-\u9fff]", re.ASCII)
@@ -139,6 +141,9 @@ def _hunks(patch: str) -> Iterator[_Hunk]:
             if heading := line.rpartition("@@")[2].strip():
                 hunk.lines.append((" ", _plain(f"@@ {heading}")))
         elif hunk is not None and line[:1] in {"+", "-", " "}:
+            if len(hunk.lines) >= _MAX_HUNK_LINES:
+                yield hunk
+                hunk = _Hunk(path, [])
             hunk.lines.append((line[0], _plain(line[1:])))
     if hunk is not None:
         yield hunk

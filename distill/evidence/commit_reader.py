@@ -38,7 +38,7 @@ __all__ = ["INSTRUCTIONS", "NOTHING_READ", "CommitReading", "OpenReport", "objec
 
 #: Commits that one prompt shows for one report, and reports that it holds.
 _MOST_COMMITS = 3
-_MOST_REPORTS = 8
+_MOST_REPORTS = 5
 #: Least share of the things named by a report that the parts of an answer cover.
 _LEAST_COVERED = 0.8
 #: Longest part of a report for which lines are cited. A longer one says more than one thing.
@@ -174,7 +174,7 @@ def read_commits(
 
 
 def _candidate(place: int, asked: OpenReport, window: Window, limit: Deadline) -> _FittingReport | None:
-    """Return the report with its best commits of the first repository that has any, or ``None``."""
+    """Return the report with the commits that fit it best, of the first repository with any, or ``None``."""
     report = WorkReport.of(" ".join(asked.text.split()))
     if not report.units:
         return None
@@ -182,9 +182,12 @@ def _candidate(place: int, asked: OpenReport, window: Window, limit: Deadline) -
         repository = Repository(root, limit)
         views = session_views(repository, window)
         scores = [sum(bool(place_of(unit, view)) * (1 + unit.explicit) for unit in report.units) for view in views]
-        order = sorted((at for at, score in enumerate(scores) if score), key=lambda at: (-scores[at], at))
-        if order:
-            return _FittingReport(place, report, repository, tuple(views[at] for at in order[:_MOST_COMMITS]))
+        fitting = sorted((at for at, score in enumerate(scores) if score), key=lambda at: (-scores[at], at))
+        # a report in other words than a short session's commits may still be about them
+        few = len(views) <= _MOST_COMMITS and len(report.units) > 1
+        chosen = fitting[:_MOST_COMMITS] or [at for at in range(len(views)) if few]
+        if chosen:
+            return _FittingReport(place, report, repository, tuple(views[at] for at in chosen))
     return None
 
 

@@ -206,7 +206,8 @@ def _written(outcome: Closed) -> Iterator[str]:
     if outcome.use and outcome.use.requests:
         yield (
             f"  read by the model: {outcome.use.tokens} tokens, {outcome.use.accepted} accepted, "
-            f"{outcome.use.proposed} wait for a person, {len(outcome.use.dropped)} dropped"
+            f"{outcome.use.proposed} wait for a person, {len(outcome.use.dropped)} dropped, "
+            f"{outcome.use.confirmed} reports found in commits"
         )
     if outcome.learned:
         yield f"  corrections in EVOLUTION.md: {', '.join(outcome.learned)}"

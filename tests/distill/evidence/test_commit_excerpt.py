@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from distill.evidence.commit_excerpt import excerpt, parsed
 from distill.evidence.repository import CommitInfo, PathChange
+from recall.text.stems import stem
 
 PATHS = ("src/cache.py", "src/other.py")
 INFO = CommitInfo(
@@ -38,10 +39,17 @@ def test_an_excerpt_has_message_files_and_lines_with_their_signs() -> None:
 
 def test_a_long_patch_keeps_the_hunk_that_the_reports_are_about() -> None:
     long = patch("src/other.py", *(f"+filler_{number} = {number}" for number in range(400)))
-    shown = excerpt("a", INFO, long + SMALL, {"age"}, 300).text
+    shown = excerpt("a", INFO, long + SMALL, {stem("age")}, 200).text
     assert "age = 3600" in shown
-    assert "filler" not in shown
-    assert "(401 lines are left out here)" in shown
+    assert "filler_5 " not in shown
+    assert "lines are left out here" in shown
+
+
+def test_a_part_of_a_long_hunk_is_shown() -> None:
+    filler = [f"+filler_{number} = {number}" for number in range(400)]
+    shown = excerpt("a", INFO, patch("src/other.py", *filler, "+age = 3600", *filler), {stem("age")}, 700).text
+    assert "age = 3600" in shown
+    assert "lines are left out here" in shown
 
 
 def test_lines_are_read_again_from_the_text() -> None:
