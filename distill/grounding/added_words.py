@@ -41,7 +41,7 @@ def _added_person(view: AlignmentView, at: int) -> Iterator[tuple[str, str]]:
     """Yield what a person of the entry is whom the turns do not name at this place."""
     token = view.entry[at]
     if token.person == "name" and _is_told(view, token):
-        yield "told", ""
+        yield ("told", "") if _tells(view, at) else ("person", repr(view.text[token.start : token.end]))
     elif _is_unsaid_subject(view, at) or _is_unsaid_owner(view, at):
         yield "name added", ""
     else:
@@ -52,6 +52,17 @@ def _is_told(view: AlignmentView, token: TextToken) -> bool:
     """Return whether a name only says who speaks: "Mara: use tabs"."""
     marked = re.match(r"[\s.]?[:：]", view.text[token.end : token.end + 2]) is not None
     return marked and token.family in view.alignment.said.names
+
+
+def _tells(view: AlignmentView, at: int) -> bool:
+    """Return whether the person before a colon says, or is asked, the first words behind it."""
+    names, family = view.alignment.said.names, view.entry[at].family
+    told = (other for runs in view.runs for run in runs if run.role != "noun" for other in run.anchors if other > at)
+    first = next(told, None)
+    if first is None:
+        return True
+    turn = view.said[view.places[first]].turn
+    return family == names[turn] or (turn in view.answered and family in names[turn + 1 :])
 
 
 def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
@@ -75,7 +86,8 @@ def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
         return False
     said, names = view.said[view.places[behind]], view.alignment.said.names
     answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
-    own = token.family == names[said.turn] or answers if token.person == "name" else token.person == "3"
+    asks = said.turn in view.answered and (said.turn, said.sentence) in view.asked
+    own = (token.family == names[said.turn] and not asks) or answers if token.person == "name" else token.person == "3"
     return own and _opens_clause(view, view.places[behind])
 
 
@@ -101,7 +113,11 @@ def _is_unsaid_owner(view: AlignmentView, at: int) -> bool:
     if behind is None or "owner" not in token.cases:
         return False
     place = view.places[behind]
-    own = token.person == "3" or token.family == view.alignment.said.names[view.said[place].turn]
+    said, names = view.said[place], view.alignment.said.names
+    asks = said.turn in view.answered and (said.turn, said.sentence) in view.asked
+    own = token.person == "3" or token.family == names[said.turn]
+    if asks and token.person != "3":
+        own = token.family in names[said.turn + 1 :]  # "How's the shoulder?" is about the one who answers
     noun = any(run.role == "noun" and behind in run.anchors for runs in view.runs for run in runs)
     noun = noun and (token.key.isascii() or view.text[token.end : token.end + 1] == "的")
     article = place > 0 and view.said[place - 1].key in _ARTICLES

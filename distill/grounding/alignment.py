@@ -126,9 +126,20 @@ def _person_score(token: TextToken, said: Said, place: int) -> float:
     if token.person == "name":
         is_speaker = token.family == speaker
         if other.person == "2":
-            return _PERSON if not is_speaker and token.family in {*said.names, *said.others, *_ROLES} else 0.0
+            known = token.family in {*said.names, *said.others, *_ROLES}
+            return _PERSON if not is_speaker and known and _is_spoken_to(token, said, other) else 0.0
         return _PRONOUN if is_speaker == (other.person == "1") else 0.0
     return _PERSON if token.person == "3" and other.person in {"1", "2"} else 0.0
+
+
+def _is_spoken_to(token: TextToken, said: Said, you: TextToken) -> bool:
+    """Return whether a "you" among several speakers may mean a name: theirs is the turn before or behind, or named."""
+    if len(set(said.names)) < 3 or token.family not in said.names:
+        return True
+    near = {*said.names[max(0, you.turn - 1) : you.turn], *said.names[you.turn + 1 : you.turn + 2]}
+    return token.family in near or any(
+        other.turn == you.turn and other.family == token.family for other in said.tokens
+    )  # fmt: skip
 
 
 def _owns_only(entry: Sequence[TextToken], at: int, said: Sequence[TextToken], place: int) -> bool:

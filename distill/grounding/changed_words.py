@@ -8,10 +8,10 @@ from itertools import pairwise
 from recall.text.irregular_forms import forms_of
 
 from .alignment import is_content
-from .tokens import TextToken
+from .tokens import CLASSES, TextToken
 from .view import AlignedRun, AlignmentView, answers_other
 
-__all__ = ["changed_forms", "changed_order", "joined_clauses"]
+__all__ = ["borrowed_denials", "changed_forms", "changed_order", "joined_clauses"]
 
 #: Words of a question that offers to do something.
 _OFFERS = frozenset({"需", "要", "用", "want", "like", "need"})
@@ -40,6 +40,21 @@ def _is_older(view: AlignmentView, run: AlignedRun) -> bool:
     if view.alignment.said.roles[first.turn] != "about":
         return False
     return run.role != "noun" or any(view.entry[at].kind == "value" for at in run.anchors)
+
+
+def borrowed_denials(view: AlignmentView) -> Iterator[tuple[str, str]]:
+    """Yield a "not" that the turns say of something that the entry does not tell beside it."""
+    taken = set(view.places.values())
+    for runs in view.runs:
+        for run in runs:
+            keys = [view.said[view.places[at]].key for at in run.anchors]
+            if len(runs) == 1 or len(keys) != 1 or keys[0] not in CLASSES["bound"]:
+                continue
+            rest = [place for place in view.clauses[run.clause] if is_content(view.said[place])]
+            if any(place not in taken for place in rest) and not any(
+                other is not run and other.clause == run.clause for other in runs
+            ):
+                yield "qualifier", repr(keys[0])
 
 
 def joined_clauses(view: AlignmentView) -> Iterator[tuple[str, str]]:

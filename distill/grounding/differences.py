@@ -15,7 +15,7 @@ from .added_words import added_words
 from .alignment import Alignment
 from .borrowed import crossed_clauses, moved_nouns, split_words, unsaid_nouns
 from .bracketed_dates import Gloss, is_known_date
-from .changed_words import changed_forms, changed_order, joined_clauses
+from .changed_words import borrowed_denials, changed_forms, changed_order, joined_clauses
 from .exchanged import added_owners, added_year, corrected_values, corrected_words, exchanged_persons, joined_things
 from .left_out import left_out_words, lost_conditions
 from .questions import changed_questions
@@ -60,6 +60,7 @@ def find_differences(
         joined_clauses,
         changed_questions,
         changed_forms,
+        borrowed_denials,
         exchanged_persons,
         added_owners,
         joined_things,

@@ -77,7 +77,9 @@ def joined_things(view: AlignmentView) -> Iterator[tuple[str, str]]:
         first, last = runs[0].anchors[0], runs[0].anchors[-1]
         before = view.entry[first - 1] if first else None
         behind = view.entry[last + 1] if last + 1 < len(view.entry) else None
-        if before is None or before.key not in _JOINS or (behind is not None and behind.clause == before.clause):
+        listed = before is not None and view.text[before.end : view.entry[first].start].strip() == "、"
+        joined = before is not None and before.key in _JOINS and (behind is None or behind.clause != before.clause)
+        if not (listed or joined):
             continue
         places = view.clauses[runs[0].clause]
         own = next((view.places[at] for at in range(first - 1, -1, -1) if at in view.places), None)

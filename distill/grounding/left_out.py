@@ -10,6 +10,8 @@ from .view import AlignmentView, answers_other
 
 __all__ = ["left_out_words", "lost_conditions"]
 
+#: Words with which a sentence limits the one before it.
+_ADDED_LIMITS = frozenset({"unless", "except", "provided", "除非"})
 #: Words that limit a clause to the times when another one holds.
 _TIMES = frozenset({"when", "whenever", "once"})
 
@@ -30,14 +32,15 @@ def left_out_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
     heads |= {"里"} if any(not key.isascii() for key in heads) else set()
     for clause, kept in view.kept.items():
         told = any(is_content(view.said[place]) for place in kept)
-        asks = view.said[kept[0]].turn in view.answered
+        opening = view.said[kept[0]]
+        asks = opening.turn in view.answered and (opening.turn, opening.sentence) in view.asked
         for place in view.clauses[clause]:
             token = view.said[place]
             if place in taken or (
                 is_content(token) and (token.key in heads or (heads and token.key in {"thing", "stuff"}))
             ):
                 continue
-            if _is_repeated(view, place):
+            if token.key == "again" or _is_repeated(view, place):
                 continue
             where = "before" if place < kept[0] else "behind" if place > kept[-1] else "inside"
             if (token.kind == "guard" and not asks) or (is_content(token) and where == "inside" and not asks):
@@ -78,7 +81,11 @@ def lost_conditions(view: AlignmentView) -> Iterator[tuple[str, str]]:
     sentences = {(token.turn, token.sentence) for token in view.said if token.clause in told}
     for clause, places in view.clauses.items():
         first = view.said[places[0]]
-        if clause in told or (first.turn, first.sentence) not in sentences:
+        if clause in told:
+            continue
+        if first.key in _ADDED_LIMITS and _adds_limit(view, told, clause):
+            yield "condition left out", repr(first.key)
+        if (first.turn, first.sentence) not in sentences:
             continue
         asks = (first.turn, first.sentence) in view.asked
         found = next(
@@ -87,6 +94,14 @@ def lost_conditions(view: AlignmentView) -> Iterator[tuple[str, str]]:
         )  # fmt: skip
         if found is not None and _limits(told, view, clause, found):
             yield "condition left out", repr(found.key)
+
+
+def _adds_limit(view: AlignmentView, told: Collection[int], clause: int) -> bool:
+    """Return whether a sentence of its own limits the told sentence before it: "Pip blocks. Unless it rains"."""
+    first, before = view.said[view.clauses[clause][0]], view.clauses.get(clause - 1, [])
+    if not before or clause - 1 not in told or view.said[before[0]].turn != first.turn:
+        return False
+    return view.said[before[0]].sentence != first.sentence and clause + 1 not in told
 
 
 def _told_clauses(view: AlignmentView) -> set[int]:

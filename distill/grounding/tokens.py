@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
@@ -24,7 +24,7 @@ __all__ = ["CLASSES", "Kind", "TextToken", "is_condition", "is_standin", "tokeni
 Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 
 _TOKEN = re.compile(
-    r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
+    r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_](?a:\w)*(?:[./\\_@#:+]+(?a:\w)+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
     r"(?P<sentence>(?:(?<!\b[MDS][rst])(?<!\b(?:Mrs|Sgt|Cpl|Rev|Gen|Col|Cpt))(?<!\bProf)|(?=[!?。！？\n]))[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|(?<=[\u3400-\u9fff])[!?]+|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
 )
@@ -99,6 +99,7 @@ _BEHIND_ILL = re.compile(r"\s[a-z]")
 _MEASURED = re.compile(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
 #: Characters of words that may be said once or twice: 爸 and 爸爸.
 _DOUBLED = frozenset("爸妈哥姐弟妹爷奶叔伯舅姑姨婆宝狗猫娃")
+_PERSON_CASES = frozenset({_SUBJECT, _OBJECT})
 _ANY_CASE = frozenset({_SUBJECT, _OBJECT, _OWNER, "self"})
 
 
@@ -273,11 +274,23 @@ def _merged(parts: Iterator[TextToken], values: Sequence[TextToken]) -> Iterator
 
 def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[TextToken]:
     skip = 0
+    names = _irregular_names(speakers)
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         if start < skip:
             continue
         kind = match.lastgroup
+        full = names.match(text, start) if names is not None else None
+        if full is not None:
+            skip = full.end()
+            owns = text[skip : skip + 3].lstrip()[:2] in {"'s", "’s"}
+            name = next(name for name in speakers.values() if name.replace(".", " ") == full.group().casefold())
+            cases = frozenset({_OWNER, _SUBJECT}) if owns else _ANY_CASE if not name.isascii() else _PERSON_CASES
+            yield TextToken(
+                key=name, kind="person", start=start, end=skip, person="name", family=name, cases=cases, name=True
+            )
+            skip += text[skip : skip + 3].find("s") + 1 if owns else 0
+            continue
         if kind in {"sentence", "clause"}:
             yield TextToken(key="\n", kind="light" if kind == "sentence" else "filler", start=start, end=end)
         elif kind == "percent":
@@ -307,6 +320,19 @@ def _parts(text: str, speakers: Mapping[str, str]) -> Iterator[TextToken]:
             yield TextToken(key=match.group().casefold(), kind="word", start=start, end=end, name=True)
         else:
             yield from _word_tokens(match.group(), start, text, speakers)
+
+
+@lru_cache(maxsize=64)
+def _name_pattern(names: frozenset[str]) -> re.Pattern[str] | None:
+    """Return a pattern of names of several parts: "Ines V", "阿May". There is none without names."""
+    parts = sorted((re.escape(name.replace(".", " ")) for name in names), key=len, reverse=True)
+    return re.compile(rf"(?:{'|'.join(parts)})(?![A-Za-z0-9_])", re.IGNORECASE) if parts else None
+
+
+def _irregular_names(speakers: Mapping[str, str]) -> re.Pattern[str] | None:
+    names = {name for name in speakers.values() if name not in {"user", "assistant"}}
+    odd = {name for name in names if not name.isalnum() or (not name.isascii() and re.search("[a-z0-9]", name))}
+    return _name_pattern(frozenset(odd))
 
 
 def _han_token(text: str, start: int) -> TextToken:

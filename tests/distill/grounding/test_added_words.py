@@ -39,3 +39,15 @@ def test_two_names_may_answer_who() -> None:
 def test_words_around_a_pronoun_that_is_left_out_are_no_noun() -> None:
     turn = SaidTurn(role="user", name="陈晨", ts="2026-11-18T09:00:00", content="小林让我帮她搬家,周日上午,我答应了")
     assert objections("小林答应周日上午帮陈晨搬家。", [turn])
+
+
+def test_a_question_is_about_the_one_who_answers() -> None:
+    asked = SaidTurn(role="assistant", name="Bot", ts="2026-11-20T09:00:00", content="How's the shoulder?")
+    assert objections("Mara's shoulder is stiff.", [asked, *said("stiff, but it doesn't hurt")]) == ()
+    assert objections("Bot's shoulder is stiff.", [asked, *said("stiff, but it doesn't hurt")])
+
+
+def test_a_name_before_a_colon_says_what_follows() -> None:
+    asked = SaidTurn(role="assistant", name="Bot", ts="2026-11-20T09:00:00", content="Shall I rename it?")
+    assert objections("Mara: leave the image for now.", [asked, *said("yes, but leave the image for now")]) == ()
+    assert objections("Bot: leave the image for now.", [asked, *said("yes, but leave the image for now")])

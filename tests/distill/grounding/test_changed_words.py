@@ -28,3 +28,9 @@ def test_a_past_form_stands_for_did_and_the_verb() -> None:
     assert objections("The interview went badly, it was too short.", [asked, answer]) == ()
     answer = SaidTurn(role="user", name="Mara", ts="2026-11-20T09:01:00", content="i did not go to the interview")
     assert objections("Mara went to the interview.", [answer])
+
+
+def test_a_denial_of_something_else_denies_nothing() -> None:
+    turn = SaidTurn(role="user", name="Mara", content="not mites anyway. gonna split the strongest hive on saturday")
+    assert objections("Mara is going to split the strongest hive.", [turn]) == ()
+    assert objections("Mara is not going to split the strongest hive.", [turn])

@@ -41,3 +41,8 @@ def test_the_condition_of_a_short_answer_may_not_be_left_out() -> None:
     ]
     assert objections("Gwil fits the rope.", turns)
     assert objections("Gwil fits the rope, if his back allows.", turns) == ()
+
+
+def test_a_sentence_that_limits_the_one_before_may_not_be_left_out() -> None:
+    turn = SaidTurn(role="user", name="Mara", content="Sat 14 March. Pip blocks. Unless my knee swells again")
+    assert objections("On Saturday 14 March Pip blocks.", [turn])

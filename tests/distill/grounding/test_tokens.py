@@ -85,3 +85,8 @@ def test_an_opening_ok_or_instead_is_filler() -> None:
     assert [token.kind for token in tokens("k sending it")][:1] == ["filler"]
     assert [token.kind for token in tokens("It broke. Instead we sing") if token.key == "instead"] == ["filler"]
     assert [token.kind for token in tokens("tea instead of milk") if token.key == "instead"] == ["guard"]
+
+
+def test_a_name_of_several_parts_is_one_person() -> None:
+    assert [token.key for token in tokens("ask Ines V today", "ines v") if token.person == "name"] == ["ines v"]
+    assert [token.key for token in tokens("阿May管房间", "阿may") if token.person == "name"] == ["阿may"]
