@@ -4,6 +4,7 @@
     python -m bench.evidence_data.commit_reports --data DIR --show      and every report that is judged wrongly
     python -m bench.evidence_data.commit_reports --data DIR --leave-one-out     by models that saw other repositories
     python -m bench.evidence_data.commit_reports --data DIR --model COMMAND     let a language model read what is left
+    python -m bench.evidence_data.commit_reports --data DIR --reports FILE      judge the reports of a file
 
 *DIR* holds the repositories by name, as clones or bare git directories. A repository that is not there is left out.
 Every session ends with the commit that it reports, and lasts an hour on both sides of it.
@@ -22,7 +23,7 @@ from unittest.mock import patch
 
 from agent_home.creation import create
 from agent_home.home import Home
-from bench.evidence_data.commits import SETS, CommitReport, ReportSet, at_commit, borrowed, reports
+from bench.evidence_data.commits import SETS, CommitReport, at_commit, borrowed, read_reports, reports
 from bench.measure.page import markdown
 from bench.training.commits import read_examples, trained
 from distill.evidence import commit_side
@@ -55,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with the repositories by name")
     parser.add_argument("--set", choices=SETS, action="append", help="only this set; may be repeated")
+    parser.add_argument("--reports", type=Path, help="file of reports, instead of the sets")
     parser.add_argument("--show", action="store_true", help="print every report that is judged wrongly")
     parser.add_argument(
         "--leave-one-out", action="store_true", help="judge each repository by a model trained on the others"
@@ -62,7 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", default="", help="command that reads a prompt and prints an answer")
     options = parser.parse_args(arguments)
     judge = partial(left_out_reports if options.leave_one_out else judged_reports, model=options.model)
-    judged = {name: judge(reports(name), options.data) for name in options.set or SETS}
+    sets = {options.reports.stem: read_reports(options.reports)} if options.reports else {
+        name: reports(name) for name in options.set or SETS
+    }  # fmt: skip
+    judged = {name: judge(found, options.data) for name, found in sets.items()}
     print(table(judged))
     if options.show:
         _print_mistakes(row for rows in judged.values() for row in rows)
@@ -98,7 +103,7 @@ def left_out_reports(found: Sequence[CommitReport], data: Path, model: str = "")
     return judged
 
 
-def table(judged: Mapping[ReportSet, list[JudgedReport]]) -> str:
+def table(judged: Mapping[str, list[JudgedReport]]) -> str:
     """Return one row for each set, repository and language, as Markdown."""
     rows = []
     sets: list[tuple[str, list[JudgedReport]]] = list(judged.items())

@@ -16,7 +16,7 @@ from typing import Literal
 
 from .history import git
 
-__all__ = ["SETS", "CommitReport", "ReportSet", "at_commit", "borrowed", "reports"]
+__all__ = ["SETS", "CommitReport", "ReportSet", "at_commit", "borrowed", "read_reports", "reports"]
 
 ReportSet = Literal["development", "unseen"]
 SETS: tuple[ReportSet, ...] = ("development", "unseen")
@@ -37,8 +37,13 @@ class CommitReport:
 
 def reports(name: ReportSet) -> list[CommitReport]:
     """Return the reports of one set, in file order."""
-    text = (Path(__file__).parent / f"commits.{name}.jsonl").read_text(encoding="utf-8")
-    return [CommitReport(**json.loads(line)) for line in text.splitlines()]
+    return read_reports(Path(__file__).parent / f"commits.{name}.jsonl")
+
+
+def read_reports(path: Path) -> list[CommitReport]:
+    """Return the reports of a file, in file order."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [CommitReport(**json.loads(line)) for line in lines if line.strip()]
 
 
 def borrowed(source: Path, root: Path) -> Path:

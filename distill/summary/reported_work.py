@@ -8,8 +8,9 @@ configured language model reads the commits for what stays open.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agent_home.home import Home
@@ -25,6 +26,7 @@ from ..language_model.endpoint import Endpoint
 from ..settings import DistillSettings
 from ..statements.sentences import is_question, narrowed, prose_lines, shorten, split_sentences
 from .extraction import MAX_ITEM_CHARS, Item, Summary, spoken_messages
+from .standalone_items import tell_items
 
 __all__ = ["WorkEvidence", "find_evidence"]
 
@@ -35,6 +37,8 @@ _MAX_SENTENCES = 30
 _TIME_SHARE = 0.5
 #: Fewest things that such a sentence names.
 _LEAST_NAMED = 2
+#: Most such sentences that become items for one commit.
+_MAX_FOR_ONE_COMMIT = 3
 _OPEN = Evidence(state="unverified")
 
 
@@ -90,8 +94,11 @@ def find_evidence(
                 evidence[waiting[at]] = said
             elif said.state == "verified":
                 found[waiting[at]] = said
-    order = [item for item in items if item in evidence]
-    return WorkEvidence(evidence={item: evidence[item] for item in order} | found, found=tuple(found), reading=reading)
+    ordered = {item: evidence[item] for item in items if item in evidence}
+    found = _latest_of_each_commit(found)
+    added = tell_items(replace(summary, items=tuple(found)), messages, (), home, now).items
+    told_evidence = dict(zip(added, found.values(), strict=True))
+    return WorkEvidence(evidence=ordered | told_evidence, found=added, reading=reading)
 
 
 def possible_reports(summary: Summary, messages: Collection[Message]) -> list[Item]:
@@ -111,6 +118,17 @@ def possible_reports(summary: Summary, messages: Collection[Message]) -> list[It
                     role=message.role, ts=message.ts, said_in=(message.source,), worked=True,
                 )  # fmt: skip
     return list(found.values())[-_MAX_SENTENCES:]
+
+
+def _latest_of_each_commit(found: dict[Item, Evidence]) -> dict[Item, Evidence]:
+    """Return the last few of *found* for each commit, which mostly stand in the summary at the end of the work."""
+    kept: dict[Item, Evidence] = {}
+    counts: Counter[str] = Counter()
+    for item, said in reversed(found.items()):
+        counts[said.commit] += 1
+        if counts[said.commit] <= _MAX_FOR_ONE_COMMIT:
+            kept[item] = said
+    return dict(reversed(kept.items()))
 
 
 def _checked(

@@ -95,3 +95,9 @@ def test_a_model_confirms_what_words_do_not_show(
     repo.git("revert", "--no-edit", "HEAD")
     (changed,) = verify(home, now=now).changed
     assert changed.now == "stale"
+
+
+def test_one_commit_confirms_a_few_sentences_at_most(closed: Callable[..., Closed]) -> None:
+    starts = ("Now", "So now", "And now", "By now", "Here", "In short")
+    texts = [f"{start} the pager uses mkstemp instead of mktemp." for start in starts]
+    assert len(closed(" ".join(texts)).claims) == 3
