@@ -31,7 +31,7 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True)
 _CJK_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2, "半": 0}
 _CJK_COUNT = "(?P<count>\\d{1,3}|[一两二三四五六七八九十]{1,2})"
 _CJK_WEEK = "(?:周|星期|礼拜)"
-_CJK_PLAIN = "(?<![每上下这本个隔周])"
+_CJK_PLAIN = "(?<![每上下这本个隔周老小])"
 #: A date that the speaker named already, right behind the words.
 _MONTH_NAMES = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _NAMED_BEHIND = re.compile(
@@ -72,7 +72,7 @@ _ONCE = re.compile(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this ti
 _CJK_BACK = re.compile("[了过没]|昨|刚才")
 #: Words around a bare Chinese weekday that place it after the day on which it was said, and those of a habit.
 _CJK_FORWARD = re.compile("[才再要会得将等]|开始|打算|准备|安排|约|之前|出结果|截止|复[查诊]|去|来|到")
-_CJK_HABIT = re.compile("[每都别]|一般|通常|总是|休息|固定|从不|习惯")
+_CJK_HABIT = re.compile("[每都别]|一般|通常|总是|休息|固定|从不|习惯|[以往今]后|[报约定订排]了")
 _CJK_CLAUSE = re.compile("[,;\uff0c\uff1b。\uff01\uff1f!?]")
 
 
@@ -241,10 +241,11 @@ def _cjk_deadline(match: re.Match[str], said: date, text: str) -> str:
 
 def _cjk_bare_weekday(match: re.Match[str], said: date, text: str) -> str:
     """Return the weekday before or after *said* that the words behind it in its clause mean, or nothing."""
-    ends = [found.start() for found in _CJK_CLAUSE.finditer(text, match.end())]
-    clause = text[match.start() : ends[0] if ends else len(text)]
-    forward, back = _CJK_FORWARD.search(clause), _CJK_BACK.search(clause)
-    if bool(forward) == bool(back) or _CJK_HABIT.search(clause):
+    end = _CJK_CLAUSE.search(text, match.end())
+    behind = text[match.start() : end.start() if end else len(text)]
+    before = _CJK_CLAUSE.split(text[: match.start()])[-1]
+    forward, back = _CJK_FORWARD.search(behind), _CJK_BACK.search(behind)
+    if bool(forward) == bool(back) or _CJK_HABIT.search(before + behind):
         return ""
     number = "一二三四五六日天".index(match["weekday"]) - (match["weekday"] == "天")
     days = (number - said.weekday()) % 7 if forward else -((said.weekday() - number) % 7 or 7)
@@ -308,7 +309,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled(r"(?:(?<=\buntil the )|(?<=\bby the ))(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of\b)"), _day_of_month),
     (_compiled(rf"(?<!每)(?P<step>上上|下下|[上下这本])个?{_CJK_WEEK}(?P<weekday>[一二三四五六日天末])?"), _cjk_week),
     (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?=之?前|截止|交)"), _cjk_deadline),
-    (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?![到至和、]|\uff08)"), _cjk_bare_weekday),
+    (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?![到至和、一]|\uff08)"), _cjk_bare_weekday),
     (_compiled(r"(?<!每)(?P<step>[上下这本])个?月(?P<day>底|\d{1,2}[号日])?(?!\d)"), _cjk_month),
     (_compiled(rf"(?<![以之])(?P<year>[前去今明后])年(?:{_CJK_MONTH}月份?)?"), _cjk_year),
 )  # fmt: skip

@@ -28,6 +28,7 @@ __all__ = [
     "find_surroundings",
     "is_elliptical",
     "join_sentences",
+    "last_sentence",
     "plain_turn",
     "question_of",
     "refers_back",
@@ -380,10 +381,19 @@ def sentences_before(words: str, turn: Message) -> list[str]:
 def question_of(turn: Message) -> str:
     """Return the question at the end of *turn*, with the sentence before it where it needs that one, or nothing.
 
-    A courtesy ("How are you?") is no question.
+    A courtesy ("How are you?") is no question. One sentence may stand behind the question.
     """
     last = _end_of_turn(turn.content)
+    if not is_question(last):
+        *_, asked = ["", *split_sentences(plain_turn(turn.content[-_LOOK_BACK_CHARS:]))][:-1] or [""]
+        last = asked if is_question(asked) else ""
     return last if is_question(last) and len(last) <= _MAX_CONTEXT_CHARS and not _SMALL_TALK.search(last) else ""
+
+
+def last_sentence(turn: Message) -> str:
+    """Return the last sentence of *turn*, or nothing if it is too long to stand with another one."""
+    last = _end_of_turn(turn.content)
+    return last if len(last) <= _MAX_CONTEXT_CHARS else ""
 
 
 def _referred(before: Sequence[str]) -> str:

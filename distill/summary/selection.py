@@ -56,6 +56,8 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
+#: What a converter writes for a picture of a turn.
+_CAPTION = re.compile(r"\[(?:image|photo|picture|图片|照片)[:\uff1a][^\]]*\]$", re.IGNORECASE)
 #: Reactions, courtesies and offers, which state no fact.
 _MANNERS = re.compile(
     r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|thank you|good to see|congrats|"
@@ -160,7 +162,7 @@ def _find_candidates(spoken: Sequence[Message], items: Sequence[Item]) -> list[_
             sentence
             for line in prose_lines(message.content)
             if line.kind != "heading"
-            for sentence in split_sentences(line.text)
+            for sentence in _with_captions(line.text)
         ]
         fresh = set[str]()
         for number, sentence in enumerate(sentences):
@@ -191,6 +193,21 @@ def _find_candidates(spoken: Sequence[Message], items: Sequence[Item]) -> list[_
         known |= fresh
         after_question = any(is_question(sentence) for sentence in sentences)
     return found
+
+
+def _with_captions(line: str) -> list[str]:
+    """Return the sentences of *line*, a caption of a picture together with the sentence before it.
+
+    "Here's our latest work. [image: a painting of a palm tree]" says little without its caption.
+    """
+    sentences: list[str] = []
+    for sentence in split_sentences(line):
+        shown = f"{sentences[-1]} {sentence}" if sentences and _CAPTION.match(sentence) else ""
+        if shown and shown in line and len(shown) <= MAX_ITEM_CHARS and not is_question(sentences[-1]):
+            sentences[-1] = shown
+        else:
+            sentences.append(sentence)
+    return sentences
 
 
 def _score(sentence: str, words: set[str], *, answers: bool, place: float) -> float:

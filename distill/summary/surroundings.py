@@ -20,6 +20,7 @@ from ..statements.standalone import (
     Surroundings,
     find_surroundings,
     join_sentences,
+    last_sentence,
     plain_turn,
     question_of,
     sentences_before,
@@ -46,15 +47,22 @@ _CLEAR_TOPIC = 0.4
 _MAX_OWN_CHARS, _MAX_TOPIC_CHARS = 260, 200
 #: Turns before a sentence that are searched for the speaker's own one.
 _NEAR = 3
+_ASKS = re.compile(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
 #: Words that open another topic.
 _NEW_TOPIC = re.compile(
     r"(?:oh|anyway|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
-_POINTS_BACK = re.compile(
-    r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b|[他她它那这]",
-    re.IGNORECASE,
+_POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b"
+_POINTS = re.compile(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
+#: The same where nothing before it can be its noun.
+_POINTS_BACK = re.compile(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
+_PERSON_MEANT = re.compile(r"\b(?:he|him|his|she|her|hers)\b|[他她]", re.IGNORECASE)
+#: A word for a person in English. Chinese names have no mark.
+_PERSON = re.compile(
+    r"(?:^|(?<=[\w,;] ))(?!I\b)[A-Z][a-z]+|\b(?:[Mm]y|[Oo]ur) \w+|\b(?:[Hh]e|him|his|[Ss]he|her|mum|dad)\b|"
+    r"[\u3400-\u9fff]"
 )
 
 
@@ -77,10 +85,17 @@ def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -
         return Surroundings(own=own, other=question, asked=True, turn=other)
     topic_turn = _own_turn_before(turn, earlier)
     named = own != "" and (len(own) > _HEADING_CHARS or _is_heading(own))
-    goes_on = bool(question) or (not named and _POINTS_BACK.search(words) is not None) or _share_a_term(text, previous)
-    topic = _topic(topic_turn) if topic_turn is not None and goes_on else ""
+    said_twice = topic_turn is not None and bool(earlier) and earlier[-1] is topic_turn
+    goes_on = (
+        said_twice
+        or bool(question)
+        or (not named and _POINTS_BACK.search(words) is not None)
+        or _share_a_term(text, previous)
+    )
+    topic = _topic(topic_turn, words) if topic_turn is not None and goes_on else ""
     if not topic:
-        return Surroundings(own=own, other=question or found.other, asked=bool(question) or found.asked, turn=other)
+        said = question or found.other or (last_sentence(other) if other is not None and other.role == "user" else "")
+        return Surroundings(own=own, other=said, asked=bool(question) or found.asked, turn=other)
     return Surroundings(
         own=own, other=question, asked=bool(question), turn=other, topic=topic, topic_turn=topic_turn
     )  # fmt: skip
@@ -107,7 +122,8 @@ def _without_answer(own: str, before: Sequence[str]) -> str:
     """Return *own* without its first sentences that only answer another turn ("draft it.", "那是。")."""
     for sentence in before:
         rest = own.removeprefix(sentence).lstrip()
-        if rest == own or (_is_heading(sentence) and not lacks_its_noun(f"A: {sentence}")):
+        says = _is_heading(sentence) and not _POINTS_BACK.search(sentence)
+        if rest == own or says or (_is_heading(sentence) and not lacks_its_noun(f"A: {sentence}")):
             break
         own = rest
     return own
@@ -129,7 +145,7 @@ def _is_heading(sentence: str) -> bool:
 
 def _is_clear(question: str) -> bool:
     """Return whether a reader knows what *question* is about."""
-    return len(content_terms(question)) >= 2 and _POINTS_BACK.search(question) is None
+    return len(content_terms(question)) >= 2 and _POINTS.search(question) is None
 
 
 def _own_turn_before(turn: Message, earlier: Sequence[Message]) -> Message | None:
@@ -138,11 +154,15 @@ def _own_turn_before(turn: Message, earlier: Sequence[Message]) -> Message | Non
     return next((message for message in near if (message.role, message.name) == (turn.role, turn.name)), None)
 
 
-def _topic(turn: Message) -> str:
-    """Return the statements of *turn* that say most clearly what it is about."""
+def _topic(turn: Message, words: str) -> str:
+    """Return the statements of *turn* that say most clearly what it is about, and name somebody if *words* mean one."""
+    person = _PERSON_MEANT.search(words) is not None
     sentences = [sentence for sentence in split_sentences(plain_turn(turn.content)) if not is_question(sentence)]
     clear = [
-        len(sentence) <= _MAX_TOPIC_CHARS and leans(sentence) <= _CLEAR_TOPIC and not is_request(sentence)
+        len(sentence) <= _MAX_TOPIC_CHARS
+        and leans(sentence) <= _CLEAR_TOPIC
+        and not (is_request(sentence) or _ASKS.search(sentence))
+        and not (person and _PERSON.search(sentence) is None)
         for sentence in sentences
     ]
     if not any(clear):
