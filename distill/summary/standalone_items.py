@@ -30,6 +30,8 @@ __all__ = ["owner_name", "tell_items"]
 _USER = "USER.md"
 #: Items before another one that may stand in its words.
 _NEAR_ITEMS = 4
+#: Turns before an item's own one that may say what it is about.
+_NEAR_TURNS = 12
 #: A longer sentence stays cut.
 _MAX_SENTENCE_CHARS = 1000
 _NAME = re.compile(
@@ -67,7 +69,7 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     words = "" if place is None else _said_words(item.text, spoken[place].content)
     if place is None or not words:
         return item
-    earlier = spoken[max(0, place - 4) : place]
+    earlier = spoken[max(0, place - _NEAR_TURNS) : place]
     around = choose_surroundings(words, spoken[place], earlier) if _may_enter(item) else None
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import compress, pairwise
 
 from agent_home.store.transcript import Message
@@ -58,7 +59,19 @@ _POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|thi
 _POINTS = re.compile(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
 #: The same where nothing before it can be its noun.
 _POINTS_BACK = re.compile(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
-_PERSON_MEANT = re.compile(r"\b(?:he|him|his|she|her|hers)\b|[他她]", re.IGNORECASE)
+_PERSON_MEANT = re.compile(r"\b(?:he|him|his|she|her|hers|hes|shes)\b|[他她](?!们)", re.IGNORECASE)
+_HE, _SHE = (
+    re.compile(r"\b(?:he|him|his|hes)\b|他", re.IGNORECASE),
+    re.compile(r"\b(?:she|hers?|shes)\b|她", re.IGNORECASE),
+)
+_HIM = re.compile(
+    r"\b(?:dad|father|husband|son|brother|grandpa|boyfriend)\b|[爸爹爷哥弟叔]|老公|公公|儿子", re.IGNORECASE
+)
+_HER = re.compile(
+    r"\b(?:mum|mom|mother|wife|daughter|sister|grandma|girlfriend)\b|[妈姐妹奶婆]|女儿|闺女", re.IGNORECASE
+)
+#: A name inside an English sentence.
+_NAME = re.compile(r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+")
 #: A word for a person in English. Chinese names have no mark.
 _PERSON = re.compile(
     r"(?:^|(?<=[\w,;] ))(?!I\b)[A-Z][a-z]+|\b(?:[Mm]y|[Oo]ur) \w+|\b(?:[Hh]e|him|his|[Ss]he|her|mum|dad)\b|"
@@ -68,6 +81,11 @@ _PERSON = re.compile(
 
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
     """Return what stands with *words* of *turn*. *earlier* are the turns before it, oldest first."""
+    return _with_person(_near_words(words, turn, earlier), words, turn, earlier)
+
+
+def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
+    """Return the sentences of *turn* and of the turns right before it that *words* lean on."""
     found = find_surroundings(words, turn, earlier)
     before = sentences_before(words, turn)
     other = found.turn
@@ -101,6 +119,30 @@ def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -
     )  # fmt: skip
 
 
+def _with_person(around: Surroundings, words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
+    """Return *around* with the sentence that names whom *words* call him or her, where nothing there does.
+
+    It is the nearest sentence of the speaker's earlier turns that has such a relative, or a name beside that pronoun.
+    """
+    text = join_sentences(around.own, words)
+    pronoun = _PERSON_MEANT.search(text)
+    if pronoun is None:
+        return around
+    his = pronoun.group()[0] in "hH他" and pronoun.group().casefold() not in {"her", "hers"}
+    known = f"{around.topic} {around.other} {text[: pronoun.start()]}"
+    kin, same = (_HIM, _HE) if his else (_HER, _SHE)
+    if kin.search(known) or _NAME.search(known) or _HIM.search(known) or _HER.search(known):
+        return around
+    for message in reversed(earlier):
+        if (message.role, message.name) == (turn.role, turn.name):
+            for sentence in reversed(split_sentences(plain_turn(message.content))):
+                name = _NAME.search(sentence)
+                names = kin.search(sentence) or (name is not None and same.search(sentence, name.end()))
+                if names and len(sentence) <= _MAX_TOPIC_CHARS:
+                    return replace(around, topic=sentence, topic_turn=message)
+    return around
+
+
 def _needs_more(text: str, previous: str, least: float) -> bool:
     return leans(text, previous) > least or lacks_its_noun(f"A: {text}")
 
@@ -112,7 +154,8 @@ def _nearest(before: Sequence[str], words: str) -> str:
         if len(own) + len(sentence) > _MAX_OWN_CHARS or is_request(sentence):
             break
         heads = not own and len(sentence) <= _HEADING_CHARS and _is_heading(sentence)
-        if not heads and not _needs_more(join_sentences(own, words), "", _LEANS_ON_TURN):
+        least = _LEANS_ON_TURN / 2 if not own and _POINTS.search(words) else _LEANS_ON_TURN
+        if not heads and not _needs_more(join_sentences(own, words), "", least):
             break
         own = join_sentences(sentence, own)
     return own

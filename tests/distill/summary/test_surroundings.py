@@ -46,6 +46,14 @@ def test_an_answer_keeps_its_question_and_what_that_was_about() -> None:
     assert (found.other, found.asked) == ("Will she stay with you afterwards?", True)
 
 
+def test_him_and_her_are_named_from_an_earlier_turn() -> None:
+    named = turn(1, "can you help me think about mum")
+    later = [turn(2, "What is going on?", "assistant"), turn(3, "please leave Anders out of it")]
+    said = turn(5, "the council offers a grant for a shower for her, 4,000 pounds, I applied for it yesterday")
+    found = choose_surroundings(said.content, said, [named, *later, turn(4, "Noted.", "assistant")])
+    assert (found.topic, found.topic_turn) == (named.content, named)
+
+
 def test_another_topic_needs_nothing_of_the_turns_before() -> None:
     first = turn(1, "My mother's hip operation is on 2 June in Letterkenny.")
     other = turn(3, "对了下周要去兽医那儿一趟")
