@@ -24,6 +24,7 @@ __all__ = ["CitationCounts", "leading", "measure_citations"]
 
 #: Share of an answer's terms that the citing lines must hold to say it.
 _SAYS = 0.5
+_CAPTION = re.compile(r"\[image: ?([^\]\n]*)\]")
 _DAY = re.compile(r"\b(\d{4})-(\d\d)(?:-(\d\d))?\b")
 
 
@@ -108,8 +109,13 @@ def _says(lines: Sequence[Told], answer: str) -> bool:
     ):
         return True
     terms = {term.casefold()[:5] for term in content_terms(answer)}
-    held = {term.casefold()[:5] for line in lines for term in content_terms(_DAY.sub(_in_words, line.text))}
+    held = {term.casefold()[:5] for line in lines for term in content_terms(_readable(line.text))}
     return bool(lines) and len(terms & held) >= _SAYS * len(terms)
+
+
+def _readable(text: str) -> str:
+    """Return *text* with its dates in words and the captions of its pictures as plain text."""
+    return _CAPTION.sub(r"\1", _DAY.sub(_in_words, text))
 
 
 def _in_words(day: re.Match[str]) -> str:

@@ -387,7 +387,8 @@ def question_of(turn: Message) -> str:
     if not is_question(last):
         *_, asked = ["", *split_sentences(plain_turn(turn.content[-_LOOK_BACK_CHARS:]))][:-1] or [""]
         last = asked if is_question(asked) else ""
-    return last if is_question(last) and len(last) <= _MAX_CONTEXT_CHARS and not _SMALL_TALK.search(last) else ""
+    courtesy = _SMALL_TALK.search(last) is not None and _length(last) <= _SHORT_WORDS
+    return last if is_question(last) and len(last) <= _MAX_CONTEXT_CHARS and not courtesy else ""
 
 
 def last_sentence(turn: Message) -> str:

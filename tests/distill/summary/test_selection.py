@@ -193,6 +193,15 @@ def test_amounts_are_never_cut() -> None:
     assert [shorten(text, limit)[31:] for limit in (38, 40, 42)] == ["worth…"] * 3
 
 
+def test_a_caption_stays_with_the_sentence_that_shows_the_picture(talk: Talk) -> None:
+    said = "We love painting. Here is our latest picture of the garden. [image: a sunset with a palm tree]"
+    messages = talk(("user", said), ("assistant", "Wow!"))
+    found = add_facts(Summary(title="T"), messages, share=5.0, max_items=9)
+    assert "Here is our latest picture of the garden. [image: a sunset with a palm tree]" in [
+        item.text for item in found.items
+    ]
+
+
 def test_closing_writes_facts_to_the_daily_log_and_those_of_the_user_to_memory(
     home: Home, talk: Talk, now: datetime
 ) -> None:
