@@ -19,7 +19,7 @@ from agent_home.home import Home
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..index.passage import session_of
-from ..search.hybrid import MAX_HITS, MODES, Mode, search
+from ..search.hybrid import MAX_HITS, MODES, Mode, Unit, search
 from ..settings import RecallSettings
 
 __all__ = ["CaseRanks", "EvalCase", "Grain", "Report", "Scores", "evaluate", "measure", "percentile", "read_cases"]
@@ -29,7 +29,7 @@ Grain = Literal["message", "session", "file"]
 DEPTH = 10
 #: Deadline of each retriever. A late one would measure the machine, not the ranking.
 _PATIENCE_MS = 60_000.0
-#: Hits fetched for each result at the grain of sessions or files, where many hits fall together.
+#: Hits fetched for each result at the grain of files, where many hits fall together.
 _OVERFETCH = 30
 
 
@@ -120,7 +120,8 @@ def evaluate(
         raise ValueError(f"k is {list(ks)}, expected numbers from 1 to {MAX_HITS}")
     cases = [question for question in questions if question.expect]
     deepest = max(*ks, DEPTH)
-    count = deepest if grain == "message" else min(deepest * _OVERFETCH, MAX_HITS)
+    count = min(deepest * _OVERFETCH, MAX_HITS) if grain == "file" else deepest
+    unit: Unit = "session" if grain == "session" else "passage"
     groups: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(cases):
         groups[question.category].append(number)
@@ -134,7 +135,7 @@ def evaluate(
         for done, question in enumerate(cases, 1):
             result = search(
                 home, question.query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode,
-                deadline_ms=_PATIENCE_MS, before=question.before,
+                deadline_ms=_PATIENCE_MS, before=question.before, unit=unit,
             )  # fmt: skip
             answers.append(_TimedSources(_at_grain([hit.source for hit in result.hits], grain), result.ms))
             degraded |= dict.fromkeys(result.degraded)

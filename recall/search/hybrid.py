@@ -5,6 +5,8 @@ Two retrievers run at the same time, one by words and one by vectors, each with 
 (``recall.search.reranking``). A result that a retriever did not have in time is named in ``degraded``. No query makes a
 search fail.
 
+By session, one hit stands for a whole conversation or file, with a score of its own (``recall.search.sessions``).
+
 An entry that another one supersedes follows just below it (``recall.search.supersession``). Hits that say the same can
 be collapsed into one (``recall.search.duplicates``).
 
@@ -51,14 +53,29 @@ from .retrievers import (
     retrieve_by_words,
     start_vector_retrieval,
 )
+from .sessions import PASSAGES_PER_SESSION, rank_sessions, speakers_of
 from .supersession import apply_supersession
 
-__all__ = ["DUPLICATES", "MAX_HITS", "MODES", "Duplicates", "Hit", "Mode", "SearchResult", "candidates", "search"]
+__all__ = [
+    "DUPLICATES",
+    "MAX_HITS",
+    "MODES",
+    "UNITS",
+    "Duplicates",
+    "Hit",
+    "Mode",
+    "SearchResult",
+    "Unit",
+    "candidates",
+    "search",
+]
 
 Mode = Literal["hybrid", "lexical", "vector"]
 MODES: tuple[Mode, ...] = ("hybrid", "lexical", "vector")
 Duplicates = Literal["show", "collapse"]
 DUPLICATES: tuple[Duplicates, ...] = ("show", "collapse")
+Unit = Literal["passage", "session"]
+UNITS: tuple[Unit, ...] = ("passage", "session")
 MAX_HITS = 1000
 #: Most candidates of one retriever, however many hits are requested. A turn may have several parts.
 _MAX_CANDIDATES = 3000
@@ -115,6 +132,7 @@ def search(
     now: datetime | None = None,
     before: str = "",
     duplicates: Duplicates = "show",
+    unit: Unit = "passage",
     weights: RankingWeights | None = None,
 ) -> SearchResult:
     """Return the *k* best passages for *query* among those that *audience* may read.
@@ -122,42 +140,33 @@ def search(
     *layers* narrows the search to some of :data:`recall.index.passage.LAYERS`. ``None`` means all. *exclude* names
     addresses, sessions or files to leave out. *deadline_ms* replaces the deadlines of both retrievers. *now* gives
     "yesterday" in the query a meaning. Without it such words are ignored. *before* is an ISO 8601 time. What was said
-    at that time or later is left out. With *duplicates* ``collapse`` one hit stands
-    for all that say the same, and the *k* best statements are returned. *weights* replace those that *settings* imply.
+    at that time or later is left out. With *duplicates* ``collapse`` one hit stands for all that say the same, and the
+    *k* best statements are returned. With *unit* ``session`` one hit stands for each conversation or file, and
+    *duplicates* does not matter. *weights* replace those that *settings* imply.
 
     Raises:
-        ValueError: an unknown mode, layer or way with duplicates, or a negative *k*.
+        ValueError: an unknown mode, layer, unit or way with duplicates, or a negative *k*.
     """
     start = time.perf_counter()
-    _require_known(k, mode, layers, duplicates)
+    _require_known(k, mode, layers, duplicates, unit)
     degraded: list[str] = []
     conn = _open(home.index, degraded)
     if conn is None:
         return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
-    words, vectors = LexicalResult(), VectorResult()
-    hits: list[Hit] = []
-    count = min(k, MAX_HITS)
-    limit = min(max(CANDIDATES, 3 * count), _MAX_CANDIDATES)
-    if before:  # most candidates may be later
-        limit = min(_EARLIER * limit, _MAX_CANDIDATES)
-    own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
-    words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
+    words, vectors, hits = LexicalResult(), VectorResult(), list[Hit]()
+    count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
+    limit = _candidate_limit(count, before)
     try:
-        scope = _scope(conn, home, layers, audience)
-        parsed = parse_query(query, limit=QUERY_TERMS)
-        late = None
-        if mode != "lexical":
-            late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
-        if mode != "vector":
-            words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
-        if late is not None:
-            vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
+        scope, parsed = _scope(conn, home, layers, audience), parse_query(query, limit=QUERY_TERMS)
+        words, vectors = _retrieve(conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms)
         windows = load_windows(conn, candidates(words, vectors, limit))
         features = _query_features(query, parsed, words, mode, now)
-        weights = weights or RankingWeights.of(settings)
-        ranking = rank(windows, features, words.groups, vectors.nearest, weights)
+        ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
         found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude, before)
-        hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
+        if unit == "session":
+            hits = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
+        else:
+            hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(f"the index is damaged ({error}). Run `memory reindex`")
     except schema.UNAVAILABLE_ERRORS as error:
@@ -167,6 +176,38 @@ def search(
     degraded += [found.problem for found in (words, vectors) if found.problem]
     times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
     return SearchResult(hits=tuple(hits), degraded=tuple(degraded), ms=elapsed_ms(start), retriever_ms=times)
+
+
+def _candidate_limit(count: int, before: str) -> int:
+    """Return how many candidates each retriever returns for *count* hits. With *before*, most may be later."""
+    limit = min(max(CANDIDATES, 3 * count), _MAX_CANDIDATES)
+    return min(_EARLIER * limit, _MAX_CANDIDATES) if before else limit
+
+
+def _retrieve(
+    conn: apsw.Connection,
+    home: Home,
+    query: str,
+    parsed: Query,
+    scope: Scope,
+    limit: int,
+    mode: Mode,
+    embedder: Embedder | NoEmbedder | None,
+    settings: RecallSettings,
+    deadline_ms: float | None,
+) -> tuple[LexicalResult, VectorResult]:
+    """Ask both retrievers at the same time, each with the deadline of *settings* or both with *deadline_ms*."""
+    start = time.perf_counter()
+    own = (settings.lexical_deadline_ms, settings.vector_deadline_ms)
+    words_ms, vectors_ms = own if deadline_ms is None else (deadline_ms, deadline_ms)
+    words, vectors, late = LexicalResult(), VectorResult(), None
+    if mode != "lexical":
+        late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
+    if mode != "vector":
+        words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
+    if late is not None:
+        vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
+    return words, vectors
 
 
 def candidates(words: LexicalResult, vectors: VectorResult, limit: int) -> list[int]:
@@ -195,13 +236,15 @@ def _query_features(query: str, parsed: Query, words: LexicalResult, mode: Mode,
     )
 
 
-def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str) -> None:
+def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: str, unit: str) -> None:
     if k < 0:
         raise ValueError(f"k is {k}, expected 0 to {MAX_HITS}")
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}, expected one of {', '.join(MODES)}")
     if duplicates not in DUPLICATES:
         raise ValueError(f"duplicates is {duplicates!r}, expected one of {', '.join(DUPLICATES)}")
+    if unit not in UNITS:
+        raise ValueError(f"unit is {unit!r}, expected one of {', '.join(UNITS)}")
     unknown = [layer for layer in layers or () if layer not in LAYERS]
     if unknown:
         raise ValueError(f"unknown layer {unknown[0]!r}, expected some of {', '.join(LAYERS)}")
@@ -274,6 +317,25 @@ def _hits(
             session=session, name=name, role=role, heading=heading,
             parts={part: round(float(values[place]), 6) for part, values in ranking.parts.items()},
         )  # fmt: skip
+
+
+def _by_session(
+    conn: apsw.Connection, windows: ContextWindows, found: Sequence[Hit], moment: datetime | None
+) -> list[Hit]:
+    """Return the best hit of each session or file, in the order and with the score of the whole."""
+    paths = json.dumps(list({hit.path for hit in found}))
+    rows = schema.rows(conn, "SELECT id, path FROM files WHERE path IN (SELECT value FROM json_each(?))", (paths,))
+    files = dict(rows)
+    speakers = {files[file]: names for file, names in speakers_of(windows, files).items()}
+    return [replace(hit, score=score) for hit, score in rank_sessions(found, speakers, moment)]
+
+
+def _moment(before: str, now: datetime | None) -> datetime | None:
+    """Return when the question is asked."""
+    try:
+        return datetime.fromisoformat(before) if before else now
+    except ValueError:
+        return now
 
 
 def _collapsed(found: Iterator[Hit], count: int) -> list[Hit]:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from ..index.context_window import ContextWindows
 from ..settings import RecallSettings
 from ..text.dates import Period, nearness
+from .addressees import said_by_addressee
 
 __all__ = ["DECIMALS", "Nearest", "QueryFeatures", "QueryTerm", "Ranking", "RankingWeights", "rank"]
 
@@ -111,12 +112,13 @@ class QueryTerm:
     """A word of the query.
 
     *spellings* has the hashes of each of its spellings, word by word. *passages* is the number of passages that have
-    it.
+    it. *capitalised* says whether the query writes it like a name.
     """
 
     spellings: tuple[tuple[int, ...], ...]
     passages: int
     rarity: float
+    capitalised: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +211,8 @@ def _words(
     for term in query.terms:
         counts = _count(windows.words, windows.owners, len(windows), term)
         headed = _count(windows.heads, windows.head_owners, len(windows), term) > 0
+        if term.capitalised and not (headed & sessions).any():
+            headed |= said_by_addressee(windows, sessions, term)
         name = bool((headed & sessions).any())
         if name or term.passages:
             whole += term.rarity

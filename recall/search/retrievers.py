@@ -178,7 +178,8 @@ def _weighted_terms(conn: apsw.Connection, query: Query) -> tuple[list[_Weighted
         having = min(sum(entry.having for entry in entries.values()), passages)
         rarity = math.log(1 + (passages - having + 0.5) / (having + 0.5))
         rows = sum(entry.having + entry.headed for entry in entries.values())
-        term = QueryTerm(spellings=tuple(entries), passages=having, rarity=rarity)
+        capitalised = spellings[0][1:2].isupper()  # after the quotation mark
+        term = QueryTerm(spellings=tuple(entries), passages=having, rarity=rarity, capitalised=capitalised)
         terms.append(_WeightedTerm(" OR ".join(spellings), term, rows))
     return terms, words / max(passages, 1)
 

@@ -13,13 +13,14 @@ from agent_home.suggestions import did_you_mean, near_names
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from recall.search.hybrid import Duplicates, Hit, Mode, SearchResult
+    from recall.search.hybrid import Duplicates, Hit, Mode, SearchResult, Unit
 
 __all__ = ["layer_names", "search"]
 
 #: Copied from ``recall.search.hybrid``, so that ``--help`` loads no SQLite. A test compares them.
 MODES = ("hybrid", "lexical", "vector")
 DUPLICATES = ("show", "collapse")
+UNITS = ("passage", "session")
 MAX_HITS = 1000
 _WIDTH = 96
 
@@ -57,6 +58,7 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
         ("Search everything", 'memory search "which database did we choose"'),
         ("Search conversations and the daily logs", "memory search postgres --in sessions,daily"),
         ("Print the three best hits and their scores", "memory search postgres -k 3 --explain"),
+        ("Find the conversations about something", "memory search postgres --by session"),
     ),
 )
 @click.argument("query")
@@ -81,6 +83,10 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
     help="Collapse passages with the same text into one hit, or show each of them.",
 )
 @click.option(
+    "--by", "unit", default="passage", type=click.Choice(UNITS), show_default=True,
+    help="Rank passages, or whole sessions and files with the best passage of each.",
+)  # fmt: skip
+@click.option(
     "--explain", is_flag=True, help="Also print the parts of each score, and the milliseconds of each retriever."
 )
 def search(
@@ -91,6 +97,7 @@ def search(
     mode: Mode,
     audience: str,
     duplicates: Duplicates,
+    unit: Unit,
     explain: bool,
 ) -> None:
     """Search memory, conversations and knowledge.
@@ -113,7 +120,7 @@ def search(
     fresh = ensure_fresh(home, settings, embedder)
     result = find(
         home, query, settings=settings, embedder=embedder, k=count, layers=layers, mode=mode, audience=audience,
-        now=invocation.moment, duplicates=duplicates,
+        now=invocation.moment, duplicates=duplicates, unit=unit,
     )  # fmt: skip
     degraded = list(dict.fromkeys((*fresh.degraded, *result.degraded)))
     for problem in degraded:

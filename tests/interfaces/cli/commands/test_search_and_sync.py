@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
-from interfaces.cli.commands.search import DUPLICATES, MAX_HITS, MODES
+from interfaces.cli.commands.search import DUPLICATES, MAX_HITS, MODES, UNITS
 from recall.embedding.embedder import NoEmbedder
 from recall.embedding.model import ModelLocation
 from recall.search import hybrid as recall_search
@@ -78,6 +78,7 @@ def test_wrong_usage_of_search_exits_with_2(run: Run, arguments: tuple[str, ...]
 def test_the_modes_of_the_command_are_those_of_recall() -> None:
     assert MODES == recall_search.MODES
     assert DUPLICATES == recall_search.DUPLICATES
+    assert UNITS == recall_search.UNITS
     assert MAX_HITS == recall_search.MAX_HITS
 
 
