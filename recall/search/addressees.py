@@ -24,14 +24,16 @@ _ONE_PERSON = 0.9
 _AT_BORDER, _FIRST_WORDS = 0.5, 3
 
 
-class Term(Protocol):
+class NameSpellings(Protocol):
     """The fields of a word of the query that are read."""
 
     @property
     def spellings(self) -> tuple[tuple[int, ...], ...]: ...
 
 
-def said_by_addressee(windows: ContextWindows, sessions: npt.NDArray[np.bool_], term: Term) -> npt.NDArray[np.bool_]:
+def said_by_addressee(
+    windows: ContextWindows, sessions: npt.NDArray[np.bool_], term: NameSpellings
+) -> npt.NDArray[np.bool_]:
     """Mark the turns of the person whom others address by *term*. *sessions* marks the turns of conversations."""
     nobody = np.zeros(len(windows), np.bool_)
     places = np.flatnonzero(np.isin(windows.words, [codes[0] for codes in term.spellings if len(codes) == 1]))

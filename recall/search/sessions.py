@@ -39,7 +39,7 @@ _PAUSE_DAYS = 10 / (24 * 60)
 _SECONDS_PER_DAY = 86_400.0
 
 
-class HitLike(Protocol):
+class ScoredHit(Protocol):
     """The fields of a hit that are read."""
 
     @property
@@ -54,7 +54,7 @@ class HitLike(Protocol):
     def path(self) -> str: ...
 
 
-H = TypeVar("H", bound=HitLike)
+H = TypeVar("H", bound=ScoredHit)
 
 
 def rank_sessions(
@@ -88,7 +88,7 @@ def speakers_of(windows: ContextWindows, files: Collection[int]) -> dict[int, Ha
     return {file: frozenset(names) for file, names in found.items()}
 
 
-def _pooled(group: Sequence[HitLike]) -> float:
+def _pooled(group: Sequence[ScoredHit]) -> float:
     """Return a soft maximum of the scores of the best passages, at least the best score."""
     best = group[0].score
     return best + _POOL_SPREAD * math.log(sum(math.exp((hit.score - best) / _POOL_SPREAD) for hit in group[:_POOLED]))
@@ -98,7 +98,7 @@ def _recency(days: float) -> float:
     return _RECENT_WEIGHT * math.exp(-max(days, 0.0) / _RECENT_DAYS)
 
 
-def _age_days(group: Sequence[HitLike], moment: datetime | None) -> float:
+def _age_days(group: Sequence[ScoredHit], moment: datetime | None) -> float:
     """Return the days from the last turn that was found to *moment*. What is not a conversation has no age."""
     if moment is None or group[0].layer != "sessions":
         return math.inf
