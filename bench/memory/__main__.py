@@ -178,11 +178,13 @@ def _relations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
     counted = count_outcomes(outcomes)
     table = [
         [lang, name, str(counts.gold), str(counts.found), _share(counts.right, counts.found),
-         _share(counts.right, counts.gold)]
+         _share(counts.right, counts.gold), str(counts.asked), _share(counts.asked_right, counts.asked),
+         _share(counts.asked_right, counts.gold)]
         for (lang, name), counts in counted.items()
     ]  # fmt: skip
     print(f"\nEntries of closed homes, read {'by the model' if options.model else 'without a language model'}:\n")
-    print(aligned(("pairs", "ending", "gold", "found", "precision", "recall"), table))
+    head = ("pairs", "ending", "gold", "found", "precision", "recall", "or proposed", "precision", "recall")
+    print(aligned(head, table))
     confused = sorted(confusions(outcomes).items())
     print("  " + ", ".join(f"{relation} as {fate} {number}" for (relation, fate), number in confused))
     if options.entries:
@@ -193,7 +195,7 @@ def _relations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
 def _as_outcome(outcome: PairOutcome) -> dict[str, object]:
     pair = outcome.pair
     row: dict[str, object] = {"older": pair.older, "newer": pair.newer, "relation": pair.relation, "lang": pair.lang}
-    return {**row, "said": outcome.said, "fate": outcome.fate, "text": outcome.text}
+    return {**row, "said": outcome.said, "fate": outcome.fate, "proposed": outcome.proposed, "text": outcome.text}
 
 
 def _grounding(options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:

@@ -62,6 +62,12 @@ _PREFIXES: Mapping[Act, str] = {
     "correction": "CO",
     "thread": "OT",
 }
+_PROPOSED: Mapping[str, Fate] = {
+    "supersede": "replaced",
+    "revise": "replaced",
+    "resolve": "resolved",
+    "retract": "retracted",
+}
 _NOTED = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _SAID = datetime(2026, 3, 16, 9, tzinfo=UTC)
 
@@ -84,21 +90,30 @@ class EndedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairOutcome:
-    """Fate of the older entry of *pair*. Without *said*, its newer sentence was no turn of the session."""
+    """Fate of the older entry of *pair*. Without *said*, its newer sentence was no turn of the session.
+
+    *proposed* is the fate that the closing asks a person about.
+    """
 
     pair: EndedPair
     fate: Fate
     said: bool
     text: str = ""
+    proposed: Fate = "standing"
 
 
 @dataclass(slots=True, kw_only=True)
 class EndingCounts:
-    """Counts of one fate: *gold* should have it, *found* have it, *right* both."""
+    """Counts of one fate: *gold* should have it, *found* have it, *right* both.
+
+    *asked* have it or are proposed to have it, and *asked_right* should.
+    """
 
     gold: int = 0
     found: int = 0
     right: int = 0
+    asked: int = 0
+    asked_right: int = 0
 
 
 @dataclass(slots=True)
@@ -145,12 +160,15 @@ def count_outcomes(outcomes: Sequence[PairOutcome]) -> dict[tuple[str, str], End
         for lang in (outcome.pair.lang, "all"):
             for name in (*ENDINGS, "any"):
                 counts = found.setdefault((lang, name), EndingCounts())
-                should, does = (
-                    fate != "standing" if name == "any" else fate == name for fate in (wanted, outcome.fate)
+                should, does, might = (
+                    fate != "standing" if name == "any" else fate == name
+                    for fate in (wanted, outcome.fate, outcome.proposed)
                 )  # fmt: skip
                 counts.gold += should
                 counts.found += does
                 counts.right += should and does
+                counts.asked += does or might
+                counts.asked_right += should and (does or might)
     return found
 
 
@@ -194,14 +212,15 @@ def _closed(group: Sequence[EndedPair], said: Sequence[EndedPair], models: Model
         ]  # fmt: skip
         now = _SAID + timedelta(hours=1)
         transcript.append(home, "chat", turns, actor="import", now=now)
-        close(home, "chat", now=now, models=models)
+        closed = close(home, "chat", now=now, models=models)
+        proposed = {changed.id: _PROPOSED[changed.kind] for changed in closed.changed if changed.unsure}
         entries = list(parse(storage.read_text(home.root / MEMORY)).entries())
         known, replaced = {entry.id: entry for entry in entries}, superseded_by(entries)
         for pair, entry_id in zip(group, ids, strict=True):
             successor = known.get(replaced.get(entry_id, ""))
             yield PairOutcome(
                 pair=pair, fate=_fate(known.get(entry_id), replaced), said=pair in said,
-                text=successor.text if successor else "",
+                text=successor.text if successor else "", proposed=proposed.get(entry_id, "standing"),
             )  # fmt: skip
 
 

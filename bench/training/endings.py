@@ -27,18 +27,23 @@ from numpy.typing import NDArray
 from bench.memory.closed_homes import read_messages
 from bench.promotion_data import pairs as promotion_pairs
 from distill.reading.classifier import read_sentence
-from distill.reading.endings import FEATURES, HEADS, Head, is_related, pair_features, statement_terms
+from distill.reading.endings import FEATURES, HEADS, SUFFIXES, Head, pair_features
+from distill.reading.masked_pairs import MaskedPairModel, hashed_grams, vector_part
+from distill.reading.pair_terms import is_related, statement_terms
+from distill.reading.trees import Trees
 from distill.statements.sentences import is_question, split_sentences
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
+from .boosting import boost
+from .masked_pairs import fit_masked
 from .relations import fit
 
 __all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_ordinary", "read_pairs", "read_talk", "train"]
 
 DATA = Path(__file__).parents[1] / "memory_data"
 TARGET = Path(__file__).parents[2] / "distill" / "reading" / "endings.json"
-FOLDS, SEED = 8, 7
+FOLDS, SEED = 4, 7
 #: Strength of the pull of every weight towards 0, of the model of ending and of the models of its kinds.
 RIDGE, KIND_RIDGE = 60.0, 25.0
 #: Weight of a pair with a sentence of another older statement, against a labelled pair.
@@ -47,10 +52,10 @@ CROSS_WEIGHT = 0.6
 TRIED, CROSSED = 120, 4
 #: Precision at which a kind of ending is certain, and at which it is worth a question. A thread that is resolved by
 #: mistake is opened again more easily than a replaced statement.
-CERTAIN: Mapping[Head, float] = {"replace": 0.9, "resolve": 0.85, "retract": 0.95}
-LIKELY = 0.75
-#: Least chance of either.
-FLOOR = 0.5
+CERTAIN: Mapping[Head, float] = {"replace": 0.93, "resolve": 0.91, "retract": 0.96}
+LIKELY = 0.6
+#: Least chances of both.
+FLOOR, LIKELY_FLOOR = 0.5, 0.15
 #: Most pairs of a conversation, and their weight. A few of them are endings.
 _TALKED, _TALK_WEIGHT = 150, 0.5
 #: Conversations of a set that are read, and their user turns.
@@ -60,7 +65,7 @@ _ORDINARY = frozenset({"none", "fact", "thread", "preference", "lesson"})
 _LABELS = {"R": "resolve", "T": "retract", "P": "replace"}
 _RELATIONS = {"resolved": "R", "retracted": "T", "replaced": "P", "same": "S", "different": "D"}
 _PROMOTION = {"contradiction": "P", "duplicate": "S", "refinement": "D", "unrelated": "D"}
-Cosines = Callable[[Sequence[tuple[str, str]]], NDArray[np.float64]]
+Vectors = Callable[[Sequence[str]], NDArray[np.float32]]
 Matrix = NDArray[np.float64]
 
 
@@ -151,42 +156,103 @@ def _nearest(older: str, later: Sequence[str], rng: random.Random) -> list[str]:
 
 def train(
     pairs: Sequence[LabelledPair],
-    cosines: Cosines | None,
+    vectors: Vectors | None,
     ordinary: Sequence[LabelledPair] = (),
     *,
     talk: Sequence[LabelledPair] = (),
     files: bool = False,
-) -> tuple[dict[str, Any], list[HeadReport]]:
-    """Train without vectors, and with them where *cosines* computes them.
+) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]], list[HeadReport]]:
+    """Train without vectors, and with them where *vectors* computes them.
 
     Returns:
-        The content of the weight file, and the figures: cross-validated, and with *files* of each file left out.
+        The contents of the two weight files, and the figures: cross-validated, and with *files* of each file left out.
     """
     rows = _judged([*pairs, *_crossed(pairs, ordinary), *talk])
+    table = _PairTable(rows, vectors)
     heads: dict[str, Any] = {}
+    arrays: dict[str, NDArray[np.generic]] = {}
     reports: list[HeadReport] = []
-    for suffix in ("", "+vector") if cosines else ("",):
-        inputs = _inputs(rows, cosines if suffix else None)
+    for suffix in SUFFIXES if vectors else SUFFIXES[:1]:
+        everything = np.ones(len(rows), np.bool_)
+        inputs = table.inputs(suffix, everything)
         folds = _folds(rows)
         chances, kinds = np.zeros(len(rows)), np.zeros((len(HEADS), len(rows)))
         for fold in range(FOLDS):
             learn = np.array([fold not in found for found in folds])
             tested = np.array([found[0] == fold for found in folds])
-            weights = _fit_heads(rows, inputs, learn)
-            chances[tested], kinds[:, tested] = _apply(weights, inputs[tested])
+            chances[tested], kinds[:, tested] = _fit_heads(rows, inputs, learn).apply(inputs[tested])
         certain, likely = _thresholds(rows, chances, kinds)
         reports.append(_report(f"cross-validated{suffix}", rows, chances, kinds, certain))
         for name in sorted({row.file for row in rows if row.file and not row.made}) if files else ():
             held = np.array([row.file == name for row in rows])
-            weights = _fit_heads(rows, inputs, ~held)
-            chances, kinds = _apply(weights, inputs[held])
-            own = [row for row in rows if row.file == name]
-            reports.append(_report(f"{name} left out{suffix}", own, chances, kinds, certain))
-        weights = _fit_heads(rows, inputs, np.ones(len(rows), np.bool_))
-        heads |= {f"{head}{suffix}": {"weights": _rounded(found)} for head, found in weights.items()}
+            theirs = {row.older for row in rows if row.file == name and not row.made}
+            learn = ~held & np.array([row.older not in theirs for row in rows])
+            without = table.inputs(suffix, learn)
+            found = _fit_heads(rows, without, learn).apply(without[held])
+            reports.append(_report(f"{name} left out{suffix}", [r for r in rows if r.file == name], *found, certain))
+        fitted = _fit_heads(rows, inputs, everything)
+        heads |= {f"{head}{suffix}": {"weights": _rounded(found)} for head, found in fitted.weights.items()}
         for head in ("end", *HEADS):
             heads[head + suffix] |= {"certain": round(certain[head], 3), "likely": round(likely[head], 3)}
-    return {"features": list(FEATURES), "heads": heads}, reports
+        arrays |= fitted.trees.as_arrays(f"trees{suffix}") | table.masked(suffix).as_arrays(f"masked{suffix}")
+    return {"features": list(FEATURES), "heads": heads}, arrays, reports
+
+
+class _PairTable:
+    """Features of pairs, and the scores of masked pairs by models that did not learn from them."""
+
+    def __init__(self, rows: Sequence[LabelledPair], vectors: Vectors | None) -> None:
+        self._rows = rows
+        self._ended = np.array([float(row.label in _LABELS) for row in rows])
+        self._importance = _importance(rows)
+        self._buckets = [hashed_grams(row.older, row.newer, row.role) for row in rows]
+        found = vectors([text for row in rows for text in (row.older, row.newer)]) if vectors else None
+        self._parts = None if found is None else np.stack([vector_part(*found[at : at + 2]) for at in _pairs_of(rows)])
+        cosines = [None if found is None else float(found[at] @ found[at + 1]) for at in _pairs_of(rows)]
+        self._features = [
+            np.stack(
+                [pair_features(row.older, row.newer, row.role, cosine) for row, cosine in zip(rows, some, strict=True)]
+            )
+            for some in ([None] * len(rows), cosines)[: 1 if found is None else 2]
+        ]
+
+    def inputs(self, suffix: str, learn: NDArray[np.bool_]) -> Matrix:
+        """Return the inputs of the heads. The scores of the rows to *learn* from are cross-validated."""
+        place = SUFFIXES.index(suffix)
+        scores = [self._scores(name, learn) for name in SUFFIXES[: place + 1]]
+        return np.column_stack([self._features[place], *scores])
+
+    def masked(self, suffix: str, learn: NDArray[np.bool_] | None = None) -> MaskedPairModel:
+        """Fit the model of masked pairs on the rows to *learn* from, all by default."""
+        chosen = np.flatnonzero(np.ones(len(self._rows), np.bool_) if learn is None else learn)
+        parts = self._parts[chosen] if suffix and self._parts is not None else None
+        return fit_masked([self._buckets[at] for at in chosen], parts, self._ended[chosen], self._importance[chosen])
+
+    def _scores(self, suffix: str, learn: NDArray[np.bool_]) -> Matrix:
+        folds = _folds(self._rows)
+        result = np.zeros(len(self._rows))
+        for fold in range(FOLDS):
+            tested = learn & np.array([found[0] == fold for found in folds])
+            self._apply(suffix, learn & np.array([fold not in found for found in folds]), tested, result)
+        self._apply(suffix, learn, ~learn, result)
+        return result
+
+    def _apply(self, suffix: str, learn: NDArray[np.bool_], tested: NDArray[np.bool_], result: Matrix) -> None:
+        if not tested.any():
+            return
+        model = self.masked(suffix, learn)
+        for at in np.flatnonzero(tested):
+            part = self._parts[at] if suffix and self._parts is not None else None
+            result[at] = model.score(self._buckets[at], part)
+
+
+def _pairs_of(rows: Sequence[LabelledPair]) -> range:
+    """Return the place of the older text of each row among all texts."""
+    return range(0, 2 * len(rows), 2)
+
+
+def _importance(rows: Sequence[LabelledPair]) -> Matrix:
+    return np.array([_TALK_WEIGHT if row.talk else CROSS_WEIGHT if row.made else 1.0 for row in rows])
 
 
 def _crossed(pairs: Sequence[LabelledPair], ordinary: Sequence[LabelledPair]) -> Iterator[LabelledPair]:
@@ -226,29 +292,40 @@ def _folds(rows: Sequence[LabelledPair]) -> list[tuple[int, ...]]:
     return [(fold_of[row.older], *([home[row.newer]] if row.newer in home else [])) for row in rows]
 
 
-def _fit_heads(rows: Sequence[LabelledPair], inputs: Matrix, learn: NDArray[np.bool_]) -> dict[str, Matrix]:
-    """Fit the model of ending on the rows to *learn* from, and the models of its kinds on those that end."""
+@dataclass(frozen=True, slots=True)
+class _Heads:
+    """The linear *weights* by head, and the *trees* of the ending."""
+
+    weights: Mapping[str, Matrix]
+    trees: Trees
+
+    def apply(self, inputs: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the chance of ending of each row of *inputs*, and those of each kind of ending."""
+
+        def score(name: str) -> Matrix:
+            found = self.weights[name]
+            return np.asarray(inputs @ found[:-1] + found[-1])
+
+        def chance(scores: Matrix) -> Matrix:
+            return np.asarray(1 / (1 + np.exp(-np.clip(scores, -30, 30))))
+
+        ended = chance((score("end") + self.trees.score(inputs)) / 2)
+        return ended, np.array([chance(score(head)) for head in HEADS])
+
+
+def _fit_heads(rows: Sequence[LabelledPair], inputs: Matrix, learn: NDArray[np.bool_]) -> _Heads:
+    """Fit the models of ending on the rows to *learn* from, and the models of its kinds on those that end."""
     heads = np.array([_LABELS.get(row.label, "") for row in rows])
-    importance = np.array([_TALK_WEIGHT if row.talk else CROSS_WEIGHT if row.made else 1.0 for row in rows])
+    importance = _importance(rows)[learn]
     ended = heads != ""
-    found = {"end": fit(inputs[learn], ended[learn].astype(float), importance[learn], ridge=RIDGE)}
+    wanted = ended[learn].astype(float)
+    found = {"end": fit(inputs[learn], wanted, importance, ridge=RIDGE)}
     both = learn & ended
     share = {head: float((heads[both] == head).mean()) or 1.0 for head in HEADS}
     equal = np.array([1 / (len(HEADS) * share[head]) for head in heads[both]])  # each kind weighs the same
     for head in HEADS:
         found[head] = fit(inputs[both], (heads[both] == head).astype(float), equal, ridge=KIND_RIDGE)
-    return found
-
-
-def _apply(weights: Mapping[str, Matrix], inputs: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the chance of ending of each row of *inputs*, and those of each kind of ending."""
-
-    def chance(name: str) -> Matrix:
-        found = weights[name]
-        result: Matrix = 1 / (1 + np.exp(-np.clip(inputs @ found[:-1] + found[-1], -30, 30)))
-        return result
-
-    return chance("end"), np.array([chance(head) for head in HEADS])
+    return _Heads(weights=found, trees=boost(inputs[learn], wanted, importance, seed=SEED))
 
 
 def _thresholds(
@@ -268,7 +345,7 @@ def _thresholds(
         *((head, guessed == head, CERTAIN[head]) for head in HEADS), ("end", open_ones, CERTAIN["resolve"]),
     ):  # fmt: skip
         certain[name] = max(FLOOR, _threshold(chances[own], ended[own], target))
-        likely[name] = min(certain[name], max(FLOOR, _threshold(chances[own], ended[own], LIKELY)))
+        likely[name] = min(certain[name], max(LIKELY_FLOOR, _threshold(chances[own], ended[own], LIKELY)))
     return certain, likely
 
 
@@ -284,15 +361,6 @@ def _report(
         name=name, pairs=sum(not row.made for row in rows),
         precision=float(ended[passed].mean()) if passed.any() else 0.0, recall=float(passed[ended].mean()),
         right=float((guessed == heads)[right].mean()) if right.any() else 0.0,
-    )  # fmt: skip
-
-
-def _inputs(rows: Sequence[LabelledPair], cosines: Cosines | None) -> Matrix:
-    if cosines is None:
-        return np.stack([pair_features(row.older, row.newer, row.role) for row in rows])
-    found = cosines([(row.older, row.newer) for row in rows])
-    return np.stack(
-        [pair_features(row.older, row.newer, row.role, float(c)) for row, c in zip(rows, found, strict=True)]
     )  # fmt: skip
 
 
@@ -312,18 +380,12 @@ def _is_chinese(text: str) -> bool:
     return any("\u3400" <= character <= "\u9fff" for character in text)
 
 
-def _model_cosines() -> Cosines:
-    """Return a function that computes cosines with the installed model, which a table helps to read Chinese."""
+def _model_vectors() -> Vectors:
+    """Return a function that embeds texts with the installed model, which a table helps to read Chinese."""
     embedder = open_embedder(EmbeddingSettings(), build_missing=True)
     if isinstance(embedder, NoEmbedder):
         raise SystemExit(f"no embedding model: {embedder.reason}")
-
-    def cosines(pairs: Sequence[tuple[str, str]]) -> Matrix:
-        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-        vectors = dict(zip(texts, embedder.embed(texts), strict=True))
-        return np.array([float(vectors[a] @ vectors[b]) for a, b in pairs])
-
-    return cosines
+    return embedder.embed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -333,7 +395,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, help="folder of evaluation data, for its conversations")
     options = parser.parse_args(arguments)
     talk = read_talk(options.data) if options.data else []
-    stored, reports = train(read_pairs(), _model_cosines(), read_ordinary(), talk=talk, files=options.check)
+    stored, arrays, reports = train(read_pairs(), _model_vectors(), read_ordinary(), talk=talk, files=options.check)
     print(f"{len(talk)} pairs of conversations")
     for report in reports:
         print(
@@ -342,6 +404,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     if not options.check:
         TARGET.write_text(json.dumps(stored, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
+        np.savez_compressed(TARGET.with_suffix(".npz"), allow_pickle=False, **arrays)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ already adds nothing, and counts as a reference to the known entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -28,7 +28,7 @@ from ..errors import NotLive
 from ..reading.labels import kind_of_request
 from ..statements.dated_words import add_dates
 from .citation import cite
-from .consolidation import Link, consolidate
+from .consolidation import Consolidation, Link, consolidate
 from .operations import retired
 from .promotion import PREFIXES, statement_key
 from .withheld import has_placeholder, is_empty_without, withheld_words
@@ -45,6 +45,8 @@ NOTE_TYPES: Mapping[NoteType, str] = {
     "thread": "OT",
     "fact": "RC",
 }
+#: Reason of a link that a person asked for.
+NAMED_BY_A_PERSON = "named with --replaces"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,7 @@ def remember(
     kind: NoteType | None = None,
     about: str = "",
     until: str = "",
+    replaces: str = "",
     origin: Literal["user", "agent"] = "user",
     dry_run: bool = False,
 ) -> Remembered:
@@ -97,12 +100,16 @@ def remember(
         kind: the type of the note. Without it, the words of *text* decide.
         about: whom or what the note is about.
         until: the last day on which the note holds, ISO 8601.
+        replaces: the id of a live entry that the note supersedes. Without *kind*, the note gets its section.
         origin: who says it. A note of the agent supersedes nothing of the user.
         dry_run: return the plan and write nothing. Its id is the one that the note would get.
 
     Raises:
         ValueError: *text* is empty.
         GuardRefused: the guard would leave nothing of *text*, or cannot run.
+        NoSuchEntry: no entry has the id *replaces*.
+        NotLive: that entry is archived, in another file, superseded, resolved, protected, or the user's and the note
+            the agent's.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     text = add_dates(" ".join(text.split()), now.date())
@@ -110,14 +117,15 @@ def remember(
         raise ValueError("the text is empty")
     screened = _screened(home, text, origin)
     forgotten = withheld_words(text, screened)
-    rule = _section(text, kind)
+    older = _replaceable(home, replaces, parse(storage.read_text(home.root / MEMORY)), origin) if replaces else None
+    rule = (section_of(older.prefix) if older and not kind else None) or _section(text, kind)
     fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}
     note = Entry(
         id=f"{rule.prefix}-0000", date=f"{now:%Y-%m-%d}", title=text,
         fields={name: value for name, value in fields.items() if value},
     )  # fmt: skip
     known = _find(home, note)
-    if known is not None:
+    if known is not None and (older is None or known.id == older.id):
         commit = None if dry_run else cite(home, [known.id], now=now).commit
         return Remembered(id=known.id, section=rule.title, text=known.text, known=True, commit=commit)
     if dry_run:
@@ -129,6 +137,8 @@ def remember(
         added = edits.read(MEMORY).with_entry(rule.title, note)
         fresh = [] if has_placeholder(screened) else [note.id]
         done = consolidate({MEMORY: added}, archive="", fresh=fresh)
+        if older is not None and older.id not in {link.older for link in done.superseded}:
+            done = _with_replaced(done, _replaceable(home, older.id, done.documents[MEMORY], origin), note.id)
         edits.write(MEMORY, done.documents[MEMORY])
     stored = edits.outcome.entries.get(done.merged[0].newer if done.merged else note.id)
     return Remembered(
@@ -158,6 +168,23 @@ def finish(home: Home, entry_id: str, *, now: datetime, how: str = "", dry_run: 
 
 
 def _finished(home: Home, entry_id: str, memory: Document, now: datetime, how: str) -> tuple[Document, Finished]:
+    entry = _live_entry(home, entry_id, memory)
+    if not entry.retired:
+        entry = retired(entry, "resolve", f"{now:%Y-%m-%d}", "", how)
+        memory = memory.with_entry_changed(entry)
+    rule = section_of(entry.prefix)
+    return memory, Finished(
+        id=entry.id, section=rule.title if rule else "", text=entry.text, state=entry.fields["State"]
+    )  # fmt: skip
+
+
+def _live_entry(home: Home, entry_id: str, memory: Document) -> Entry:
+    """Return the entry *entry_id* of *memory*, which nothing superseded. It may be resolved.
+
+    Raises:
+        NoSuchEntry: there is none.
+        NotLive: it is archived, or in another file, or superseded.
+    """
     entries = {entry.id: entry for entry in memory.entries()}
     elsewhere = {
         entry.id: path
@@ -171,14 +198,40 @@ def _finished(home: Home, entry_id: str, memory: Document, now: datetime, how: s
     newer = superseded_by(entries.values()).get(known)
     if newer:
         raise NotLive(known, f"{newer} superseded it")
-    entry = entries[known]
-    if not entry.retired:
-        entry = retired(entry, "resolve", f"{now:%Y-%m-%d}", "", how)
-        memory = memory.with_entry_changed(entry)
-    rule = section_of(entry.prefix)
-    return memory, Finished(
-        id=known, section=rule.title if rule else "", text=entry.text, state=entry.fields["State"]
-    )  # fmt: skip
+    return entries[known]
+
+
+def _replaceable(home: Home, entry_id: str, memory: Document, origin: str) -> Entry:
+    """Return the live entry *entry_id* of *memory*, which a note of *origin* may supersede.
+
+    Raises:
+        NoSuchEntry: there is none.
+        NotLive: it may not be superseded.
+    """
+    entry = _live_entry(home, entry_id, memory)
+    if entry.retired:
+        raise NotLive(entry.id, f"its state is {entry.fields['State']!r}")
+    if entry.protected:
+        raise NotLive(entry.id, "it is protected")
+    if origin == "agent" and entry.fields.get("Origin") != "agent":
+        raise NotLive(entry.id, "it is the user's, and a note of the agent replaces nothing of the user's")
+    return entry
+
+
+def _with_replaced(done: Consolidation, older: Entry, note_id: str) -> Consolidation:
+    """Return *done* with *older* superseded by the note, or by the entry that the note was merged into."""
+    newer_id = done.merged[0].newer if done.merged else note_id
+    memory = done.documents[MEMORY]
+    newer = memory.entry(newer_id)
+    if newer is None or newer.id == older.id:
+        return done
+    links = [part.strip() for part in newer.fields.get("Supersedes", "").split(",") if part.strip()]
+    newer = newer.changed(fields={**newer.fields, "Supersedes": ", ".join([*links, older.id])})
+    memory = memory.with_entry_changed(newer).with_entry_changed(
+        older.changed(fields={**older.fields, "Superseded-By": newer.id})
+    )
+    link = Link(older=older.id, newer=newer.id, reason=NAMED_BY_A_PERSON)
+    return replace(done, documents={**done.documents, MEMORY: memory}, superseded=(*done.superseded, link))
 
 
 def _screened(home: Home, text: str, origin: str) -> str:

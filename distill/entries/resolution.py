@@ -19,8 +19,9 @@ from recall.errors import ModelError
 from recall.text.identity import identity_key
 
 from ..evidence.status import Evidence
-from ..reading.endings import Ending, Head, judge_ending, shows_ending, statement_terms
+from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
+from ..reading.pair_terms import statement_terms
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
@@ -37,7 +38,7 @@ _MAX_POSTINGS, _MAX_PAIRS = 60, 4000
 #: Least lead of the best thread over the next one.
 _MARGIN = 0.1
 #: Pairs of at least this chance by words are judged again by vectors, the best first.
-_WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.2, 40
+_WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.05, 60
 #: Least share of a thread's terms in the words of a label such as "Done:".
 _LABELLED_SHARE = 0.3
 #: What is not done yet ends no thread, whoever was wrong about it.
@@ -180,15 +181,12 @@ def find_endings(
         own = saying.role == "user" or entry.fields.get("Origin") == "agent"
         if kind != "resolve" and not own:
             continue  # nobody but the user takes back or replaces what the user said
-        if kind == "resolve" and entry.prefix not in RESOLVABLE:
-            continue
-        if kind == "supersede" and not match.certain:
-            continue  # both stand, and no command would replace one
         operations.append(
             Operation(
                 kind=kind, target=entry.id, sources=(saying.source,),
                 text=tell(saying) if kind == "supersede" else saying.text,
-                reason=f"said with probability {match.chance:.2f}", unsure=not match.certain,
+                reason=f"said with probability {match.chance:.2f}",
+                unsure=not match.certain or (kind == "resolve" and entry.prefix not in RESOLVABLE),
             )
         )  # fmt: skip
     return operations
@@ -288,8 +286,7 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
                 return
             judged += 1
             ending = judge_ending(statement.text, saying.text, saying.role, thread=statement.thread)
-            if not saying.plain or ending.kind == "replace":
-                yield _JudgedPair(statement=statement, saying=saying, ending=ending)
+            yield _JudgedPair(statement=statement, saying=saying, ending=ending)
 
 
 def _with_vectors(matches: list[_JudgedPair], embedder: Embedder | None) -> list[_JudgedPair]:
@@ -308,7 +305,7 @@ def _with_vectors(matches: list[_JudgedPair], embedder: Embedder | None) -> list
             match,
             ending=judge_ending(
                 match.statement.text, match.saying.text, match.saying.role,
-                float(vectors[match.statement.text] @ vectors[match.saying.text]), thread=match.statement.thread,
+                (vectors[match.statement.text], vectors[match.saying.text]), thread=match.statement.thread,
             ),
         )
         for match in worth

@@ -22,52 +22,53 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from recall.text.stems import stem
-from recall.text.word_tables import stop_words
-
 from ..statements import pair_features as relations
-from ..statements.pair_model import ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK, keeps_older
+from ..statements.pair_model import (
+    ENDS_THREAD,
+    SAME_THING_VETOES,
+    SHARES_TOO_LITTLE,
+    TAKES_BACK,
+    is_other_year,
+    keeps_older,
+    restates,
+)
 from ..statements.sentences import is_question, narrowed
 from .classifier import ACTS, act_chances
+from .masked_pairs import MaskedPairModel, hashed_grams, vector_part
+from .pair_terms import HAN_CHARACTER, MAX_CHARS, is_related, statement_terms, term_of, tokens_of
+from .trees import Trees
 
 __all__ = [
     "FEATURES",
     "HEADS",
+    "SUFFIXES",
     "Ending",
     "EndingWeights",
     "Head",
-    "is_related",
+    "VectorPair",
     "judge_ending",
     "load_weights",
     "pair_features",
     "shows_ending",
-    "statement_terms",
     "weights_from",
 ]
 
 #: How a statement ends.
 Head = Literal["replace", "resolve", "retract"]
 HEADS: tuple[Head, ...] = get_args(Head)
-_WEIGHTS = "endings.json"
-#: Characters of a text that are read. An entry or a sentence is shorter.
-_MAX_CHARS = 400
-_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?]", re.IGNORECASE)
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m|t)$")
-#: Chinese characters of grammar, which no two texts share by meaning.
-_LIGHT_HAN = frozenset(
-    "的了在是我你他她它们这那也就都和与跟把被给吗呢吧啊呀么哦啦还又再已经没有不要去来到说好会能可以得地着过个一下上里面后前中对从让"
-    "叫想做用今天昨明早晚午时候分钟小大很太真最更多少些点样种件事情怎什谁哪嘛您自己觉得知道感谢谢"
-)
+_WEIGHTS, _ARRAYS = "endings.json", "endings.npz"
+#: Endings of the names of weights: for pairs by their words alone, and for pairs with vectors.
+SUFFIXES = ("", "+vector")
+VectorPair = tuple[NDArray[np.float32], NDArray[np.float32]]
 #: Characters that put the verb before them into the past.
 _DONE_HAN = frozenset("了好完过掉到上齐妥")
-#: Least weight of shared terms, and least share of the older statement's terms, for a pair to be judged.
-_LEAST_SHARED, _LEAST_SHARE = 0.7, 0.1
 #: How much likelier a kind of ending is because an open thread ends, and because anything else does.
 _THREAD: Mapping[Head, float] = {"replace": 0.7, "resolve": 2.0, "retract": 0.7}
 _OTHER: Mapping[Head, float] = {"replace": 1.2, "resolve": 0.6, "retract": 1.2}
 #: Reasons that keep nothing from being replaced here, because the weights decide about them.
 _NO_VETO = frozenset({"", ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK})
+#: Chance from which on :data:`SAME_THING_VETOES` fall, which read few words.
+_OVERRULES = 0.8
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
@@ -108,67 +109,110 @@ class EndingWeights:
 
     Those of ``end`` are for an open thread that is resolved.
 
-    The heads are ``end`` and :data:`HEADS`. A key is the head's name, with ``+vector`` for pairs with a cosine. The
-    last weight of a head is its constant.
+    The heads are ``end`` and :data:`HEADS`. A key is the head's name, with ``+vector`` for pairs with vectors. The
+    last weight of a head is its constant. The keys of *masked* and *trees* are empty and ``+vector``. The chance of an
+    ending is the mean of the head's and of the trees' log-odds.
     """
 
     weights: Mapping[str, NDArray[np.float64]]
+    masked: Mapping[str, MaskedPairModel]
+    trees: Mapping[str, Trees]
     certain: Mapping[str, float]
     likely: Mapping[str, float]
 
     def judge(
-        self, older: str, newer: str, role: str, cosine: float | None = None, *, thread: bool = False
+        self, older: str, newer: str, role: str, vectors: VectorPair | None = None, *, thread: bool = False
     ) -> Ending:  # fmt: skip
         """Judge a pair. See :func:`judge_ending`."""
         if is_question(newer) or not is_related(older, newer):
             return Ending(chance=0.0)
-        features = pair_features(older, newer, role, cosine)
-        suffix = "" if cosine is None else "+vector"
-        chance = self._chance(f"end{suffix}", features)
+        suffix = "" if vectors is None else "+vector"
+        features = self._inputs(older, newer, role, vectors)
+        score = self._score(f"end{suffix}", features) + float(self.trees[suffix].score(features)[0])
+        chance = _chance(score / 2)
         prior = _THREAD if thread else _OTHER
-        kind = max(HEADS, key=lambda head: self._chance(f"{head}{suffix}", features) * prior[head])
-        if kind == "replace" and keeps_older(_compared(older, newer)) not in _NO_VETO:
+        kind = max(HEADS, key=lambda head: _chance(self._score(f"{head}{suffix}", features)) * prior[head])
+        if _restates(older, newer, kind, thread=thread) or (kind == "replace" and _is_vetoed(older, newer, chance)):
             return Ending(chance=0.0, kind=kind)
         least = f"{'end' if thread and kind == 'resolve' else kind}{suffix}"
         return Ending(
             chance=chance, kind=kind, certain=chance >= self.certain[least], likely=chance >= self.likely[least]
         )  # fmt: skip
 
-    def _chance(self, key: str, features: NDArray[np.float64]) -> float:
+    def _inputs(self, older: str, newer: str, role: str, vectors: VectorPair | None) -> NDArray[np.float64]:
+        """Return the features of a pair, behind them the scores of the models of masked words."""
+        buckets = hashed_grams(older, newer, role)
+        scores = [self.masked[""].score(buckets)]
+        cosine = None
+        if vectors is not None:
+            cosine = float(vectors[0] @ vectors[1])
+            scores.append(self.masked["+vector"].score(buckets, vector_part(*vectors)))
+        return np.concatenate([pair_features(older, newer, role, cosine), scores])
+
+    def _score(self, key: str, features: NDArray[np.float64]) -> float:
         weights = self.weights[key]
-        return float(1 / (1 + np.exp(-np.clip(features @ weights[:-1] + weights[-1], -30, 30))))
+        return float(features @ weights[:-1] + weights[-1])
 
 
-def judge_ending(older: str, newer: str, role: str, cosine: float | None = None, *, thread: bool = False) -> Ending:
+def _restates(older: str, newer: str, kind: Head, *, thread: bool) -> bool:
+    """Return whether *newer* tells of the same values as *older* without a change, or of the work of another year.
+
+    A thread may end with its date, if a word says that it is done.
+    """
+    if kind == "retract":
+        return False
+    if kind == "resolve" and is_other_year(older, newer):
+        return True
+    if thread and kind == "resolve" and (_past_words(tokens_of(newer)) or _PERFECT_HAN.search(newer)):
+        return False
+    return restates(older, newer, _compared(older, newer))
+
+
+def _is_vetoed(older: str, newer: str, chance: float) -> bool:
+    reason = keeps_older(_compared(older, newer))
+    return reason not in _NO_VETO and not (reason in SAME_THING_VETOES and chance >= _OVERRULES)
+
+
+def _chance(score: float) -> float:
+    return float(1 / (1 + np.exp(-np.clip(score, -30, 30))))
+
+
+def judge_ending(
+    older: str, newer: str, role: str, vectors: VectorPair | None = None, *, thread: bool = False
+) -> Ending:  # fmt: skip
     """Judge whether the sentence *newer* ends the statement *older*. A question ends nothing.
 
     Args:
         older: the text of an entry.
         newer: one sentence, said later.
         role: who said it, ``user`` or ``assistant``.
-        cosine: the cosine of the vectors of the two, where there are vectors.
+        vectors: the unit vectors of the two, where there is a model.
         thread: the entry is an open thread, which is resolved rather than replaced.
     """
-    return load_weights().judge(older, newer, role, cosine, thread=thread)
+    return load_weights().judge(older, newer, role, vectors, thread=thread)
 
 
 @cache
 def load_weights() -> EndingWeights:
     """Load the shipped weights."""
-    return weights_from(json.loads((files(__package__) / _WEIGHTS).read_text(encoding="utf-8")))
+    with (files(__package__) / _ARRAYS).open("rb") as file, np.load(file) as stored:
+        arrays = dict(stored)
+    return weights_from(json.loads((files(__package__) / _WEIGHTS).read_text(encoding="utf-8")), arrays)
 
 
-def weights_from(stored: Mapping[str, Any]) -> EndingWeights:
-    """Make weights from the content of a file.
+def weights_from(stored: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> EndingWeights:
+    """Make weights from the contents of the two files.
 
     Raises:
-        ValueError: the file is for other features.
+        ValueError: the files are for other features.
     """
     if tuple(stored["features"]) != FEATURES:
         raise ValueError(f"{_WEIGHTS} is for other features. Run python -m bench.training.endings")
     heads: Mapping[str, Any] = stored["heads"]
     return EndingWeights(
         weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items()},
+        masked={suffix: MaskedPairModel.from_arrays(arrays, f"masked{suffix}") for suffix in SUFFIXES},
+        trees={suffix: Trees.from_arrays(arrays, f"trees{suffix}") for suffix in SUFFIXES},
         certain={name: float(head["certain"]) for name, head in heads.items() if "certain" in head},
         likely={name: float(head["likely"]) for name, head in heads.items() if "likely" in head},
     )
@@ -176,29 +220,11 @@ def weights_from(stored: Mapping[str, Any]) -> EndingWeights:
 
 def shows_ending(sentence: str) -> bool:
     """Return whether *sentence* has a sign of an ending at all, so that it is worth comparing with older statements."""
-    narrow = narrowed(sentence[:_MAX_CHARS])
+    narrow = narrowed(sentence[:MAX_CHARS])
     if is_question(narrow):
         return False
     signs = ("end", "drop", "withdrawn", "negated")
-    return any(_patterns()[sign].search(narrow) for sign in signs) or bool(_past_words(_tokens(sentence)))
-
-
-@lru_cache(maxsize=4096)
-def statement_terms(text: str) -> Mapping[str, float]:
-    """Return the terms of *text* with their weights: stems, Chinese characters and their pairs, names and numbers."""
-    tokens = _tokens(text)
-    found: dict[str, float] = {}
-    for place, token in enumerate(tokens):
-        term = _term(token)
-        if term is None:
-            continue
-        marked = (token[0].isupper() and place > 0) or token[0].isdigit()
-        weight = 0.5 if _HAN.match(token) else 1.3 if marked else 1.0
-        found[term] = max(found.get(term, 0.0), weight)
-    for first, second in pairwise(tokens):
-        if _HAN.match(first) and _HAN.match(second) and not (first in _LIGHT_HAN and second in _LIGHT_HAN):
-            found[first + second] = 0.7
-    return found
+    return any(_patterns()[sign].search(narrow) for sign in signs) or bool(_past_words(tokens_of(sentence)))
 
 
 def pair_features(older: str, newer: str, role: str, cosine: float | None = None) -> NDArray[np.float64]:
@@ -207,7 +233,7 @@ def pair_features(older: str, newer: str, role: str, cosine: float | None = None
     values |= {"question": float(is_question(newer)), "assistant": float(role == "assistant")}
     values |= dict(_sign_features(older, newer, values["older_share"]))
     values |= dict(_neighbour_features(older, newer))
-    said, was = act_chances(newer[:_MAX_CHARS], role), act_chances(older[:_MAX_CHARS], "user")
+    said, was = act_chances(newer[:MAX_CHARS], role), act_chances(older[:MAX_CHARS], "user")
     values |= {f"newer_{act}": said[ACTS.index(act)] for act in _NEWER_ACTS}
     values |= {f"older_{act}": was[ACTS.index(act)] for act in _OLDER_ACTS}
     found = _compared(older, newer)
@@ -253,32 +279,6 @@ def _irregular_past() -> frozenset[str]:
     return frozenset(word for line in _table()["past"] for word in line.split())
 
 
-@lru_cache(maxsize=4096)
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(_TOKEN.findall(narrowed(text[:_MAX_CHARS])))
-
-
-@lru_cache(maxsize=16_384)
-def _term(token: str) -> str | None:
-    """Return what a token is compared by, ``None`` for a light word or a mark."""
-    if _HAN.match(token):
-        return None if token in _LIGHT_HAN else token
-    lowered = token.lower().replace("’", "'")
-    if lowered[0].isdigit():
-        return lowered
-    base = _CONTRACTION.sub("", lowered)
-    if lowered in "!?" or base in stop_words("statement") or len(base) < 2:
-        return None
-    return stem(base)
-
-
-def is_related(older: str, newer: str) -> bool:
-    """Return whether two texts share enough that one can be about the other."""
-    old, new = statement_terms(older), statement_terms(newer)
-    shared = sum(min(old[term], new[term]) for term in old.keys() & new.keys())
-    return shared >= _LEAST_SHARED and shared >= _LEAST_SHARE * sum(old.values())
-
-
 def _past_words(tokens: Sequence[str]) -> list[str]:
     lowered = (token.lower() for token in tokens)
     return [word for word in lowered if word in _irregular_past() or (word.endswith("ed") and len(word) > 3)]
@@ -298,21 +298,21 @@ def _match_features(older: str, newer: str) -> Iterator[tuple[str, float]]:
     yield "other_name", float(bool(new_names - old_names) and bool(old_names - new_names))
     yield "length", min(len(newer), 200) / 200
     yield "nothing_shared", float(not common)
-    yield "chinese", float(len(_HAN.findall(newer[:_MAX_CHARS])) > 0.3 * len(newer[:_MAX_CHARS]))
+    yield "chinese", float(len(HAN_CHARACTER.findall(newer[:MAX_CHARS])) > 0.3 * len(newer[:MAX_CHARS]))
     yield "short", float(len(new) < 4)
 
 
 def _sign_features(older: str, newer: str, share: float) -> Iterator[tuple[str, float]]:
-    narrow, tokens = narrowed(newer[:_MAX_CHARS]), _tokens(newer)
+    narrow, tokens = narrowed(newer[:MAX_CHARS]), tokens_of(newer)
     signs = {name: min(len(pattern.findall(narrow)), 2) / 2 for name, pattern in _patterns().items()}
     signs["future"] = float(signs["future"] > 0)
     yield from signs.items()
-    old, old_words = statement_terms(older), {token.lower() for token in _tokens(older)}
+    old, old_words = statement_terms(older), {token.lower() for token in tokens_of(older)}
     past = _past_words(tokens)
-    verb_past = any(_term(word) in old and word not in old_words for word in past if _term(word))
+    verb_past = any(term_of(word) in old and word not in old_words for word in past if term_of(word))
     han_past = any(first in old and second in _DONE_HAN for first, second in pairwise(tokens))
     perfect = float(_PERFECT_HAN.search(narrow) is not None)
-    old_negated = float(_patterns()["negated"].search(narrowed(older[:_MAX_CHARS])) is not None)
+    old_negated = float(_patterns()["negated"].search(narrowed(older[:MAX_CHARS])) is not None)
     ended = max(signs["end"], signs["drop"], float(bool(past)), perfect, float(han_past))
     yield "regular_past", min(len(_REGULAR_PAST.findall(narrow)), 2) / 2
     yield "older_negated", old_negated
@@ -331,7 +331,7 @@ def _sign_features(older: str, newer: str, share: float) -> Iterator[tuple[str, 
 
 def _neighbour_features(older: str, newer: str) -> Iterator[tuple[str, float]]:
     """Yield whether shared words stand beside other words: the checkout test is not the login test."""
-    old, new = ([term for token in _tokens(text) if (term := _term(token))] for text in (older, newer))
+    old, new = ([term for token in tokens_of(text) if (term := term_of(token))] for text in (older, newer))
     old_set, new_set = set(old), set(new)
     before, after = False, False
     for term in old_set & new_set:

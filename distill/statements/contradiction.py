@@ -23,7 +23,7 @@ from typing import Literal
 from recall.text.identity import identity_key
 
 from .pair_features import PairFeatures, compare
-from .pair_model import are_apart, is_change, keeps_older, names_value, score_pair
+from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["SAID_CHANGE", "SAME_COSINE", "SAME_WORDS", "Relation", "are_at_odds", "are_same_change", "relation"]
@@ -242,6 +242,7 @@ def _by_model(older: str, newer: str, features: PairFeatures, *, lasting: bool, 
     a, b = parse_statement(older), parse_statement(newer)
     restated = scores.same >= _MAY_BE_SAME and _alike(a, b)
     least = _REPLACED_SLOT if features["change in one slot"] >= _WHOLE_FRAME else _REPLACED
+    kept = kept or ("it gives the same values" if restates(older, newer, features) else "")
     if not kept and not restated and scores.replaced >= least and (says_so or (apart and holds)):
         return Relation(kind="replaced", reason=SAID_CHANGE if says_so else _LEARNED)
     comparable = min(a.weight, b.weight) >= _LEAST_TOLD and _alike(a, b) and not _turned(a, b)

@@ -8,23 +8,29 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from .pair_features import FEATURES, PairFeatures
+from .pair_features import FEATURES, MAX_CHARS, PairFeatures
+from .statement_parser import Statement, parse_statement
+from .time_keys import han_number
 
 __all__ = [
     "ENDS_THREAD",
+    "SAME_THING_VETOES",
     "SHARES_TOO_LITTLE",
     "TAKES_BACK",
     "WEIGHTS_FILE",
     "PairScores",
     "are_apart",
     "is_change",
+    "is_other_year",
     "keeps_older",
     "names_value",
+    "restates",
     "score_pair",
 ]
 
@@ -34,6 +40,13 @@ WEIGHTS_FILE = "data/relation_weights.json"
 SHARES_TOO_LITTLE = "it shares too little"
 #: Reasons of :func:`keeps_older` for a pair whose newer statement ends the older one in another way.
 TAKES_BACK, ENDS_THREAD = "it takes a claim back", "it ends a thread"
+#: Reasons by which the newer statement is about another thing. A model that reads more may overrule them.
+SAME_THING_VETOES = frozenset({
+    "it begins with another thing", "it tells of the opposite thing", "it tells of another person",
+    "it names another value as gone", "it names the same value of another thing",
+})  # fmt: skip
+_YEAR = re.compile(r"\b(?:19|20)\d\d(?!\d)")
+_HAN_NUMBER = re.compile(r"[一二三四五六七八九十]+")
 #: Least share of the lighter statement's words in both. Statements without a common word are no candidates.
 _LEAST_SHARE = 0.2
 #: Most that one of two statements in other words may add to all that the other says, as a share of what both say.
@@ -64,6 +77,40 @@ def is_change(features: PairFeatures) -> bool:
     """Return whether the newer statement says that something changes."""
     has = features.__getitem__
     return has("gone value is older") > 0.3 or any(has(f"{name} newer") for name in ("change", "now", "left", "turn"))
+
+
+def restates(older: str, newer: str, features: PairFeatures) -> bool:
+    """Return whether *newer* gives the dates, times or numbers of *older* without a word of change."""
+    stands = not is_change(features) and not features["polarity differs"] and features["gone value is older"] <= 0.3
+    return stands and _repeats_values(older, newer)
+
+
+def _repeats_values(older: str, newer: str) -> bool:
+    """Return whether *newer* has a date or a time and no other one than *older*, or else numbers in the same way."""
+    for values in (_times, _numbers):
+        was, now = values(parse_statement(older[:MAX_CHARS])), values(parse_statement(newer[:MAX_CHARS]))
+        if now:
+            return now <= was
+    return False
+
+
+def is_other_year(older: str, newer: str) -> bool:
+    """Return whether both name years, and none that is the other's."""
+    was, now = (set(_YEAR.findall(text[:MAX_CHARS])) for text in (older, newer))
+    return bool(was and now and was.isdisjoint(now))
+
+
+def _times(said: Statement) -> frozenset[str]:
+    """Return the parts of dates, the days and the times of a statement."""
+    dates = (token.key.removeprefix("date:").split("-") for token in said.tokens if token.kind == "date")
+    names = ("year", "month", "day")
+    parts = {f"{name}{part}" for date in dates for name, part in zip(names, date, strict=False) if part}
+    return frozenset(parts | {token.key for token in said.tokens if token.kind in {"day", "time"}})
+
+
+def _numbers(said: Statement) -> frozenset[str]:
+    plain = (token.key.removeprefix("number:") for token in said.tokens if token.kind == "number")
+    return frozenset(_HAN_NUMBER.sub(lambda found: str(han_number(found.group())), number) for number in plain)
 
 
 def names_value(features: PairFeatures) -> bool:

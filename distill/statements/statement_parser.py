@@ -17,6 +17,8 @@ from recall.text.normalise import normalise
 from recall.text.stems import stem
 from recall.text.word_tables import phrase_pattern, stop_words, word_table
 
+from .time_keys import time_key
+
 __all__ = ["Statement", "Token", "TokenKind", "are_opposites", "parse_statement"]
 
 TokenKind = Literal["word", "han", "name", "number", "label", "day", "date", "time", "period"]
@@ -39,7 +41,7 @@ _TOKEN = re.compile(
     r"(?P<code>`[^`\n]+`)"
     rf"|(?P<date>\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\d{{4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?|"
     rf"\d{{1,2}}月(?:\d{{1,2}}[日号])?|\d{{1,2}}[号日](?![楼线任仓机门房馆院])|[一二三四五六七八九十]+月(?:[一二三四五六七八九十]+[日号])?|"
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:{_MONTHS})\b(?:\s+\d{{4}})?|"
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})\b(?:\s+\d{{4}})?|"
     rf"\b(?:{_MONTHS})\b\.?(?:\s+\d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{{4}})?|\b\d{{1,2}}(?:st|nd|rd|th)\b)"
     r"|(?P<day>\b(?i:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?i:days?)\b|(?:周|星期|礼拜)[一二三四五六日天])"
     r"|(?P<time>\b\d{1,2}:\d{2}(?:\s?[aApP][mM]\b)?|\b\d{1,2}\s?[aApP][mM]\b|[\d一二三四五六七八九十]{1,3}点半?)"
@@ -193,7 +195,8 @@ def _token(match: re.Match[str], text: str) -> Iterator[Token]:
         label = _LABELLED.search(text[:start]) is not None
         yield Token(kind="label" if label else "number", key=f"number:{_number(raw)}", start=start, end=end)
     else:
-        yield Token(kind=kind, key=f"{kind}:{_compact(raw)}", start=start, end=end)  # type: ignore[arg-type]
+        key = time_key(kind, raw, text[max(0, start - 4) : start]) or _compact(raw)
+        yield Token(kind=kind, key=f"{kind}:{key}", start=start, end=end)  # type: ignore[arg-type]
 
 
 def _latin(raw: str, start: int, text: str) -> Iterator[Token]:
@@ -244,6 +247,4 @@ def _number(raw: str) -> str:
 
 
 def _compact(raw: str) -> str:
-    plain = re.sub(r"\s+", "", raw).casefold().rstrip(".")
-    plain = re.sub(r"^(?:星期|礼拜)", "周", plain).replace("周天", "周日")
-    return re.sub(r"(?<=day)s$", "", plain)
+    return re.sub(r"\s+", "", raw).casefold().rstrip(".")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from distill import Closed, ClosingFailure, ModelUse
+    from distill import ChangedEntry, Closed, ClosingFailure, ModelUse
 
 __all__ = ["close"]
 
@@ -217,13 +218,20 @@ def _written(outcome: Closed) -> Iterator[str]:
         yield f"  restored from the archive: {', '.join(outcome.restored)}"
 
 
+def _acceptance(changed: ChangedEntry) -> str:
+    """Return the command that does what nobody was sure of."""
+    if changed.kind in {"supersede", "revise"}:
+        return f"memory remember {shlex.quote(changed.text)} --replaces {changed.id}"
+    return f"memory done {changed.id}"
+
+
 def _not_written(outcome: Closed) -> Iterator[str]:
     for claim in outcome.claims:
         if claim.evidence.state == "contradicted":
             yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
     for changed in outcome.changed:
         if changed.unsure:
-            yield f"  [{changed.id}] is perhaps {_PAST[changed.kind]}, `memory done {changed.id}` if so: {changed.text}"
+            yield f"  [{changed.id}] is perhaps {_PAST[changed.kind]}, `{_acceptance(changed)}` if so: {changed.text}"
         elif not changed.applied:
             yield f"  [{changed.id}] not {_PAST[changed.kind]}, because {changed.detail}: {changed.text}"
     for proposal in outcome.proposed:

@@ -29,6 +29,7 @@ TYPES = ("preference", "decision", "lesson", "correction", "thread", "fact")
         ("Remember a fact", 'memory remember "Leo has a severe peanut allergy" --about Leo'),
         ("Remember how the user wants things", 'memory remember "Answer in German" --type preference'),
         ("Remember something for a while", 'memory remember "Ana is on leave" --until 2026-12-31'),
+        ("Replace what an entry says", 'memory remember "The demo is on Thursday" --replaces RC-7F3A'),
         ("Only show what would be written", 'memory remember "We ship on Fridays" --dry-run'),
     ),
 )
@@ -38,6 +39,7 @@ TYPES = ("preference", "decision", "lesson", "correction", "thread", "fact")
 )
 @click.option("--about", default="", metavar="WHO/WHAT", help="Person or thing that the entry is about.")
 @click.option("--until", default="", metavar="DATE", help="Last day on which it holds, like 2026-12-31.")
+@click.option("--replaces", default="", metavar="ID", help="Entry of MEMORY.md that it supersedes.")
 @click.option("--by", type=click.Choice(["user", "agent"]), default="user", show_default=True, help="Who says it.")
 @click.option("--dry-run", is_flag=True, help="Show the entry and write nothing.")
 @click.pass_context
@@ -48,6 +50,7 @@ def remember(
     kind: NoteType | None,
     about: str,
     until: str,
+    replaces: str,
     by: Literal["user", "agent"],
     dry_run: bool,
 ) -> None:
@@ -56,6 +59,7 @@ def remember(
     TEXT becomes an entry of MEMORY.md in one commit, after the guard has screened it. A preference, decision or fact
     that it contradicts is superseded. A TEXT that an entry says already adds nothing, and counts as a use of that
     entry. An agent that notes something on its own adds --by agent. Such a note supersedes nothing of the user's.
+    With --replaces, TEXT supersedes the entry ID, in the same section unless --type names another.
 
     An entry with --until leaves memory after that day. The exit code is 1 when the guard held the text back.
     """
@@ -66,7 +70,8 @@ def remember(
     last_day = _day(until, invocation) if until else ""
     home = invocation.home
     done = write(
-        home, text, now=invocation.moment, kind=kind, about=about, until=last_day, origin=by, dry_run=dry_run
+        home, text, now=invocation.moment, kind=kind, about=about, until=last_day, replaces=replaces, origin=by,
+        dry_run=dry_run,
     )  # fmt: skip
     problems = index_changes(home, invocation) if done.commit else []
     for problem in problems:
@@ -105,15 +110,20 @@ def _day(text: str, invocation: Invocation) -> str:
 def _lines(done: Remembered, *, dry_run: bool) -> Iterator[str]:
     if done.known:
         yield f"[{done.id}] says that already, in {done.section}: {done.text}"
+        yield from _superseded(done)
         return
     if done.quarantined:
         yield f"held back by the guard: {done.quarantined[0].reason}. `memory review list` shows it"
         return
     where = "dry run, nothing is written" if dry_run else f"commit {done.commit[:7]}" if done.commit else "unchanged"
     yield f"[{done.id}] {done.section}: {done.text} ({where})"
-    for link in done.superseded:
-        yield f"  [{link.older}] is superseded by it: {link.reason}"
+    yield from _superseded(done)
     if done.forgotten:
         yield f"  {done.forgotten!r} was forgotten with `memory forget` and stays out of memory"
     elif done.redacted:
         yield f"  guard: {done.redacted} redacted"
+
+
+def _superseded(done: Remembered) -> Iterator[str]:
+    for link in done.superseded:
+        yield f"  [{link.older}] is superseded by it: {link.reason}"

@@ -145,3 +145,37 @@ def test_an_unknown_or_superseded_entry_cannot_be_finished(home: Home) -> None:
 def test_a_note_says_which_day_its_relative_words_mean(home: Home) -> None:
     done = remember(home, "Dentist next Wednesday at 3.", now=NOW, kind="thread")
     assert live(home, done.id).text == "Dentist next Wednesday (2026-11-25) at 3."
+
+
+def test_a_note_supersedes_the_entry_that_it_names(home: Home) -> None:
+    keep(home, "KD-0001", "2026-11-01", body="The demo is in the small room")
+    done = remember(home, "We show it in the garden", now=NOW, replaces="kd-0001")
+    assert (done.section, [link.older for link in done.superseded]) == ("Key Decisions", ["KD-0001"])
+    assert live(home, "KD-0001").fields["Superseded-By"] == done.id
+    assert live(home, done.id).fields["Supersedes"] == "KD-0001"
+
+
+def test_a_known_note_supersedes_the_entry_that_it_names(home: Home) -> None:
+    keep(home, "RC-0001", "2026-11-01", body="The demo is in the small room")
+    first = remember(home, "We show it in the garden", now=NOW, kind="fact")
+    again = remember(home, "We show it in the garden", now=NOW, replaces="RC-0001")
+    assert (again.id, again.known) == (first.id, True)
+    assert live(home, "RC-0001").fields["Superseded-By"] == first.id
+
+
+def test_a_note_may_not_replace_a_resolved_a_protected_or_an_unknown_entry(home: Home) -> None:
+    keep(home, "RC-0001", "2026-11-01", fields={"State": "resolved 2026-11-02"})
+    keep(home, "RC-0002", "2026-11-01", body="The gate code is new", fields={"Protected": "Ana"})
+    before = storage.read_text(home.root / "MEMORY.md")
+    for entry_id, reason in (("RC-0001", "its state is"), ("RC-0002", "it is protected")):
+        with pytest.raises(NotLive, match=reason):
+            remember(home, "We show it in the garden", now=NOW, replaces=entry_id)
+    with pytest.raises(NoSuchEntry):
+        remember(home, "We show it in the garden", now=NOW, replaces="RC-9999")
+    assert storage.read_text(home.root / "MEMORY.md") == before
+
+
+def test_a_note_of_the_agent_replaces_nothing_of_the_user(home: Home) -> None:
+    keep(home, "RC-0001", "2026-11-01", body="The demo is in the small room")
+    with pytest.raises(NotLive, match="replaces nothing of the user's"):
+        remember(home, "We show it in the garden", now=NOW, replaces="RC-0001", origin="agent")

@@ -8,7 +8,7 @@ from importlib.resources import files
 import pytest
 
 from distill.statements.pair_features import FEATURES, compare
-from distill.statements.pair_model import WEIGHTS_FILE, keeps_older, score_pair
+from distill.statements.pair_model import WEIGHTS_FILE, is_other_year, keeps_older, restates, score_pair
 
 
 def test_the_shipped_weights_name_every_feature() -> None:
@@ -39,3 +39,24 @@ def test_a_changed_value_scores_higher_than_another_attribute() -> None:
     changed = score_pair(compare("Rent is 1,150 a month", "They put the rent up, 1,240 a month from January"))
     other = score_pair(compare("Rent is 1,150 a month", "Electricity comes to 90 a month"))
     assert changed.replaced > other.replaced
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "holds"),
+    [
+        ("The launch is on 3 October.", "so launch day, Oct 3rd, we need cake", True),
+        ("The lease ends on 30 November.", "the lease runs out at the end of November, on the 30th", True),
+        ("项目上线日期是十二月一日。", "上线12月1号，大家加油", True),
+        ("奶奶今年八十八岁。", "奶奶88啦", True),
+        ("The launch is on 3 October.", "the launch is on 4 October", False),
+        ("The launch is on 3 October.", "the launch moved, no longer on 3 October", False),
+        ("The launch is soon.", "so launch day, we need cake", False),
+    ],
+)
+def test_a_value_said_again_is_known_in_any_spelling(older: str, newer: str, *, holds: bool) -> None:
+    assert restates(older, newer, compare(older, newer)) is holds
+
+
+def test_work_of_another_year_is_other_work() -> None:
+    assert is_other_year("file the accounts of 2025", "the accounts of 2024 are filed")
+    assert not is_other_year("file the accounts of 2025", "the accounts of 2025 are filed")

@@ -74,3 +74,12 @@ def test_a_secret_is_redacted_before_it_is_written(run: Run, home: Home) -> None
     result = run("remember", "Ana changes the token ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     assert "guard: 1 redacted" in result.output
     assert "ghp_" not in (home.root / "MEMORY.md").read_text()
+
+
+def test_a_note_names_the_entry_that_it_replaces(run: Run) -> None:
+    older = json.loads(run("remember", "The demo is in the small room", "--type", "fact", "--json").stdout)["id"]
+    result = run("remember", "We show it in the garden", "--replaces", older)
+    assert f"[{older}] is superseded by it: named with --replaces" in result.output
+    again = run("remember", "Nobody shows it", "--replaces", older)
+    assert again.exit_code != 0
+    assert "superseded it" in again.output
