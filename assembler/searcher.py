@@ -16,8 +16,10 @@ from agent_home.home import Home
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings, words_only
 from recall.errors import RecallError
+from recall.index.damage import is_marked
+from recall.index.file_scan import scan
 from recall.index.sync import ensure_fresh
-from recall.search.hybrid import search
+from recall.search.hybrid import SearchResult, search
 from recall.search.turns import SurroundingTurns, turns_around
 from recall.settings import RecallSettings
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from recall.embedding.embedder import Embedder, Vector
 
 __all__ = ["HomeSearcher"]
+
+#: Bytes of memory and transcripts whose words are indexed again within a prompt, in about a second. A larger home's
+#: damaged index waits for the next command that writes, or for `memory sync`.
+_MOST_REBUILT_BYTES = 4 << 20
 
 
 class HomeSearcher:
@@ -71,10 +77,7 @@ class HomeSearcher:
         if self._settings is None:
             return
         started = time.perf_counter()
-        try:
-            self._current = ensure_fresh(self._home, self._settings, self._embedder).degraded
-        except OSError as error:
-            self._current = (f"changed files are not in the index: {error}",)
+        self._index()
         try:
             if query.strip() and self._embedder is not None:
                 self._embedder.embed_query(query)
@@ -82,6 +85,7 @@ class HomeSearcher:
                 # The first search of a process loads libraries and the index, outside the deadline of any layer.
                 self._warm = True
                 search(self._home, query, settings=self._settings, embedder=self._embedder, k=1)
+                self._rebuilt()
         except (RecallError, OSError, RuntimeError, ValueError) as error:
             self._current += (f"the question has no vector: {' '.join(str(error).split())}",)
         self._load_ms += (time.perf_counter() - started) * 1000
@@ -98,22 +102,30 @@ class HomeSearcher:
         exclude: Collection[str],
     ) -> RecallHits:
         """Search the index as :class:`assembler.layers.Searcher` defines it."""
-        if self._settings is None:
+        settings = self._settings
+        if settings is None:
             return RecallHits(hits=(), degraded=self._lasting)
-        found = search(
-            self._home,
-            query,
-            settings=self._settings,
-            embedder=self._embedder,
-            mode="hybrid" if self._embedder is not None else "lexical",
-            k=k,
-            layers=tuple(layers),
-            audience=audience,
-            deadline_ms=deadline_ms,
-            exclude=exclude,
-            now=now,
-            duplicates="show" if tuple(layers) == ("memory",) else "collapse",  # every entry needs a score of its own
-        )
+
+        def found_now() -> SearchResult:
+            return search(
+                self._home,
+                query,
+                settings=settings,
+                embedder=self._embedder,
+                mode="hybrid" if self._embedder is not None else "lexical",
+                k=k,
+                layers=tuple(layers),
+                audience=audience,
+                deadline_ms=deadline_ms,
+                exclude=exclude,
+                now=now,
+                # every entry of memory needs a score of its own
+                duplicates="show" if tuple(layers) == ("memory",) else "collapse",
+            )
+
+        found = found_now()
+        if self._rebuilt():
+            found = found_now()
         turns = [hit.source for hit in found.hits if hit.layer == "sessions"]
         around = turns_around(self._home, turns, audience=audience) if turns else SurroundingTurns()
         degraded = (
@@ -123,6 +135,22 @@ class HomeSearcher:
             *filter(None, [around.problem]),
         )
         return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns)
+
+    def _index(self) -> None:
+        """Index changed files. A damaged index is rebuilt here when it was marked before."""
+        if self._settings is None:
+            return
+        try:
+            self._current = ensure_fresh(self._home, self._settings, self._embedder).degraded
+        except OSError as error:
+            self._current = (f"changed files are not in the index: {error}",)
+
+    def _rebuilt(self) -> bool:
+        """Rebuild an index in which a search met damage, if that takes no time worth waiting for."""
+        if not is_marked(self._home.index) or sum(size for _, size in scan(self._home).values()) > _MOST_REBUILT_BYTES:
+            return False
+        self._index()
+        return not is_marked(self._home.index)
 
 
 class _CachingEmbedder:

@@ -259,9 +259,11 @@ def _model(home: Home) -> Iterator[Check]:
 
 def _index(home: Home) -> Iterator[Check]:
     from recall.errors import RecallError
+    from recall.index.damage import sound
     from recall.index.sync import ensure_fresh
     from recall.settings import RecallSettings
 
+    sound(home.index)
     try:
         report = ensure_fresh(home, home.manifest.settings("recall", RecallSettings), None)
     except RecallError as error:

@@ -23,7 +23,7 @@ from ..embedding.embedder import Embedder, NoEmbedder
 from ..errors import IndexStale, IndexUnusable
 from ..settings import RecallSettings
 from ..text.terms import VERSION
-from . import passage_store, schema
+from . import damage, passage_store, schema
 from .embedding_queue import embed_pending, make_windows
 from .file_scan import scan
 from .ingest import Progress, SyncState, index_words
@@ -73,7 +73,12 @@ def sync(
         state = SyncState(settings=settings, progress=progress or _ignore_progress)
         start = time.perf_counter()
         _index_files(home, state, embedder)
-        return _finish(home, state, embedder, embed_limit, start)
+        try:
+            return _finish(home, state, embedder, embed_limit, start)
+        except schema.CORRUPTION_ERRORS as error:
+            damage.mark(home.index, error)
+            _index_files(home, state, embedder)
+            return _finish(home, state, embedder, embed_limit, start)
 
 
 def reindex(
@@ -126,6 +131,9 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     except (IndexStale, IndexUnusable) as error:
         state.degraded.append(str(error))
         pending = 0
+    except schema.CORRUPTION_ERRORS as error:
+        state.degraded.append(damage.mark(home.index, error))
+        pending = 0
     except (OSError, *schema.UNAVAILABLE_ERRORS) as error:
         state.degraded.append(f"the index cannot be updated now ({error})")
         pending = 0
@@ -150,9 +158,9 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
     """Run the first half of a sync. Rebuild an index that is damaged or has another signature."""
     signature = _signature(home, state.settings)
     try:
+        notes = [damage.set_marked_aside(home.index)]
         conn, note = schema.open_writer(home.index)
-        if note:
-            state.degraded.append(note)
+        state.degraded += filter(None, [*notes, note])
         try:
             recorded = schema.read_meta(conn)
             outdated = "terms" in recorded and signature.items() - recorded.items()
@@ -215,6 +223,9 @@ def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
     """
     conn = schema.open_reader_or_none(home.index)
     if conn is None:
+        return False, 0
+    if damage.is_marked(home.index):
+        conn.close()
         return False, 0
     try:
         pending = passage_store.count_pending(conn)

@@ -22,7 +22,7 @@ from agent_home.screening.ruleset import guard_signature
 from ..settings import RecallSettings
 from ..text.term_hashes import Fts5Stemmer
 from ..text.terms import TOKENIZER, VERSION, index_text
-from . import passage_store, schema
+from . import damage, passage_store, schema
 from .binary_quantization import CHUNK, binarize, parse_chunk, recorded_centroid
 from .context_window import build_windows
 from .file_scan import scan
@@ -69,8 +69,7 @@ def verify(home: Home, settings: RecallSettings) -> IndexVerification:
         pending = passage_store.count_pending(conn)
         passages = schema.value(conn, "SELECT count(*) FROM passages")
     except schema.CORRUPTION_ERRORS as error:
-        problem = f"the index is damaged: {error}. Run `memory reindex`"
-        return IndexVerification(ok=False, differences=(problem,))
+        return IndexVerification(ok=False, differences=(damage.mark(home.index, error),))
     finally:
         conn.close()
     return IndexVerification(ok=not found, differences=tuple(found), passages=passages, pending=pending)
@@ -79,7 +78,7 @@ def verify(home: Home, settings: RecallSettings) -> IndexVerification:
 def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) -> Iterator[str]:
     for (line,) in schema.rows(conn, "PRAGMA integrity_check"):
         if line != "ok":
-            yield f"SQLite finds: {line}"
+            yield damage.mark(home.index, line)
     recorded = schema.read_meta(conn)
     for key, expected in (("terms", VERSION), ("cut", passage_signature(settings)), ("guard", guard_signature(home))):
         if recorded.get(key) != expected:

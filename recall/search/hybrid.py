@@ -33,7 +33,7 @@ from agent_home.audience import Audience
 from agent_home.home import Home
 
 from ..embedding.embedder import Embedder, NoEmbedder
-from ..index import schema
+from ..index import damage, schema
 from ..index.context_window import ContextWindows, load_windows
 from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
@@ -168,7 +168,7 @@ def search(
         else:
             hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
-        degraded.append(f"the index is damaged ({error}). Run `memory reindex`")
+        degraded.append(damage.mark(home.index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
     finally:

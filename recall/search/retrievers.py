@@ -20,7 +20,7 @@ import numpy as np
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..embedding.model import words_only
-from ..index import schema
+from ..index import damage, schema
 from ..index.binary_quantization import Kind, binarize, load_binary_vectors, recorded_centroid
 from ..index.embedding_queue import model_mismatch
 from ..index.vectors import nearest_by_cosine
@@ -268,6 +268,8 @@ def start_vector_retrieval(
         try:
             conn.execute("BEGIN")  # codes and vectors of one state
             return _nearest_vectors(conn, path, query, embedder, scope, limit)
+        except schema.CORRUPTION_ERRORS as error:
+            return VectorResult(problem=damage.mark(path, error))
         finally:
             conn.close()
 

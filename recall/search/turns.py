@@ -14,7 +14,7 @@ from itertools import groupby
 
 from agent_home.home import Home
 
-from ..index import schema
+from ..index import damage, schema
 from ..index.passage_store import LAYER_CODES
 
 __all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
@@ -79,7 +79,9 @@ def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner
             conn.close()
     except schema.IndexCorrupt as error:
         return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
-    except (*schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS) as error:
+    except schema.CORRUPTION_ERRORS as error:
+        return SurroundingTurns(problem=f"neighbouring turns are missing: {damage.mark(home.index, error)}")
+    except schema.UNAVAILABLE_ERRORS as error:
         return SurroundingTurns(problem=f"neighbouring turns are missing: {error}")
     readable: dict[str, bool] = {}
     turns: dict[str, IndexedTurn] = {}
