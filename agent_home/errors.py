@@ -37,6 +37,7 @@ __all__ = [
     "NoSuchEntry",
     "NoSuchRevision",
     "NotCreatable",
+    "SettingsBroken",
     "SettingsInvalid",
 ]
 
@@ -69,6 +70,10 @@ class SettingsInvalid(HomeError):
     def __init__(self, path: Path | str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path, self.problem = path, problem
+
+
+class SettingsBroken(SettingsInvalid):
+    """``agent.toml`` cannot be read as a whole: it is empty, no TOML, or no UTF-8."""
 
 
 class DocumentInvalid(HomeError):

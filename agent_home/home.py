@@ -14,7 +14,7 @@ from .audience import may_read
 from .errors import DocumentInvalid, NoHome
 from .settings import MANIFEST, Manifest, load_manifest
 
-__all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "Home", "find_home"]
+__all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "Home", "find_home", "is_text"]
 
 MEMORY = "MEMORY.md"
 #: Folder of archived daily logs.
@@ -28,7 +28,8 @@ class Home:
     """A home and its manifest. *root* is absolute. Paths inside a home are relative, with ``/``."""
 
     root: Path
-    given: Manifest | None = None  # of a home without a file yet, while it is created
+    #: The manifest of a home whose file is not there yet, or is broken (``agent_home.last_manifest``).
+    given: Manifest | None = None
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -74,7 +75,11 @@ class Home:
         Raises:
             DocumentInvalid: *relative* leads out of the home, by itself or through a link.
         """
-        path = (self.root / relative).resolve()
+        try:
+            path = (self.root / relative).resolve()
+        except RuntimeError as error:
+            problem = "is a link that leads back to itself. Put the file itself there"
+            raise DocumentInvalid(relative, 0, "unreadable", problem) from error
         if path != self.root.resolve() and self.root.resolve() not in path.parents:
             problem = f"leads out of the home {self.root}. Put the file itself there in place of the link"
             raise DocumentInvalid(relative, 0, "outside-home", problem)
@@ -95,6 +100,15 @@ class Home:
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
         return may_read(rules, relative, audience)
+
+
+def is_text(name: str) -> bool:
+    """Return whether a file's name is UTF-8. Another name cannot stand in an address, an index or a commit message."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def find_home(named: str | None, environment: Mapping[str, str], start: Path) -> Home:

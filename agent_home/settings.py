@@ -18,8 +18,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from . import storage
 from .audience import FOLDERS, Audience
-from .errors import SettingsInvalid
+from .errors import DocumentInvalid, SettingsBroken, SettingsInvalid
 
 __all__ = [
     "MANIFEST",
@@ -98,12 +99,13 @@ def load_manifest(path: Path) -> Manifest:
     """Read ``agent.toml``.
 
     Raises:
-        SettingsInvalid: not TOML, an unknown key, a wrong type, a file named twice, a path that leaves the home.
+        SettingsInvalid: an unknown key, a wrong type, a file named twice, a path that leaves the home.
+        SettingsBroken: not TOML, empty, or not UTF-8.
     """
     try:
-        return parse_manifest(path.read_text(encoding="utf-8"), path)
-    except UnicodeDecodeError as error:
-        raise SettingsInvalid(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
+        return parse_manifest(storage.read_text(path), path)
+    except DocumentInvalid as error:
+        raise SettingsBroken(path, f"not valid TOML: {error.problem}") from error
 
 
 def parse_manifest(text: str, path: Path) -> Manifest:
@@ -113,9 +115,11 @@ def parse_manifest(text: str, path: Path) -> Manifest:
         SettingsInvalid: see :func:`load_manifest`.
     """
     try:
-        data = tomllib.loads(text)
+        data = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
-        raise SettingsInvalid(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
+        raise SettingsBroken(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
+    if not data:
+        raise SettingsBroken(path, "it is empty. Restore it from git")
     for key in data:
         if key not in _TOP:
             raise SettingsInvalid(path, _unknown_key(key, _TOP))

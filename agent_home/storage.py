@@ -6,7 +6,9 @@ A write is durable after return on a filesystem that honours fsync. The gateway 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -14,15 +16,21 @@ from .errors import DocumentInvalid
 
 __all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
 
+#: Largest Markdown file that is read: a million tokens, more than any window holds, parsed in seconds.
+MAX_MARKDOWN_BYTES = 4 << 20
+#: Largest other text that is read whole. Ledgers grow by a line for each decision.
+MAX_TEXT_BYTES = 64 << 20
+
 
 def read_text(path: Path) -> str:
     """Return the file as text with its own line endings. An absent file is empty.
 
     Raises:
-        DocumentInvalid: the file is not UTF-8. The error names the line.
+        DocumentInvalid: the file is not UTF-8, in which case the error names the line. Or it is no regular file, or
+            larger than ``MAX_MARKDOWN_BYTES`` or ``MAX_TEXT_BYTES``.
     """
     try:
-        data = path.read_bytes()
+        data = _read_bytes(path)
     except FileNotFoundError:
         return ""
     try:
@@ -32,6 +40,22 @@ def read_text(path: Path) -> str:
         raise DocumentInvalid(
             path, line, "not-utf8", "is not UTF-8. Save it as UTF-8, or restore it from git"
         ) from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Read a regular file. Opening a pipe would wait for somebody who writes into it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentInvalid(path, 0, "not-a-file", "is no regular file. Put a file in its place")
+        most = MAX_MARKDOWN_BYTES if path.suffix == ".md" else MAX_TEXT_BYTES
+        if status.st_size > most:
+            size = f"has {status.st_size >> 20} MB, and at most {most >> 20} MB are read"
+            raise DocumentInvalid(path, 0, "too-large", f"{size}. Restore it from git, or move a part elsewhere")
+        return file.read()
 
 
 def stage(path: Path, data: bytes) -> None:

@@ -15,14 +15,14 @@ from agent_home import storage
 from agent_home.documents.check import markdown_files, problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry_merge import conflicting_id
-from agent_home.errors import HomeError, SettingsInvalid
+from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
 from agent_home.git import history
 from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.service import ScreeningService
-from agent_home.settings import TABLES
+from agent_home.settings import MANIFEST, TABLES, load_manifest
 from agent_home.store import closings, recovery
 from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import broken, pending_ids
@@ -73,6 +73,11 @@ def examine(home: Home, now: datetime) -> list[Check]:
 
 def _manifest(home: Home) -> Iterator[Check]:
     """Check that ``agent.toml`` names existing files, and that each of its settings tables is valid."""
+    try:
+        load_manifest(home.root / MANIFEST)
+    except SettingsBroken as error:
+        yield Check(name="manifest", status="failed", detail=str(error))
+        return
     wrong = list(_wrong_settings(home))
     yield from (Check(name="manifest", status="failed", detail=problem) for problem in wrong)
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]

@@ -34,9 +34,9 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "agent_home": [
         ["audience", "clock", "errors", "suggestions", "template", "token_weights", "waiting"],
-        ["lock", "settings", "storage", "tokens"],
+        ["lock", "storage", "tokens"], ["settings"],
         ["home", "window_tiers"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"],
-        ["creation", "imports"],
+        ["creation", "imports", "last_manifest"],
     ],
     "recall": [
         ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],

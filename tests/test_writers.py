@@ -75,6 +75,7 @@ STORERS = {
     "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
     "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
+    "recall.index.damage": "the mark beside a damaged index, which is a cache",
 }
 _STORING = {"append", "write_cache", "remove", "replace", "stage"}
 _WRITING_METHODS = {

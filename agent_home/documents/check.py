@@ -17,8 +17,8 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import DocumentInvalid, SettingsInvalid
-from ..home import ARCHIVED_DAILY, MEMORY, Home
-from ..settings import MANIFEST
+from ..home import ARCHIVED_DAILY, MEMORY, Home, is_text
+from ..settings import MANIFEST, load_manifest
 from .document import Block, Document, parse
 from .entry import SECTIONS, section_of
 
@@ -39,6 +39,8 @@ RULES = {
     "not-a-file": "create the file, or restore it from git",
     "outside-home": "replace the link by the file itself",
     "unreadable": "give yourself the right to read it",
+    "too-large": "restore it from git, or move a part elsewhere",
+    "name-not-utf8": "rename the file",
     "not-utf8": "save the file as UTF-8",
     "bad-manifest": "correct agent.toml",
     "duplicate-id": "give one of the two entries another id",
@@ -113,7 +115,9 @@ def problems(home: Home) -> list[Problem]:
             found += _ids_in_other_files(relative, parse(text), first_uses)
     found += _manifest_problems(home)
     for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
-        found += _jsonl_problems(home, path)
+        if is_text(home.relative(path)):
+            found += _jsonl_problems(home, path)
+    found += _name_problems(home)
     return sorted(found, key=lambda problem: (problem.file, problem.line, problem.rule))
 
 
@@ -136,7 +140,8 @@ def markdown_files(home: Home) -> Iterator[str]:
     """Yield the path of every Markdown file, relative to the home and in order. Hidden folders are skipped."""
     for path in sorted(home.root.glob("**/*.md")):
         relative = home.relative(path)
-        if path.is_file() and not any(part.startswith(".") for part in Path(relative).parts):
+        hidden = any(part.startswith(".") for part in Path(relative).parts)
+        if not hidden and is_text(relative) and path.is_file():
             yield relative
 
 
@@ -147,7 +152,7 @@ def holds_entries(path: str) -> bool:
 
 def entry_files(home: Home) -> list[str]:
     """Return the existing files whose entries share one space of ids, live files before archived ones."""
-    archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")))
+    archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")) if is_text(path.name))
     live = (file for file in _ENTRY_FILES if (home.root / file).exists())
     return [*live, *(file for file in archived if holds_entries(file))]
 
@@ -282,7 +287,7 @@ def _ids_in_other_files(path: str, document: Document, first_uses: dict[str, tup
 
 def _manifest_problems(home: Home) -> Iterable[Problem]:
     try:
-        _ = home.manifest
+        load_manifest(home.root / MANIFEST)
     except SettingsInvalid as error:
         place = re.search(r"at line (\d+)", error.problem)
         line = int(place[1]) if place else 0
@@ -292,11 +297,28 @@ def _manifest_problems(home: Home) -> Iterable[Problem]:
     return []
 
 
+def _name_problems(home: Home) -> Iterator[Problem]:
+    """Yield the files and folders whose names are not UTF-8. Every other command leaves them out."""
+    for folder, folders, files in os.walk(home.root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in (*folders, *files):
+            if not is_text(name):
+                shown = home.relative(Path(folder, name)).encode("utf-8", "surrogateescape")
+                message = "its name is not UTF-8, so that it is left out everywhere"
+                yield Problem(
+                    file=shown.decode("utf-8", "backslashreplace"), line=0, rule="name-not-utf8", message=message
+                )
+
+
 def _jsonl_problems(home: Home, path: Path) -> Iterator[Problem]:
     """Yield the lines that are no JSON object. A half-written last line is allowed: the next append removes it."""
     relative = home.relative(path)
     try:
-        with home.path(relative).open("rb") as file:
+        path = home.path(relative)
+        if not path.is_file():  # opening a pipe would wait for a writer
+            yield Problem(file=relative, line=0, rule="not-a-file", message="is no regular file")
+            return
+        with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.endswith(b"\n") and not is_json_object(line):
                     yield Problem(file=relative, line=number, rule="not-json", message="the line is not a JSON object")

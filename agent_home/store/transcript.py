@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 
 from .. import clock
 from ..errors import DocumentInvalid, GuardRefused
-from ..home import Home
+from ..home import Home, is_text
 from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService
 
@@ -199,8 +199,11 @@ def _path_of(home: Home, name: str) -> Path | None:
 
 
 def sessions(home: Home) -> list[SessionFile]:
-    """Return every session, ordered by month and then by name."""
-    paths = sorted(home.sessions.glob("*/*/*.jsonl"))
+    """Return every session, ordered by month and then by name.
+
+    Only regular files whose names are UTF-8 count. ``memory check`` names the others.
+    """
+    paths = sorted(path for path in home.sessions.glob("*/*/*.jsonl") if is_text(path.name) and path.is_file())
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
 
 

@@ -19,6 +19,7 @@ import click
 
 from agent_home.clock import now, parse_time
 from agent_home.home import Home, find_home
+from agent_home.last_manifest import with_last_manifest
 
 from .command import Command, Example
 
@@ -35,12 +36,17 @@ class Invocation:
 
     @property
     def home(self) -> Home:
-        """The home to work on.
+        """The home to work on. A broken ``agent.toml`` is named, and its last good version is used.
 
         Raises:
             NoHome: if there is none.
+            SettingsBroken: ``agent.toml`` is broken, and git has no good version.
         """
-        return find_home(self.home_option, os.environ, Path.cwd())
+        found = find_home(self.home_option, os.environ, Path.cwd())
+        home, problem = with_last_manifest(found)
+        if problem:
+            self._warn_once(problem)
+        return home
 
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
         """Print *data* as one JSON document under ``--json``, else *lines* for a person."""
@@ -49,6 +55,13 @@ class Invocation:
             return
         for line in lines:
             click.echo(line)
+
+    def _warn_once(self, message: str) -> None:
+        context = click.get_current_context(silent=True)
+        said: set[str] = context.find_root().meta.setdefault(f"{__name__}.said", set()) if context else set()
+        if message not in said:
+            said.add(message)
+            self.warn(message)
 
     def warn(self, message: str) -> None:
         """Print *message* on standard error, so that it never mixes with the data."""

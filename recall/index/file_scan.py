@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agent_home.home import Home
+from agent_home.home import Home, is_text
 
 from .passage import ENTRY_FILES, FOLDERS, is_searchable
 
@@ -38,7 +38,7 @@ def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[
     with entries:
         for entry in entries:
             name = entry.name
-            if name.startswith("."):
+            if name.startswith(".") or not is_text(name):  # `memory check` names the latter
                 continue
             if entry.is_dir(follow_symlinks=False):
                 _scan_folder(entry.path, f"{relative}/{name}", layer, found)

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from agent_home.documents import document
 from agent_home.home import ARCHIVED_DAILY
+from agent_home.storage import MAX_MARKDOWN_BYTES
 from agent_home.store import transcript
 
 from ..settings import RecallSettings
@@ -161,13 +162,15 @@ def read_passages(root: Path, path: str, settings: RecallSettings, screen: Scree
     file = root / path
     if layer == "sessions":
         return _read_transcript(file, path, settings, screen)
-    text, problem = _read(file, path, settings.max_file_bytes)
+    markdown = file.suffix.lower() in _MARKDOWN
+    most = min(settings.max_file_bytes, MAX_MARKDOWN_BYTES) if markdown else settings.max_file_bytes
+    text, problem = _read(file, path, most)
     if problem:
         return FilePassages(passages=(), skipped=(problem,))
     text, kept_out = screen.document(path, text) if screen else (text, ())
     if layer in {"memory", "archive"} and not path.startswith(ARCHIVED_DAILY):
         return FilePassages(passages=tuple(_entries(text, path, layer)), skipped=kept_out)
-    if Path(path).suffix.lower() in _MARKDOWN:
+    if markdown:
         daily = layer == "daily" or path.startswith(ARCHIVED_DAILY)
         chunks = _markdown_chunks(text, settings.passage_tokens, daily=daily)
     else:

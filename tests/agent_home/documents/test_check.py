@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 
+from agent_home import storage
 from agent_home.creation import template_files
 from agent_home.documents.check import RULES, entry_files, problems, text_problems
 from agent_home.home import Home
@@ -72,7 +73,9 @@ def test_a_problem_has_a_line_and_a_rule(name: str, end: str) -> None:
 
 
 def test_every_rule_for_texts_has_an_example() -> None:
-    elsewhere = {"not-utf8", "bad-manifest", "not-json", "not-a-file", "outside-home", "unreadable"}
+    elsewhere = {"not-utf8", "bad-manifest", "not-json", "not-a-file", "outside-home", "unreadable", "too-large"} | {
+        "name-not-utf8"
+    }
     assert {rule for _, wanted in BROKEN.values() for _, rule in wanted} == set(RULES) - elsewhere
 
 
@@ -158,14 +161,14 @@ def test_a_folder_as_context_file_is_reported_and_a_missing_file_is_not(home: Ho
 def test_files_without_read_permission_are_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = home.root / "ledger" / "references-2026-11.jsonl"
     ledger.symlink_to(ledger.name)
-    read_bytes = Path.read_bytes
+    read_text = storage.read_text
 
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path) -> str:
         if path.name == "SOUL.md":
             raise PermissionError(13, "Permission denied")
-        return read_bytes(path)
+        return read_text(path)
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(storage, "read_text", refuse)
     assert found(home) == [(name, 0, "unreadable") for name in ("SOUL.md", "ledger/references-2026-11.jsonl")]
 
 
