@@ -87,6 +87,9 @@ def _is_unsaid_subject(view: AlignmentView, at: int) -> bool:
     said, names = view.said[view.places[behind]], view.alignment.said.names
     answers = said.turn in view.answered and token.family in names[said.turn + 1 :]
     asks = said.turn in view.answered and (said.turn, said.sentence) in view.asked
+    third = said.key.isascii() and said.key.endswith("s") and not said.key.endswith("ss") and said.kind == "word"
+    if third and token.person == "name" and behind == at + 1 and view.entry[behind].key == said.key and not answers:
+        return False  # "my sister got it. starts on Monday": of oneself one says "start"
     own = (token.family == names[said.turn] and not asks) or answers if token.person == "name" else token.person == "3"
     return own and _opens_clause(view, view.places[behind])
 

@@ -25,6 +25,8 @@ _WEEK = re.compile(
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
 _ORDINAL = re.compile(r"\b(?P<number>first|second|third) (?:of )?[a-z]+\s*$", re.IGNORECASE)
 _NUMBERS = {"first": 1, "second": 2, "third": 3}
+#: A feast whose date no rule here knows.
+_FEAST = re.compile(r"(?:[节節]|\b(?:easter|good|palm|shrove|ash|black|cyber) \w+day)\s*$", re.IGNORECASE)
 #: Stands for a character of a date in brackets. A space would divide a clause of Chinese.
 _BLANK = "\u200b"
 #: Most days between a day and a turn that names only its number.
@@ -54,33 +56,41 @@ def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]
     mention = next(iter(value_mentions(gloss.text, None)), None)
     if mention is None:
         return False
+    name = view.text[max(0, gloss.start - _HOLIDAY_CHARS) : gloss.start]
+    if _FEAST.search(name) and not _holiday(name):
+        return any(token.values & mention.values for token in view.said if re.search(r"\d", token.key))
+    return _is_day_of(gloss, mention.values, view, days)
+
+
+def _is_day_of(gloss: Gloss, values: frozenset[Value], view: AlignmentView, days: Sequence[date | None]) -> bool:
+    """Return whether the *values* of a gloss are what the words before it mean."""
     before = [at for at, token in enumerate(view.entry) if token.start < gloss.start]
     named = next((at for at in reversed(before[-4:]) if view.entry[at].kind == "value"), None)
     if named is not None and named in view.places:
         theirs = view.said[view.places[named]].values
         own = {key for kind, key in view.entry[named].values if kind == "day"}
-        told = {key for kind, key in mention.values if kind == "day"}
+        told = {key for kind, key in values if kind == "day"}
         if _WEEK.match(view.text[view.entry[named].start :]) and own and told:
             return told <= own and _names_week(view, named)
         ordinal = _ORDINAL.search(view.text[: gloss.start])
         if ordinal and own <= told and _NUMBERS[ordinal["number"].casefold()] == int(next(iter(told), "0")[-2:]):
             return any(kind == "month" and (kind, key) in theirs for kind, key in _months(told))
-        return bool(mention.values & theirs) or _is_coming_day(mention.values, theirs, days)
-    day = next((key for kind, key in mention.values if kind == "day"), "")
+        return bool(values & theirs) or _is_coming_day(values, theirs, days)
+    day = next((key for kind, key in values if kind == "day"), "")
     for match in _WEEK.finditer(view.text[max(0, gloss.start - 24) : gloss.start]):
         weeks = _WEEKS.get((match["en"] or match["zh"] or "this").casefold(), 0)
         for said in days:
             monday = said - timedelta(said.weekday()) + timedelta(7 * weeks) if said else None
             if monday and day and monday <= date.fromisoformat(day) < monday + timedelta(7):
                 return True
-    if _is_dated(gloss, view, mention.values):
+    if _is_dated(gloss, view, values):
         return True
     holiday = _holiday(view.text[max(0, gloss.start - _HOLIDAY_CHARS) : gloss.start])
     if holiday and day:
         return day[5:] == holiday and any(said and abs((date.fromisoformat(day) - said).days) < 366 for said in days)
     turns = {view.said[place].turn for place in view.places.values()}
     known = {value for token in view.said if token.turn in turns for value in token.values}
-    return bool(mention.values & known) or any(said and day == said.isoformat() for said in days)
+    return bool(values & known) or any(said and day == said.isoformat() for said in days)
 
 
 def _months(days: Iterable[str]) -> set[Value]:

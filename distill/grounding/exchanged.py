@@ -15,7 +15,8 @@ __all__ = ["added_owners", "added_year", "corrected_values", "corrected_words", 
 
 #: What stands between words that are taken back and the right ones.
 _CORRECTS = re.compile(
-    r"(?:\.{2,}|…|[-–—,;.!])\s*(?:oh |er+ |uh )?(?:no,? wait|wait,? no|scratch that|i mean|no sorry|sorry,? no|"
+    r"(?:\.{2,}|…|[-–—,;.!])\s*(?:oh |er+ |uh )?(?:no,? wait|wait,? no|scratch that|actually make it|make that|"
+    r"i mean|no sorry|sorry,? no|"
     r"correction)\b"
     r"|(?:不对|不是|错了|说错了|哦不)[,，。.\s]",
     re.IGNORECASE,
@@ -97,6 +98,11 @@ def corrected_words(view: AlignmentView) -> Iterator[tuple[str, str]]:
             said = [place for place, token in enumerate(view.said) if token.turn == turn]
             before = [place for place in said if view.said[place].end <= match.start()][-_MOST_CORRECTED:]
             behind = [place for place in said if view.said[place].start >= match.end()]
+            wrong_value = next((place for place in reversed(before) if view.said[place].kind == "value"), -1)
+            right_value = next((place for place in behind[:_MOST_CORRECTED] if view.said[place].kind == "value"), -1)
+            if min(wrong_value, right_value) >= 0 and wrong_value in taken and right_value not in taken:
+                yield "corrected", repr(view.said[wrong_value].key)
+                return
             keys = [view.said[place].key for place in behind]
             for number, place in enumerate(before):
                 if view.said[place].kind not in {"guard", "light"} or view.said[place].key not in keys[:12]:

@@ -51,3 +51,8 @@ def test_a_name_before_a_colon_says_what_follows() -> None:
     asked = SaidTurn(role="assistant", name="Bot", ts="2026-11-20T09:00:00", content="Shall I rename it?")
     assert objections("Mara: leave the image for now.", [asked, *said("yes, but leave the image for now")]) == ()
     assert objections("Bot: leave the image for now.", [asked, *said("yes, but leave the image for now")])
+
+
+def test_a_verb_of_somebody_else_is_not_the_speakers() -> None:
+    assert objections("Mara starts on Monday.", said("my sister got it. starts on monday"))
+    assert objections("Mara starts on Monday.", said("got the job. start on monday")) == ()

@@ -45,3 +45,9 @@ def test_an_ordinal_word_dates_a_month() -> None:
     turn = said("we get the keys on the first of december")
     assert objections("They get the keys on the first of December (2026-12-01).", [turn]) == ()
     assert objections("They get the keys on the first of December (2026-12-02).", [turn])
+
+
+def test_a_feast_without_a_fixed_date_needs_a_date_from_the_turns() -> None:
+    assert objections("They fly on Easter Sunday (2026-11-22).", [said("we fly on easter sunday")])
+    assert objections("They fly on Easter Sunday.", [said("we fly on easter sunday")]) == ()
+    assert objections("Mara元宵节(2026-11-20)回家。", [said("元宵节回家")])

@@ -42,3 +42,9 @@ def test_a_value_that_a_later_turn_corrects_is_no_statement() -> None:
     turns = [said("the ferry leaves from pier 2 at noon", "Ada"), said("pier 3 actually, they switched")]
     assert "corrected '2'" in objections("The ferry leaves from pier 2.", turns)
     assert objections("The ferry leaves from pier 2.", turns[:1]) == ()
+
+
+def test_a_value_that_was_taken_back_at_once_is_no_statement() -> None:
+    assert "corrected '700'" in objections("Rent is 700.", [said("rent is 700, no sorry 750")])
+    assert objections("Rent is 750.", [said("my rent was unclear. rent is 750")]) == ()
+    assert objections("会议改三点。", [said("会议改三点,不对,四点")])
