@@ -44,7 +44,7 @@ def memory(staged, target):
 STEPS = {
     "before the transcript is read": dying(transcript, "read", before=True, after=2),
     "before the summary": dying(closing, "compose", before=True),
-    "before git is asked about claims": dying(closing, "_evidence", before=True),
+    "before git is asked about claims": dying(closing, "find_evidence", before=True),
     "before the lock": dying(closing, "transaction", before=True),
     "after the daily section": dying(closing, "_add_to_daily_log"),
     "after the entries are placed": dying(closing, "place_candidates"),
