@@ -37,6 +37,8 @@ _RECENT_WEIGHT, _RECENT_DAYS = 0.2, 30.0
 #: Days without a turn after which a conversation is no longer going on: ten minutes.
 _PAUSE_DAYS = 10 / (24 * 60)
 _SECONDS_PER_DAY = 86_400.0
+#: Bits of the code of a word of a name.
+_NAME_BITS = 32
 
 
 class ScoredHit(Protocol):
@@ -79,12 +81,12 @@ def rank_sessions(
 
 def speakers_of(windows: ContextWindows, files: Collection[int]) -> dict[int, Hashable]:
     """Return the words of the names of all who speak in each of *files* that is a conversation."""
-    spoken = windows.layers[windows.head_owners] == "sessions"
-    places, names = windows.files[windows.head_owners][spoken], windows.heads[spoken]
+    spoken = (windows.layers == "sessions")[windows.head_owners]
+    keys = windows.files[windows.head_owners][spoken] << _NAME_BITS | windows.heads[spoken].astype(np.int64)
     found: dict[int, set[int]] = defaultdict(set)
-    for file, name in np.unique(np.column_stack((places, names.astype(np.int64))), axis=0).tolist():
-        if file in files:
-            found[file].add(name)
+    for key in np.unique(keys).tolist():
+        if (file := key >> _NAME_BITS) in files:
+            found[file].add(key & (1 << _NAME_BITS) - 1)
     return {file: frozenset(names) for file, names in found.items()}
 
 
