@@ -1,6 +1,7 @@
 """Print what memory keeps, each figure beside its baselines and beside an earlier version of the program.
 
     python -m bench.memory --data FOLDER [--only PART ...] [--most N] [--entries FILE] [--model COMMAND]
+    python -m bench.memory --only acts --only turns [--sentences FILE ...]
     python -m bench.memory --only weeks [--weeks FOLDER]
     python -m bench.memory --only grounding [--grounding FILE ...]
     python -m bench.memory --only relations [--pairs FILE]
@@ -29,7 +30,7 @@ from .citations import measure_citations
 from .closed_homes import AskedModel, Told, Unread
 from .ended_pairs import PairOutcome, confusions, count_outcomes, end_pairs, read_pairs
 from .gold_memories import measure_gold_memories
-from .speech_acts import measure_acts, read_sentences
+from .speech_acts import LabelledSentence, measure_acts, measure_idle_turns, read_sentences
 from .statements import measure_grounding, measure_relations
 from .weeks import measure_week
 
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions")
     parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
     parser.add_argument("--weeks", type=Path, default=DATA / "weeks.unseen", help="folder of weeks, or of one week")
+    parser.add_argument("--sentences", type=Path, action="append", help="file of sentences; may be repeated")
     parser.add_argument("--grounding", type=Path, action="append", help="file of restatements; may be repeated")
     options = parser.parse_args(arguments)
     embedder = None if options.without_model else open_embedder(EmbeddingSettings(), build_missing=True)
@@ -65,8 +67,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _acts(_options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
-    found = measure_acts(read_sentences(DATA / "speech.unseen.jsonl"), embedder)
+def _said(options: argparse.Namespace, *names: str) -> list[LabelledSentence]:
+    """Return the sentences of the files that the options name, or of the files *names*, which are training data."""
+    return [row for path in options.sentences or [DATA / name for name in names] for row in read_sentences(path)]
+
+
+def _turns(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    said = _said(options, "speech.bare.en.jsonl", "speech.bare.zh.jsonl")
+    found = measure_idle_turns(said if options.sentences else said[::4], embedder)
+    rows = [
+        [
+            lang, kind, str(counts.worth), _share(counts.right, counts.worth), _share(counts.anywhere, counts.worth),
+            str(counts.ordinary), _share(counts.entered, counts.ordinary),
+        ]
+        for (lang, kind), counts in sorted(found.items())
+    ]  # fmt: skip
+    head = ("language", "turn before", "worth keeping", "right section", "any section", "ordinary", "entered")
+    print(aligned(head, rows))
+
+
+def _acts(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    found = measure_acts(_said(options, "speech.unseen.jsonl"), embedder)
     rows = [
         [
             f"{lang}, {role}", str(counts.worth), _share(counts.right, counts.worth),
@@ -220,6 +241,7 @@ def _share(part: int, whole: int) -> str:
 
 _PARTS: Mapping[str, Callable[[argparse.Namespace, Embedder | NoEmbedder | None], None]] = {
     "acts": _acts,
+    "turns": _turns,
     "weeks": _weeks,
     "relations": _relations,
     "grounding": _grounding,

@@ -1,19 +1,23 @@
-"""Count the sentences that reach the section they belong in, each said in a session of its own."""
+"""Count the sentences that reach the section they belong in, each said in a session of its own.
+
+A sentence that needs no turn before it is also said after turns that have nothing to do with it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder, NoEmbedder
 
+from ..training.idle_turns import IDLE_TURNS, idle_turn
 from .closed_homes import closed_home
 
-__all__ = ["PREFIXES", "ActCounts", "LabelledSentence", "measure_acts", "read_sentences"]
+__all__ = ["PREFIXES", "ActCounts", "LabelledSentence", "measure_acts", "measure_idle_turns", "read_sentences"]
 
 #: Section of each act. A finished thread and reported work have none of their own.
 PREFIXES: Mapping[str, str] = {
@@ -67,6 +71,21 @@ def measure_acts(
             with closed_home(_messages(sentence), embedder) as closed:
                 lines = [line.prefix for line in (*closed.entries, *closed.proposed) if _tells(line.sources)]
             _count(counts, sentence, lines)
+    return found
+
+
+def measure_idle_turns(
+    sentences: Sequence[LabelledSentence], embedder: Embedder | NoEmbedder | None
+) -> dict[tuple[str, str], ActCounts]:
+    """Count the sentences without a turn before them, alone and after each kind of idle turn.
+
+    Return counts by language and by the kind of the turn, ``alone`` for none.
+    """
+    whole = [sentence for sentence in sentences if sentence.role == "user" and not sentence.previous]
+    found = {}
+    for kind in ("alone", *IDLE_TURNS):
+        said = [replace(one, previous="" if kind == "alone" else idle_turn(one.text, one.lang, kind)) for one in whole]
+        found |= {(lang, kind): counts for (lang, _), counts in measure_acts(said, embedder).items()}
     return found
 
 

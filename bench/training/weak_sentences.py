@@ -26,7 +26,7 @@ __all__ = ["WeakSentence", "load_weak_sentences"]
 #: one memory of its turn holds if it is worth keeping.
 _UNRELATED, _TOLD = 0.25, 0.6
 _MIN_WORDS, _MAX_WORDS, _MIN_TERMS = 3, 45, 3
-_MAX_ORDINARY, _MAX_KEPT = 1500, 700
+_MAX_ORDINARY, _MAX_KEPT = 1200, 500
 _MAX_PREVIOUS_CHARS = 400
 
 Terms = frozenset[str]

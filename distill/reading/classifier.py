@@ -4,8 +4,10 @@ The reader is a linear model over the features of ``distill.reading.features``. 
 module, written by ``python -m bench.training.reader``. There are two sets of weights. The first one reads words
 alone. The second one also reads sentence vectors, where an embedding model is installed.
 
-A sentence may become an entry when the probability of the acts that have a section reaches a threshold. The thresholds
-are chosen by cross-validation, so that few ordinary sentences pass.
+Every sentence is judged twice: alone, and after the turn before it. It may become an entry when either judgement gives
+the acts that have a section a probability that reaches a threshold. So a fact that is clear by itself is kept after any
+turn, and the turn before it only helps. The thresholds are chosen by cross-validation, so that few ordinary sentences
+pass.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from recall.embedding.embedder import Embedder
 from recall.embedding.model import DEFAULT_MODEL
 from recall.errors import ModelError
 
-from .features import extract_features
+from .features import FeatureVector, sentence_features, turn_features
 
 __all__ = [
     "ACTS",
@@ -98,32 +100,43 @@ class ReaderWeights:
     dense: Matrix
     thresholds: Matrix
 
-    def chances(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> Matrix:
-        """Return the chances of :data:`ACTS` for a sentence. See :meth:`read`."""
-        features = extract_features(text, previous, role)
-        scores = (features.values @ self.table[features.buckets].astype(np.float32)) * self.scale + self.bias
-        if vector is not None:
-            scores += vector @ self.dense
-        acts = np.exp(scores - scores.max())
-        chances: Matrix = acts / acts.sum()
-        return chances
+    def alone(self, text: str, role: str = "user") -> Matrix:
+        """Return the chances of :data:`ACTS` for a sentence by its words, without the turn before it."""
+        return _softmax(self._scores(sentence_features(text, role)) + self.bias)
 
     def read(self, text: str, previous: str = "", role: str = "user", vector: Matrix | None = None) -> SentenceReading:
         """Judge a sentence. *vector* is its row of :func:`dense_features`, for the head of vectors."""
-        acts = self.chances(text, previous, role, vector)
-        sections = float(acts[:SECTIONS].sum())
+        scores = self._scores(sentence_features(text, role)) + self.bias
+        added = self._scores(turn_features(text, previous, role)) if previous else np.zeros_like(scores)
+        if vector is not None:
+            own = len(vector) // len(DENSE_PARTS)
+            scores += vector[:own] @ self.dense[:own]
+            added += vector[own:] @ self.dense[own:]
+        judgements = (_softmax(scores), _softmax(scores + added))
+        acts = judgements[0] * judgements[1]
+        sections = max(float(chances[:SECTIONS].sum()) for chances in judgements)
         return SentenceReading(
             act=ACTS[int(acts.argmax())],
             likeliest=ACTS[int(acts[:_NONE].argmax())],
-            keep=float(1 - acts[_NONE]),
+            keep=float(1 - min(chances[_NONE] for chances in judgements)),
             enters=sections >= float(self.thresholds[threshold_row(text, role)]),
         )
+
+    def _scores(self, features: FeatureVector) -> Matrix:
+        found: Matrix = (features.values @ self.table[features.buckets].astype(np.float32)) * self.scale
+        return found
+
+
+def _softmax(scores: Matrix) -> Matrix:
+    grown = np.exp(scores - scores.max())
+    chances: Matrix = grown / grown.sum()
+    return chances
 
 
 @lru_cache(maxsize=4096)
 def act_chances(text: str, role: str = "user") -> tuple[float, ...]:
     """Return the chances of :data:`ACTS` for a sentence by its words, without the turn before it."""
-    return tuple(float(chance) for chance in load_weights().chances(text, role=role))
+    return tuple(float(chance) for chance in load_weights().alone(text, role))
 
 
 def threshold_row(text: str, role: str) -> int:
@@ -198,13 +211,13 @@ class SentenceReader:
 def dense_features(rows: Sequence[tuple[str, str, str]], embedder: Embedder) -> Matrix:
     """Return the vectors of ``(text, previous, role)``, the parts of ``DENSE_PARTS`` side by side.
 
-    The part of a missing turn is zero.
+    The parts of a missing turn are zero.
     """
     texts: dict[str, int] = {}
     parts = []
     for text, previous, _ in rows:
         own, before = text[:_MAX_CHARS], previous[-_MAX_PREVIOUS_CHARS:]
-        both = f"{before} / {own}" if before else own
+        both = f"{before} / {own}" if before else ""
         parts.append([texts.setdefault(part, len(texts)) if part else -1 for part in (own, before, both)])
     found = embedder.embed(list(texts)) if texts else np.zeros((0, embedder.dimension), np.float32)
     known = np.vstack([found, np.zeros((1, embedder.dimension), np.float32)])

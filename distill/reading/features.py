@@ -1,4 +1,6 @@
-"""Features of a sentence for the classifier: hashed n-grams of the sentence, of the turn before it, and its shape.
+"""Features for the classifier: hashed n-grams of a sentence and its shape, and what the turn before it adds.
+
+The features of the sentence itself are the same after every turn, so a reader can judge it alone and in its place.
 
 Latin words yield word n-grams and character n-grams. Every Chinese character is a word of its own, so that word n-grams
 are its character n-grams. The features of one group share one unit of weight, whatever their number, so a long sentence
@@ -10,14 +12,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BUCKETS", "GROUPS", "FeatureVector", "extract_features"]
+__all__ = ["BUCKETS", "GROUPS", "FeatureVector", "sentence_features", "sentence_names", "turn_features", "turn_names"]
 
 #: Number of hash buckets. A power of two.
 BUCKETS = 1 << 16
@@ -25,7 +27,8 @@ BUCKETS = 1 << 16
 _MAX_CHARS, _MAX_PREVIOUS_CHARS = 320, 160
 #: Weight of each group of features, chosen by cross-validation.
 GROUPS: dict[str, float] = {
-    "words": 1.0, "characters": 1.0, "edges": 0.7, "role": 0.7, "previous": 0.8, "pair": 0.3, "shape": 0.7,
+    "words": 1.0, "characters": 1.0, "edges": 0.7, "role": 0.7, "shape": 0.7,
+    "previous": 0.8, "pair": 0.3, "context": 0.7,
 }  # fmt: skip
 
 _TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[^\s\w]|[^\W\d_]+", re.IGNORECASE)
@@ -46,41 +49,57 @@ class FeatureVector:
     values: NDArray[np.float32]
 
 
-def extract_features(text: str, previous: str = "", role: str = "user") -> FeatureVector:
-    """Extract the features of a sentence.
-
-    Args:
-        text: one sentence, as it was written.
-        previous: the turn of the other speaker before it, empty for the first turn.
-        role: ``user`` or ``assistant``.
-    """
-    buckets: list[int] = []
-    values: list[float] = []
-    for group, names in feature_names(text, previous, role).items():
-        value = GROUPS[group] / max(1, len(names)) ** 0.5
-        buckets.extend(names)
-        values.extend([value] * len(names))
-    return FeatureVector(np.asarray(buckets, np.int32), np.asarray(values, np.float32))
+def sentence_features(text: str, role: str = "user") -> FeatureVector:
+    """Extract the features of a sentence alone, said by ``user`` or ``assistant``."""
+    return _vector(sentence_names(text, role))
 
 
-def feature_names(text: str, previous: str, role: str) -> dict[str, list[int]]:
-    """Return the buckets of each group's features."""
+def turn_features(text: str, previous: str, role: str = "user") -> FeatureVector:
+    """Extract the features that the turn *previous* of the other speaker adds. An empty turn adds none."""
+    return _vector(turn_names(text, previous, role))
+
+
+def sentence_names(text: str, role: str) -> dict[str, list[int]]:
+    """Return the buckets of each group's features of a sentence."""
     words = _words(text[:_MAX_CHARS])
-    before = _last_sentence(previous[-_MAX_PREVIOUS_CHARS:])
-    earlier = _words(before)
-    asked = before.rstrip().endswith(("?", "\uff1f", "吗", "呢"))
     start, end = words[:3], words[-2:]
+    shape = [name for fact in _shape(text[:_MAX_CHARS], words) for name in (fact, f"{fact}/{role}")]
     return {
         "words": _hash_all("w", _grams(words, 3)),
         "characters": [bucket for word in words if len(word) > 2 for bucket in _character_grams(word)],
         "edges": _hash_all("e", _edges(start, end)),
         "role": _hash_all(f"r{role}", [*words, *_edges(start, end)]),
+        "shape": _hash_all("s", shape),
+    }
+
+
+def turn_names(text: str, previous: str, role: str) -> dict[str, list[int]]:
+    """Return the buckets of each group's features of the turn before a sentence."""
+    before = _last_sentence(previous[-_MAX_PREVIOUS_CHARS:])
+    earlier = _words(before)
+    if not earlier:
+        return {}
+    words = _words(text[:_MAX_CHARS])
+    asked = before.rstrip().endswith(("?", "\uff1f", "吗", "呢"))
+    place = "asked" if asked else "told"
+    shape = [f"{fact}/{place}" for fact in _shape(text[:_MAX_CHARS], words)]
+    own = [
+        name for fact in _relation(words, earlier, asked=asked) for name in (fact, f"{fact}/{role}", f"{fact}/{place}")
+    ]
+    return {
         "previous": _hash_all("p", [*_grams(earlier, 2), *(f"^{edge}" for edge in _edges(earlier[:2], []))]),
         "pair": _hash_all(
-            "x", [f"{first}|{other}" for first in [*earlier[:2], f"?{asked}"] for other in [*words[:4], *end]]
+            "x",
+            [f"{first}|{other}" for first in [*earlier[:2], f"?{asked}"] for other in [*words[:4], *words[-2:]]],
         ),
-        "shape": _hash_all("s", _shape(text[:_MAX_CHARS], words, earlier, before, asked=asked, role=role)),
+        "context": _hash_all("s", [*shape, *own]),
     }
+
+
+def _vector(groups: Mapping[str, Sequence[int]]) -> FeatureVector:
+    buckets = [bucket for names in groups.values() for bucket in names]
+    weights = [GROUPS[group] / max(1, len(names)) ** 0.5 for group, names in groups.items() for _ in names]
+    return FeatureVector(np.asarray(buckets, np.int32), np.asarray(weights, np.float32))
 
 
 def _last_sentence(text: str) -> str:
@@ -122,39 +141,33 @@ def _character_grams(word: str) -> tuple[int, ...]:
     return tuple(_hash("c" + bounded[at : at + size]) for size in (3, 4, 5) for at in range(len(bounded) - size + 1))
 
 
-def _shape(
-    text: str, words: Sequence[str], earlier: Sequence[str], before: str, *, asked: bool, role: str
-) -> Iterator[str]:
-    """Yield the properties of a sentence that no n-gram shows, each alone and with the role."""
-    numbers = {word for word in text.split() if any(char.isdigit() for char in word)}
-    old_numbers = any(char.isdigit() for char in before)
-    shared = len(set(words) & {word for word in earlier if len(word) > 2 or _HAN.match(word)})
-    length = sum(len(words) > limit for limit in _LENGTHS)
-    asks = text.rstrip().endswith(("?", "\uff1f"))
+def _shape(text: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the properties of a sentence that no n-gram shows."""
+    stripped = text.rstrip()
     facts = {
-        f"length{length}": True,
-        "asks": asks,
-        "exclaims": text.rstrip().endswith(("!", "\uff01")),
-        "number": bool(numbers),
+        f"length{sum(len(words) > limit for limit in _LENGTHS)}": True,
+        "asks": stripped.endswith(("?", "\uff1f")),
+        "exclaims": stripped.endswith(("!", "\uff01")),
+        "number": any(char.isdigit() for char in text),
         "money": bool(_MONEY.search(text)),
         "clock": bool(_CLOCK.search(text)),
         "code": bool(_CODE.search(text)),
         "capital": text[:1].isupper(),
-        "full stop": text.rstrip().endswith((".", "。")),
-        "colon": text.rstrip().endswith((":", "\uff1a")),
+        "full stop": stripped.endswith((".", "。")),
+        "colon": stripped.endswith((":", "\uff1a")),
         "han": bool(_HAN.search(text)),
-        f"shared{min(shared, 3)}": True,
-        "answers": asked,
-        "states after": bool(earlier) and not asked,
-        "opens": not earlier,
-        "number for number": bool(numbers) and old_numbers and not asked,
-        "number for question": bool(numbers) and asked,
     }
-    for name, holds in facts.items():
-        if holds:
-            yield name
-            yield f"{name}/{role}"
-            yield f"{name}/{'asked' if asked else 'told' if earlier else 'first'}"
+    return (name for name, holds in facts.items() if holds)
+
+
+def _relation(words: Sequence[str], earlier: Sequence[str], *, asked: bool) -> Iterator[str]:
+    """Yield how a sentence is related to the last sentence of the turn before it."""
+    shared = len(set(words) & {word for word in earlier if len(word) > 2 or _HAN.match(word)})
+    number, old_number = (any(word[0] == "#" and word[1:].isdigit() for word in one) for one in (words, earlier))
+    yield f"shared{min(shared, 3)}"
+    yield "answers" if asked else "states after"
+    if number and (asked or old_number):
+        yield "number for question" if asked else "number for number"
 
 
 def _hash_all(prefix: str, names: Iterable[str]) -> list[int]:

@@ -35,7 +35,13 @@ _CONDITION = re.compile(
 )
 #: A request for this moment, unless the reader takes it for a lasting preference.
 _REQUEST = re.compile(r"(?:please|pls|plz|can you|could you|would you|help me)\b|帮我|请你?|麻烦", re.IGNORECASE)
-_PREFERS = re.compile(r"\bI(?:['’]d| would)? (?:\w+ )?prefer\b(?! not)", re.IGNORECASE)
+#: A wish that is bound to the moment.
+_FOR_NOW = re.compile(
+    r"\b(?:for|until|till) (?:only )?(?:today|tonight|now|once|lunch)\b|\b(?:today|tonight) only\b|"
+    r"\b(?:just|only|for) this (?:once|one)\b|\bthis time\b|^tonight\b|"
+    r"(?:今天|今晚|这次|这回|这一[次回])[^,。]{0,3}(?:先|就|别|不|只|用|写|要|压)|^先别",
+    re.IGNORECASE,
+)
 _DENIAL = re.compile(
     r"\bnot?\b|n['’]t\b|\b(?:wrong|actually|correction|instead|mistake)\b|[不没错]|其实|并非|反了|才对", re.IGNORECASE
 )
@@ -55,9 +61,12 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
     if reading.likeliest == "correction":
+        if not previous and _DENIAL.search(narrowed(sentence)) is None:
+            return None
         reading = _correcting(sentence, previous, reader, reading)
-    certain = reading.enters or (reading.likeliest == "preference" and _PREFERS.search(sentence) is not None)
-    if certain and reading.likeliest in _KINDS:
+    if reading.likeliest == "preference" and _FOR_NOW.search(narrowed(sentence)):
+        return None
+    if reading.enters and reading.likeliest in _KINDS:
         return narrower_kind(_KINDS[reading.likeliest], sentence)
     if is_completed_work(narrowed(sentence), "user"):
         return "deliverable"

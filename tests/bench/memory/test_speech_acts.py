@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.memory.__main__ import DATA
-from bench.memory.speech_acts import PREFIXES, LabelledSentence, measure_acts, read_sentences
+from bench.memory.speech_acts import PREFIXES, LabelledSentence, measure_acts, measure_idle_turns, read_sentences
 
 
 def sentence(text: str, act: str, *, keep: bool = True, role: str = "user") -> LabelledSentence:
@@ -20,6 +20,20 @@ def test_a_sentence_counts_as_right_in_the_section_of_its_act_alone() -> None:
     counts = measure_acts(said, None)["en", "user"]
     assert (counts.worth, counts.right, counts.anywhere) == (2, 1, 2)
     assert (counts.ordinary, counts.entered) == (2, 1)
+
+
+def test_a_sentence_that_needs_no_turn_is_said_alone_and_after_each_kind_of_idle_turn() -> None:
+    whole = LabelledSentence(
+        text="Decision: we ship on Monday.", role="user", previous="", lang="en", act="decision", keep=True
+    )
+    found = measure_idle_turns([whole, sentence("Berlin.", "decision")], None)
+    assert {kind: counts.right for (_, kind), counts in found.items()} == {
+        "alone": 1,
+        "ok": 1,
+        "greeting": 1,
+        "answer": 1,
+    }
+    assert all(counts.worth == 1 for counts in found.values())
 
 
 def test_the_unseen_sentences_are_valid_and_have_every_act_in_both_languages() -> None:

@@ -71,6 +71,19 @@ def test_clear_sentences_enter_as_their_act(text: str, previous: str, act: Act) 
     assert reading.enters
 
 
+@pytest.mark.parametrize("previous", ["", "OK.", "Hello! How can I help you today?", "Here is the corrected formula."])
+@pytest.mark.parametrize(
+    "text",
+    ["My daughter Ema has a gluten allergy.", "My boss is Honza Dvořák.", "I hate when you use emojis."],
+)
+def test_what_is_clear_alone_enters_after_any_turn(text: str, previous: str) -> None:
+    assert read_sentence(text, previous).enters
+
+
+def test_short_answer_needs_the_turn_before_it() -> None:
+    assert read_sentence("Two boys, 9 and 6.", "Do you have children?").keep > read_sentence("Two boys, 9 and 6.").keep
+
+
 @pytest.mark.parametrize(
     ("text", "role"),
     [
@@ -130,4 +143,4 @@ def test_vectors_of_chinese_texts_weigh_less_and_a_missing_turn_is_zero() -> Non
     rows = dense_features([("我对花生过敏。", "Any allergies?", "user"), ("Peanuts.", "", "user")], Letters())
     assert 0 < np.linalg.norm(rows[0][:384]) < np.linalg.norm(rows[1][:384])
     assert rows[0][384:768].any()
-    assert not rows[1][384:768].any()
+    assert not rows[1][384:].any()
