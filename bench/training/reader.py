@@ -60,7 +60,7 @@ _ALONE, _IDLE, _IDLE_STEP = 0.5, 0.5, 4
 FOLDS = (("second", "unseen"), ("third", "fourth"), ("plain", "turns"), ("bare", "aside"))
 #: Writers whose ordinary sentences were all chosen because they look worth keeping. They choose no threshold.
 _TRAPS = ("turns", "aside")
-_PENALTY, _STEPS = 0.1, 70
+_PENALTY, _STEPS = 0.04, 100
 #: Weight of each part of the sentence vectors, chosen by cross-validation.
 _DENSE_WEIGHTS: Mapping[str, float] = {"text": 1.8, "previous": 0.9, "both": 1.2}
 _NONE = ACTS.index("none")

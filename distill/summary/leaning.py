@@ -15,7 +15,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from ..reading.features import extract_features
+from ..reading.features import sentence_features
 from ..statements.completeness import lacks_its_noun
 from ..statements.sentences import is_question
 from ..statements.standalone import is_elliptical, refers_back, speaks_of_self
@@ -61,7 +61,7 @@ def leans(text: str, previous: str = "") -> float:
 def leaning_row(text: str, previous: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the columns of the weights that *text* touches, with its values there. A column may repeat."""
     shape = _shape(text[:_MAX_CHARS], previous[-_MAX_CHARS:])
-    features = extract_features(text[:_MAX_CHARS])
+    features = sentence_features(text[:_MAX_CHARS])
     columns = np.concatenate([np.arange(len(SHAPES)), len(SHAPES) + features.buckets % BUCKETS])
     values = np.concatenate([np.asarray([shape.get(name, 0.0) for name in SHAPES], np.float32), features.values])
     return columns, values.astype(np.float32)
