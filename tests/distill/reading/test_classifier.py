@@ -129,7 +129,7 @@ def test_only_promising_sentences_get_vectors() -> None:
     reader.prepare(
         [("My son has a severe peanut allergy.", "", "user"), ("ok", "", "user"), ("我对花生过敏。", "", "user")]
     )
-    assert letters.texts == ["My son has a severe peanut allergy.", "我对花生过敏。"]
+    assert sorted(letters.texts) == ["My son has a severe peanut allergy.", "我对花生过敏。"]
 
 
 def test_failing_model_leaves_sentences_to_their_words() -> None:
