@@ -82,7 +82,7 @@ def measure_idle_turns(
     Return counts by language and by the kind of the turn, ``alone`` for none.
     """
     whole = [sentence for sentence in sentences if sentence.role == "user" and not sentence.previous]
-    found = {}
+    found: dict[tuple[str, str], ActCounts] = {}
     for kind in ("alone", *IDLE_TURNS):
         said = [replace(one, previous="" if kind == "alone" else idle_turn(one.text, one.lang, kind)) for one in whole]
         found |= {(lang, kind): counts for (lang, _), counts in measure_acts(said, embedder).items()}

@@ -46,8 +46,8 @@ Matrix = NDArray[np.float32]
 
 DATA = Path(__file__).parents[1] / "memory_data"
 WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
-#: Share of the ordinary sentences that may pass, by the row of the threshold. The assistant's sentences also need consent
-#: or a report of work. Chinese ordinary sentences score higher, and a smaller share would lose a tenth of what is kept.
+#: Share of the ordinary sentences that may pass, by the row of the threshold. The assistant's sentences also need
+#: consent or a report of work. With a smaller share a tenth of the Chinese sentences worth keeping would be lost.
 _ORDINARY_SHARES = (0.025, 0.04, 0.035, 0.04)
 #: Writer of sentences with weak labels, their weights for ordinary ones and for ones worth keeping, and the probability
 #: that one of the latter is ordinary after all.
