@@ -38,7 +38,8 @@ def test_weights_for_other_features_are_refused() -> None:
 
 def test_shipped_weights_judge_the_pairs_that_they_were_trained_on() -> None:
     labels = {"R": "resolve", "T": "retract", "P": "replace"}
-    pairs = [(labels.get(pair.label, ""), judge_ending(pair.older, pair.newer, pair.role)) for pair in read_pairs()]
+    some = read_pairs()[::4]
+    pairs = [(labels.get(pair.label, ""), judge_ending(pair.older, pair.newer, pair.role)) for pair in some]
     certain = [(label, ending.kind) for label, ending in pairs if ending.certain]
     assert sum(bool(label) for label, _ in certain) >= 0.9 * len(certain)
     assert sum(label == kind for label, kind in certain) >= 0.75 * len(certain)
@@ -46,7 +47,7 @@ def test_shipped_weights_judge_the_pairs_that_they_were_trained_on() -> None:
 
 
 def test_training_again_on_a_sample_gives_useful_weights() -> None:
-    stored, arrays, (report,) = train(read_pairs()[::8], None)
+    stored, arrays, (report,) = train(read_pairs()[::10], None)
     assert tuple(stored["features"]) == FEATURES
     assert report.precision >= 0.8
     assert report.recall >= 0.1
