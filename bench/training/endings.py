@@ -52,7 +52,7 @@ CROSS_WEIGHT = 0.6
 TRIED, CROSSED = 120, 4
 #: Precision at which a kind of ending is certain, and at which it is worth a question. A thread that is resolved by
 #: mistake is opened again more easily than a replaced statement.
-CERTAIN: Mapping[Head, float] = {"replace": 0.93, "resolve": 0.91, "retract": 0.96}
+CERTAIN: Mapping[Head, float] = {"replace": 0.91, "resolve": 0.89, "retract": 0.95}
 LIKELY = 0.6
 #: Least chances of both.
 FLOOR, LIKELY_FLOOR = 0.5, 0.15
