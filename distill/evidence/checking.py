@@ -17,7 +17,7 @@ from ..statements.sentences import is_question, narrowed, shorten, split_sentenc
 from .claims import Claim, lasting_symbols, parse_claim
 from .commit_fit import WorkReport, read_report
 from .commit_match import agrees, agrees_in_all, done_by
-from .commit_side import commit_view, found_in, missing_in, objection, standing
+from .commit_side import commit_view, found_in, missing_in, objection, shows_all, standing
 from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
 from .status import READ, Evidence, Judgement, State, Window, absent, unsure, verified
 from .subjects import ClaimContext, judge
@@ -180,7 +180,10 @@ def _objection(claim: Claim, report: WorkReport, commit: str, repository: Reposi
     asserted = {name for item in claim.assertions for name in (item.subject, item.target, item.place)}
     asserted |= {name.removeprefix("v") for name in asserted}
     missing = missing_in(report, found, asserted, repository)
-    return f"has no {missing}" if missing else ""
+    if missing:
+        return f"has no {missing}"
+    shown = bool(claim.commits) or shows_all(report, found, repository)
+    return "" if shown else "does not show all that it says"
 
 
 def _judge_in(claim: Claim, repository: Repository, window: Window) -> Judgement:

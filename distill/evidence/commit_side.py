@@ -16,7 +16,7 @@ from .commit_view import CommitView, RepositoryWords, view_of
 from .repository import CommitInfo, Repository
 from .status import Judgement, Window, unsure
 
-__all__ = ["commit_view", "found_in", "missing_in", "objection", "session_views", "standing"]
+__all__ = ["commit_view", "found_in", "missing_in", "objection", "session_views", "shows_all", "standing"]
 
 #: Most commits of a session that are compared, the newest first.
 _MAX_COMMITS = 40
@@ -30,6 +30,9 @@ _MAX_PATCH_CHARS = 200_000
 _TURNED = ("adds ", "removes ", "supersedes ", "moves it ")
 #: Most names of a report that are looked for at HEAD.
 _MAX_NAMES = 6
+#: A report that names as many things is confirmed by facts about some of them only if the commit fits it at least so
+#: well. The true reports of the repositories that the model was trained on lie above.
+_SEVERAL, _LEAST_FIT = 4, 0.45
 
 
 def found_in(
@@ -70,6 +73,14 @@ def commit_view(commit: CommitInfo, repository: Repository) -> CommitView:
 def objection(report: WorkReport, commit: CommitInfo, repository: Repository) -> str:
     """Return what *commit* lacks of *report* or does the other way, or an empty string."""
     return fit(report, commit_view(commit, repository), _words(repository)).veto
+
+
+def shows_all(report: WorkReport, commit: CommitInfo, repository: Repository) -> bool:
+    """Return whether *commit* fits a report that names several things. One of them alone proves little of the rest."""
+    if len(report.units) < _SEVERAL:
+        return True
+    found = fit(report, commit_view(commit, repository), _words(repository))
+    return shipped().probability(found) >= _LEAST_FIT
 
 
 def missing_in(report: WorkReport, commit: CommitInfo, asserted: Collection[str], repository: Repository) -> str:

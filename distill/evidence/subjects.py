@@ -123,6 +123,9 @@ def _path_removed(item: Assertion, changes: Sequence[PathChange], context: Claim
         return unsure(f"{gone[0].path} was removed before, {at_head[0]} is at HEAD")
     if recent:
         return unsure(f"removed by {recent[0].short}, at HEAD again", recent[0].short)
+    new = next((change for change in changes if change.status == "A" and context.window.holds(change.ts)), None)
+    if new is not None and context.window.known:  # the sentence more likely says that another file went
+        return unsure(f"{new.path} added by {new.short}", new.short)
     return _still_there(at_head, context.repository)
 
 

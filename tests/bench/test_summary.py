@@ -64,7 +64,7 @@ def test_a_floor_is_missed_by_whoever_cites_no_more_than_chance() -> None:
         ("I moved to Porto in May", "s#m2", "word 'Porto' not in s#m2"),
         ("I moved with four cats", "s#m2", "value 'four' not in s#m2"),
         ("I moved to Lisbon", "s#m99", "cites s#m99, which does not exist"),
-        ("I moved to Lisbon", "s#m4", "word 'Lisbon' not in s#m4"),
+        ("I moved to Lisbon", "s#m4", "word 'moved', word 'Lisbon' not in s#m4"),
     ],
 )
 def test_a_line_is_held_against_the_turn_that_it_cites(text: str, source: str, wrong: str) -> None:

@@ -102,3 +102,21 @@ def test_a_symbol_of_documentation_is_not_denied(repo: Repo) -> None:
 def test_the_hash_of_another_repository_is_not_denied(repo: Repo) -> None:
     repo.commit("Pin checkout", {"ci.yml": "uses: actions/checkout@8e5e7e5ab8b370d6\n"}, DURING)
     assert ask("Pinned actions/checkout to commit 8e5e7e5ab8b3.", repo) != "contradicted"
+
+
+def test_one_fact_of_a_report_of_many_things_confirms_not_all_of_it(repo: Repo) -> None:
+    repo.commit("Add a pipeline", {".travis.yml": "node: 12\n"}, EARLIER)
+    repo.commit(
+        "Move to another pipeline", {".travis.yml": None, "ci.yml": "coverage: codecov, not coveralls\n"}, DURING
+    )
+    assert ask("Removed `.travis.yml`.", repo) == "verified"
+    said = (
+        "Removed `.travis.yml`, coverage goes to Coveralls, the badge is green, Windows and macOS run on 12, 14 and 15."
+    )
+    assert ask(said, repo) != "verified"
+
+
+def test_what_the_session_added_is_not_denied_as_removed(repo: Repo) -> None:
+    repo.commit("Add environments", {"tox.ini": "[tox]\n"}, EARLIER)
+    repo.commit("Lock the versions", {"tox.ini": None, "uv.lock": "a = 1\n"}, DURING)
+    assert ask("I deleted tox.ini, checked in a uv.lock, and moved the pipeline.", repo) != "contradicted"
