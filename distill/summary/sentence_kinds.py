@@ -42,6 +42,14 @@ _FOR_NOW = re.compile(
     r"(?:今天|今晚|这次|这回|这一[次回])[^,。]{0,3}(?:先|就|别|不|只|用|写|要|压)|^先别",
     re.IGNORECASE,
 )
+#: Least chance that an order for always is worth keeping.
+_LIKELY_ORDER = 0.4
+#: An order for always, in so few words that the reader is unsure of it.
+_STANDING_ORDER = re.compile(
+    r"(?:please |pls |and |also )*(?:always |never (?!mind)|from now on\b|(?:do not|don['’]t) ever )"
+    r"|请?(?:你)?(?:以后|今后|从现在起|下次)?请?(?:总是|一律|永远|每次都|一定要?|务必|都)(?:先|要|用|别|不要|给|把|叫|写|说|回)",
+    re.IGNORECASE,
+)
 _DENIAL = re.compile(
     r"\bnot?\b|n['’]t\b|\b(?:wrong|actually|correction|instead|mistake)\b|[不没错]|其实|并非|反了|才对", re.IGNORECASE
 )
@@ -58,6 +66,8 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if explicit:
         return explicit
     reading = reader.read(sentence, previous, "user")
+    if _STANDING_ORDER.match(sentence) and _reads_as_preference(sentence, reading, reader):
+        return "preference"
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
     if reading.likeliest == "correction":
@@ -68,9 +78,14 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
         return None
     if reading.enters and reading.likeliest in _KINDS:
         return narrower_kind(_KINDS[reading.likeliest], sentence)
-    if is_completed_work(narrowed(sentence), "user"):
-        return "deliverable"
-    return None
+    return "deliverable" if is_completed_work(narrowed(sentence), "user") else None
+
+
+def _reads_as_preference(sentence: str, reading: SentenceReading, reader: SentenceReader) -> bool:
+    """Return whether the reader likes best to take an order for a preference, and not one for the moment."""
+    readings = (reading, reader.read(sentence, "", "user"))
+    likely = any(one.likeliest == "preference" and one.keep >= _LIKELY_ORDER for one in readings)
+    return likely and not _FOR_NOW.search(narrowed(sentence))
 
 
 def _correcting(sentence: str, previous: str, reader: SentenceReader, reading: SentenceReading) -> SentenceReading:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from distill.reading.classifier import Act, SentenceReader, SentenceReading
 from distill.summary.extraction import summarise
 from distill.summary.sentence_kinds import stated_kind
@@ -52,3 +54,34 @@ def test_a_correction_that_denies_nothing_needs_a_turn_before_it() -> None:
 
     assert stated_kind("This is the input: 4, 8, 15.", "", TakesAll()) is None
     assert stated_kind("My daughter is seven, I wrote six by mistake.", "", TakesAll()) == "correction"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Please always answer in Chinese.", "Always answer in German.", "From now on, call me Sam.", "请总是用中文回答。"],
+)
+@pytest.mark.parametrize("previous", ["", "OK."])
+def test_a_short_order_for_always_is_a_preference(sentence: str, previous: str) -> None:
+    assert stated_kind(sentence, previous, SentenceReader()) == "preference"
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Always the same story.", "Never mind the noise.", "Never heard of it.", "总是这样。"]
+)
+def test_a_word_of_always_alone_is_no_order(sentence: str) -> None:
+    assert stated_kind(sentence, "", SentenceReader()) is None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'm allergic to nuts.",
+        "My daughter Ema has a gluten allergy.",
+        "My boss is Honza Dvořák.",
+        "我对花生过敏。",
+        "我是左撇子。",
+    ],
+)
+@pytest.mark.parametrize("previous", ["", "OK.", "Hello! How can I help you today?"])
+def test_a_plain_fact_enters_whatever_was_said_before(sentence: str, previous: str) -> None:
+    assert stated_kind(sentence, previous, SentenceReader()) == "fact"
