@@ -166,7 +166,18 @@ _STEPS = {"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}
 _CJK_STEPS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
 
 
-def _period(match: re.Match[str], said: date, _text: str) -> str:
+#: What makes "the last weekend" one of another time: "in June", "of the month".
+_OF_ANOTHER = re.compile(
+    r"\s+(?:in|of)\s+(?:(?:the|each|every|a|next|last|this)\s+)?"
+    r"(?:month|year|term|quarter|summer|winter|spring|autumn|holidays?|\d{4}|"
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*)\b",
+    re.IGNORECASE,
+)
+
+
+def _period(match: re.Match[str], said: date, text: str) -> str:
+    if _OF_ANOTHER.match(text, match.end()):
+        return ""
     step, unit = _STEPS[match["step"].casefold()], match["unit"].casefold()
     if unit == "week":
         return _span(_monday(said, step), 7)
@@ -176,7 +187,9 @@ def _period(match: re.Match[str], said: date, _text: str) -> str:
     return _month(said, step) if unit == "month" else f"{said.year + step}"
 
 
-def _stepped_weekday(match: re.Match[str], said: date, _text: str) -> str:
+def _stepped_weekday(match: re.Match[str], said: date, text: str) -> str:
+    if _OF_ANOTHER.match(text, match.end()):
+        return ""
     number = [day[:3] for day in _WEEKDAYS].index(match["weekday"].casefold()[:3])
     step = match["step"].casefold()
     if step == "next":

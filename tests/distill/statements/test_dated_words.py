@@ -58,7 +58,7 @@ def test_relative_words_get_their_date(text: str, dated: str) -> None:
         "he painted it in two weeks", "next Friday, 27 November", "the first Monday of May",
         "I am working now also on Friday", "We are only open until Thursday",
         "I'm working only until Thursday, Friday is my free day", "They are always baking on Sunday",
-        "I have a free day on Friday", "right now",
+        "I have a free day on Friday", "right now", "the festival is last weekend in June", "the last Friday of the month",
         "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我", "周三休息",
         "周一到周五上班",
     ],
