@@ -1,8 +1,8 @@
 """Own reports of commits of public repositories, each with a false twin, and the repositories at these commits.
 
 The sentences are our own. The repositories are not part of the program: a folder holds clones or bare git directories,
-named as the reports name them. ``development`` was tuned on. ``unseen`` was written from the commits alone, before the
-code ran on them.
+named as the reports name them. ``development`` and ``unseen`` are for development. ``heldout`` was written from the
+commits alone, before the code ran on them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Literal
 
 from .history import git
 
-__all__ = ["SETS", "CommitReport", "ReportSet", "at_commit", "borrowed", "read_reports", "reports"]
+__all__ = ["SETS", "TRAINED", "CommitReport", "ReportSet", "at_commit", "borrowed", "read_reports", "reports"]
 
-ReportSet = Literal["development", "unseen"]
-SETS: tuple[ReportSet, ...] = ("development", "unseen")
+ReportSet = Literal["development", "unseen", "heldout"]
+SETS: tuple[ReportSet, ...] = ("development", "unseen", "heldout")
+#: Sets that the models are trained on.
+TRAINED: tuple[ReportSet, ...] = ("development", "unseen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

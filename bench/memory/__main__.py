@@ -9,8 +9,8 @@
 With ``--model``, the command reads the sessions of weeks and relations: it gets a prompt and prints an answer.
 ``bench.recorded.replay`` is a command that replays answers, or lets a person answer.
 
-The sentences, pairs, restatements and weeks of ``bench/memory_data`` whose names say *unseen* were written without
-knowledge of the rules and the training data. The other parts read the evaluation data.
+The sentences, pairs, restatements and weeks of ``bench/memory_data/heldout`` were written without knowledge of the
+rules and the training data. They are measured where no file is named. The other parts read the evaluation data.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .weeks import measure_week
 __all__ = ["main"]
 
 DATA = Path(__file__).parents[1] / "memory_data"
+HELDOUT = DATA / "heldout"
 _SETS = ("locomo", "realtalk", "beam100k")
 #: Room for a person who answers, and for all sessions of a week on one day.
 MODEL_SETTINGS = EndpointSettings(
@@ -51,10 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", action="append", choices=list(_PARTS), help="run this part; may be repeated")
     parser.add_argument("--most", type=int, default=0, help="conversations or people of a set, all by default")
     parser.add_argument("--entries", type=Path, help="write the entries of the weeks, or what became of pairs, here")
-    parser.add_argument("--pairs", type=Path, default=DATA / "pairs.unseen.jsonl", help="labelled pairs of relations")
+    parser.add_argument("--pairs", type=Path, default=HELDOUT / "pairs.jsonl", help="labelled pairs of relations")
     parser.add_argument("--model", metavar="COMMAND", help="let this language model read the sessions")
     parser.add_argument("--without-model", action="store_true", help="leave the embedding model out")
-    parser.add_argument("--weeks", type=Path, default=DATA / "weeks.unseen", help="folder of weeks, or of one week")
+    parser.add_argument("--weeks", type=Path, default=HELDOUT / "weeks", help="folder of weeks, or of one week")
     parser.add_argument("--sentences", type=Path, action="append", help="file of sentences; may be repeated")
     parser.add_argument("--grounding", type=Path, action="append", help="file of restatements; may be repeated")
     options = parser.parse_args(arguments)
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _said(options: argparse.Namespace, *names: str) -> list[LabelledSentence]:
-    """Return the sentences of the files that the options name, or of the files *names*, which are training data."""
+    """Return the sentences of the files that the options name, or of the files *names*."""
     return [row for path in options.sentences or [DATA / name for name in names] for row in read_sentences(path)]
 
 
@@ -87,7 +88,7 @@ def _turns(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) 
 
 
 def _acts(options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
-    found = measure_acts(_said(options, "speech.unseen.jsonl"), embedder)
+    found = measure_acts(_said(options, "heldout/speech.jsonl"), embedder)
     rows = [
         [
             f"{lang}, {role}", str(counts.worth), _share(counts.right, counts.worth),
@@ -222,7 +223,7 @@ def _as_outcome(outcome: PairOutcome) -> dict[str, object]:
 def _grounding(options: argparse.Namespace, _embedder: Embedder | NoEmbedder | None) -> None:
     found = [
         (f"{path.stem}, {lang}", counts)
-        for path in options.grounding or [DATA / "grounding.unseen.jsonl"]
+        for path in options.grounding or [HELDOUT / "grounding.jsonl"]
         for lang, counts in measure_grounding(path).items()
     ]
     rows = [

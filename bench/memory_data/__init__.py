@@ -1,5 +1,6 @@
 """Keep the labelled texts that ``bench.memory`` measures on: sentences, pairs, restatements and weeks of chats.
 
-The files and the weeks named *unseen* were written from a description of the labels, without knowledge of the rules and
-the training data. Nothing may be tuned on them. All other files are for development.
+The files in ``heldout`` were written from a description of the labels, without knowledge of the rules and the training
+data. Nothing may be tuned on them. All other files are for development, also those named *unseen*, which were held out
+from earlier versions.
 """

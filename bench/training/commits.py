@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.evidence_data.commits import SETS, CommitReport, borrowed, reports
+from bench.evidence_data.commits import TRAINED, CommitReport, borrowed, reports
 from bench.evidence_data.history import git
 from distill.evidence.commit_fit import Fit, WorkReport, fit, read_report
 from distill.evidence.commit_model import REPORT_FEATURES, CommitModel
@@ -216,7 +216,7 @@ def _row(example: Example) -> list[object]:
 
 
 def _examples(data: Path) -> Iterator[Example]:
-    found = [report for name in SETS for report in reports(name)]
+    found = [report for name in TRAINED for report in reports(name)]
     chance = random.Random(_SEED)  # noqa: S311 - reproducible, nothing secret
     with tempfile.TemporaryDirectory(prefix="training-") as folder:
         names = [name for name in dict.fromkeys(report.repo for report in found) if (data / name).is_dir()]

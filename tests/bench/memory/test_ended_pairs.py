@@ -58,4 +58,4 @@ def test_an_ending_of_an_entry_that_nobody_spoke_of_is_wrong() -> None:
 
 
 def test_the_labelled_pairs_can_be_read() -> None:
-    assert len(read_pairs(DATA / "pairs.unseen.jsonl")) == 160
+    assert [len(read_pairs(DATA / name)) for name in ("pairs.unseen.jsonl", "heldout/pairs.jsonl")] == [160, 160]
