@@ -29,8 +29,7 @@ TYPES = ("preference", "decision", "lesson", "correction", "thread", "fact")
         ("Remember a fact", 'memory remember "Leo has a severe peanut allergy" --about Leo'),
         ("Remember how the user wants things", 'memory remember "Answer in German" --type preference'),
         ("Remember something for a while", 'memory remember "Ana is on leave" --until 2026-12-31'),
-        ("Replace what an entry says", 'memory remember "The demo is on Thursday" --replaces RC-7F3A'),
-        ("Only show what would be written", 'memory remember "We ship on Fridays" --dry-run'),
+        ("Show how an entry would be replaced", 'memory remember "We meet on Friday" --replaces RC-7F3A --dry-run'),
     ),
 )
 @click.argument("text", metavar="TEXT")
