@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statements import pair_features as relations
+from ..statements.other_subject import names_other_thing
 from ..statements.pair_model import (
     ENDS_THREAD,
     SAME_THING_VETOES,
@@ -124,7 +125,7 @@ class EndingWeights:
         self, older: str, newer: str, role: str, vectors: VectorPair | None = None, *, thread: bool = False
     ) -> Ending:  # fmt: skip
         """Judge a pair. See :func:`judge_ending`."""
-        if is_question(newer) or not is_related(older, newer):
+        if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
             return Ending(chance=0.0)
         suffix = "" if vectors is None else "+vector"
         features = self._inputs(older, newer, role, vectors)

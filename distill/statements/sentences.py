@@ -43,8 +43,12 @@ _EMPHASIS = re.compile(
     r"(?![A-Za-z0-9_*])"
 )
 _CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
-#: Ends of sentences. A full stop needs a space behind it. A Chinese one always ends, with the closing quotes behind it.
-_END = re.compile(r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|\.+(?=\s|$))[”’」』\")\]\uff09》]*\s*")
+#: Ends of sentences. A full stop needs a space behind it. A Chinese one always ends, with the closing quotes behind it,
+#: and so does "!" or "?" between Chinese characters.
+_END = re.compile(
+    r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|(?<=[\u4e00-\u9fff])[!?]+(?=[\u4e00-\u9fff])|\.+(?=\s|$))"
+    r"[”’」』\")\]\uff09》]*\s*"
+)
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
 )

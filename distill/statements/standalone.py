@@ -38,6 +38,7 @@ __all__ = [
     "split_speaker",
     "stand_alone",
     "with_context",
+    "without_lead_in",
 ]
 
 #: Longer sentences are kept as they are.
@@ -59,7 +60,8 @@ _CJK = re.compile(r"[\u4e00-\u9fff]")
 _HEAD_FILLER = re.compile(
     r"(?:(?:well|so|ok(?:ay)?|alright|right|anyways?|oh(?: man| wow)?|ah|ooh|aw+|uh+|um+|uhm|h+m+|er+m?|(?:ha){2,}|"
     r"hehe|lol|wow|whoa|yay|like|honestly|basically|btw|fyi|by the way|i mean|you know(?: what)?|to be honest|tbh|"
-    r"let me see|let's see|thanks|thank you|cool|great|nice|awesome|(?:hey|hi|hello)(?: [A-Z][a-z]+)?|also|anyhow)"
+    r"let me see|let's see|just so you know|one more thing|quick note|thanks|thank you|cool|great|nice|awesome|"
+    r"(?:hey|hi|hello)(?: [A-Z][a-z]+)?|also|anyhow)"
     r"(?:[,.!…;:—-]+ |…| - )\s*"
     r"|(?:uh+|um+|uhm|h+m+|btw|fyi|lol|to be honest|honestly|(?:ha){2,}|oh|ok(?:ay)?(?= so\b)|"
     r"so(?= (?:ok|yeah|basically)\b))\s+"
@@ -76,12 +78,14 @@ _INNER_FILLER = re.compile(
     r",? \b(?:um+|uh+|uhm)\b,?(?= )|, (?:you know|i mean|like|i guess)(?=, )| (?:lol|(?:ha){2,})(?=[,;])", re.IGNORECASE
 )
 _CJK_HEAD_FILLER = re.compile(
-    r"(?:嗯+|呃+|额|哦+|噢|啊|唉|哎+|诶|欸|哈+|嘿+|好的?|行|对了|话说|那个|这个|就是说?|就是说|然后|怎么说呢|其实|反正|ok)"
+    r"(?:嗯+|呃+|额|哦+|噢|啊|唉|哎+|诶|欸|哈+|嘿+|好的?|行|你好|谢谢|对了|顺便说一下|话说|那个|这个|就是说?|就是说|然后|怎么说呢|其实|反正|ok)"
     r"[,\uff0c、。.!\uff01… ]+|(?:嗯+|呃+|哦+(?=对了)|话说(?!明)|就是说|哈哈+)",
     re.IGNORECASE,
 )
 _CJK_TAIL_FILLER = re.compile(r"[,\uff0c]?\s*(?:哈哈+|嘿嘿+|嘻嘻+|hhh+)[。!\uff01~]*$")
 _MAX_FILLERS = 6
+#: Fewest words or Chinese characters of a sentence whose lead-in is left out.
+_LEAST_SAID = 3
 #: A sentence of at most so many words that holds "it" or "that" needs what stands before it.
 _SHORT_WORDS = 9
 #: A sentence of at most so many words that holds "it" or "them" needs what stands before it in its turn.
@@ -304,6 +308,17 @@ def _clean(words: str, said: date | None, *, answers: bool, blame: bool) -> str:
     if blame:
         told = _without_blame(told)
     return add_dates(told, said) if said is not None else told
+
+
+def without_lead_in(words: str) -> str:
+    """Return *words* without filler at the head, such as "By the way," and «对了,»."""
+    text = words
+    for _ in range(_MAX_FILLERS):
+        match = _HEAD_FILLER.match(text) or _CJK_HEAD_FILLER.match(text)
+        if match is None:
+            break
+        text = text[match.end() :]
+    return text if len(_WORD.findall(text)) >= _LEAST_SAID else words
 
 
 def _without_filler(words: str, *, answers: bool) -> str:

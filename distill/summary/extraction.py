@@ -31,6 +31,7 @@ from ..statements.sentences import (
     shorten,
     split_sentences,
 )
+from ..statements.standalone import without_lead_in
 from ..statements.topics import content_terms, find_topics
 from .acceptance import accepted_sentences, accepts, is_consent
 from .echo import repeats
@@ -232,7 +233,9 @@ def _readable(exchange: _Exchange) -> Iterator[tuple[str, str, str]]:
         for line in prose_lines(exchange.message.content):
             if line.kind != "heading":
                 for sentence in split_sentences(line.text):
-                    yield statement_part(sentence) or sentence, exchange.previous, "user"
+                    stated = statement_part(sentence) or sentence
+                    for words in dict.fromkeys((stated, without_lead_in(stated))):
+                        yield words, exchange.previous, "user"
 
 
 def _accepted_items(proposal: Message, acceptance: Message, reader: SentenceReader) -> Iterator[Item]:
@@ -301,7 +304,9 @@ def _unlabelled_items(exchange: _Exchange, line: ProseLine, reader: SentenceRead
 
 def _kind(exchange: _Exchange, sentence: str, reader: SentenceReader) -> ItemKind | None:
     if exchange.message.role == "user":
-        return stated_kind(sentence, exchange.previous, reader)
+        kind = stated_kind(sentence, exchange.previous, reader)
+        plain = without_lead_in(sentence)
+        return kind or (stated_kind(plain, exchange.previous, reader) if plain != sentence else None)
     return reported_kind(sentence, exchange.previous, reader, in_report=exchange.in_report)
 
 

@@ -33,7 +33,7 @@ from .extraction import MAX_ITEM_CHARS, Item, Summary, spoken_messages
 
 __all__ = ["add_facts", "is_courtesy"]
 
-#: Facts with a cue (figures) come first. They get at most ``max_items`` divided by this.
+#: Facts with a cue (figures) come first. Those that earn no entry get at most ``max_items`` divided by this.
 _CUED_DIVISOR = 3
 #: Number of sentences, best by words, that are compared by vectors. The model embeds about a hundred a second.
 _SHORTLIST = 240
@@ -111,7 +111,7 @@ def add_facts(
     facts. Without *embedder*, or when it fails, sentences are scored by words.
     """
     spoken = spoken_messages(messages)
-    summary = replace(summary, items=_limit_facts(summary.items, max_items // _CUED_DIVISOR))
+    summary = replace(summary, items=_limit_facts(summary.items, max_items))
     facts = sum(item.kind == "fact" for item in summary.items)
     tokens = sum(count_tokens(message.content) for message in spoken)
     room = int(share * tokens) - count_tokens(render_body(_with_fact_heading(summary, spoken), {}, max_items))
@@ -135,9 +135,11 @@ def _own_turn(item: Item) -> str:
     return item.sources[-1] if item.kind == "correction" else item.sources[0]
 
 
-def _limit_facts(items: Sequence[Item], limit: int) -> tuple[Item, ...]:
-    """Remove all facts from *items* but the first *limit*."""
-    excess = [item for item in items if item.kind == "fact"][limit:]
+def _limit_facts(items: Sequence[Item], most: int) -> tuple[Item, ...]:
+    """Remove facts from *items* beyond the first *most*, and fewer of those that earn no entry."""
+    facts = [item for item in items if item.kind == "fact"]
+    passing = [item for item in facts if not (item.lasting or item.read or item.marked)]
+    excess = [*facts[most:], *passing[most // _CUED_DIVISOR :]]
     return tuple(item for item in items if item not in excess)
 
 
