@@ -80,8 +80,8 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
 #: Commands that never change a repository.
 _QUERIES = frozenset(
     {
-        "cat-file", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep", "log", "ls-files", "ls-tree",
-        "merge-base", "rev-list", "rev-parse", "show", "status", "var",
+        "cat-file", "check-attr", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep", "log", "ls-files",
+        "ls-tree", "merge-base", "rev-list", "rev-parse", "show", "status", "var",
     }
 )  # fmt: skip
 #: Commands that read in this form only.

@@ -137,7 +137,7 @@ def commit_texts(
     for path, text in texts.items():
         data = text.encode()
         if data:
-            stream += b"M 100644 inline %s\ndata %d\n%s\n" % (_quoted(path), len(data), data)
+            stream += b"M %s inline %s\ndata %d\n%s\n" % (_mode(root, path).encode(), _quoted(path), len(data), data)
         else:
             stream += b"D %s\n" % _quoted(path)
     output = _with_git_lock(
@@ -155,7 +155,7 @@ def stage_texts(root: Path, texts: Mapping[str, str], commit: str, *, died_at: f
     options = ["--add"]
     for path, data in ((path, text.encode()) for path, text in texts.items() if text):
         blob = kind(b"blob %d\0%s" % (len(data), data)).hexdigest()
-        options += ["--cacheinfo", f"100644,{blob},{path}"]
+        options += ["--cacheinfo", f"{_mode(root, path)},{blob},{path}"]
     removed = [f"./{path}" for path, text in texts.items() if not text]
     options += ["--force-remove", *removed] if removed else []
     try:
@@ -216,6 +216,14 @@ def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, ma
     start = b"from %s\n" % parent.encode() if parent else b""
     head_lines = b"commit %s\n%s%scommitter %s\n" % (ref.encode(), mark, author, who)
     return head_lines + b"data %d\n%s\n%s" % (len(message), message, start)
+
+
+def _mode(root: Path, path: str) -> str:
+    """Return the mode of a file in a tree: a file that a person made executable stays so."""
+    try:
+        return "100755" if (root / path).stat().st_mode & 0o100 else "100644"
+    except OSError:  # it is new
+        return "100644"
 
 
 def _quoted(path: str) -> bytes:

@@ -23,6 +23,7 @@ __all__ = [
     "broken_branches",
     "configured",
     "configured_name",
+    "converted",
     "descends",
     "dirty",
     "entry_history",
@@ -138,6 +139,21 @@ def snapshot(root: Path, paths: Sequence[str]) -> Snapshot:
     head_object, *files = home_client(root).objects(["HEAD", *(f"HEAD:{path}" for path in paths)])
     texts = [file.data.decode("utf-8", "replace") if file and file.kind == "blob" else "" for file in files]
     return Snapshot(commit=head_object.id if head_object else "", texts=dict(zip(paths, texts, strict=True)))
+
+
+def converted(root: Path, paths: Sequence[str]) -> list[str]:
+    """Return those of *paths* whose content git converts when it is committed: filters, line ends, encodings."""
+    if not paths:
+        return []
+    git = home_client(root)
+    names = ("filter", "text", "eol", "ident", "working-tree-encoding")
+    fields = git.text("check-attr", "-z", *names, "--", *paths).split("\0")[:-1]
+    rows = list(zip(fields[::3], fields[1::3], fields[2::3], strict=True))
+    by_text = git.setting("core.autocrlf") in {"true", "input"}
+    untouched = {"unset"} if by_text else {"unset", "unspecified"}
+    return [
+        path for path, name, value in rows if value not in (untouched if name == "text" else {"unset", "unspecified"})
+    ]
 
 
 def found(root: Path, revision: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .client import home_client
 
-__all__ = ["is_leftover", "remove_leftovers"]
+__all__ = ["holds_locks", "is_leftover", "remove_leftovers"]
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
@@ -37,6 +37,12 @@ def remove_leftovers(root: Path, died_at: float) -> list[str]:
     for path in found:
         path.unlink(missing_ok=True)
     return [path.relative_to(folder).as_posix() for path in found]
+
+
+def holds_locks(root: Path) -> bool:
+    """Return whether git's folder holds a lock of any command."""
+    folder = home_client(root).git_folder()
+    return any(path.suffix == ".lock" for path in _candidates(folder))
 
 
 def is_leftover(path: Path, died_at: float, root: Path) -> bool:

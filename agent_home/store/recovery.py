@@ -21,7 +21,7 @@ from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history
-from ..git.leftovers import remove_leftovers
+from ..git.leftovers import holds_locks, remove_leftovers
 from ..home import Home
 from . import proposals
 from .branch import refuse_elsewhere
@@ -144,6 +144,8 @@ class _Redo:
         """Commit, put into place and stage what is missing. Return whether HEAD now holds the texts."""
         root, left = self.home.root, set(self.record.get("left", ()))
         wanted = {path: text for path, text in self.texts.items() if path not in left}
+        if history.converted(root, list(wanted)):
+            return self._commit_from_disk(list(wanted))
         now = history.snapshot(root, list(wanted))
         held = self._merged_with_head(now, wanted)
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
@@ -166,6 +168,16 @@ class _Redo:
         after = history.snapshot(root, list(held))
         self.commit = self.commit or after.commit
         return after.texts == held and history.branch(root) == self.branch
+
+    def _commit_from_disk(self, paths: Sequence[str]) -> bool:
+        """Commit *paths* through the filters and line ends that git's attributes name, from the work tree."""
+        root = self.home.root
+        self._put_into_place(self.texts)
+        self.commit = commits.commit_files(
+            root, paths, self.record["message"], self.record["trailers"], died_at=self.died_at
+        )
+        waiting = set(history.dirty(root, paths)) - set(self.left_alone)
+        return not waiting and history.branch(root) == self.branch
 
     def _merged_with_head(self, now: history.Snapshot, wanted: Mapping[str, str]) -> dict[str, str]:
         """Return the files as they are to be committed: merged with what came into HEAD since the transaction began."""
@@ -256,7 +268,8 @@ def _git_mark(home: Home) -> Iterator[float | None]:
     mark = home.machine / "committing"
     died_at = mark.stat().st_mtime if mark.exists() else None
     remove_git_leftovers(home)
-    storage.stage(mark, b"")
+    if died_at is None or not holds_locks(home.root):  # a young lock is judged later, by the mark of its time
+        storage.stage(mark, b"")
     yield died_at
     mark.unlink()
 
@@ -265,6 +278,8 @@ def _is_reverted(home: Home, record: Mapping[str, Any]) -> bool:
     """Return whether a person has taken back the commit of a transaction that died after it."""
     start = record.get("head")
     if not start or history.head(home.root) == start:
+        return False
+    if not history.found(home.root, start):  # a person amended the commit, and git threw the old one away
         return False
     rows = history.query(home.root, "log", f"--max-count={_MAX_SINCE}", "--format=%H%x1f%B%x1e", f"{start}..HEAD")
     messages = dict(row.strip().split("\x1f", 1) for row in rows.split("\x1e") if row.strip())

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
@@ -275,8 +275,9 @@ def _confirmed(answer: str, prompt: _CommitPrompt) -> Iterator[tuple[int, str, S
         if not isinstance(row, Mapping) or row.get("verdict") != "yes":
             continue
         number, letter = row.get("report"), row.get("commit")
-        known = isinstance(number, int) and 0 < number <= len(prompt.reports) and letter in prompt.commits
-        if known and isinstance(number, int) and isinstance(letter, str) and number not in seen:
+        known = isinstance(number, int) and 0 < number <= len(prompt.reports)
+        named = isinstance(letter, str) and letter in prompt.commits
+        if known and named and isinstance(number, int) and isinstance(letter, str) and number not in seen:
             seen.add(number)
             yield number, letter, _parts(row.get("parts"), prompt.commits[letter][1])
 
@@ -288,7 +289,8 @@ def _parts(rows: Any, lines: CommitExcerpt) -> tuple[_CitedPart, ...] | str:
         if not isinstance(row, Mapping):
             return "a part is not an object"
         says, side, cited = row.get("says"), row.get("side"), row.get("lines")
-        if not isinstance(says, str) or side not in {"after", "before", "same"} or not isinstance(cited, list):
+        side = next((known for known in get_args(Side) if known == side), None)
+        if not isinstance(says, str) or side is None or not isinstance(cited, list):
             return "a part needs says, side and lines"
         quoted = [_quoted(one, lines) for one in cited]
         wrong = next((one for one in quoted if isinstance(one, str)), None)

@@ -16,7 +16,7 @@ __all__ = ["Name", "NameKind", "commits_in", "is_file_name", "named_paths", "nam
 
 NameKind = Literal["path", "symbol", "tag", "branch"]
 
-_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
+_URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
 _EXTENSIONS = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|kt|kts|go|rs|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|md|mdx|rst|txt|"
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"

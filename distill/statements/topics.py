@@ -25,7 +25,7 @@ _NO_WORDS = f"{HAN}\u3041-\u309f"
 _WORD = re.compile(rf"[^\W\d_{_NO_WORDS}][^\W_{_NO_WORDS}]*(?:[_-][^\W_{_NO_WORDS}]+)*")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 _QUOTED = re.compile(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
-_URL = re.compile(r"\S+://\S+|\[image:[^\]]*\]")
+_URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://\S+|\[image:[^\]]{0,2000}\]")
 
 
 def find_topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:

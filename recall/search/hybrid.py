@@ -83,6 +83,8 @@ _MAX_CANDIDATES = 3000
 _EARLIER = 5
 #: Passages read at once while hits are collected: enough for the ten hits of most searches.
 _PAGE = 64
+#: Milliseconds to wait for the other retriever when this one met a damaged index.
+_THREAD_END_MS = 10_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,8 +205,13 @@ def _retrieve(
     words, vectors, late = LexicalResult(), VectorResult(), None
     if mode != "lexical":
         late = start_vector_retrieval(home.index, query, embedder, scope, max(limit, NEAREST))
-    if mode != "vector":
-        words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
+    try:
+        if mode != "vector":
+            words = retrieve_by_words(conn, parsed, scope, limit, words_ms)
+    except schema.CORRUPTION_ERRORS:
+        if late is not None:  # a process that ends while a thread loads the model is aborted
+            late.result(_THREAD_END_MS, _THREAD_END_MS)
+        raise
     if late is not None:
         vectors = late.result(vectors_ms - elapsed_ms(start), vectors_ms)
     return words, vectors

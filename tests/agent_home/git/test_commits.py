@@ -66,3 +66,11 @@ def test_the_branch_is_that_of_head(home: Home, git: Git, arguments: list[str], 
     assert history.branch(home.root) == "main"
     git(*arguments)
     assert history.branch(home.root) == name
+
+
+def test_an_executable_file_stays_executable(home: Home, git: Git) -> None:
+    (home.root / "USER.md").chmod(0o755)
+    made = commits.commit_texts(home.root, git("rev-parse", "HEAD").strip(), {"USER.md": "x\n"}, "m", {}, branch="main")
+    commits.stage_texts(home.root, {"USER.md": "x\n"}, made)
+    assert git("ls-tree", "HEAD", "USER.md").startswith("100755")
+    assert git("diff", "--cached", "--name-only") == ""

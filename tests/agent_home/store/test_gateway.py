@@ -287,6 +287,19 @@ def test_an_unfinished_merge_stops_the_write_before_it_begins(
     assert not (home.machine / "redo.json").exists()
 
 
+def test_what_git_converts_is_committed_converted(home: Home, git: Git, add_entry: AddEntry) -> None:
+    add_entry("old")
+    git("config", "filter.crypt.clean", "tr a-z b-za")
+    git("config", "filter.crypt.smudge", "tr b-za a-z")
+    (home.root / ".gitattributes").write_text((home.root / ".gitattributes").read_text() + "MEMORY.md filter=crypt\n")
+    outcome = add_entry("lobster")
+    add_entry("next")
+    assert "lobster" not in git("cat-file", "blob", "HEAD:MEMORY.md")
+    assert "mpctufs" in git("cat-file", "blob", f"{outcome.commit}:MEMORY.md")
+    assert titles(home.root) == ["next", "lobster", "old"]
+    assert git("status", "--porcelain", "--", "MEMORY.md") == ""
+
+
 PERSONS_COMMANDS = {
     "stash": ["stash"],
     "checkout": ["checkout", "--", "."],

@@ -333,6 +333,39 @@ def test_what_a_killed_git_left_is_removed_and_what_a_person_holds_is_not(
         running.communicate()
 
 
+def test_a_lock_of_the_first_of_two_killed_writers_is_removed_in_time(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("before")
+    (lock,) = leave(home, "index.lock")
+    moment = time.time()
+    for path in (lock, home.machine / "committing"):
+        os.utime(path, (moment, moment))
+    monkeypatch.setattr(commits, "GIT_LOCK_WAIT_S", 0.1)
+    with pytest.raises(HistoryError, match=r"index\.lock"):
+        add_entry("second")
+    assert (home.machine / "committing").stat().st_mtime == pytest.approx(moment)
+    for path in (lock, home.machine / "committing"):
+        os.utime(path, (moment - 100, moment - 100))
+    add_entry("third")
+    assert titles(home.root) == ["third", "second", "before"]
+    assert_sound(home, git)
+
+
+def test_a_pending_write_whose_first_commit_is_gone_is_completed(
+    home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
+) -> None:
+    add_entry("before")
+    doomed = forks.run(DOOMED, str(home.root), "after the redo record")
+    assert doomed.returncode == -signal.SIGKILL, doomed.stderr
+    git("-c", "user.name=P", "-c", "user.email=p@localhost", "commit", "--amend", "--no-verify", "-qm", "x")
+    git("reflog", "expire", "--expire=now", "--all")
+    git("gc", "--quiet", "--prune=now")
+    add_entry("next")
+    assert titles(home.root) == ["next", "doomed", "before"]
+    assert_sound(home, git)
+
+
 def test_what_a_person_reverted_after_the_crash_stays_reverted(
     home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
 ) -> None:
