@@ -82,8 +82,14 @@ def _manifest(home: Home) -> Iterator[Check]:
     yield from (Check(name="manifest", status="failed", detail=problem) for problem in wrong)
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
     absent = [file for file in absent if file != "BOOTSTRAP.md"]  # the agent deletes this file once it knows its user
-    if absent:
-        detail = f"agent.toml names {', '.join(absent)}, which do not exist. `memory init` adds missing files"
+    held = history.snapshot(home.root, absent).texts if absent else {}
+    deleted = [file for file in absent if held[file]]
+    if deleted:
+        names = " ".join(deleted)
+        detail = f"deleted, and git still has: {names}. `git checkout HEAD -- {names}` there brings it back"
+        yield Check(name="manifest", status="failed", detail=detail)
+    elif absent:
+        detail = f"named in agent.toml and not there: {', '.join(absent)}. `memory init` adds missing files"
         yield Check(name="manifest", status="warning", detail=detail)
     elif not wrong and _lacks_http_client(home):
         detail = "[distill.endpoint] is set, but httpx is missing. Run `pip install 'agent-home[endpoint]'`"

@@ -52,3 +52,12 @@ def test_doctor_names_what_was_set_aside(home: Home) -> None:
     found = check(home, "closings")
     assert found["status"] == "warning"
     assert "1-0-MEMORY.md" in found["detail"]
+
+
+def test_doctor_says_how_a_deleted_memory_comes_back(home: Home) -> None:
+    (home.root / "MEMORY.md").unlink()
+    found = check(home, "manifest")
+    assert found["status"] == "failed"
+    assert "git checkout HEAD -- MEMORY.md" in found["detail"]
+    git(home, "checkout", "HEAD", "--", "MEMORY.md")
+    assert check(home, "manifest")["status"] == "ok"
