@@ -21,8 +21,7 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init",
-    "refuse_unfinished", "stage_texts",
+    "drop_broken_branch", "init", "refuse_unfinished", "stage_texts",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.

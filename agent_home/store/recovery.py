@@ -170,13 +170,17 @@ class _Redo:
         return after.texts == held and history.branch(root) == self.branch
 
     def _commit_from_disk(self, paths: Sequence[str]) -> bool:
-        """Commit *paths* through the filters and line ends that git's attributes name, from the work tree."""
+        """Commit *paths* through the filters and line ends that git's attributes name, from the work tree.
+
+        A file that a person changed meanwhile is set aside and not committed: the guard has not seen that edit.
+        """
         root = self.home.root
-        self._put_into_place(self.texts)
+        self._put_into_place(self.texts, merge=False)
+        ours = [path for path in paths if path not in self.left_alone]
         self.commit = commits.commit_files(
-            root, paths, self.record["message"], self.record["trailers"], died_at=self.died_at
+            root, ours, self.record["message"], self.record["trailers"], died_at=self.died_at
         )
-        waiting = set(history.dirty(root, paths)) - set(self.left_alone)
+        waiting = history.dirty(root, ours) if ours else []
         return not waiting and history.branch(root) == self.branch
 
     def _merged_with_head(self, now: history.Snapshot, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -194,8 +198,8 @@ class _Redo:
                 found[path] = merged
         return found
 
-    def _put_into_place(self, texts: Mapping[str, str]) -> None:
-        """Write *texts* into the work tree."""
+    def _put_into_place(self, texts: Mapping[str, str], *, merge: bool = True) -> None:
+        """Write *texts* into the work tree. Without *merge*, a file that somebody changed is set aside."""
         rows = {item["path"]: item for item in self.record["files"]}
         for path, text in texts.items():
             if path in self.left_alone:
@@ -205,7 +209,8 @@ class _Redo:
             if present == _digest(text):
                 continue
             before = rows[path]["before"]
-            placed = text if present == before else self._merged_with_disk(path, text, before)
+            changed = self._merged_with_disk(path, text, before) if merge and present != before else None
+            placed = text if present == before else changed
             if placed is None:
                 self._set_aside(path)
             elif not placed:
@@ -227,6 +232,8 @@ class _Redo:
             return None
 
     def _set_aside(self, path: str) -> None:
+        if path in self.left_alone:
+            return
         number = list(self.texts).index(path)
         kept = self.home.machine / "recovered" / f"{self.record['at']:.0f}-{number}-{Path(path).name}"
         staged = _staging(self.home) / "kept.tmp"

@@ -20,7 +20,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
-from agent_home.store.gateway import transaction
+from agent_home.store.gateway import WriteOutcome, transaction
 from agent_home.store.references import resolve_ids
 from recall.text.identity import identity_key
 
@@ -116,21 +116,15 @@ def remember(
     if not text:
         raise ValueError("the text is empty")
     screened = _screened(home, text, origin)
-    forgotten = withheld_words(text, screened)
     older = _replaceable(home, replaces, parse(storage.read_text(home.root / MEMORY)), origin) if replaces else None
     rule = (section_of(older.prefix) if older and not kind else None) or _section(text, kind)
     fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}
-    note = Entry(
-        id=f"{rule.prefix}-0000", date=f"{now:%Y-%m-%d}", title=text,
-        fields={name: value for name, value in fields.items() if value},
-    )  # fmt: skip
+    note = _note(rule.prefix, text, fields, now)
     known = _find(home, note)
     if known is not None and (older is None or known.id == older.id):
-        commit = None if dry_run else cite(home, [known.id], now=now).commit
-        return Remembered(id=known.id, section=rule.title, text=known.text, known=True, commit=commit)
+        return _known(home, known, rule.title, now, dry_run=dry_run)
     if dry_run:
-        planned = new_id(rule.prefix, _seed(note), proposals.taken_ids(home))
-        return Remembered(id=planned, section=rule.title, text=text)
+        return Remembered(id=new_id(rule.prefix, _seed(note), proposals.taken_ids(home)), section=rule.title, text=text)
     with transaction(home, actor="remember", message="Remember", source=origin, now=now) as edits:
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
@@ -140,12 +134,28 @@ def remember(
         if older is not None and older.id not in {link.older for link in done.superseded}:
             done = _with_replaced(done, _replaceable(home, older.id, done.documents[MEMORY], origin), note.id)
         edits.write(MEMORY, done.documents[MEMORY])
-    stored = edits.outcome.entries.get(done.merged[0].newer if done.merged else note.id)
+    return _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
+
+
+def _stored(outcome: WriteOutcome, done: Consolidation, note: Entry, section: str, forgotten: str) -> Remembered:
+    """Return the note as the guard let it through, or the entry that it was merged into."""
+    stored = outcome.entries.get(done.merged[0].newer if done.merged else note.id, note)
     return Remembered(
-        id=stored.id if stored else note.id, section=rule.title, text=stored.text if stored else text,
-        known=bool(done.merged), superseded=done.superseded, redacted=edits.outcome.redacted, forgotten=forgotten,
-        quarantined=edits.outcome.quarantined, commit=edits.outcome.commit,
+        id=stored.id, section=section, text=stored.text, known=bool(done.merged), superseded=done.superseded,
+        redacted=outcome.redacted, forgotten=forgotten, quarantined=outcome.quarantined, commit=outcome.commit,
     )  # fmt: skip
+
+
+def _known(home: Home, known: Entry, section: str, now: datetime, *, dry_run: bool) -> Remembered:
+    """Return an entry that says the same already. It is cited, unless nothing may be written."""
+    commit = None if dry_run else cite(home, [known.id], now=now).commit
+    return Remembered(id=known.id, section=section, text=known.text, known=True, commit=commit)
+
+
+def _note(prefix: str, text: str, fields: Mapping[str, str], now: datetime) -> Entry:
+    """Return a note whose id is given later, without the fields that are empty."""
+    given = {name: value for name, value in fields.items() if value}
+    return Entry(id=f"{prefix}-0000", date=f"{now:%Y-%m-%d}", title=text, fields=given)
 
 
 def finish(home: Home, entry_id: str, *, now: datetime, how: str = "", dry_run: bool = False) -> Finished:

@@ -11,7 +11,6 @@ import threading
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import Changed, DocumentInvalid, GuardRefused, HistoryError
-from agent_home.git import commits, history
+from agent_home.git import commits
 from agent_home.home import MEMORY, Home
 from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
@@ -285,105 +284,6 @@ def test_an_unfinished_merge_stops_the_write_before_it_begins(
         add_entry("T")
     assert titles(home.root) == []
     assert not (home.machine / "redo.json").exists()
-
-
-def test_what_git_converts_is_committed_converted(home: Home, git: Git, add_entry: AddEntry) -> None:
-    add_entry("old")
-    git("config", "filter.crypt.clean", "tr a-z b-za")
-    git("config", "filter.crypt.smudge", "tr b-za a-z")
-    (home.root / ".gitattributes").write_text((home.root / ".gitattributes").read_text() + "MEMORY.md filter=crypt\n")
-    outcome = add_entry("lobster")
-    add_entry("next")
-    assert "lobster" not in git("cat-file", "blob", "HEAD:MEMORY.md")
-    assert "mpctufs" in git("cat-file", "blob", f"{outcome.commit}:MEMORY.md")
-    assert titles(home.root) == ["next", "lobster", "old"]
-    assert git("status", "--porcelain", "--", "MEMORY.md") == ""
-
-
-PERSONS_COMMANDS = {
-    "stash": ["stash"],
-    "checkout": ["checkout", "--", "."],
-    "commit": ["-c", "user.name=P", "-c", "user.email=p@localhost", "commit", "-qam", "Mine"],
-    "reset": ["reset", "-q", "--hard"],
-    "add": ["add", "--all"],
-}
-
-
-@pytest.mark.parametrize("step", ["commit_texts", "stage_texts", "snapshot"])
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("command", PERSONS_COMMANDS)
-def test_a_git_command_of_a_person_beside_a_write_takes_nothing_away(
-    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch, step: str, when: str, command: str
-) -> None:
-    add_entry("old")
-    (home.root / "USER.md").write_text("# By hand\n")
-    module = commits if hasattr(commits, step) else history
-    real: Any = getattr(module, step)
-    ran: list[str] = []
-
-    def beside(*arguments: Any, **named: Any) -> Any:
-        def interfere() -> None:
-            if not ran:
-                ran.append(command)
-                git(*PERSONS_COMMANDS[command])
-
-        if when == "before":
-            interfere()
-        result = real(*arguments, **named)
-        if when == "after":
-            interfere()
-        return result
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, step, beside)
-        outcome = add_entry("new")
-    assert ran
-    assert "new" in git("show", f"{outcome.commit}:MEMORY.md")
-    assert "new" in git("show", "HEAD:MEMORY.md")
-    assert titles(home.root) == ["new", "old"]
-    assert git("status", "--porcelain", "--", "MEMORY.md") == ""
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [("--detach", "at a commit that is on no branch"), ("-c other", "on the branch other, and memory is kept on main")],
-)
-def test_another_branch_than_the_homes_own_is_refused_and_nothing_is_written(
-    home: Home, git: Git, add_entry: AddEntry, where: str, said: str
-) -> None:
-    add_entry("old")
-    git("switch", "--quiet", *where.split())
-    head = git("rev-parse", "HEAD")
-    with pytest.raises(HistoryError, match=f"{said}.*git switch main"):
-        add_entry("lost")
-    assert (git("rev-parse", "HEAD"), titles(home.root)) == (head, ["old"])
-    assert not (home.machine / "redo.json").exists()
-    git("switch", "--quiet", "main")
-    add_entry("new")
-    assert titles(home.root) == ["new", "old"]
-
-
-def test_a_branch_that_was_renamed_is_still_the_homes_own(home: Home, git: Git, add_entry: AddEntry) -> None:
-    add_entry("old")
-    git("branch", "--move", "trunk")
-    add_entry("new")
-    assert git("log", "--format=%s", "-2", "trunk").splitlines() == ["Add new", "Add old"]
-
-
-def test_a_crash_before_a_switch_waits_for_the_homes_branch(
-    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add_entry("old")
-    with monkeypatch.context() as patch:
-        patch.setattr(recovery, "complete", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            add_entry("new")
-    git("switch", "--quiet", "-c", "other")
-    with pytest.raises(HistoryError, match="git switch main"):
-        add_entry("more")
-    git("switch", "--quiet", "main")
-    add_entry("more")
-    assert titles(home.root) == ["more", "new", "old"]
 
 
 # --- the guard ---------------------------------------------------------------------------------------------------
