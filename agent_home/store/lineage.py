@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from .. import storage
@@ -11,7 +11,8 @@ from ..documents.check import entry_files
 from ..documents.document import parse
 from ..documents.entry import Entry, normalise_id
 from ..documents.placement import as_entry
-from ..errors import NoSuchEntry
+from ..documents.standing import EntryState, Standing, standings
+from ..errors import DocumentInvalid, NoSuchEntry
 from ..git import history
 from ..git.history import Event
 from ..home import Home
@@ -36,18 +37,28 @@ class CitedTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """An entry's place and history. *entry* is its text now, or its last one when it was removed."""
+    """An entry's place and history. *entry* is its text now, or its last one when it was removed.
+
+    *standing* says whether an entry that is there still holds. *supersedes* has the older entries that it replaces.
+    """
 
     id: str
-    state: Literal["live", "archived", "proposed", "removed"]
+    state: EntryState | Literal["proposed", "removed"]
     path: str
     entry: Entry | None
     events: tuple[Event, ...]
     turns: tuple[CitedTurn, ...]
+    standing: Standing = field(default_factory=Standing)
+    supersedes: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The state for a person, with what ended the entry and when."""
+        return self.state if self.state in {"proposed", "removed"} else self.standing.words
 
 
 def lineage(home: Home, spelled: str) -> Lineage:
-    """Return the lineage of the entry with that id, be it live, archived, proposed or removed. Events are oldest first.
+    """Return the lineage of the entry with that id, wherever it is now. Events are oldest first.
 
     Raises:
         NoSuchEntry: git knows no such entry, and none is there or proposed.
@@ -62,12 +73,28 @@ def lineage(home: Home, spelled: str) -> Lineage:
 
 
 def _present(home: Home, entry_id: str) -> Lineage | None:
+    """Return the entry if a file has it. All files are read, because an entry of any may name it as superseded."""
+    found: dict[bool, list[Entry]] = {True: [], False: []}
+    place: tuple[str, Entry] | None = None
     for path in entry_files(home):
-        entry = parse(storage.read_text(home.path(path))).entry(entry_id)
-        if entry is not None:
-            state: Literal["live", "archived"] = "archived" if path.startswith("Archive/") else "live"
-            return Lineage(id=entry_id, state=state, path=path, entry=entry, events=(), turns=())
-    return None
+        try:
+            document = parse(storage.read_text(home.path(path)))
+        except DocumentInvalid:
+            if place is None:
+                raise
+            continue  # it may hold a successor, and the entry itself is there
+        found[path.startswith("Archive/")] += document.entries()
+        entry = document.entry(entry_id) if place is None else None
+        place = place if entry is None else (path, entry)
+    if place is None:
+        return None
+    known = standings(found[False], found[True])
+    path, entry = place
+    older = tuple(sorted(name for name, standing in known.items() if standing.by == entry_id))
+    return Lineage(
+        id=entry_id, state=known[entry_id].state, path=path, entry=entry, events=(), turns=(),
+        standing=known[entry_id], supersedes=older,
+    )  # fmt: skip
 
 
 def _proposed(home: Home, entry_id: str) -> Lineage | None:

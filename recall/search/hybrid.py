@@ -7,8 +7,9 @@ search fail.
 
 By session, one hit stands for a whole conversation or file, with a score of its own (``recall.search.sessions``).
 
-An entry that another one supersedes follows just below it (``recall.search.supersession``). Hits that say the same can
-be collapsed into one (``recall.search.duplicates``).
+An entry that another one supersedes follows just below it (``recall.search.supersession``), even if only the older one
+fits the query. Hits of entries say what became of them (``recall.search.standing``). Hits that say the same can be
+collapsed into one (``recall.search.duplicates``).
 
 A search returns no passage that the audience may not read, at most ``MAX_HITS`` hits and one hit for each address. The
 order is the same every time: equal scores are ordered by address.
@@ -30,6 +31,7 @@ import apsw
 import numpy as np
 
 from agent_home.audience import Audience
+from agent_home.documents.standing import Standing
 from agent_home.home import Home
 
 from ..embedding.embedder import Embedder, NoEmbedder
@@ -54,6 +56,7 @@ from .retrievers import (
     start_vector_retrieval,
 )
 from .sessions import PASSAGES_PER_SESSION, rank_sessions, speakers_of
+from .standing import EntryStandings, FoundEntry
 from .supersession import apply_supersession
 
 __all__ = [
@@ -93,6 +96,7 @@ class Hit:
 
     *parts* are the unweighted parts of its score, mostly from 0 to 1. *also* has the addresses of further hits that say
     the same, when those are collapsed. Then *score* is the best of them all, and *parts* are the passage's own.
+    *standing* says what became of an entry, or of one that says the same. It is ``None`` for any other passage.
     """
 
     source: str
@@ -107,13 +111,19 @@ class Hit:
     heading: str = ""
     parts: dict[str, float] = field(default_factory=dict)
     also: tuple[str, ...] = ()
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Hits, best first. *retriever_ms* has the milliseconds of each retriever. *degraded* names missing results."""
+    """Hits, best first. *retriever_ms* has the milliseconds of each retriever. *degraded* names missing results.
+
+    *without_words* is true when no passage that was searched holds a word of the query, so that hits are only near in
+    meaning.
+    """
 
     hits: tuple[Hit, ...]
+    without_words: bool = False
     degraded: tuple[str, ...] = ()
     ms: float = 0.0
     retriever_ms: dict[str, float] = field(default_factory=dict)
@@ -158,16 +168,19 @@ def search(
     words, vectors, hits = LexicalResult(), VectorResult(), list[Hit]()
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
     limit = _candidate_limit(count, before)
+    parsed = parse_query(query, limit=QUERY_TERMS)
     try:
-        scope, parsed = _scope(conn, home, layers, audience), parse_query(query, limit=QUERY_TERMS)
+        scope = _scope(conn, home, layers, audience)
         words, vectors = _retrieve(conn, home, query, parsed, scope, limit, mode, embedder, settings, deadline_ms)
         windows = load_windows(conn, candidates(words, vectors, limit))
         features = _query_features(query, parsed, words, mode, now)
         ranking = rank(windows, features, words.groups, vectors.nearest, weights or RankingWeights.of(settings))
-        found = _hits(conn, home, windows, apply_supersession(conn, windows, ranking), count, audience, exclude, before)
+        limits = _Limits(home, layers, audience, frozenset(exclude), before)
+        found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
         if unit == "session":
             hits = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
         else:
+            found = _with_standings(conn, found, limits)
             hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(damage.mark(home.index, error))
@@ -177,7 +190,11 @@ def search(
         conn.close()
     degraded += [found.problem for found in (words, vectors) if found.problem]
     times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
-    return SearchResult(hits=tuple(hits), degraded=tuple(degraded), ms=elapsed_ms(start), retriever_ms=times)
+    looked = mode != "vector" and bool(parsed.match) and not words.problem
+    return SearchResult(
+        hits=tuple(hits), without_words=looked and not words.passages, degraded=tuple(degraded), ms=elapsed_ms(start),
+        retriever_ms=times,
+    )  # fmt: skip
 
 
 def _candidate_limit(count: int, before: str) -> int:
@@ -297,26 +314,42 @@ WHERE p.id = ?
 """
 
 
+@dataclass(slots=True)
+class _Limits:
+    """Limits of a search: some layers, the files that an audience may read, and the time before which it was said."""
+
+    home: Home
+    layers: Sequence[str] | None
+    audience: str
+    exclude: Collection[str]
+    before: str
+    _hidden: dict[str, bool] = field(default_factory=dict)
+
+    def hides(self, source: str, path: str) -> bool:
+        """Return whether the passage at *source* of the file *path* is no hit."""
+        if path not in self._hidden:
+            self._hidden[path] = path in self.exclude or not self.home.may_read(path, self.audience)
+        return self._hidden[path] or source in self.exclude or session_of(source) in self.exclude
+
+    def allow(self, entry: FoundEntry) -> bool:
+        """Return whether *entry* may be a hit."""
+        inside = self.layers is None or entry.layer in self.layers
+        return inside and not self.hides(entry.source, entry.path) and not self.is_late(entry.ts)
+
+    def is_late(self, ts: str) -> bool:
+        return bool(self.before) and not ts < self.before
+
+
 def _hits(
-    conn: apsw.Connection,
-    home: Home,
-    windows: ContextWindows,
-    ranking: Ranking,
-    count: int,
-    audience: str,
-    exclude: Collection[str],
-    before: str,
+    conn: apsw.Connection, windows: ContextWindows, ranking: Ranking, count: int, limits: _Limits
 ) -> Iterator[Hit]:
     """Yield the hits, best first, one for each address: its best part. The caller reads about *count* of them."""
     yielded: set[str] = set()
-    hidden: dict[str, bool] = {}
     for place, ident, source, path in _in_order(conn, windows, ranking, count):
-        if path not in hidden:
-            hidden[path] = path in exclude or not home.may_read(path, audience)
-        if source in yielded or hidden[path] or source in exclude or session_of(source) in exclude:
+        if source in yielded or limits.hides(source, path):
             continue
         ((text, ts, session, name, role, heading, layer),) = schema.rows(conn, _SELECT_TEXT, (ident,))
-        if before and not ts < before:
+        if limits.is_late(ts):
             continue
         yielded.add(source)
         yield Hit(
@@ -324,6 +357,24 @@ def _hits(
             session=session, name=name, role=role, heading=heading,
             parts={part: round(float(values[place]), 6) for part, values in ranking.parts.items()},
         )  # fmt: skip
+
+
+def _with_standings(conn: apsw.Connection, hits: Iterator[Hit], limits: _Limits) -> Iterator[Hit]:
+    """Yield *hits* with their standings, and the newest statement before an entry that it supersedes."""
+    standings = EntryStandings(conn)
+    yielded: set[str] = set()
+    for hit in hits:
+        standing = standings.of(hit.text, hit.layer)
+        newest = standings.newest(standing)
+        if newest is not None and newest.source not in yielded and limits.allow(newest):
+            yielded.add(newest.source)
+            yield Hit(
+                source=newest.source, score=hit.score, text=newest.text, layer=newest.layer, ts=newest.ts,
+                path=newest.path, heading=newest.heading, parts=hit.parts, standing=newest.standing,
+            )  # fmt: skip
+        if hit.source not in yielded:
+            yielded.add(hit.source)
+            yield replace(hit, standing=standing)
 
 
 def _by_session(
@@ -351,8 +402,13 @@ def _collapsed(found: Iterator[Hit], count: int) -> list[Hit]:
 
 
 def _standing_for(group: Sequence[Hit]) -> Hit:
+    """Return the hit that represents *group*. A claim that an entry of the group took back is taken back."""
     best = representative(group)
-    return replace(best, score=group[0].score, also=tuple(hit.source for hit in group if hit is not best))
+    retracted = (hit.standing for hit in group if hit.standing is not None and hit.standing.ended == "retracted")
+    return replace(
+        best, score=group[0].score, also=tuple(hit.source for hit in group if hit is not best),
+        standing=next(retracted, best.standing),
+    )  # fmt: skip
 
 
 def _in_order(

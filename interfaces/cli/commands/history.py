@@ -32,14 +32,18 @@ def history(invocation: Invocation, entry_id: str) -> None:
     """Show where an entry comes from.
 
     The command lists the commits of entry ID, oldest first, the sessions that they closed, and the turns that the entry
-    cites. It works for live, archived, removed and proposed entries. --json has the turns in full.
+    cites. The first line says whether the entry is live, or was superseded, resolved, retracted, archived, removed or
+    only proposed. --json has the turns in full.
     """
     from agent_home.store.lineage import lineage
 
     found = lineage(invocation.home, entry_id)
     entry = found.entry
     data = {
-        "id": found.id, "state": found.state, "path": found.path, "text": entry.text if entry else "",
+        "id": found.id, "state": found.state, "status": found.words, "archived": found.standing.archived,
+        "superseded_by": found.standing.by or None, "ended": found.standing.date or None,
+        "reason": found.standing.reason,
+        "supersedes": list(found.supersedes), "path": found.path, "text": entry.text if entry else "",
         "events": [dataclasses.asdict(event) for event in found.events],
         "turns": [dataclasses.asdict(turn) for turn in found.turns],
     }  # fmt: skip
@@ -47,9 +51,13 @@ def history(invocation: Invocation, entry_id: str) -> None:
 
 
 def _lines(found: Lineage) -> Iterator[str]:
-    yield f"[{found.id}] {found.state}, {found.path}"
+    yield f"[{found.id}] {found.words}, {found.path}"
     if found.entry is not None:
         yield f"  {printable(found.entry.text)}"
+    if found.standing.reason:
+        yield f"  {found.standing.ended} by {printable(found.standing.reason)}"
+    if found.supersedes:
+        yield f"  supersedes {', '.join(found.supersedes)}"
     for event in found.events:
         parts = (event.ts, event.commit[:7], event.action.ljust(8), event.subject, event.session, event.evidence)
         yield "  ".join(part for part in (*parts, f"by {event.actor}" if event.actor else "") if part)

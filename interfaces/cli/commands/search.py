@@ -55,13 +55,13 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
 @home_command(
     "search",
     examples=(
-        ("Search everything", 'memory search "which database did we choose"'),
+        ("Search everything", "memory search which database did we choose"),
         ("Search conversations and the daily logs", "memory search postgres --in sessions,daily"),
         ("Print the three best hits and their scores", "memory search postgres -k 3 --explain"),
         ("Find the conversations about something", "memory search postgres --by session"),
     ),
 )
-@click.argument("query")
+@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
 @click.option("-k", "count", default="10", callback=_hit_count, metavar="N", show_default=True, help="Number of hits.")
 @click.option(
     "--in",
@@ -91,7 +91,7 @@ def _hit_count(context: click.Context, _parameter: click.Parameter, value: str) 
 )
 def search(
     invocation: Invocation,
-    query: str,
+    words: tuple[str, ...],
     count: int,
     layers: tuple[str, ...] | None,
     mode: Mode,
@@ -102,9 +102,10 @@ def search(
 ) -> None:
     """Search memory, conversations and knowledge.
 
-    The command prints the passages that best answer QUERY, with their sources. It indexes changed files first. A
-    superseded entry follows just below its successor, and archived passages rank below live ones. A part of the search
-    that did not work is reported on standard error and in "degraded".
+    The command prints the passages that best answer QUERY, with their sources. It indexes changed files first. Entries
+    that were superseded, resolved, retracted or archived are marked. A superseded entry follows just below its newest
+    successor, and archived passages rank below live ones. A part of the search that did not work is reported on
+    standard error and in "degraded".
     """
     from recall.index.sync import ensure_fresh
     from recall.search.hybrid import search as find
@@ -112,6 +113,7 @@ def search(
 
     from .sync import home_embedder
 
+    query = " ".join(words)
     if not query.strip():
         raise click.UsageError("QUERY is empty")
     home = invocation.home
@@ -127,6 +129,7 @@ def search(
         invocation.warn(problem)
     data = {
         "hits": [_hit(hit) for hit in result.hits],
+        "without_words": result.without_words,
         "degraded": degraded,
         "ms": round(result.ms, 3),
         "legs": {name: round(ms, 3) for name, ms in result.retriever_ms.items()},
@@ -147,14 +150,20 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "heading": hit.heading,
         "parts": {name: round(score, 6) for name, score in hit.parts.items()},
         "also": list(hit.also),
+        "state": hit.standing.state if hit.standing else "",
+        "status": hit.standing.words if hit.standing else "",
+        "superseded_by": (hit.standing and hit.standing.by) or None,
     }
 
 
 def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:
+    if result.without_words and result.hits:
+        yield "No passage that was searched holds a word of the query. These are the nearest in meaning:"
     for hit in result.hits:
         who = f" {hit.name}:" if hit.name else ""
-        text = " ".join(hit.text.split())
-        yield f"{hit.score:6.3f}  {hit.source}  {hit.ts}".rstrip()
+        text = " ".join(_told(hit).split())
+        mark = f"[{hit.standing.words}]" if hit.standing and hit.standing.state != "live" else ""
+        yield "  ".join(filter(None, (f"{hit.score:6.3f}", hit.source, hit.ts, mark)))
         yield f"        {who} {text if len(text) <= _WIDTH else text[: _WIDTH - 1] + '…'}"
         if hit.also:
             yield f"         the same: {', '.join(hit.also)}"
@@ -164,3 +173,11 @@ def _lines(result: SearchResult, *, explain: bool) -> Iterator[str]:
         yield "nothing found"
     if explain:
         yield f"{result.ms:.1f} ms: " + ", ".join(f"{name} {ms:.1f}" for name, ms in result.retriever_ms.items())
+
+
+def _told(hit: Hit) -> str:
+    """Return the statement of an entry, whose id and date stand in the line above, or the text of another passage."""
+    from agent_home.documents.entry import parse_entry
+
+    entry = parse_entry(hit.text + "\n") if hit.standing else None
+    return entry.text if entry else hit.text

@@ -56,6 +56,20 @@ def test_an_archived_entry_and_a_removed_one_are_told_as_well(home: Home, now: d
     assert (removed.entry.title, removed.turns[0].text) == ("Ship on Monday", "Ship on Monday.")
 
 
+def test_the_state_says_what_ended_an_entry_and_when(home: Home, now: datetime) -> None:
+    newer = Entry(id="KD-0002", date="2026-11-25", title="Ship on Friday", fields={"Supersedes": "KD-7F3A"})
+    state = {"State": "retracted 2026-11-26, s-1#m2: No, never."}
+    taken_back = Entry(id="RC-0003", date="2026-11-20", title="It ships", fields=state)
+    with transaction(home, actor="close", message="m", now=now) as edits:
+        memory = edits.read("MEMORY.md")
+        edits.write("MEMORY.md", memory.with_entries([("Key Decisions", newer), ("Recent Context", taken_back)]))
+    old = lineage(home, "KD-7F3A")
+    assert (old.state, old.words) == ("superseded", "superseded by KD-0002 (2026-11-25)")
+    assert (lineage(home, "KD-0002").state, lineage(home, "KD-0002").supersedes) == ("live", ("KD-7F3A",))
+    gone = lineage(home, "RC-0003")
+    assert (gone.words, gone.standing.reason) == ("retracted (2026-11-26)", "s-1#m2: No, never.")
+
+
 def test_a_proposed_entry_has_the_event_of_its_proposal(home: Home, now: datetime) -> None:
     entry = Entry(id="KD-0PPP", date="2026-11-20", title="Propose me", fields={"Sources": "s-1#m1"})
     trailers = {"Session": "s-1", "Actor": "close", "Evidence": "unchecked"}

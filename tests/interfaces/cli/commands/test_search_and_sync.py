@@ -62,6 +62,16 @@ def test_search_prints_lines_for_a_person(run: Run) -> None:
     assert run("search", "zyzzyva", "--mode", "lexical").stdout == "nothing found\n"
 
 
+def test_search_joins_several_words_and_marks_entries_that_ended(run: Run, home: Home) -> None:
+    old = "- **[KD-2M0Q]** 2026-03-01 Falcons nest in May.\n  Superseded-By: KD-7F3A\n"
+    new = "- **[KD-7F3A]** 2026-04-01 Falcons nest in June.\n"
+    (home.root / "MEMORY.md").write_text(f"# Memory\n\n## Key Decisions\n\n{new}{old}", "utf-8")
+    shown = run("search", "falcons", "in", "May", "--in", "memory").stdout
+    assert shown.index("June") < shown.index("[superseded by KD-7F3A (2026-04-01)]") < shown.index("May")
+    hits = data(run("search", "falcons", "in", "May", "--in", "memory", "--json"))["hits"]
+    assert [(hit["state"], hit["superseded_by"]) for hit in hits] == [("live", None), ("superseded", "KD-7F3A")]
+
+
 def test_search_accepts_layers_a_number_and_an_audience(run: Run) -> None:
     assert data(run("search", "tower", "--in", "daily,sessions", "--json"))["hits"] == []
     assert len(data(run("search", "tower", "-k", "1", "--json"))["hits"]) == 1

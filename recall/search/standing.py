@@ -1,0 +1,101 @@
+"""Standing of the entries that a search finds: live, superseded, resolved, retracted or archived.
+
+The index holds the entries as their files do, so nothing has to be opened. Links between entries count both ways,
+whichever of the two names the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import apsw
+
+from agent_home.documents.entry import Entry, parse_entry, superseded_by
+from agent_home.documents.standing import Standing, standing_of
+from agent_home.home import ARCHIVED_DAILY
+
+from ..index import schema
+
+__all__ = ["EntryStandings", "FoundEntry"]
+
+#: Layers whose files have entries.
+_LAYERS = ("memory", "archive")
+_ENTRY_FILES = f"f.layer IN ('memory', 'archive') AND f.path NOT LIKE '{ARCHIVED_DAILY}%'"
+_SELECT_ENDED = f"""
+SELECT p.text FROM files f JOIN passages p ON p.file = f.id
+WHERE {_ENTRY_FILES} AND (instr(p.text, 'Supersede') OR instr(p.text, 'State:'))
+"""  # noqa: S608 - constants
+_SELECT_ENTRY = f"""
+SELECT p.source, p.text, p.ts, p.heading, f.layer, f.path FROM files f JOIN passages p ON p.source = f.path || '#' || ?
+WHERE {_ENTRY_FILES} ORDER BY f.layer = 'archive' LIMIT 1
+"""  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEntry:
+    """An entry of the index, looked up by its id."""
+
+    source: str
+    text: str
+    ts: str
+    heading: str
+    layer: str
+    path: str
+    standing: Standing
+
+
+class EntryStandings:
+    """The standings of all entries in the index. The links are read when the first entry is asked about."""
+
+    def __init__(self, conn: apsw.Connection) -> None:
+        self._conn = conn
+        self._ended: list[Entry] | None = None
+        self._newer: dict[str, str] = {}
+        self._dates: dict[str, str] = {}
+
+    def of(self, text: str, layer: str) -> Standing | None:
+        """Return the standing of the entry that *text* is, or ``None`` if it is none."""
+        entry = _entry(text) if layer in _LAYERS else None
+        if entry is None:
+            return None
+        self._load()
+        by = self._newer.get(entry.id, "")
+        if by and by not in self._dates:
+            found = self._row(by)
+            self._dates[by] = found[2] if found else ""
+        return standing_of(entry, self._newer, self._dates, archived=layer == "archive")
+
+    def newest(self, standing: Standing | None) -> FoundEntry | None:
+        """Return the last entry of the chain that superseded an entry, if its statement still holds."""
+        if standing is None or standing.ended != "superseded":
+            return None
+        last = standing.by
+        while last in self._newer:
+            last = self._newer[last]
+        row = self._row(last)
+        found = self.of(row[1], row[4]) if row else None
+        if row is None or found is None or found.ended:
+            return None
+        source, text, ts, heading, layer, path = row
+        return FoundEntry(source=source, text=text, ts=ts, heading=heading, layer=layer, path=path, standing=found)
+
+    def _load(self) -> None:
+        if self._ended is None:
+            self._ended = [entry for text in self._texts() if (entry := _entry(text)) is not None]
+            self._newer = superseded_by(self._ended)
+            self._dates = {entry.id: entry.date for entry in self._ended}
+
+    def _texts(self) -> Iterator[str]:
+        return (text for (text,) in schema.rows(self._conn, _SELECT_ENDED, ()))
+
+    def _row(self, entry_id: str) -> tuple[str, str, str, str, str, str] | None:
+        found = schema.rows(self._conn, _SELECT_ENTRY, (entry_id,))
+        if not found:
+            return None
+        source, text, ts, heading, layer, path = found[0]
+        return source, text, ts, heading, layer, path
+
+
+def _entry(text: str) -> Entry | None:
+    return parse_entry(text if text.endswith("\n") else text + "\n")
