@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
+from agent_home.documents.entry import Entry
+
 from .recall_section import RecalledPassage, RecalledTurn
 from .receipt import LayerLine
 
@@ -26,11 +28,15 @@ LAYERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallHits:
-    """Hits of a search, best first, and its degraded parts. *turns* has the turns of the hits and their neighbours."""
+    """Hits of a search, best first, and its degraded parts. *turns* has the turns of the hits and their neighbours.
+
+    *retracted* has the entries whose claims were taken back, archived ones too.
+    """
 
     hits: Sequence[RecalledPassage]
     degraded: tuple[str, ...] = ()
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
+    retracted: Sequence[Entry] = ()
 
 
 class Searcher(Protocol):
@@ -55,11 +61,12 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerResult:
-    """Hits of one layer and its line of the receipt, still without tokens. *turns* is as in :class:`RecallHits`."""
+    """Hits of one layer and its line of the receipt, still without tokens. The rest is as in :class:`RecallHits`."""
 
     hits: Sequence[RecalledPassage]
     line: LayerLine
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
+    retracted: Sequence[Entry] = ()
 
 
 def search_layer(
@@ -89,4 +96,4 @@ def search_layer(
         )
     ms = (time.perf_counter() - started) * 1000
     line = LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded)
-    return LayerResult(hits=found.hits, line=line, turns=found.turns)
+    return LayerResult(hits=found.hits, line=line, turns=found.turns, retracted=found.retracted)

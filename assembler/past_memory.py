@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent_home.documents.document import parse
+from agent_home.documents.standing import Standing
 from agent_home.home import MEMORY, Home
 from recall.text.terms import words_of
 
@@ -38,6 +39,7 @@ class _EntryHit:
     role: str = ""
     heading: str = ""
     also: tuple[str, ...] = ()
+    standing: Standing | None = None
 
 
 @dataclass(frozen=True, slots=True)

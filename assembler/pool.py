@@ -35,6 +35,8 @@ class Pool:
     sessions: SessionBlock
     passages: PassageBlock
     entries: EntryBlock | None = None
+    #: Ids of the entries that the prefix of the prompt shows in full.
+    stable_entries: frozenset[str] = frozenset()
     #: Lines of the receipt by layer and place among its hits.
     _lines: dict[tuple[str, int], EntryLine] = field(default_factory=dict)
     _neighbours: list[EntryLine] = field(default_factory=list)
@@ -102,7 +104,11 @@ class Pool:
         elif layer == "L3":
             self._lines[layer, place] = self.sessions.add(hit)
         else:
-            self._lines[layer, place] = self.passages.add(hit, self.shown)
+            self._lines[layer, place] = self.passages.add(hit, self.shown, self._entries_shown)
+
+    @property
+    def _entries_shown(self) -> frozenset[str]:
+        return self.stable_entries | (self.entries.shown if self.entries is not None else frozenset())
 
     def _release(self) -> bool:
         """Give back the room of lines whose turns have all been shown after them. Return whether there were any."""
@@ -110,7 +116,7 @@ class Pool:
         gone = self.passages.release(self.shown)
         for place, hit in enumerate(self.hits.get("L4", ())):
             if hit in gone:
-                self._lines["L4", place] = self.passages.add(hit, self.shown)
+                self._lines["L4", place] = self.passages.add(hit, self.shown, self._entries_shown)
         if self.entries is not None:
             self.entries.release(self.shown)
         return self.room.left > left

@@ -116,6 +116,11 @@ class EntryBlock:
             self.room.left += self._cost(self._open[entry_id])
 
     @property
+    def shown(self) -> frozenset[str]:
+        """Return the ids of the entries that the prompt shows in full, in its prefix or here."""
+        return self.memory.always_shown | self._kept.keys()
+
+    @property
     def tokens(self) -> int:
         """Return the tokens of the block."""
         if not self._kept:

@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 
 from agent_home.audience import Audience
 from agent_home.documents.daily_log import without_empty_closings
+from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
 from agent_home.tokens import count_tokens
@@ -34,6 +35,7 @@ from .progressive import EntryBlock, ProgressiveMemory, build_progressive
 from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume_hint import ContinuedSession, fence_continued, resume_hint
+from .retracted import RetractedClaims
 from .section import Count, PromptSection, cut_section, escape_tags, make_section
 from .settings import AssemblerSettings
 from .sources import Sources, SourceText
@@ -211,23 +213,25 @@ def _add_pool(
         if layer != "L2" or memory is not None
     }  # fmt: skip
     started = time.perf_counter()
+    claims = _retracted_claims(sections, results["L4"])
     cap = _recall_cap(builder.request.message, results.values(), tokens, settings)
     room = Room(cap)
     pool = Pool(
         settings=settings,
         room=room,
         hits={layer: result.hits for layer, result in results.items()},
-        sessions=SessionBlock(count=builder.count, room=room, turns=results["L3"].turns),
-        passages=PassageBlock(count=builder.count, room=room),
+        sessions=SessionBlock(count=builder.count, room=room, turns=results["L3"].turns, claims=claims),
+        passages=PassageBlock(count=builder.count, room=room, claims=claims),
         entries=EntryBlock(memory=memory, count=builder.count, room=room) if memory is not None else None,
+        stable_entries=frozenset(unit.entry_id for s in sections if not s.progressive for unit in s.fitted.units),
     )
-    logs = _DailyLogs.read(builder, sources)
+    logs = _DailyLogs.read(builder, sources, claims)
     held = [hit.source for hit in results["L4"].hits if hit.source.partition("#")[0] in logs.texts]
     pool.add(settings.recall_strong, held=held)
     log_tokens = min(int(budget.tokens * settings.daily_share), settings.daily_tokens, room.left)
     logs.cut(log_tokens, pool.shown)
     room.left -= logs.tokens
-    in_logs = [hit.source for hit in results["L4"].hits if _is_in_daily_log(hit, logs.shown)]
+    in_logs = [hit.source for hit in results["L4"].hits if _is_in_daily_log(hit, logs.shown, claims)]
     if pool.add(settings.recall_floor, held=in_logs):
         pool.add(settings.recall_floor, held=in_logs)
     pool.add_neighbours()
@@ -240,6 +244,12 @@ def _add_pool(
     found_rests = _fill_idle_room(builder, sections, pool)
     _report_pool(builder, pool, results, logs, in_logs, session, _ms_since(started))
     _add_rests(builder, found_rests)
+
+
+def _retracted_claims(sections: Sequence[ContextSection], knowledge: LayerResult) -> RetractedClaims:
+    """Return the claims that entries of context files took back, and those that the search for *knowledge* knows."""
+    texts = (section.source.text for section in sections if section.whole.retired)
+    return RetractedClaims.of([*(entry for text in texts for entry in parse(text).entries()), *knowledge.retracted])
 
 
 def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
@@ -349,12 +359,12 @@ class _DailyLogs:
     tokens: int = 0
 
     @classmethod
-    def read(cls, builder: _PromptBuilder, sources: Sources) -> _DailyLogs:
+    def read(cls, builder: _PromptBuilder, sources: Sources, claims: RetractedClaims) -> _DailyLogs:
         found = sources.daily(builder.request.now.date())
         builder.degraded += [source.reason for _, source in found if source.failed]
         for path, source in found:
             _report_blocked(builder, path, source)
-        told = {path: without_empty_closings(source.text) for path, source in found}
+        told = {path: without_empty_closings(claims.removed_from(source.text)) for path, source in found}
         return cls(count=builder.count, texts={path: text for path, text in told.items() if _has_content(text)})
 
     def cut(self, tokens: int, shown: Collection[str]) -> None:
@@ -435,13 +445,13 @@ def _search(builder: _PromptBuilder, layer: str, tokens: int) -> LayerResult:
     )
 
 
-def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str]) -> bool:
-    """Return whether the shown part of a daily log has every line of *hit*."""
+def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str], claims: RetractedClaims) -> bool:
+    """Return whether the shown part of a daily log has every line of *hit* that makes none of *claims*."""
     text = daily.get(hit.source.partition("#")[0])
     if text is None:
         return False
     lines = {line.strip() for line in text.splitlines()}
-    return all(line.strip() in lines for line in escape_tags(hit.text).splitlines())
+    return all(line.strip() in lines for line in escape_tags(claims.removed_from(hit.text)).splitlines())
 
 
 def _recall_line(

@@ -14,7 +14,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agent_home.documents.standing import Standing
+
 from .receipt import EntryLine
+from .retracted import ITEM, RetractedClaims
 from .section import Count, escape_tags
 
 __all__ = [
@@ -44,11 +47,13 @@ _LEAST_CHARS = 2
 _PAUSE_MINUTES = 30
 #: Addresses of turns in a line of the daily log or in an entry.
 _ADDRESS = re.compile(r"[^\s(),;\[\]`]+#[^\s(),;\[\]`]+")
-_ITEM = re.compile(r"^[-*+] ", re.MULTILINE)
 
 
 class RecalledPassage(Protocol):
-    """Fields read from a recall hit. *also* has the sources of other passages with the same text."""
+    """Fields read from a recall hit. *also* has the sources of other passages with the same text.
+
+    *standing* says what became of an entry.
+    """
 
     @property
     def source(self) -> str: ...
@@ -68,6 +73,8 @@ class RecalledPassage(Protocol):
     def heading(self) -> str: ...
     @property
     def also(self) -> Sequence[str]: ...
+    @property
+    def standing(self) -> Standing | None: ...
 
 
 class RecalledTurn(Protocol):
@@ -122,12 +129,14 @@ class _TurnExcerpt:
 class SessionBlock:
     """Layer 3: turns in *room* by session.
 
-    *turns* has the whole turns of the hits and their neighbours, by source.
+    *turns* has the whole turns of the hits and their neighbours, by source. Turns of *claims* that were taken back are
+    marked.
     """
 
     count: Count
     room: Room
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
+    claims: RetractedClaims = field(default_factory=RetractedClaims)
     #: Addresses of the turns whose text the block shows.
     shown: set[str] = field(default_factory=set)
     _fence: int = 0
@@ -148,9 +157,10 @@ class SessionBlock:
         turn = self.turns.get(hit.source)
         if turn is not None and left * _CHARS_PER_TOKEN < len(turn.text) <= whole * _LEAST_CHARS:
             return _line(hit, NO_ROOM.format(f"over {len(turn.text) // _CHARS_PER_TOKEN}", max(left, 0)))
-        excerpt = _excerpt(hit, turn, hit.text if turn is None else turn.text)
+        mark = self.claims.mark(hit.source)
+        excerpt = _excerpt(hit, turn, hit.text if turn is None else turn.text, mark)
         if turn is not None and not self._fits_whole(hit.session, excerpt):
-            excerpt = _excerpt(hit, turn, _with_gaps(hit.text, turn.text))
+            excerpt = _excerpt(hit, turn, _with_gaps(hit.text, turn.text), mark)
         if duplicate := self._duplicate_of(excerpt):
             return _line(hit, f"the same text as {duplicate}")
         cost = self._added_cost(hit.session, excerpt)
@@ -168,7 +178,7 @@ class SessionBlock:
         for other in (self._ends.get((turn.session, turn.first - 1)), self._starts.get((turn.session, turn.last + 1))):
             if other is None or not other.text or len(other.text) > self._left * _CHARS_PER_TOKEN:
                 continue
-            excerpt = _excerpt(other, other, other.text)
+            excerpt = _excerpt(other, other, other.text, self.claims.mark(other.source))
             cost = self._added_cost(turn.session, excerpt)
             if cost > self._left or self._duplicate_of(excerpt):
                 continue
@@ -230,24 +240,31 @@ class SessionBlock:
 
 @dataclass(slots=True, kw_only=True)
 class PassageBlock:
-    """Layer 4: passages of documents in *room*, with the tokens of each."""
+    """Layer 4: passages of documents in *room*, with the tokens of each.
+
+    *claims* were taken back, and no passage repeats them. A superseded entry is shown only after its successor.
+    """
 
     count: Count
     room: Room
+    claims: RetractedClaims = field(default_factory=RetractedClaims)
     _fence: int = 0
     _kept: list[tuple[RecalledPassage, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._fence = self.count(_fenced("L4", "-\n"))
 
-    def add(self, hit: RecalledPassage, shown: Collection[str] = ()) -> EntryLine:
+    def add(self, hit: RecalledPassage, shown: Collection[str] = (), entries_shown: Collection[str] = ()) -> EntryLine:
         """Add *hit* if it fits into the room left. Return its line of the receipt.
 
-        Lines of the daily log that tell only turns that are *shown* are left out.
+        Lines of the daily log that tell only turns that are *shown* are left out. *entries_shown* are the ids of
+        entries that stand before this block.
         """
-        text = unshown_lines(hit.text, shown)
+        if refusal := self._refusal(hit, entries_shown):
+            return _line(hit, refusal)
+        text = unshown_lines(self.claims.removed_from(hit.text), shown)
         if hit.text.strip() and not text.strip():
-            return _line(hit, TURNS_SHOWN)
+            return _line(hit, TURNS_SHOWN if self.claims.removed_from(hit.text).strip() else _TAKEN_BACK)
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
         if cost > left:
@@ -255,6 +272,16 @@ class PassageBlock:
         self.room.left = left - cost
         self._kept.append((hit, cost))
         return _line(hit, _FOUND.format("L4"), cost)
+
+    def _refusal(self, hit: RecalledPassage, entries_shown: Collection[str]) -> str:
+        """Return why the entry *hit* may not be shown, or an empty string."""
+        standing = hit.standing
+        if standing is None or standing.ended not in {"retracted", "superseded"}:
+            return ""
+        kept = {hit.source.partition("#")[2] for hit, _ in self._kept}
+        if standing.ended == "superseded" and (standing.by in entries_shown or standing.by in kept):
+            return ""
+        return standing.words if standing.ended == "retracted" else f"{standing.words}, which is not shown"
 
     def release(self, shown: Collection[str]) -> list[RecalledPassage]:
         """Remove and return the passages whose turns are all *shown* by now."""
@@ -270,7 +297,8 @@ class PassageBlock:
         kept = [hit for hit, _ in self._kept]
         dated = sorted((hit for hit in kept if hit.ts), key=lambda hit: hit.ts, reverse=True)
         ordered = (*(hit for hit in kept if not hit.ts), *dated)
-        return _fenced("L4", "".join(_document_lines(hit, unshown_lines(hit.text, shown)) for hit in ordered))
+        told = ((hit, unshown_lines(self.claims.removed_from(hit.text), shown)) for hit in ordered)
+        return _fenced("L4", "".join(_document_lines(hit, text) for hit, text in told))
 
 
 def unshown_lines(text: str, shown: Collection[str]) -> str:
@@ -279,14 +307,11 @@ def unshown_lines(text: str, shown: Collection[str]) -> str:
     >>> unshown_lines("- The roof leaks. (s#1)\\n- Rain came. (s#2)\\n", {"s#1"})
     '- Rain came. (s#2)\\n'
     """
-    starts = [match.start() for match in _ITEM.finditer(text)]
-    if not shown or not starts:
-        return text
-    items = [text[start:end] for start, end in zip(starts, (*starts[1:], len(text)), strict=True)]
+    items = [match[0] for match in ITEM.finditer(text)] if shown else []
     kept = [item for item in items if not tells_only(item, shown)]
     if len(kept) == len(items):
         return text
-    return text[: starts[0]] + "".join(kept) if kept else ""
+    return ITEM.sub(lambda item: "" if tells_only(item[0], shown) else item[0], text) if kept else ""
 
 
 def tells_only(text: str, shown: Collection[str]) -> bool:
@@ -299,6 +324,7 @@ def tells_only(text: str, shown: Collection[str]) -> bool:
 _FOUND = "found for the message ({})"
 NO_ROOM = "needs {} tokens, {} were left of the pool"
 TURNS_SHOWN = "its turns are shown"
+_TAKEN_BACK = "its claims were taken back"
 
 
 def _line(hit: RecalledPassage, reason: str, tokens: int = 0) -> EntryLine:
@@ -314,9 +340,13 @@ def duplicate_lines(hit: RecalledPassage) -> Iterator[EntryLine]:
     )
 
 
-def _excerpt(origin: RecalledPassage | RecalledTurn, turn: RecalledTurn | None, text: str) -> _TurnExcerpt:
+def _excerpt(
+    origin: RecalledPassage | RecalledTurn, turn: RecalledTurn | None, text: str, mark: str = ""
+) -> _TurnExcerpt:
+    """Return the excerpt of a turn with *text*. A remark in *mark* follows its speaker."""
+    speaker = origin.name or origin.role or "someone"
     return _TurnExcerpt(
-        source=origin.source, speaker=origin.name or origin.role or "someone", ts=origin.ts, text=text.strip(),
+        source=origin.source, speaker=f"{speaker}, {mark}" if mark else speaker, ts=origin.ts, text=text.strip(),
         body=_indented(text), first=None if turn is None else turn.first, last=None if turn is None else turn.last,
     )  # fmt: skip
 
@@ -392,7 +422,8 @@ def _minutes(excerpt: _TurnExcerpt) -> int:
 def _document_lines(hit: RecalledPassage, text: str) -> str:
     heading = f" {_inline(hit.heading)}" if hit.heading else ""
     date = f" ({_inline(hit.ts[:10])})" if hit.ts else ""
-    return f"- [{_inline(hit.source)}]{date}{heading}: {_indented(text)}\n"
+    ended = f" [{hit.standing.words}]" if hit.standing is not None and hit.standing.state != "live" else ""
+    return f"- [{_inline(hit.source)}]{date}{ended}{heading}: {_indented(text)}\n"
 
 
 def _inline(text: str) -> str:

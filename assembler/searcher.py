@@ -20,6 +20,7 @@ from recall.index.damage import is_marked
 from recall.index.file_scan import scan
 from recall.index.sync import ensure_fresh
 from recall.search.hybrid import SearchResult, search
+from recall.search.standing import retracted_entries
 from recall.search.turns import SurroundingTurns, turns_around
 from recall.settings import RecallSettings
 
@@ -134,7 +135,9 @@ class HomeSearcher:
             *found.degraded,
             *filter(None, [around.problem]),
         )
-        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns)
+        archive = "archive" in layers
+        retracted = retracted_entries(self._home) if archive else ()
+        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, retracted=retracted)
 
     def _index(self) -> None:
         """Index changed files. A damaged index is rebuilt here when it was marked before."""

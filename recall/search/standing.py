@@ -13,18 +13,21 @@ import apsw
 
 from agent_home.documents.entry import Entry, parse_entry, superseded_by
 from agent_home.documents.standing import Standing, standing_of
-from agent_home.home import ARCHIVED_DAILY
+from agent_home.home import ARCHIVED_DAILY, Home
 
 from ..index import schema
 
-__all__ = ["EntryStandings", "FoundEntry"]
+__all__ = ["EntryStandings", "FoundEntry", "retracted_entries"]
 
 #: Layers whose files have entries.
 _LAYERS = ("memory", "archive")
 _ENTRY_FILES = f"f.layer IN ('memory', 'archive') AND f.path NOT LIKE '{ARCHIVED_DAILY}%'"
-_SELECT_ENDED = f"""
+_SELECT_LINKED = f"""
 SELECT p.text FROM files f JOIN passages p ON p.file = f.id
-WHERE {_ENTRY_FILES} AND (instr(p.text, 'Supersede') OR instr(p.text, 'State:'))
+WHERE {_ENTRY_FILES} AND instr(p.text, 'Supersede')
+"""  # noqa: S608 - constants
+_SELECT_STATES = f"""
+SELECT p.text FROM files f JOIN passages p ON p.file = f.id WHERE {_ENTRY_FILES} AND instr(p.text, 'State:')
 """  # noqa: S608 - constants
 _SELECT_ENTRY = f"""
 SELECT p.source, p.text, p.ts, p.heading, f.layer, f.path FROM files f JOIN passages p ON p.source = f.path || '#' || ?
@@ -45,12 +48,28 @@ class FoundEntry:
     standing: Standing
 
 
+def retracted_entries(home: Home) -> tuple[Entry, ...]:
+    """Return the entries of the index whose claims were taken back. An index that cannot be read has none."""
+    try:
+        conn = schema.open_reader(home.index)
+        if conn is None:
+            return ()
+        try:
+            texts = [text for (text,) in schema.rows(conn, _SELECT_STATES, ())]
+        finally:
+            conn.close()
+    except (schema.IndexCorrupt, *schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS):
+        return ()  # the search of the same prompt reports it
+    entries = (entry for text in texts if (entry := _entry(text)) is not None)
+    return tuple(entry for entry in entries if entry.retired and not entry.resolved)
+
+
 class EntryStandings:
     """The standings of all entries in the index. The links are read when the first entry is asked about."""
 
     def __init__(self, conn: apsw.Connection) -> None:
         self._conn = conn
-        self._ended: list[Entry] | None = None
+        self._linked: list[Entry] | None = None
         self._newer: dict[str, str] = {}
         self._dates: dict[str, str] = {}
 
@@ -81,13 +100,13 @@ class EntryStandings:
         return FoundEntry(source=source, text=text, ts=ts, heading=heading, layer=layer, path=path, standing=found)
 
     def _load(self) -> None:
-        if self._ended is None:
-            self._ended = [entry for text in self._texts() if (entry := _entry(text)) is not None]
-            self._newer = superseded_by(self._ended)
-            self._dates = {entry.id: entry.date for entry in self._ended}
+        if self._linked is None:
+            self._linked = [entry for text in self._texts() if (entry := _entry(text)) is not None]
+            self._newer = superseded_by(self._linked)
+            self._dates = {entry.id: entry.date for entry in self._linked}
 
     def _texts(self) -> Iterator[str]:
-        return (text for (text,) in schema.rows(self._conn, _SELECT_ENDED, ()))
+        return (text for (text,) in schema.rows(self._conn, _SELECT_LINKED, ()))
 
     def _row(self, entry_id: str) -> tuple[str, str, str, str, str, str] | None:
         found = schema.rows(self._conn, _SELECT_ENTRY, (entry_id,))

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from agent_home.creation import template_files
+from agent_home.documents.entry import Entry
+from agent_home.documents.standing import Standing
 from agent_home.home import Home
 from assembler.layers import RecallHits
 
@@ -28,6 +30,7 @@ class FakePassage:
     role: str = ""
     heading: str = ""
     also: tuple[str, ...] = ()
+    standing: Standing | None = None
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class FakeSearcher:
     hits: Mapping[str, Sequence[FakePassage]] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     error: Exception | None = None
+    retracted: tuple[Entry, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
     load_ms: float = 1.5
 
@@ -50,7 +54,7 @@ class FakeSearcher:
         if self.error is not None:
             raise self.error
         hits = [hit for layer in layers for hit in self.hits.get(layer, ()) if hit.session not in exclude]
-        return RecallHits(hits=hits[:k], degraded=self.degraded)
+        return RecallHits(hits=hits[:k], degraded=self.degraded, retracted=self.retracted)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_home.documents.standing import Standing
 from agent_home.tokens import count_tokens
 from assembler.progressive import EntryBlock, build_progressive
 from assembler.recall_section import Room
@@ -41,6 +42,7 @@ class Found:
     role: str = ""
     heading: str = ""
     also: tuple[str, ...] = ()
+    standing: Standing | None = None
 
 
 def fitted(text: str, tokens: int, scores: dict[str, float] | None = None, shown: Collection[str] = ()) -> Parts:
