@@ -6,13 +6,16 @@ DATA ?= ../shared/data
 # Processes that the tests and the demo start would compile every module again without the bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test lint fix bench docs lock clean
+.PHONY: demo test torture lint fix bench docs lock clean
 
 demo: $(VENV)/.ready           ## make an agent home, import and close two conversations, assemble a prompt
 	$(BIN)/python -m bench.demo demo-home
 
 test: $(VENV)/.ready           ## every test, warnings are errors
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git beside closings: an hour; ARGS="power --cuts 12"
+	$(BIN)/python -m tests.torture $(ARGS)
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current
 	$(BIN)/ruff check .

@@ -165,8 +165,11 @@ def test_every_test_file_mirrors_a_module() -> None:
     orphans = []
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         folder = path.relative_to(ROOT / "tests").parent
-        names = {file.stem.strip("_") for file in (ROOT / folder).glob("*.py") if file.name != "__init__.py"}
-        names |= {inner.name for inner in (ROOT / folder).iterdir() if (inner / "__init__.py").exists()}
+        mirrored = ROOT / folder if (ROOT / folder).exists() else path.parent  # tools of tests stand beside their tests
+        names = {
+            file.stem.strip("_") for file in mirrored.glob("*.py") if not file.name.startswith(("__init__", "test_"))
+        }
+        names |= {inner.name for inner in mirrored.iterdir() if (inner / "__init__.py").exists()}
         noun = path.stem.removeprefix("test_")
         if str(folder) != "." and not any(noun == name or noun.startswith(f"{name}_") for name in names):
             orphans.append(str(path.relative_to(ROOT)))
