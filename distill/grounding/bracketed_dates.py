@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from ..statements.cited_values import Value, value_mentions
+from ..statements.dated_words import named_dates
 from .alignment import is_content
 from .tokens import CLASSES
 from .view import AlignmentView
@@ -15,8 +16,10 @@ from .view import AlignmentView
 __all__ = ["Gloss", "glosses", "is_known_date"]
 
 _GLOSS = re.compile(
-    r"\s?[（(]\s*(?P<date>(?:19|20)\d{2}(?:-\d{2}){0,2}|\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
+    r"\s?[（(]\s*(?P<date>(?:about |约 )?(?:19|20)\d{2}(?:-\d{2}){0,2}(?: (?:to|至) \d{4}-\d{2}-\d{2})?|"
+    r"\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
 )
+_ONE_DATE = re.compile(r"[\d年月日\s-]+")
 _WEEK = re.compile(
     r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|"
     r"周末|weekend|next(?= (?:mon|tues|wednes|thurs|fri|satur|sun)day)",
@@ -53,13 +56,21 @@ def glosses(text: str) -> tuple[str, list[Gloss]]:
 
 def is_known_date(gloss: Gloss, view: AlignmentView, days: Sequence[date | None]) -> bool:
     """Return whether a date in brackets is what the words before it mean on the day that they were said."""
+    if any(said and _is_computed(gloss, view.text, said) for said in days):
+        return True
     mention = next(iter(value_mentions(gloss.text, None)), None)
-    if mention is None:
+    if mention is None or not _ONE_DATE.fullmatch(gloss.text):
         return False
     name = view.text[max(0, gloss.start - _HOLIDAY_CHARS) : gloss.start]
     if _FEAST.search(name) and not _holiday(name):
         return any(token.values & mention.values for token in view.said if re.search(r"\d", token.key))
     return _is_day_of(gloss, mention.values, view, days)
+
+
+def _is_computed(gloss: Gloss, text: str, said: date) -> bool:
+    """Return whether the memory itself writes this date behind these words."""
+    start = gloss.start - text.count(_BLANK, 0, gloss.start)
+    return (start, gloss.text) in named_dates(text.replace(_BLANK, ""), said)
 
 
 def _is_day_of(gloss: Gloss, values: frozenset[Value], view: AlignmentView, days: Sequence[date | None]) -> bool:

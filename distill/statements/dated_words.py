@@ -1,7 +1,8 @@
 """Computation of the dates that relative words name: "next Wednesday (2026-11-25)".
 
 A date is added only where the words and the day on which they were said leave one reading. "Friday" alone may be the
-last or the next one, so it gets a date only beside words that look forward or back. A habit ("every Friday") has none.
+last or the next one, so it gets a date only where ``distill.statements.weekday_direction`` reads one from the sentence.
+A habit ("every Friday") has none.
 """
 
 from __future__ import annotations
@@ -11,14 +12,19 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
-__all__ = ["add_dates", "without_dates"]
+from .weekday_direction import direction_of
+
+__all__ = ["add_dates", "named_dates", "without_dates"]
 
 _Read = Callable[[re.Match[str], date, str], str]
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_DAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})(?!s\b)\b(?! (?:of|to|through|and|or)\b)"
+_DAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})(?!s\b)\b(?! (?:of|to|through|and|or|week)\b)"
+_DAY_NAME = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})\b"
 _SHORT_DAY = r"(?P<weekday>mon|tues?|weds?|thurs?|thu|fri|sat|sun)(?![\w’'])(?! (?:of|to|through|and|or)\b)"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+#: Distance of a month whose "next" and "last" are open.
+_NEAR_MONTHS = (1, 2)
 _MONTH = (
     "(?P<month>january|february|march|april|may|june|july|august|september|october|november|december)"
     r"(?! ?\d|,? (?:19|20)\d\d)\b"
@@ -31,7 +37,7 @@ _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True)
 _CJK_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2, "半": 0}
 _CJK_COUNT = "(?P<count>\\d{1,3}|[一两二三四五六七八九十]{1,2})"
 _CJK_WEEK = "(?:周|星期|礼拜)"
-_CJK_PLAIN = "(?<![每上下这本个隔周老小])"
+_CJK_PLAIN = "(?<![每上下这本个隔周老小逢单双那])"
 #: A date that the speaker named already, right behind the words.
 _MONTH_NAMES = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _NAMED_BEHIND = re.compile(
@@ -40,26 +46,20 @@ _NAMED_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _ADDED = re.compile(r" ?[(\uff08](?:about |约 )?\d{4}(?:-\d\d){0,2}(?: (?:to|至) \d{4}-\d\d-\d\d)?[)\uff09]")
-_HABIT = r"(?<!every )(?<!each )(?<!other )(?<!a )(?<!first )(?<!second )(?<!third )(?<!most )(?<!any )(?<!black )"
+_HABIT = (
+    "(?<!every )(?<!each )(?<!other )(?<!a )(?<!first )(?<!second )(?<!third )(?<!most )(?<!any )(?<!black )(?<!good )"
+    "(?<!one )(?<!that )(?<!following )"
+)
 _STEPPED = r"(?<!next )(?<!last )(?<!this )(?<!by )(?<!until )(?<!before )"
 _NOT_FELT = "(?<!day before )(?<!like )(?<!like just )"
+#: Characters on either side of a weekday that may say its direction, with dates among them.
+_NEAR_CHARS = 240
 _PART_OF_DAY = "(?: morning| afternoon| evening| night)?"
 _CJK_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九]|十[一二]?)"
-#: Words around a bare weekday that place it after or before the day on which it was said.
-_FORWARD = re.compile(
-    r"\b(?:will|won't|going to|gonna|gotta|need|needs|must|have to|has to|should|let's|due|tomorrow|"
-    r"(?:is|are|am) \w+ing|I have (?:an?|my|the))\b|'ll\b|'d love to|(?:'s|'re|'m) \w+ing\b",
-    re.IGNORECASE,
-)
+#: A past verb.
 _BACK = re.compile(
     r"\b(?:was|were|did|had|went|got|came|saw|met|took|made|said|told|bought|left|ran|won|gave|found|felt|paid|sent|"
     r"wrote|spoke|began|lost|ate|drove|flew|held|kept|read|sold|taught|thought|woke|been|yesterday|\w{3,}ed)\b",
-    re.IGNORECASE,
-)
-#: A past verb that places another verb's day, or a reason with a verb of its own: the weekday may be before or after.
-_SETTLED = re.compile(
-    r"\b\w{2,}(?:ed|ought|old|aid|reed) (?:\w+ ){0,2}(?:to|on|that|for)\b|"
-    r"\b(?:because|since|so|when|until|before|after)\b",
     re.IGNORECASE,
 )
 #: Words of a habit, which holds on each such day.
@@ -70,10 +70,6 @@ _HABITUAL = re.compile(
 #: Words that turn a limit ("only until Thursday") into an appointment.
 _ONCE = re.compile(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this time|instead|week)\b", re.IGNORECASE)
 _CJK_BACK = re.compile("[了过没]|昨|刚才")
-#: Words around a bare Chinese weekday that place it after the day on which it was said, and those of a habit.
-_CJK_FORWARD = re.compile("[才再要会得将等]|开始|打算|准备|安排|约|之前|出结果|截止|复[查诊]|去|来|到")
-_CJK_HABIT = re.compile("[每都别]|一般|通常|总是|休息|固定|从不|习惯|[以往今]后|[报约定订排]了")
-_CJK_CLAUSE = re.compile("[,;\uff0c\uff1b。\uff01\uff1f!?]")
 
 
 def add_dates(text: str, said: date) -> str:
@@ -87,6 +83,19 @@ def add_dates(text: str, said: date) -> str:
     for pattern, read in _EXPRESSIONS:
         text = pattern.sub(lambda match, read=read: _with_date(match, read, said), text)  # type: ignore[misc]
     return text
+
+
+def named_dates(text: str, said: date) -> list[tuple[int, str]]:
+    """Return the dates that :func:`add_dates` adds to *text*, each with the end of its words in *text*.
+
+    >>> named_dates("I see Dr. Okafor next Wednesday at 3.", date(2026, 11, 20))
+    [(31, '2026-11-25')]
+    """
+    found, added = [], 0
+    for match in _ADDED.finditer(add_dates(without_dates(text), said)):
+        found.append((match.start() - added, match.group().strip(" ()\uff08\uff09")))
+        added += len(match.group())
+    return found
 
 
 def without_dates(text: str) -> str:
@@ -136,8 +145,8 @@ def _distance(match: re.Match[str], said: date, text: str) -> str:
         return f"{said + timedelta(count)}"
     if unit == "weekend":
         return _span(_monday(said, count) + timedelta(5), 2) if said.weekday() < 5 else ""
-    if unit in {"week", "周", "星期", "礼拜"}:
-        return f"about {said + timedelta(7 * count)}"
+    if unit in {"week", "fortnight", "周", "星期", "礼拜"}:
+        return f"about {said + timedelta((14 if unit == 'fortnight' else 7) * count)}"
     if unit in {"month", "个月"}:
         return f"about {_month(said, count)}"
     return f"about {said.year + count}"
@@ -215,12 +224,46 @@ def _coming(match: re.Match[str], said: date, _text: str) -> str:
 
 def _bare_weekday(match: re.Match[str], said: date, text: str) -> str:
     """Return the weekday before or after *said* that the sentence around it means, or nothing."""
-    forward, back = _FORWARD.search(text), _BACK.search(text)
-    if bool(forward) == bool(back) or _SETTLED.search(text) or _is_habit(text):
+    return _directed(match, said, text, _WEEKDAYS.index(match["weekday"].casefold()), match.end("weekday"))
+
+
+def _directed(match: re.Match[str], said: date, text: str, number: int, end: int) -> str:
+    """Return the weekday *number* on the side of *said* that the words around it look to, or nothing."""
+    direction = _direction(text, match.start(), end)
+    ahead = (number - said.weekday()) % 7
+    if direction == "none" or (direction == "forward" and not ahead):
         return ""
-    if forward:
-        return _coming(match, said, text)
-    return f"{said - timedelta((said.weekday() - _WEEKDAYS.index(match['weekday'].casefold())) % 7 or 7)}"
+    return f"{said + timedelta(ahead if direction == 'forward' else ahead - 7)}"
+
+
+def _direction(text: str, start: int, end: int) -> str:
+    """Return the direction of the words from *start* to *end*, read without the dates around them."""
+    before, after = text[max(0, start - _NEAR_CHARS) : start], text[end : end + _NEAR_CHARS]
+    return direction_of(without_dates(before), without_dates(after))
+
+
+def _week_later(match: re.Match[str], said: date, _text: str) -> str:
+    """Return the day a week after the coming weekday: "Friday week", "a week from Friday"."""
+    number = _WEEKDAYS.index((match["weekday"] or match["from"]).casefold())
+    return f"{said + timedelta((number - said.weekday()) % 7 + 7)}"
+
+
+def _second_period(match: re.Match[str], said: date, _text: str) -> str:
+    """Return the week, month or year after the next, or before the last."""
+    step, unit = 2 if match["side"].casefold() == "after next" else -2, match["unit"].casefold()
+    if unit == "week":
+        return _span(_monday(said, step), 7)
+    return _month(said, step) if unit == "month" else f"{said.year + step}"
+
+
+def _directed_day(match: re.Match[str], said: date, text: str) -> str:
+    """Return the day of a month that "on the 28th" or 28号 means in its sentence, or nothing."""
+    day = int(match["day"])
+    direction = _direction(text, match.start(), match.end())
+    if direction == "none" or day == said.day:
+        return ""
+    month = day < said.day if direction == "forward" else -(day > said.day)
+    return f"{date.fromisoformat(_month(said, int(month)) + '-01').replace(day=day)}"
 
 
 def _day_of_month(match: re.Match[str], said: date, _text: str) -> str:
@@ -231,6 +274,8 @@ def _day_of_month(match: re.Match[str], said: date, _text: str) -> str:
 
 def _named_month(match: re.Match[str], said: date, _text: str) -> str:
     month = _MONTHS.index(match["month"][:3].casefold()) + 1
+    if (said.month - month if match["step"].casefold() == "last" else month - said.month) in _NEAR_MONTHS:
+        return ""  # "next December", said in November, may be the one of either year
     if match["step"].casefold() == "last":
         return f"{said.year - (month >= said.month)}-{month:02}"
     return f"{said.year + (month <= said.month)}-{month:02}"
@@ -253,16 +298,9 @@ def _cjk_deadline(match: re.Match[str], said: date, text: str) -> str:
 
 
 def _cjk_bare_weekday(match: re.Match[str], said: date, text: str) -> str:
-    """Return the weekday before or after *said* that the words behind it in its clause mean, or nothing."""
-    end = _CJK_CLAUSE.search(text, match.end())
-    behind = text[match.start() : end.start() if end else len(text)]
-    before = _CJK_CLAUSE.split(text[: match.start()])[-1]
-    forward, back = _CJK_FORWARD.search(behind), _CJK_BACK.search(behind)
-    if bool(forward) == bool(back) or _CJK_HABIT.search(before + behind):
-        return ""
+    """Return the weekday before or after *said* that the sentence around it means, or nothing."""
     number = "一二三四五六日天".index(match["weekday"]) - (match["weekday"] == "天")
-    days = (number - said.weekday()) % 7 if forward else -((said.weekday() - number) % 7 or 7)
-    return f"{said + timedelta(days)}" if days else ""
+    return _directed(match, said, text, number, match.end())
 
 
 def _cjk_month(match: re.Match[str], said: date, _text: str) -> str:
@@ -288,7 +326,7 @@ def _month_end_named(match: re.Match[str], said: date, _text: str) -> str:
     return _month_end(said, step) if unit == "month" else f"{said.year + step}-12-31"
 
 
-_AGO = re.compile(rf"\b(?:{_COUNT} (?P<unit>day|week(?:end)?|month|year)s? ago)\b", re.IGNORECASE)
+_AGO = re.compile(rf"\b(?:{_COUNT} (?P<unit>day|week(?:end)?|fortnight|month|year)s? ago)\b", re.IGNORECASE)
 _CJK_AGO = re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?前(?!的)")
 _BACK_PATTERNS = (_AGO, _CJK_AGO)
 
@@ -304,22 +342,27 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled("大前天"), _days(-3)),
     (_compiled("大后天"), _days(3)),
     (_compiled(rf"{_NOT_FELT}\byesterday{_PART_OF_DAY}\b|\blast night\b|昨[天日晚]"), _days(-1)),
-    (_compiled(rf"(?<!day after )\btomorrow{_PART_OF_DAY}\b|(?<![聪说])明[天早晚](?!天)"), _days(1)),
+    (_compiled(rf"(?<!day after )(?<!no )\btomorrow{_PART_OF_DAY}\b|(?<![聪说])明[天早晚](?!天)"), _days(1)),
     (_compiled(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b|今[天晚早](?!天)"), _days(0)),
     (_AGO, _distance),
     (_CJK_AGO, _distance),
-    (_compiled(rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! of\b)"), _distance),
+    (_compiled(rf"\bin {_COUNT} (?P<unit>day|week|fortnight|month|year)s?\b(?! of\b)"), _distance),
+    (_compiled(rf"\b{_COUNT} (?P<unit>day|week|month|year)s? from now\b"), _distance),
+    (_compiled(r"\bthe (?P<unit>week|month|year) (?P<side>after next|before last)\b"), _second_period),
+    (_compiled(rf"\b(?:{_DAY_NAME} week\b|a week (?:from|on) {_DAY_NAME.replace('weekday', 'from')})"), _week_later),
     (re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?后(?!的)"), _distance),
     (_compiled(r"\bthe end of (?:the|(?P<step>this|next|last)) (?P<unit>month|year)\b"), _month_end_named),
     (_compiled(rf"\b(?P<step>last|this|next) {_DAY}"), _stepped_weekday),
     (_compiled(rf"\b(?P<step>last|this|next) {_SHORT_DAY}"), _stepped_weekday),
-    (_compiled(r"\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"), _period),
+    (_compiled(r"(?<!the (?=next))\b(?P<step>last|past|previous|this|next) (?P<unit>week(?:end)?|month|year)\b"),
+     _period),
     (_compiled(rf"\b(?P<step>last|next) {_MONTH}"), _named_month),
     (_compiled(rf"(?<=\bby ){_DAY}"), _limit),
     (_compiled(rf"(?<=\buntil ){_DAY}"), _limit),
     (_compiled(rf"(?<=\bbefore ){_DAY}"), _limit),
     (_compiled(rf"{_HABIT}{_STEPPED}\b{_DAY}(?! \()"), _bare_weekday),
     (_compiled(r"(?:(?<=\buntil the )|(?<=\bby the ))(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! of\b)"), _day_of_month),
+    (_compiled(r"(?<=\bon the )(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?! (?:of|floor)\b)"), _directed_day),
     (_compiled(rf"(?<!每)(?P<step>上上|下下|[上下这本])个?{_CJK_WEEK}(?P<weekday>[一二三四五六日天末])?"), _cjk_week),
     (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?=之?前|截止|交)"), _cjk_deadline),
     (_compiled(rf"{_CJK_PLAIN}{_CJK_WEEK}(?P<weekday>[一二三四五六日天])(?![到至和、一]|\uff08)"), _cjk_bare_weekday),

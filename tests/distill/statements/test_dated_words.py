@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.statements.dated_words import add_dates, without_dates
+from distill.statements.dated_words import add_dates, named_dates, without_dates
 
 FRIDAY = date(2026, 11, 20)
 
@@ -41,6 +42,13 @@ FRIDAY = date(2026, 11, 20)
         ("明年三月", "明年三月（2027-03）"),
         ("下个月15号", "下个月15号（2026-12-15）"),
         ("三个月后复查", "三个月后（约 2027-02）复查"),
+        ("Ship the crate on Thursday", "Ship the crate on Thursday (2026-11-26)"),
+        ("the week after next", "the week after next (2026-11-30 to 2026-12-06)"),
+        ("the month before last", "the month before last (2026-09)"),
+        ("a week from Monday", "a week from Monday (2026-11-30)"),
+        ("ten days from now", "ten days from now (2026-11-30)"),
+        ("a fortnight ago", "a fortnight ago (about 2026-11-06)"),
+        ("周五的评审改到周一", "周五的评审改到周一\uff082026-11-23\uff09"),
         ("大后天到", "大后天（2026-11-23）到"),
         ("上周末", "上周末（2026-11-14 至 2026-11-15）"),
     ],
@@ -60,6 +68,8 @@ def test_relative_words_get_their_date(text: str, dated: str) -> None:
         "I'm working only until Thursday, Friday is my free day", "They are always baking on Sunday",
         "I have a free day on Friday", "right now",
         "the festival is last weekend in June", "the last Friday of the month",
+        "Friday's review got moved", "one Monday we left", "the following Monday she called", "on Fridays I'm off",
+        "I'm off on Wednesday", "the next week he was fired", "there's no tomorrow", "next December", "逢周二吃素",
         "in May", "每周三打球", "30 天前的日志", "以后天天跑步", "聪明天真", "周三下午别找我", "周三休息",
         "周一到周五上班",
     ],
@@ -79,3 +89,16 @@ def test_next_weekday_is_in_the_next_week(said: date, number: int) -> None:
     name = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")[number]
     monday = said - timedelta(said.weekday()) + timedelta(7)
     assert add_dates(f"next {name}", said) == f"next {name} ({monday + timedelta(number)})"
+
+
+def test_the_dates_of_a_text_stand_at_its_own_words() -> None:
+    text = "Friday (2026-11-27) I fly, the week after next I'm back"
+    assert named_dates("tomorrow or 后天见", FRIDAY) == [(8, "2026-11-21"), (14, "2026-11-22")]
+    assert without_dates(text)[:10] == "Friday I f"
+
+
+@pytest.mark.parametrize("piece", ["on Monday ", "周一", "on the 3rd "])
+def test_many_weekdays_cost_linear_time(piece: str) -> None:
+    start = time.process_time()
+    add_dates(piece * 2000, FRIDAY)
+    assert time.process_time() - start < 2.0
