@@ -25,14 +25,14 @@ from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, recovery, transcript
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
-from agent_home.store.proposals import ProposalDraft
+from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
 from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
-from .entries.operations import AppliedOperations, OperationKind, apply_operations
+from .entries.operations import AppliedOperations, OperationKind, apply_operations, possible_endings
 from .entries.promotion import Placement, PromotionCandidate, find_candidates, item_origins, place_candidates
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .entries.resolution import with_endings
@@ -45,6 +45,7 @@ from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
 from .reading.model_reader import ModelUse
+from .review.entry_endings import draft_endings, is_rejected
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
 from .statements.standalone import stand_alone
@@ -102,6 +103,7 @@ class ChangedEntry:
     """A live entry that the session resolved, retracted, superseded or revised, or might have.
 
     *applied* is false where the operation was refused, or is *unsure*. *detail* says why, or how it was resolved.
+    *asked* is true when an unsure one waits for a person, under the id of its entry.
     """
 
     id: str
@@ -111,6 +113,7 @@ class ChangedEntry:
     detail: str = ""
     applied: bool = True
     unsure: bool = False
+    asked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -420,16 +423,33 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         drafts += updated.drafts
         for proposed in drafts:
             edits.propose(proposed)
+        operated = _ask_about_endings(edits, draft, operated)
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
     if draft.log:
         with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
             closings.record(home, closing, outcome.commit, now)
-    return _closed(draft, outcome, placed, operated, drafts, restored=restored, learned=learned, projects=updated.paths)
+    return _closed(
+        home, draft, outcome, placed, operated, drafts, restored=restored, learned=learned, projects=updated.paths
+    )
+
+
+def _ask_about_endings(edits: Transaction, draft: _ClosingDraft, operated: AppliedOperations) -> AppliedOperations:
+    """Propose the ends of entries that nobody is sure of. Return *operated* without those that a person rejected."""
+    endings = possible_endings(
+        operated.documents, draft.summary.operations, draft.origins, date=draft.closing.date, new_id=edits.new_id,
+        tool_text=draft.heard,
+    )  # fmt: skip
+    for proposed in draft_endings(edits.home, operated.documents[MEMORY], endings, draft.closing.session):
+        edits.propose(proposed)
+    rejected = {ending.older.id for ending in endings if is_rejected(edits.home, ending)}
+    refused = (item for item in operated.refused if not item.operation.unsure or item.operation.target not in rejected)
+    return replace(operated, refused=tuple(refused))
 
 
 def _closed(
+    home: Home,
     draft: _ClosingDraft,
     outcome: WriteOutcome,
     placed: Placement,
@@ -442,6 +462,7 @@ def _closed(
 ) -> Closed:
     """Return what the transaction wrote, as the guard let it through."""
     closing = draft.closing
+    asked = ended_ids(home) if any(item.operation.unsure for item in operated.refused) else set()
     return Closed(
         session=closing.session,
         daily=closing.path,
@@ -457,7 +478,7 @@ def _closed(
         left_in_log=placed.left_in_log,
         restored=restored,
         superseded=placed.superseded,
-        changed=_changed_entries(operated, {link.older for link in placed.superseded}),
+        changed=_changed_entries(operated, {link.older for link in placed.superseded}, asked),
         learned=learned,
         projects=projects,
         reworded=draft.composed.reworded,
@@ -517,10 +538,13 @@ def _proposal(draft: ProposalDraft) -> ProposedEntry:
     )  # fmt: skip
 
 
-def _changed_entries(operated: AppliedOperations, superseded: Collection[str]) -> tuple[ChangedEntry, ...]:
+def _changed_entries(
+    operated: AppliedOperations, superseded: Collection[str], asked: Collection[str]
+) -> tuple[ChangedEntry, ...]:
     """Return what became of each operation, the applied ones first.
 
-    An operation that was not applied is left out if the session *superseded* its entry by other means.
+    An operation that was not applied is left out if the session *superseded* its entry by other means. The ends of the
+    entries *asked* about wait for a person.
     """
     done = [
         ChangedEntry(
@@ -533,6 +557,7 @@ def _changed_entries(operated: AppliedOperations, superseded: Collection[str]) -
         ChangedEntry(
             id=item.operation.target, kind=item.operation.kind, text=item.operation.text,
             sources=item.operation.sources, detail=item.reason, applied=False, unsure=item.operation.unsure,
+            asked=item.operation.unsure and item.operation.target in asked,
         )
         for item in operated.refused
         if item.operation.target not in superseded

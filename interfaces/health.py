@@ -25,7 +25,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, load_manifest
 from agent_home.store import closings, recovery
 from agent_home.store.branch import elsewhere
-from agent_home.store.proposals import broken, pending_ids
+from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
@@ -248,11 +248,15 @@ def _proposals(home: Home) -> Iterator[Check]:
         lost = ", ".join(unreadable_ids[:5])
         detail = f"git cannot read {lost}. Fetch it from another clone, or run `memory doctor --fix`"
         yield Check(name="proposals", status="failed", detail=detail)
-    ids = pending_ids(home)
+    from distill.review.entry_endings import moot_ids
+
+    moot = moot_ids(home)
+    ids, asked = pending_ids(home) - moot, ended_ids(home) - moot
     detail = "nothing waits"
     if ids:
         waits = counted(len(ids), "proposal waits", "proposals wait")
-        detail = f"{waits} for a person. `memory review list` lists what waits"
+        about = f", {len(asked)} of them about the end of an entry" if asked else ""
+        detail = f"{waits} for a person{about}. `memory review list` lists what waits"
     yield Check(name="proposals", status="ok", detail=detail)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .document import Block, Document, parse
 from .entry import Entry, parse_entry, section_of
 
-__all__ = ["as_entry", "insert_text", "replace_placeholder"]
+__all__ = ["as_entry", "end_entry", "insert_text", "replace_placeholder"]
 
 
 def as_entry(text: str) -> Entry | None:
@@ -38,6 +38,26 @@ def insert_text(document: Document, text: str, *, section: str = "", placeholder
     after = "".join(block.raw for block in document.blocks[found.end :])
     gap = "\n" if before.endswith("\n") else "\n\n"
     return parse(f"{before}{gap}{text}{after and chr(10)}{after}")
+
+
+def end_entry(document: Document, ended: str, entry: Entry) -> Document:
+    """Return *document* with its entry *ended* as *entry* leaves it.
+
+    An *entry* of the same id takes its place. Any other one supersedes it: that one is added, unless it is there, and
+    both name each other.
+    """
+    older = document.entry(ended)
+    if older is None:
+        return document
+    if entry.id == ended:
+        return document.with_entry_changed(entry)
+    known = document.entry(entry.id)
+    if known is None:
+        document = insert_text(document, entry.render())
+    else:
+        links = dict.fromkeys([*filter(None, known.fields.get("Supersedes", "").split(", ")), ended])
+        document = document.with_entry_changed(known.changed(fields={**known.fields, "Supersedes": ", ".join(links)}))
+    return document.with_entry_changed(older.changed(fields={**older.fields, "Superseded-By": entry.id}))
 
 
 def replace_placeholder(document: Document, placeholder: str, text: str) -> Document:

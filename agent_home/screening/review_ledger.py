@@ -33,6 +33,7 @@ __all__ = [
     "approval_digests",
     "decisions",
     "decisions_in",
+    "ending_digest",
     "fields_alone",
     "rejection_digest",
     "statement_digest",
@@ -81,6 +82,9 @@ class Decisions:
 
     def rejects_entry(self, entry: Entry) -> bool:
         return statement_digest(entry) in self._refused
+
+    def rejects_digest(self, digest: str) -> bool:
+        return digest in self._refused
 
     def approval_of(self, waiting_id: str, commit: str = "") -> Decision | None:
         """Return the approval of the text with that id, or ``None``.
@@ -140,6 +144,15 @@ def statement_digest(entry: Entry) -> str:
     detail = "\n".join(line for line in entry.detail.splitlines() if not line.startswith(_INSTEAD))
     said = unicodedata.normalize("NFKC", entry.changed(detail=detail).text).casefold()
     return _digest("statement", entry.prefix, " ".join(said.split()))
+
+
+def ending_digest(kind: str, older: Entry, newer: Entry) -> str:
+    """Return the digest of the question whether *older* ended in that way.
+
+    It depends on the statement of *older*, and on that of *newer* where it takes its place.
+    """
+    by = "" if statement_digest(older) == statement_digest(newer) else statement_digest(newer)
+    return _digest("ending", kind, statement_digest(older), by)
 
 
 def _block_digest(block: Block) -> str:

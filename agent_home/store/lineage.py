@@ -40,6 +40,7 @@ class Lineage:
     """An entry's place and history. *entry* is its text now, or its last one when it was removed.
 
     *standing* says whether an entry that is there still holds. *supersedes* has the older entries that it replaces.
+    *question* is what a person is asked about its end.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Lineage:
     turns: tuple[CitedTurn, ...]
     standing: Standing = field(default_factory=Standing)
     supersedes: tuple[str, ...] = ()
+    question: str = ""
 
     @property
     def words(self) -> str:
@@ -90,10 +92,12 @@ def _present(home: Home, entry_id: str) -> Lineage | None:
         return None
     known = standings(found[False], found[True])
     path, entry = place
+    asked = None if known[entry_id].ended else proposals.find(home, entry_id)
     older = tuple(sorted(name for name, standing in known.items() if standing.by == entry_id))
     return Lineage(
         id=entry_id, state=known[entry_id].state, path=path, entry=entry, events=(), turns=(),
         standing=known[entry_id], supersedes=older,
+        question=asked.trailers.get("Doubt", "") if asked is not None and asked.ends else "",
     )  # fmt: skip
 
 

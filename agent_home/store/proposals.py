@@ -6,6 +6,9 @@ person's work is not disturbed, and a branch can be looked at, pushed or deleted
 
 A proposal is part of the transaction that makes it (:meth:`agent_home.store.gateway.Transaction.propose`): screened and
 validated like a write, written down in the redo record, and made after that transaction's commit.
+
+A proposal may also end an entry that is there. Its branch is named after that entry, so that nobody is asked about one
+entry twice at a time. The trailer ``Ends`` names the kind of end, the entry, and the proposed text's own id.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from .. import storage
 from ..documents.check import entry_files
 from ..documents.document import Document, parse
 from ..documents.entry import ENTRY_ID
-from ..documents.placement import as_entry, insert_text
+from ..documents.placement import as_entry, end_entry, insert_text
 from ..git import commits, history
 from ..git.commits import BranchCommit
 from ..home import Home
@@ -31,6 +34,7 @@ __all__ = [
     "ProposalDraft",
     "branch_of",
     "broken",
+    "ended_ids",
     "find",
     "make",
     "pending_ids",
@@ -50,7 +54,8 @@ _TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
 class ProposalDraft:
     """A proposal in the making: *text* for *section* of *path*. The id is an entry's own where the text is an entry.
 
-    *trailers* say who proposes it and on what grounds: Session, Evidence, Actor, Source, Risk.
+    *trailers* say who proposes it and on what grounds: Session, Evidence, Actor, Source, Risk. A proposal that ends the
+    entry *id* has the trailer Ends.
     """
 
     id: str
@@ -80,6 +85,11 @@ class Proposal:
         """Author of the text: user, agent, tool or web. A trailer with none of these counts as web."""
         said = self.trailers.get("Source", "agent")
         return said if said in _SOURCES else "web"
+
+    @property
+    def ends(self) -> str:
+        """The kind of end that is proposed for the entry *id*: resolve, retract, supersede or revise, else nothing."""
+        return self.trailers.get("Ends", "").partition(" ")[0]
 
 
 def branch_of(proposal_id: str) -> str:
@@ -145,6 +155,12 @@ def waiting(home: Home) -> list[Proposal]:
     return _read(home, f"refs/heads/{FOLDER}")
 
 
+def ended_ids(home: Home) -> set[str]:
+    """Return the ids of the entries whose end waits for a decision."""
+    listed = _listed(home, f"refs/heads/{FOLDER}")
+    return {tip.branch.removeprefix(FOLDER) for tip, said in listed if said.get("Ends")}
+
+
 def pending_statements(home: Home) -> set[str]:
     """Return digests of what the waiting entries state, and stated before they were edited.
 
@@ -174,7 +190,8 @@ def _read(home: Home, refs: str) -> list[Proposal]:
     for number, (tip, trailers) in enumerate(read):
         path, section = _place(trailers)
         proposal_id = tip.branch.removeprefix(FOLDER)
-        text = _proposed(proposal_id, texts[2 * number], texts[2 * number + 1])
+        named = trailers.get("Ends", "").rpartition(" ")[2] or proposal_id
+        text = _proposed(named, texts[2 * number], texts[2 * number + 1])
         found.append(
             Proposal(
                 id=proposal_id, path=path, section=section, text=text, commit=tip.commit, parent=tip.parents[0],
@@ -187,19 +204,23 @@ def _read(home: Home, refs: str) -> list[Proposal]:
 def _apart(draft: ProposalDraft, parent: str, base: Document) -> BranchCommit:
     entry = as_entry(draft.text)
     trailers = {"Entries": entry.id if entry else "", "Place": f"{draft.path}#{draft.section}", **draft.trailers}
-    trailers["States"] = statement_digest(entry) if entry else ""
-    text = insert_text(base, draft.text, section=draft.section).render()
+    ends = bool(entry and draft.trailers.get("Ends"))
+    trailers["States"] = statement_digest(entry) if entry and not ends else ""
+    if entry and ends:
+        text = end_entry(base, draft.id, entry).render()
+    else:
+        text = insert_text(base, draft.text, section=draft.section).render()
     return BranchCommit(
         branch=branch_of(draft.id), parent=parent, path=draft.path, text=text, message=draft.message, trailers=trailers
     )
 
 
-def _proposed(proposal_id: str, text: str, base: str) -> str:
-    """Return the text that the branch adds: the entry with that id, or else the lines that *base* does not have."""
+def _proposed(named: str, text: str, base: str) -> str:
+    """Return the text that the branch adds: the entry *named*, or else the lines that *base* does not have."""
     added = _added(text, base)
-    if not ENTRY_ID.fullmatch(proposal_id):
+    if not ENTRY_ID.fullmatch(named):
         return added
-    entry = parse(added).entry(proposal_id) or parse(text).entry(proposal_id)
+    entry = parse(added).entry(named) or parse(text).entry(named)
     return entry.render() if entry is not None else added
 
 

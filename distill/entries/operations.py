@@ -9,7 +9,7 @@ or ``Superseded-By``. ``distill.close`` calls this in its transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, section_of, superseded_by
@@ -27,9 +27,11 @@ __all__ = [
     "AppliedOperations",
     "Operation",
     "OperationKind",
+    "PossibleEnding",
     "RefusedOperation",
     "apply_operations",
     "operation_origin",
+    "possible_endings",
     "retired",
 ]
 
@@ -67,6 +69,20 @@ class AppliedOperations:
     refused: tuple[RefusedOperation, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PossibleEnding:
+    """An end of the entry *older* that nobody is sure of.
+
+    *newer* is the entry as *operation* would change it, or the entry that would supersede it. *origin* is the least
+    trusted origin of the turns that say so.
+    """
+
+    operation: Operation
+    older: Entry
+    newer: Entry
+    origin: str
+
+
 @dataclass(slots=True)
 class _Edits:
     """The entries of ``MEMORY.md`` by id while operations are applied, and the new ones."""
@@ -100,7 +116,8 @@ def apply_operations(
     edits = _Edits(entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries))
     applied: list[AppliedOperation] = []
     refused: list[RefusedOperation] = []
-    for operation in operations:
+    for proposed in operations:
+        operation = _as_replacement(proposed, edits)
         origin = operation_origin(operation, origins, tool_text)
         reason = _refusal(operation, edits, origins, origin)
         if reason:
@@ -114,6 +131,34 @@ def apply_operations(
     return AppliedOperations(
         documents={**documents, MEMORY: document}, applied=tuple(applied), refused=tuple(refused)
     )  # fmt: skip
+
+
+def possible_endings(
+    documents: Mapping[str, Document],
+    operations: Sequence[Operation],
+    origins: Mapping[str, str],
+    *,
+    date: str,
+    new_id: Callable[[str, str], str],
+    tool_text: str = "",
+) -> list[PossibleEnding]:
+    """Return what the unsure ones among *operations* would change, as far as a person may agree to it.
+
+    A person may end any entry, and not only a thread. The other rules hold as in :func:`apply_operations`.
+    """
+    entries = list(documents[MEMORY].entries())
+    found = []
+    for unsure in operations:
+        edits = _Edits(entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries))
+        operation = replace(_as_replacement(unsure, edits), unsure=False)
+        origin = operation_origin(operation, origins, tool_text)
+        if not unsure.unsure or _refusal(operation, edits, origins, origin, resolvable=None):
+            continue
+        older = edits.entries[operation.target]
+        applied = _apply(operation, edits, origin, date, new_id)
+        newer = edits.entries[applied.successor] if applied.successor else applied.entry
+        found.append(PossibleEnding(operation=operation, older=older, newer=newer, origin=origin))
+    return found
 
 
 def operation_origin(operation: Operation, origins: Mapping[str, str], tool_text: str = "") -> str:
@@ -132,8 +177,34 @@ def retired(entry: Entry, kind: OperationKind, date: str, source: str, remark: s
     return entry.changed(fields={**entry.fields, "State": f"{state}: {remark}" if remark else state})
 
 
-def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], origin: str) -> str:
-    """Return why *operation* may not be applied, or an empty string."""
+def _as_replacement(operation: Operation, edits: _Edits) -> Operation:
+    """Return an unsure end of a decision as a replacement where the sentence that ends it became a decision itself.
+
+    Only threads and facts come to an end by themselves.
+    """
+    entry = edits.entries.get(operation.target)
+    if entry is None or not operation.unsure or operation.kind != "resolve" or entry.prefix in RESOLVABLE:
+        return operation
+    key = identity_key(operation.text)
+    for newer in edits.entries.values():
+        said_so = operation.sources[-1] in newer.fields.get("Sources", "").split(", ")
+        if said_so and newer.prefix == entry.prefix and newer.id != entry.id and key in identity_key(newer.text):
+            return replace(operation, kind="supersede", text=newer.text)
+    return operation
+
+
+def _refusal(
+    operation: Operation,
+    edits: _Edits,
+    origins: Mapping[str, str],
+    origin: str,
+    *,
+    resolvable: frozenset[str] | None = RESOLVABLE,
+) -> str:
+    """Return why *operation* may not be applied, or an empty string.
+
+    Only entries with a prefix in *resolvable* are resolved. ``None`` means all.
+    """
     entry = edits.entries.get(operation.target)
     if entry is None:
         return f"MEMORY.md has no entry {operation.target}"
@@ -147,7 +218,7 @@ def _refusal(operation: Operation, edits: _Edits, origins: Mapping[str, str], or
         return f"{entry.id} is protected"
     if has_placeholder(operation.text) or (operation.kind in {"supersede", "revise"} and not operation.text.strip()):
         return "a part of its words was withheld" if operation.text else "it has no new statement"
-    if operation.kind == "resolve" and entry.prefix not in RESOLVABLE:
+    if operation.kind == "resolve" and resolvable is not None and entry.prefix not in resolvable:
         return f"{entry.id} is no open thread"
     own = entry.fields.get("Origin") or "user"
     trusted = TRUST.index(origin) <= (TRUST.index(own) if own in TRUST else TRUST.index("agent"))

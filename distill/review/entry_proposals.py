@@ -24,6 +24,7 @@ from agent_home.lock import hold
 from agent_home.screening.review_ledger import (
     APPROVED,
     REJECTED,
+    Decisions,
     approval_digests,
     decisions,
     rejection_digest,
@@ -38,11 +39,12 @@ from agent_home.store.recovery import recover
 from guard import Action
 
 from ..entries.promotion import PromotionCandidate
-from ..errors import NoSuchProposal
+from ..errors import NoSuchProposal, NotPlaceable
 from ..evidence.status import UNCHECKED
 from ..learning.governance import retire_rule
 from ..statements.risk import risk_of
 from ..statements.sentences import shorten
+from .entry_endings import end_in, is_open
 from .quarantine_review import Acceptance
 
 __all__ = [
@@ -131,8 +133,8 @@ def reject_proposal(home: Home, proposal: Proposal, *, person: str, now: datetim
     session = proposal.trailers.get("Session", "")
     with transaction(home, actor=person, message=message, session=session, now=now) as edits:
         _refuse_changed(home, proposal)
-        if not decisions(home).rejects(proposal.text):
-            digests = (rejection_digest(proposal.text), *_earlier_digests(proposal))
+        if not _is_rejected(decisions(home), proposal):
+            digests = (proposal.trailers.get("Asks") or rejection_digest(proposal.text), *_earlier_digests(proposal))
             edits.append(REJECTED, [_row(proposal, person, now, digests)])
     _withdraw(home, proposal.id)
     return edits.outcome.commit
@@ -146,7 +148,11 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str) -> 
     Raises:
         NoSuchProposal: somebody decided about the proposal or changed it meanwhile.
         GuardRefused: the guard does not allow *text* unchanged.
+        NotPlaceable: the proposal ends an entry, and its text is the one that is there or was said.
     """
+    if proposal.ends:
+        advice = f"it ends {proposal.id}. Accept or reject it, or run `memory remember TEXT --replaces {proposal.id}`"
+        raise NotPlaceable(proposal.id, advice)
     entry = as_entry(proposal.text)
     if entry is not None:
         fields = {name: value for name, value in entry.fields.items() if name != "Evidence"}
@@ -168,16 +174,30 @@ def settle_proposals(home: Home) -> list[Proposal]:
     decided = decisions(home)
     found = []
     for proposal in proposals.waiting(home):
-        if decided.approval_of(proposal.id, proposal.commit) is not None or decided.rejects(proposal.text):
+        done = decided.approval_of(proposal.id, proposal.commit) is not None or _is_rejected(decided, proposal)
+        if proposal.ends and not done:
+            done = not is_open(parse(storage.read_text(home.path(proposal.path))), proposal)
+        if done:
             _withdraw(home, proposal.id)
         else:
             found.append(proposal)
     return found
 
 
+def _is_rejected(decided: Decisions, proposal: Proposal) -> bool:
+    """Return whether a person rejected the text of *proposal*, or the question that it asks about an entry."""
+    question = proposal.trailers.get("Asks", "")
+    return decided.rejects_digest(question) if question else decided.rejects(proposal.text)
+
+
 def _plan(proposal: Proposal, before: str, archived: bool) -> Acceptance:  # noqa: FBT001
     """Plan the acceptance. *before* and *after* are equal when the text is in the file or the archive already."""
     document = parse(before)
+    if proposal.ends:
+        return Acceptance(
+            id=proposal.id, path=proposal.path, section=proposal.section, text=proposal.text, entry=proposal.id,
+            before=before, after=end_in(document, proposal).render(),
+        )  # fmt: skip
     entry = as_entry(proposal.text)
     if entry is not None:
         has_id = archived or document.entry(entry.id) is not None

@@ -60,9 +60,10 @@ _MAX_NAME_CHARS = 80
 class ReviewItem:
     """A text that waits for a decision.
 
-    *path* and *section* are its destination. *origin* is its least trusted author, *evidence* the result of the check
-    against git, and *actor* the proposer. *reason* and *findings* come from the guard and are empty for a proposal that
-    the guard allows. Only a proposal has a *commit*.
+    *path* and *section* are its destination. *ends* is the kind of end that a proposal would give the entry with its
+    id, and empty for a text that would be added. *origin* is its least trusted author, *evidence* the result of the
+    check against git, and *actor* the proposer. *reason* and *findings* come from the guard and are empty for a
+    proposal that the guard allows. Only a proposal has a *commit*.
     """
 
     id: str
@@ -80,6 +81,7 @@ class ReviewItem:
     actor: str = ""
     ts: str = ""
     commit: str = ""
+    ends: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,7 @@ def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
         reason=trailers.get("Doubt", "") if verdict.stored else reason_of(verdict), findings=findings,
         session=trailers.get("Session", ""),
         source=proposal.source, actor=trailers.get("Actor", ""),
-        ts=proposal.ts, commit=proposal.commit,
+        ts=proposal.ts, commit=proposal.commit, ends=proposal.ends,
     )  # fmt: skip
 
 

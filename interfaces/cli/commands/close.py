@@ -219,7 +219,7 @@ def _written(outcome: Closed) -> Iterator[str]:
 
 
 def _acceptance(changed: ChangedEntry) -> str:
-    """Return the command that does what nobody was sure of."""
+    """Return the command that does what nobody was sure of, where too much waits to ask about it."""
     if changed.kind in {"supersede", "revise"}:
         return f"memory remember {shlex.quote(changed.text)} --replaces {changed.id}"
     return f"memory done {changed.id}"
@@ -231,13 +231,14 @@ def _not_written(outcome: Closed) -> Iterator[str]:
             yield f"  not remembered, because git contradicts it: {claim.text} ({claim.evidence.detail})"
     for changed in outcome.changed:
         if changed.unsure:
-            yield f"  [{changed.id}] is perhaps {_PAST[changed.kind]}, `{_acceptance(changed)}` if so: {changed.text}"
+            command = f"memory review accept {changed.id}" if changed.asked else _acceptance(changed)
+            yield f"  [{changed.id}] is perhaps {_PAST[changed.kind]}, `{command}` if so: {changed.text}"
         elif not changed.applied:
             yield f"  [{changed.id}] not {_PAST[changed.kind]}, because {changed.detail}: {changed.text}"
     for proposal in outcome.proposed:
         yield f"  [{proposal.id}] waits for a person, risk {proposal.risk}: {proposal.text}"
-    if outcome.proposed:
-        yield "  `memory review list` lists what waits"
+    if outcome.proposed or any(changed.asked for changed in outcome.changed):
+        yield "  `memory review` lists what waits"
     if outcome.dropped:
         yield f"  {outcome.dropped} not written: rejected by a person, or in review already"
     if outcome.left_in_log:

@@ -43,7 +43,8 @@ def history(invocation: Invocation, entry_id: str) -> None:
         "id": found.id, "state": found.state, "status": found.words, "archived": found.standing.archived,
         "superseded_by": found.standing.by or None, "ended": found.standing.date or None,
         "reason": found.standing.reason,
-        "supersedes": list(found.supersedes), "path": found.path, "text": entry.text if entry else "",
+        "supersedes": list(found.supersedes), "question": found.question,
+        "path": found.path, "text": entry.text if entry else "",
         "events": [dataclasses.asdict(event) for event in found.events],
         "turns": [dataclasses.asdict(turn) for turn in found.turns],
     }  # fmt: skip
@@ -56,6 +57,8 @@ def _lines(found: Lineage) -> Iterator[str]:
         yield f"  {printable(found.entry.text)}"
     if found.standing.reason:
         yield f"  {found.standing.ended} by {printable(found.standing.reason)}"
+    if found.question:
+        yield f"  waits in `memory review`: {printable(found.question)}"
     if found.supersedes:
         yield f"  supersedes {', '.join(found.supersedes)}"
     for event in found.events:

@@ -37,9 +37,9 @@ __all__ = ["review"]
 def review(context: click.Context, invocation: Invocation) -> None:
     """Decide about texts that wait for a person.
 
-    Proposed entries and quarantined texts wait. `list`, which is the default, lists them. `show ID` prints a text, its
-    origin and the reason why it waits. `accept ID` writes it to its place. `reject ID` drops it, and the same text is
-    not proposed again.
+    Proposed entries, ends of entries that a closing is not sure of, and quarantined texts wait. `list`, which is the
+    default, lists them. `show ID` prints a text, its origin and the reason why it waits. `accept ID` writes it to its
+    place, or ends the entry. `reject ID` drops it, and the same text or end is not proposed again.
 
     Only a person can decide, at a terminal or with --as PERSON. The commit and the audit record the name, which must
     not be the name of the author of the text.
@@ -241,7 +241,7 @@ def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
 
 def _line(item: ReviewItem) -> str:
     place = f"{item.path} / {item.section}" if item.section else item.path
-    text = printable(" ".join(item.text.split()))
+    text = printable(" ".join((item.reason if item.ends else item.text).split()))
     return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:80]}{'…' if len(text) > 80 else ''}"
 
 
@@ -270,7 +270,7 @@ def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
 def _outcome_lines(outcomes: Sequence[ReviewOutcome]) -> Iterator[str]:
     for outcome in outcomes:
         commit = f", commit {outcome.commit[:7]}" if outcome.commit else ""
-        entry = f" as [{outcome.entry}]" if outcome.entry else ""
+        entry = f" as [{outcome.entry}]" if outcome.entry and not outcome.item.ends else ""
         yield f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}"
         if outcome.action in {"would accept", "edited"}:
             yield from (printable(line) for line in outcome.diff)
