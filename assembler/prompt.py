@@ -462,7 +462,9 @@ def _recall_line(
         found = [line for line in lines if line.score is not None]
         kept = sum(1 for line in found if line.action == "kept")
         neighbours = sum(1 for line in lines if line.score is None and line.action == "kept")
-        reason = f"{kept} of {len(found)} passages found" + (f", {neighbours} turns beside them" if neighbours else "")
+        reason = f"{kept} of {len(found)} passages found" + (
+            f", {neighbours} of the turns beside them" if neighbours else ""
+        )
     elif not request.message.strip():
         reason = "no message"
     else:

@@ -54,7 +54,7 @@ class RetractedClaims:
     def mark(self, source: str) -> str:
         """Return the remark about the turn at *source*, or an empty string."""
         date = self.turns.get(source)
-        return "" if date is None else f"taken back since{f' ({date})' if date else ''}"
+        return "" if date is None else f"retracted since{f' ({date})' if date else ''}"
 
     def _makes(self, item: str) -> bool:
         found = _STATEMENT.match(item)

@@ -58,7 +58,8 @@ class NoSuchProposal(DistillError):
 
     def __init__(self, waiting_id: str, waiting: Collection[str]) -> None:
         hint = did_you_mean(near_names(waiting_id, waiting))
-        advice = hint or f"`memory review list` names the {len(waiting)} that do"
+        others = f"`memory review list` names the {len(waiting)} that do" if waiting else "Nothing else does"
+        advice = hint or others
         super().__init__(f"no item {waiting_id!r} waits for review. {advice}")
         self.waiting_id = waiting_id
 

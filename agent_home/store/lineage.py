@@ -16,6 +16,7 @@ from ..errors import DocumentInvalid, NoSuchEntry
 from ..git import history
 from ..git.history import Event
 from ..home import Home
+from ..suggestions import near_names
 from . import proposals, transcript
 
 __all__ = ["CitedTurn", "Lineage", "lineage"]
@@ -69,7 +70,7 @@ def lineage(home: Home, spelled: str) -> Lineage:
     events = history.entry_history(home.root, entry_id)
     found = _present(home, entry_id) or _proposed(home, entry_id) or _removed(home, entry_id, events)
     if found is None:
-        raise NoSuchEntry(entry_id)
+        raise NoSuchEntry(spelled.strip(), near_names(entry_id, proposals.taken_ids(home)))
     turns = tuple(_turns(home, found.entry)) if found.entry else ()
     return replace(found, events=(*events, *found.events), turns=turns)
 

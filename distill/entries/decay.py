@@ -218,7 +218,7 @@ def _over(entry: Entry, now: datetime) -> str:
     if entry.resolved:
         return "resolved"
     if entry.retired:
-        return "taken back"
+        return "retracted"
     until = entry.fields.get("Until", "")[:10]
     with suppress(ValueError):
         if until and date.fromisoformat(until) < now.date():

@@ -26,7 +26,7 @@ __all__ = ["MAX_ASKED", "MAX_WAITING", "draft_endings", "end_in", "is_open", "is
 #: Most questions of one closing, and most that wait in all. A person answers no long list.
 MAX_ASKED, MAX_WAITING = 5, 20
 _MAX_DOUBT_CHARS = 200
-_WORDS = {"resolve": "resolved", "retract": "taken back", "supersede": "superseded", "revise": "revised"}
+_WORDS = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised"}
 
 
 def is_rejected(home: Home, ending: PossibleEnding) -> bool:

@@ -57,10 +57,19 @@ COMMANDS = {
     },
 }
 
+#: Names of commands of other tools, and the commands here that answer the same question.
+OTHER_NAMES = {
+    "list": ("review list", "search"),
+    "log": ("diff", "history"),
+    "show": ("history", "review show"),
+    "status": ("doctor", "review"),
+}
+
 
 @click.command(
     cls=LazyGroup,
     sections=COMMANDS,
+    other_names=OTHER_NAMES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=(
         ("Create a home", "memory init ~/agent --name Ada"),

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import click
@@ -70,18 +71,27 @@ class LazyGroup(Group):
     """A group that imports a command when it is called, and lists commands under headings without importing them.
 
     *sections* maps each heading of the help to its commands: a command's name to its ``module:attribute`` and its
-    summary. An error of this project's packages becomes one line on standard error and an exit code.
+    summary. *other_names* maps names that people try to the commands that they mean. An error of this project's
+    packages becomes one line on standard error and an exit code.
     """
 
     def __init__(
-        self, *arguments: Any, sections: Mapping[str, Mapping[str, tuple[str, str]]], **attributes: Any
+        self,
+        *arguments: Any,
+        sections: Mapping[str, Mapping[str, tuple[str, str]]],
+        other_names: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        **attributes: Any,
     ) -> None:
         super().__init__(*arguments, **attributes)
         self.sections = sections
+        self.other_names = other_names
         self._targets = {name: target for section in sections.values() for name, (target, _) in section.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self._targets)
+
+    def _suggestions(self, ctx: click.Context, name: str) -> list[str]:
+        return list(self.other_names.get(name, ())) or super()._suggestions(ctx, name)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         target = self._targets.get(cmd_name)

@@ -178,7 +178,9 @@ def search(
         limits = _Limits(home, layers, audience, frozenset(exclude), before)
         found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
         if unit == "session":
-            hits = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
+            best = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
+            standings = EntryStandings(conn)
+            hits = [replace(hit, standing=standings.of(hit.text, hit.layer)) for hit in best]
         else:
             found = _with_standings(conn, found, limits)
             hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)

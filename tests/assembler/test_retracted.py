@@ -35,7 +35,7 @@ def test_lines_with_the_claim_are_removed_and_headings_stay() -> None:
     claims = RetractedClaims.of([CLAIM])
     assert claims.removed_from(LOG) == LOG.replace("- Ines: The kiln is mine. (s#m2)\n  Evidence: unchecked\n", "")
     assert claims.removed_from("- 2026-11-20: Ines: the kiln is mine (s#m2)\n") == ""
-    assert (claims.mark("s#m2"), claims.mark("s#m3")) == ("taken back since (2026-11-19)", "")
+    assert (claims.mark("s#m2"), claims.mark("s#m3")) == ("retracted since (2026-11-19)", "")
 
 
 def test_a_resolved_entry_makes_no_retracted_claim() -> None:
@@ -61,7 +61,7 @@ def test_recalled_knowledge_has_no_retracted_claim_and_marks_the_turn(
     }
     receipt = assemble(written({}), Request(now=now, message="Whose kiln?"), finder(hits, retracted=(CLAIM,)))
     assert receipt.text.count("kiln is mine") == 1
-    assert "Ines, taken back since (2026-11-19): The kiln is mine." in receipt.text
+    assert "Ines, retracted since (2026-11-19): The kiln is mine." in receipt.text
     assert "1240 degrees" in receipt.text
     (line,) = [line for line in receipt.entries if line.id.endswith("RC-0001")]
     assert (line.action, line.reason) == ("dropped", "retracted (2026-11-19), archived")

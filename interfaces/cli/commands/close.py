@@ -36,7 +36,7 @@ _LISTS = (
 )
 
 #: How a line names what became of an entry.
-_PAST = {"resolve": "resolved", "retract": "taken back", "supersede": "superseded", "revise": "revised"}
+_PAST = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised"}
 
 
 @home_command(

@@ -71,6 +71,8 @@ def _lines(found: EntryDiff, *, uncommitted: bool) -> Iterator[str]:
 def _texts(change: EntryChange) -> Iterator[str]:
     """Yield the lines of an entry that differ, or all lines of an added or removed entry."""
     before, after = change.before.splitlines(), change.after.splitlines()
+    if change.action == "changed" and before[0] == after[0]:
+        yield f"  {before[0]}"
     if change.action in {"archived", "restored", "moved"} and change.before == change.after:
         yield f"from {change.old_path}"
         return

@@ -35,7 +35,7 @@ def done(invocation: Invocation, entry_id: str, how: str, dry_run: bool) -> None
     problems = index_changes(home, invocation) if finished.commit else []
     for problem in problems:
         invocation.warn(problem)
-    where = "dry run, nothing is written" if dry_run else "it was resolved before"
+    where = "dry run, nothing is written" if dry_run else "it had ended before, and nothing was changed"
     where = f"commit {finished.commit[:7]}" if finished.commit else where
     data = {
         "id": finished.id,

@@ -62,8 +62,9 @@ def _lines(found: Lineage) -> Iterator[str]:
     if found.supersedes:
         yield f"  supersedes {', '.join(found.supersedes)}"
     for event in found.events:
-        parts = (event.ts, event.commit[:7], event.action.ljust(8), event.subject, event.session, event.evidence)
-        yield "  ".join(part for part in (*parts, f"by {event.actor}" if event.actor else "") if part)
+        named = (("session", event.session), ("evidence", event.evidence), ("by", event.actor))
+        parts = (event.ts, event.commit[:7], event.action.ljust(8), event.subject)
+        yield "  ".join(part for part in (*parts, *(f"{name} {value}" for name, value in named if value)) if part)
     for turn in found.turns:
         yield from _turn_lines(turn)
 

@@ -85,6 +85,11 @@ def test_a_proposed_entry_has_the_event_of_its_proposal(home: Home, now: datetim
     assert (found.events[0].session, found.turns[0].text) == ("s-1", "When?")
 
 
+def test_an_id_of_near_spelling_is_suggested(home: Home) -> None:
+    with pytest.raises(NoSuchEntry, match=r"no entry KD-7F3 in .*Did you mean KD-7F3A\?"):
+        lineage(home, "KD-7F3")
+
+
 @pytest.mark.parametrize("spelled", ["KD-9999", "nonsense", ""])
 def test_an_id_that_nobody_has_is_an_error(home: Home, spelled: str) -> None:
     with pytest.raises(NoSuchEntry):

@@ -113,7 +113,7 @@ def test_resolved_retracted_and_expired_entries_are_archived_at_once(home: Home)
     keep(home, "RC-0001", today, fields={"State": "retracted 2026-11-21, s#m1"})
     keep(home, "RC-0002", today, fields={"Until": "2026-11-20"})
     keep(home, "RC-0003", today, fields={"Until": today})
-    assert candidates(home) == {"OT-0001": "resolved", "RC-0001": "taken back", "RC-0002": "held until 2026-11-20"}
+    assert candidates(home) == {"OT-0001": "resolved", "RC-0001": "retracted", "RC-0002": "held until 2026-11-20"}
 
 
 def test_facts_about_the_user_do_not_age_out(home: Home) -> None:

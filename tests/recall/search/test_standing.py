@@ -44,6 +44,8 @@ def test_every_end_of_an_entry_is_named(write: Write, update: Update, ask: Ask) 
         "OT-0001": "resolved (2026-05-09)", "KD-0003": "archived",
     }  # fmt: skip
     assert "L3" in found
+    whole = ask("kiln", mode="lexical", unit="session").hits
+    assert [hit.standing is not None for hit in whole if hit.path == "MEMORY.md"] == [True]
 
 
 def test_an_archived_successor_is_found_for_an_archived_entry(write: Write, update: Update, ask: Ask) -> None:

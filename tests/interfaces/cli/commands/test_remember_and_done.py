@@ -40,7 +40,7 @@ def test_a_note_is_printed_found_and_done(run: Run) -> None:
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["state"] == "resolved 2026-11-21: by mail"
     assert "zeppelin" not in run("prompt").output
-    assert "it was resolved before" in run("done", data["id"]).output
+    assert "it had ended before" in run("done", data["id"]).output
 
 
 def test_a_known_note_names_the_entry(run: Run) -> None:
