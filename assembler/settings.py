@@ -47,7 +47,7 @@ class AssemblerSettings:
     vocabulary: str = DEFAULT
     tiers: tuple[tuple[int, ...], ...] = TIERS
     pool_share: float = 0.34
-    small_pool_share: float = 0.7
+    small_pool_share: float = 0.8
     small_pool_tokens: int = 8_000
     pool_tokens: int = 0
     daily_share: float = 0.10
