@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 
 from agent_home.clock import parse_time
 from agent_home.home import Home
-from agent_home.store.closings import closed_ends
-from agent_home.store.transcript import Message, SessionFile, read, sessions
+from agent_home.store.closings import closed_parts
+from agent_home.store.transcript import Message, SessionFile, Turn, read, sessions
 
 from .file_screening import FileScreening
 from .section import escape_tags
@@ -69,21 +69,20 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screeni
     files = [file for file in _recent(home, since) if file.session != exclude]
     if not files:
         return ""
-    ends = closed_ends(home, f"{since - timedelta(days=1):%Y-%m-%d}")
-    latest: tuple[datetime, SessionFile] | None = None
+    closed = closed_parts(home, f"{since - timedelta(days=1):%Y-%m-%d}")
+    latest: tuple[datetime, SessionFile, list[Turn]] | None = None
     for file in files:
-        if ends.of(file.session) >= file.size:
+        if closed.end_of(file.session) >= file.size:
             continue
         message = _last_message(file)
         last = _time(message.ts) if message else None
-        if last is not None and since <= last <= now and (latest is None or last > latest[0]):
-            latest = (last, file)
+        if last is None or not since <= last <= now or (latest is not None and last <= latest[0]):
+            continue
+        if turns := closed.fresh(file.session, read(file.path, closed.end_of(file.session))):
+            latest = (last, file, turns)
     if latest is None:
         return ""
-    last, file = latest
-    turns = read(file.path, ends.of(file.session))
-    if not turns:
-        return ""
+    last, file, turns = latest
     messages = [turn.message for turn in turns]
     last_words = {message.origin: message.content for message in messages}
     speaker = next((name for name in _QUOTED if name in last_words), "")

@@ -1,9 +1,9 @@
 """Close a session: turn its new messages into a section of the daily log and entries of memory.
 
-Everything is one transaction and one commit. The daily section names, to the byte, the part of the transcript that it
-covers. That is the watermark: closing twice adds nothing, and closing later adds only what is new. When two processes
-close one session, the second finds under the lock that the watermark moved, and starts again. Git is asked before the
-lock is taken. This module does not update the index.
+Everything is one transaction and one commit, which names the messages that it covers
+(``agent_home.store.closings``). So closing twice adds nothing, and closing later adds only what is new. When two
+processes close one session, the second finds under the lock that its messages are closed, and starts again. Git is
+asked before the lock is taken. This module does not update the index.
 """
 
 from __future__ import annotations
@@ -181,13 +181,11 @@ class ClosedAll:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ClosingDraft:
-    """A summary of the turns after a watermark, with git's evidence, before it is written.
+    """A summary of turns that no closing covers, with git's evidence, before it is written.
 
     Without *log* the daily log has these turns already, and only entries are written.
     """
 
-    start: int
-    since: str
     closing: daily_log.Closing
     summary: Summary
     evidence: Mapping[Item, Evidence]
@@ -227,17 +225,16 @@ def close(
         turns = transcript.read(path)
         if not turns:
             raise EmptySession(session, home.relative(path))
-        last, start = _watermark(home, session, closings.first_day(turns), again=again)
-        draft = _draft(home, session, turns, start, now, settings, models, again=again)
-        if draft is None:
-            taken_back = start > (last.end if last else 0)
-            where = (last.path, last.anchor) if last else ("", "")
-            return Closed(session=session, daily=where[0], anchor=where[1], taken_back=taken_back)
+        fresh = _fresh(home, session, turns, again=again)
+        if not fresh:
+            return _nothing_new(home, session, turns)
+        draft = _draft(home, session, turns, fresh, now, settings, models, again=again)
         closed = _write(home, draft, now, settings)
         if closed is not None:
             if draft.composed.unread:
+                part = UnreadPart(session=session, start=draft.closing.start, end=draft.closing.end)
                 with suppress(Locked, OSError):  # without the note, the rules' reading stands
-                    note_unread(home, UnreadPart(session=session, start=draft.start, end=draft.closing.end))
+                    note_unread(home, part)
             return closed
     raise Contended(session)
 
@@ -276,12 +273,11 @@ def _unread_draft(
     """Read the turns of *part* again. Return ``None`` where they are not closed any more."""
     path = transcript.session_path(home, part.session)
     turns = transcript.read(path) if path is not None else []
-    last = daily_log.watermark(home, part.session, closings.first_day(turns)) if turns else None
-    if last is None or last.end < part.end:
+    within = [turn for turn in turns if part.start <= turn.start < part.end]
+    if not within or _fresh(home, part.session, within, again=True):
         return None
-    within = [turn for turn in turns if turn.start < part.end]
-    draft = _draft(home, part.session, within, part.start, now, settings, models, again=False)
-    return replace(draft, log=False) if draft is not None else None
+    before = [turn for turn in turns if turn.start < part.end]
+    return replace(_draft(home, part.session, before, within, now, settings, models, again=False), log=False)
 
 
 def close_all(
@@ -325,29 +321,32 @@ def _finish_pending(home: Home) -> None:
             recovery.recover(home)
 
 
-def _watermark(home: Home, session: str, since: str, *, again: bool) -> tuple[daily_log.Closing | None, int]:
-    """Return the furthest closing in the daily log, and the byte up to which *session* counts as closed."""
-    last = daily_log.watermark(home, session, since)
-    end = last.end if last else 0
-    return last, end if again else max(end, closings.recorded_end(home, session))
+def _fresh(home: Home, session: str, turns: Sequence[Turn], *, again: bool) -> list[Turn]:
+    """Return those of *turns* that no closing covers. With *again*, reverted closings cover nothing."""
+    return closings.closed_parts(home, closings.first_day(turns), recorded=not again).fresh(session, turns)
+
+
+def _nothing_new(home: Home, session: str, turns: Sequence[Turn]) -> Closed:
+    """Return the result for a session whose turns are all closed: the place of its last closing."""
+    last = daily_log.watermark(home, session, closings.first_day(turns))
+    taken_back = bool(_fresh(home, session, turns, again=True))
+    where = (last.path, last.anchor) if last else ("", "")
+    return Closed(session=session, daily=where[0], anchor=where[1], taken_back=taken_back)
 
 
 def _draft(
     home: Home,
     session: str,
     turns: Sequence[Turn],
-    start: int,
+    fresh: Sequence[Turn],
     now: datetime,
     settings: DistillSettings,
     models: Models,
     *,
     again: bool,
-) -> _ClosingDraft | None:
-    """Summarise those of *turns* that stand after byte *start*. Return ``None`` when there are none."""
-    fresh = [turn for turn in turns if turn.start >= start]
-    if not fresh:
-        return None
-    earlier = [turn.message for turn in turns if turn.start < start]
+) -> _ClosingDraft:
+    """Summarise *fresh*, which are some of *turns*."""
+    earlier = [turn.message for turn in turns if turn.start < fresh[0].start]
     said = [turn.message for turn in fresh]
     composed = compose(home, said, earlier, settings=settings, models=models, now=now)
     work = find_evidence(
@@ -373,26 +372,28 @@ def _draft(
         time=f"{ended:%H:%M}",
         title=_screened_title(home, summary.title),
         first=len(earlier) + 1,
-        last=len(turns),
-        start=start,
+        last=sum(turn.start <= fresh[-1].start for turn in turns),
+        start=fresh[0].start,
         end=fresh[-1].end,
+        recorded_anchor=daily_log.anchor_of(session, fresh[0].start, fresh[0].message.id),
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
     strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
     heard = "\n".join(map(identity_key, strangers))
     return _ClosingDraft(
-        start=start, since=closings.first_day(turns), closing=closing, summary=summary, evidence=evidence,
+        closing=closing, summary=summary, evidence=evidence,
         origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed,
     )  # fmt: skip
 
 
 def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSettings) -> Closed | None:
-    """Write *draft* in one transaction. Return ``None`` when the watermark moved since it was made."""
+    """Write *draft* in one transaction. Return ``None`` when some of its turns were closed since it was made."""
     closing = draft.closing
     verb = "Close" if draft.log else "Read again"
     message = f"{verb} session {' '.join(closing.session.split())}: {closing.title}"
     with transaction(home, actor="close", message=message, session=closing.session, now=now) as edits:
-        if draft.log and _watermark(home, closing.session, draft.since, again=draft.again)[1] != draft.start:
+        fresh = draft.fresh if draft.log else ()
+        if len(_fresh(home, closing.session, fresh, again=draft.again)) != len(fresh):
             return None
         seen = _earlier_mentions(home, draft, settings)
         if draft.log:
@@ -414,7 +415,6 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         for path, document in operated.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
                 edits.write(path, document)
-        fresh = draft.fresh if draft.log else ()
         restored = note_mentions(edits, fresh, [entry.id for _, entry in placed.merged])
         catalogue.refresh(edits)
         learned, updated = _record_lessons_and_projects(edits, draft) if draft.log else ((), ProjectUpdate())
@@ -503,6 +503,7 @@ def _add_to_daily_log(edits: Transaction, draft: _ClosingDraft, settings: Distil
     section = daily_log.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
+    closings.note(edits, closing, draft.fresh)
 
 
 def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tuple[tuple[str, ...], ProjectUpdate]:

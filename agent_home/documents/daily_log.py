@@ -1,7 +1,7 @@
 """Own the daily log: files in ``DailyActivity/`` with one section for each closing of a session.
 
-The second line of a section is the watermark. It names the session, the messages and the bytes that the section covers.
-The watermark and the text of the section are written in one commit, so neither can exist without the other.
+The second line of a section names the session, and the messages and bytes of the transcript from which it was made.
+``agent_home.store.closings`` knows which messages these were, also on another machine.
 """
 
 from __future__ import annotations
@@ -81,9 +81,13 @@ class Closing:
         return f"{self.path}#{self.anchor}"
 
 
-def anchor_of(session: str, start: int) -> str:
-    """Return a short name for the part of *session* that begins at byte *start*."""
-    digest = hashlib.blake2b(f"{session}\0{start}".encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
+def anchor_of(session: str, start: int, first: str = "") -> str:
+    """Return a short name for the part of *session* that begins at byte *start*.
+
+    *first* tells parts apart that begin at the same byte on two machines: the id of their first message.
+    """
+    part = f"{session}\0{start}\0{first}" if first else f"{session}\0{start}"
+    digest = hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=3).hexdigest()
     return f"s-{digest}"
 
 

@@ -55,7 +55,8 @@ class ImportReport:
     """Counts and names of one import.
 
     *sessions* holds the stored names of the sessions with new messages, in import order. *messages* counts new
-    messages, *duplicates* those that were already stored. *skipped* counts skipped lines by reason. *waiting* counts
+    messages, *revised* those of them with an id that was there with other words, *duplicates* those that were already
+    stored. *skipped* counts skipped lines by reason. *waiting* counts
     files with a half-written last line. *broken* holds the first lines that are not JSON objects. *undated* counts
     messages whose time could not be read, and *future* holds the addresses of those dated after tomorrow.
 
@@ -67,6 +68,7 @@ class ImportReport:
     files: int = 0
     sessions: tuple[str, ...] = ()
     messages: int = 0
+    revised: int = 0
     duplicates: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     waiting: int = 0
@@ -109,7 +111,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     recognised = False
     sessions: dict[str, None] = {}
     skipped: Counter[str] = Counter()
-    messages = duplicates = waiting = redacted = dropped = undated = 0
+    messages = revised = duplicates = waiting = redacted = dropped = undated = 0
     future: list[str] = []
     last_day = f"{(now or clock.now()) + _CLOCK_TOLERANCE:%Y-%m-%d}"
     quarantined: list[Quarantined] = []
@@ -134,6 +136,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
             if appended.added:
                 sessions.setdefault(appended.session)
             messages += appended.added
+            revised += appended.revised
             duplicates += appended.duplicates
             redacted += appended.redacted
             quarantined += appended.quarantined
@@ -142,8 +145,8 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     if parse is claude_code.parse and recognised:
         unusable = other_format
     return ImportReport(
-        files=len(files), sessions=tuple(sessions), messages=messages, duplicates=duplicates, skipped=skipped,
-        waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
+        files=len(files), sessions=tuple(sessions), messages=messages, revised=revised, duplicates=duplicates,
+        skipped=skipped, waiting=waiting, redacted=redacted, quarantined=tuple(quarantined), unread=tuple(unread),
         unusable=tuple(unusable), other_format=tuple(other_format), broken=tuple(broken), dropped=dropped,
         undated=undated, future=tuple(future),
     )  # fmt: skip

@@ -1,20 +1,27 @@
-"""Watermarks of sessions: the byte up to which each is closed, by the daily log and by this machine's record.
+"""Record of the messages that are closed: by the daily log, its ledger, and the bytes that this machine has closed.
 
-The daily log is in git, and ``git revert`` takes a closing's watermark back together with its entries. Entries that a
-person took back must stay away, so each closing is also recorded in ``.memory/closings.jsonl``, outside git. The larger
-watermark counts. Losing that file loses this protection and nothing else. A closing whose commit is on the home's
-branch no more, after a reset for example, does not count: its session is closed again.
+Two machines may hold different messages of one session. So a closing names its messages by digests of their ids and
+words, in ``ledger/closings-MONTH.jsonl``, in the commit that writes its section of the daily log. A row counts while
+its section is there: ``git revert`` takes both back, together with the entries. A section without a row is of an
+earlier version, and its bytes count.
+
+Entries that a person took back must stay away, so each closing is also recorded in ``.memory/closings.jsonl``, outside
+git, with the byte of this machine's transcript that it reached. Losing that file loses this protection and nothing
+else. A closing whose commit is on the home's branch no more, after a reset for example, does not count: its session is
+closed again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from .. import storage
 from ..clock import parse_time
@@ -25,48 +32,74 @@ from . import transcript
 from .branch import tip
 from .transcript import Turn
 
-__all__ = ["ClosedEnds", "closed_ends", "first_day", "lost", "open_sessions", "record", "recorded_end"]
+if TYPE_CHECKING:
+    from .gateway import Transaction
+    from .transcript import Message
+
+__all__ = [
+    "ClosedParts",
+    "closed_parts",
+    "first_day",
+    "lost",
+    "message_digest",
+    "note",
+    "open_sessions",
+    "record",
+]
 
 _RECORD = "closings.jsonl"
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedEnds:
-    """The byte up to which each session is closed.
+class ClosedParts:
+    """The closed parts of each session: its bytes up to an end, and messages by their digests.
 
-    *named* is by session. *unnamed* holds the closings of sessions whose names the guard redacted, by their first byte
-    and the anchor of their section.
+    *ends* and *named* are by session. *unnamed* holds the ends of sessions whose names the guard redacted, by their
+    first byte and the anchor of their section.
     """
 
-    named: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, int] = field(default_factory=dict)
+    named: Mapping[str, Collection[str]] = field(default_factory=dict)
     unnamed: Mapping[tuple[int, str], int] = field(default_factory=dict)
 
-    def of(self, session: str) -> int:
-        """Return the end of *session*'s furthest closing, or 0 for a session that was never closed."""
+    def end_of(self, session: str) -> int:
+        """Return the byte of *session*'s transcript up to which everything is closed."""
         ends = [self.unnamed.get((start, anchor_of(session, start)), 0) for start in {at for at, _ in self.unnamed}]
-        return max(self.named.get(session, 0), *ends, 0)
+        return max(self.ends.get(session, 0), *ends, 0)
+
+    def fresh(self, session: str, turns: Iterable[Turn]) -> list[Turn]:
+        """Return those of *turns* that no closing covers, in their order."""
+        end, named = self.end_of(session), self.named.get(session, ())
+        return [turn for turn in turns if turn.start >= end and not (named and message_digest(turn.message) in named)]
 
 
-def closed_ends(home: Home, since: str = "") -> ClosedEnds:
-    """Read the watermarks of all sessions from daily files dated *since* or later and from this machine's record.
+def closed_parts(home: Home, since: str = "", *, recorded: bool = True) -> ClosedParts:
+    """Read what is closed from daily files dated *since* or later, their ledger, and this machine's record.
+
+    Without *recorded*, closings that were reverted count no more.
 
     Raises:
-        DocumentInvalid: a daily file of these days is not UTF-8.
+        DocumentInvalid: a daily file of these days, or a ledger, is not UTF-8.
     """
-    named: dict[str, int] = {}
+    ends: dict[str, int] = {}
+    named: dict[str, set[str]] = {}
     unnamed: dict[tuple[int, str], int] = {}
-    for session, end in _recorded(home):
-        named[session] = max(end, named.get(session, 0))
+    for session, end in _recorded(home) if recorded else ():
+        ends[session] = max(end, ends.get(session, 0))
+    rows = _ledger_rows(home, since)
     for path in daily_files(home):
         if path.stem < since:
             continue
         for closing in _of_day(storage.read_text(path), path.stem):
-            if covers_session(closing, closing.session):
-                named[closing.session] = max(closing.end, named.get(closing.session, 0))
-            else:
+            if not covers_session(closing, closing.session):
                 key = (closing.start, closing.recorded_anchor)
                 unnamed[key] = max(closing.end, unnamed.get(key, 0))
-    return ClosedEnds(named=named, unnamed=unnamed)
+            elif (digests := rows.get((path.stem, closing.recorded_anchor))) is not None:
+                named.setdefault(closing.session, set()).update(digests)
+            else:
+                ends[closing.session] = max(closing.end, ends.get(closing.session, 0))
+    return ClosedParts(ends=ends, named=named, unnamed=unnamed)
 
 
 def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
@@ -86,11 +119,25 @@ def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
             unsure.append((file.session, transcript.read(file.path)))
     if not unsure:
         return []
-    ends = closed_ends(home, min(first_day(turns) for _, turns in unsure))
-    starts = [(session, turns, ends.of(session)) for session, turns in unsure]
-    waiting = [(session, [turn for turn in turns if turn.start >= start]) for session, turns, start in starts]
+    closed = closed_parts(home, min(first_day(turns) for _, turns in unsure))
+    waiting = [(session, closed.fresh(session, turns)) for session, turns in unsure]
     found = [(session, turns) for session, turns in waiting if turns]
     return sorted(found, key=lambda one: (one[1][0].message.ts, one[0]))
+
+
+def message_digest(message: Message) -> str:
+    """Return eight letters that name *message* by its session, id and words, on every machine.
+
+    There are no digits in it, which the guard could take for a telephone number.
+    """
+    said = f"{message.session}\0{message.id}\0{message.content}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(said, digest_size=4).hexdigest().translate(_LETTERS)
+
+
+def note(edits: Transaction, closing: Closing, turns: Iterable[Turn]) -> None:
+    """Name the *turns* that *closing* covers in its ledger, in the transaction that writes its section."""
+    row = {"closing": f"{closing.date}#{closing.anchor}", "messages": [message_digest(turn.message) for turn in turns]}
+    edits.append(_ledger(closing.date[:7]), [row])
 
 
 def first_day(turns: Sequence[Turn]) -> str:
@@ -104,11 +151,6 @@ def first_day(turns: Sequence[Turn]) -> str:
             parse_time(ts)
         return (min(datetime.fromisoformat(ts).date() for ts in times) - timedelta(days=2)).isoformat()
     return ""
-
-
-def recorded_end(home: Home, session: str) -> int:
-    """Return the byte up to which this machine closed *session*, whatever git says now, or 0."""
-    return max((end for name, end in _recorded(home, json.dumps(session).encode()) if name == session), default=0)
 
 
 def record(home: Home, closing: Closing, commit: str | None, now: datetime) -> None:
@@ -151,6 +193,27 @@ def _rows(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int, str]]:
             continue
         if isinstance(session, str) and isinstance(end, int) and isinstance(commit, str):
             yield session, end, commit
+
+
+def _ledger(month: str) -> str:
+    return f"ledger/closings-{month}.jsonl"
+
+
+def _ledger_rows(home: Home, since: str) -> dict[tuple[str, str], set[str]]:
+    """Return the digests of messages by day and anchor of their closing. A line that cannot be read is no row."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for path in sorted((home.root / "ledger").glob("closings-*.jsonl")):
+        if path.name < _ledger(since[:7]).rpartition("/")[2] and since:
+            continue
+        for line in storage.read_text(path).splitlines():
+            try:
+                row = json.loads(line)
+                day, _, anchor = row["closing"].partition("#")
+                digests = {digest for digest in row["messages"] if isinstance(digest, str)}
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+            found.setdefault((day, anchor), set()).update(digests)
+    return found
 
 
 def _lost_commits(home: Home) -> frozenset[str]:

@@ -1,7 +1,8 @@
 """Conversations, message by message, as append-only JSON lines: ``sessions/2026/11/<session>.jsonl``.
 
-A transcript is never rewritten. Writing a message whose id is there already adds nothing. A half-written last line of
-a killed writer is no message, and the next append cuts it off.
+A transcript is never rewritten. Writing a message that is there already adds nothing. A message whose id is there with
+other words is a revision. It is appended under an id of its own, ``ID~`` and eight digits of its content, so that the
+earlier words stay too. A half-written last line of a killed writer is no message, and the next append cuts it off.
 
 The names of sessions and messages stand in file names, addresses, prompts and commits, where nothing screens them
 later. A name that the guard would change, or that is no short single line, is replaced before it is stored.
@@ -22,6 +23,7 @@ from urllib.parse import quote, unquote
 from .. import clock
 from ..errors import DocumentInvalid, GuardRefused
 from ..home import Home, is_text
+from ..salt import read_salt
 from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService
 
@@ -98,12 +100,14 @@ class SessionFile:
 class AppendedMessages:
     """Result of :func:`append`. *session* is the stored name, see :func:`session_name`.
 
-    *dropped* counts texts that the guard holds back and that a person had rejected already.
+    *added* includes the *revised* messages: those whose ids were there with other words. *dropped* counts texts that
+    the guard holds back and that a person had rejected already.
     """
 
     session: str
     path: Path
     added: int
+    revised: int
     duplicates: int
     redacted: int = 0
     quarantined: tuple[Quarantined, ...] = ()
@@ -113,7 +117,10 @@ class AppendedMessages:
 def append(
     home: Home, session: str, messages: Sequence[Message], *, actor: str, now: datetime | None = None
 ) -> AppendedMessages:
-    """Append those *messages* whose ids the transcript does not have yet, in the order given.
+    """Append those *messages* that the transcript does not have yet, in the order given.
+
+    Words are compared by digests under the salt of this machine, because the guard may have changed what is stored. A
+    row without a digest counts as equal.
 
     The file is filed under the month of the first message, or of *now* where messages have no times. Sessions and
     messages are stored under safe names (:func:`session_name`). A *ts* that is no time and a *cwd* that the guard would
@@ -130,10 +137,18 @@ def append(
     fallback = _new_path(home, session, messages, now or clock.now())
     from .gateway import append_rows  # loading it would take a third of the time of a prompt, which only reads
 
+    revised: list[str] = []
+
+    def rows() -> list[dict[str, Any]]:
+        salt = read_salt(home)
+        fresh, again = _fresh(home, _path_of(home, session), messages, salt)
+        revised.extend(again)
+        return [_row(message, _said(message, salt)) for message in fresh]
+
     written = append_rows(
         home,
         lambda: home.relative(_path_of(home, session) or fallback),
-        lambda: [_row(message) for message in _fresh(_path_of(home, session), messages)],
+        rows,
         screened=("content", "name"),
         source="user",
         session=session,
@@ -144,6 +159,7 @@ def append(
         session=session,
         path=_path_of(home, session) or fallback,
         added=written.rows,
+        revised=len(revised),
         duplicates=len(messages) - written.rows,
         redacted=written.redacted,
         quarantined=written.quarantined,
@@ -207,15 +223,47 @@ def sessions(home: Home) -> list[SessionFile]:
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
 
 
-def _fresh(path: Path | None, messages: Sequence[Message]) -> list[Message]:
-    """Return those of *messages* whose ids neither the transcript nor an earlier one of them has."""
-    known = {turn.message.id for turn in read(path)} if path else set()
-    fresh = []
+def _fresh(home: Home, path: Path | None, messages: Sequence[Message], salt: str) -> tuple[list[Message], list[str]]:
+    """Return those of *messages* that neither the transcript nor an earlier one of them has, and the revised ids.
+
+    A revision stands in the first list under its own id.
+    """
+    known = _digests(path) if path else {}
+    fresh, revised = [], []
     for message in messages:
+        said = _said(message, salt)
+        if message.id in known and known[message.id] not in {"", said}:
+            revision = replace(message, id=_name(home, f"{message.id}~{_content_digest(message.content)}", "m"))
+            if revision.id in known:
+                continue
+            revised.append(message.id)
+            message = revision  # noqa: PLW2901
         if message.id not in known:
-            known.add(message.id)
+            known[message.id] = said
             fresh.append(message)
-    return fresh
+    return fresh, revised
+
+
+def _digests(path: Path) -> dict[str, str]:
+    """Return the digest of the words of each message, by its id. It is empty where the row has none."""
+    found: dict[str, str] = {}
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n") and (message := _message(line)) is not None:
+                said = json.loads(line).get("said")
+                found[message.id] = said if isinstance(said, str) else ""
+    return found
+
+
+def _said(message: Message, salt: str) -> str:
+    """Return the digest of the words of *message*. Without the salt nobody can confirm a guess by it."""
+    words = " ".join(message.content.split()).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(words, digest_size=8, key=salt.encode()[:64]).hexdigest()
+
+
+def _content_digest(content: str) -> str:
+    """Return the suffix that `memory import chat` gives to a revision within one file, too."""
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()[:8]
 
 
 def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
@@ -266,10 +314,10 @@ def _is_time(ts: str) -> bool:
     return True
 
 
-def _row(message: Message) -> dict[str, Any]:
+def _row(message: Message, said: str) -> dict[str, Any]:
     row = {
         "session": message.session, "id": message.id, "ts": message.ts, "role": message.role, "name": message.name,
-        "content": message.content, "source": message.origin,
+        "content": message.content, "source": message.origin, "said": said,
     }  # fmt: skip
     return {**row, "cwd": message.cwd} if message.cwd else row
 

@@ -148,7 +148,7 @@ def test_watermarks_stay_the_same(word_home: Home, talk: Talk, now: datetime) ->
     assert [entry.text for entry in closed.entries] == ["ship on Monday."]
     last = daily_log.watermark(word_home, "fc-1")
     assert last is not None
-    assert last.end == path.stat().st_size == closings.recorded_end(word_home, "fc-1")
+    assert last.end == path.stat().st_size == closings.closed_parts(word_home).end_of("fc-1")
 
 
 def test_importing_the_same_chat_does_not_bring_the_text_back(word_home: Home, talk: Talk, now: datetime) -> None:

@@ -16,10 +16,10 @@ from agent_home.documents import check, daily_log
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
-from agent_home.store import transcript
+from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
-from distill import cite, distill_home
+from distill import cite, close_all, distill_home
 from interfaces.health import examine
 from tests.doomed import ForkServer
 
@@ -169,3 +169,23 @@ def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path, forks: Fo
     done = forks.run(*command, *files, "MEMORY.md")
     assert done.returncode == 7
     assert "cannot be merged" in done.stderr
+
+
+def test_a_session_that_reached_two_machines_in_parts_is_closed_whole(
+    clones: tuple[Home, Home], now: datetime, talk: Talk
+) -> None:
+    one, other = clones
+    rows = [("user", f"Decision: {what}.") for what in ("paint the hull green", "dry the wood", "hire a crane")]
+    first, both, last = talk(*rows, session="channel")
+    transcript.append(one, "channel", [first, both], actor="test", now=now)
+    transcript.append(other, "channel", [both, last], actor="test", now=now)
+    assert close_all(one, now=now).failed == ()
+    git(other.root, "pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    assert [turn.message for _, turns in closings.open_sessions(other) for turn in turns] == [last]
+    assert close_all(other, now=now).failed == ()
+    texts = [entry.text for entry in parse(storage.read_text(other.root / MEMORY)).entries()]
+    assert [sum(what in text for text in texts) for what in ("hull", "wood", "crane")] == [1, 1, 1]
+    assert closings.open_sessions(other) == []
+    git(one.root, "pull", "--quiet", "--no-rebase", "--no-edit", str(other.root), "main")
+    assert closings.open_sessions(one) == []
+    assert [one for one in examine(other, now) if one.status == "failed"] == []

@@ -136,6 +136,7 @@ def _data(done: ImportReport) -> dict[str, Any]:
         "sessions": len(done.sessions),
         "session_ids": list(done.sessions),
         "messages": done.messages,
+        "revised": done.revised,
         "duplicates": done.duplicates,
         "skipped": done.skipped.total(),
         "reasons": dict(sorted(done.skipped.items())),
@@ -153,6 +154,8 @@ def _data(done: ImportReport) -> dict[str, Any]:
 
 def _lines(done: ImportReport) -> Iterator[str]:
     yield f"messages added: {done.messages} (sessions: {len(done.sessions)}, already present: {done.duplicates})"
+    if done.revised:
+        yield f"of these, other words under an id that was there: {done.revised} (the earlier words stay)"
     if done.skipped:
         reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(done.skipped.items()))
         yield f"lines skipped: {done.skipped.total()} ({reasons})"

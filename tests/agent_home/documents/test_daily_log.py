@@ -20,7 +20,7 @@ from agent_home.documents.daily_log import (
 )
 from agent_home.documents.document import parse
 from agent_home.home import Home
-from agent_home.store.closings import closed_ends
+from agent_home.store.closings import closed_parts
 from agent_home.store.gateway import transaction
 from guard import screen
 from tests.strategies import lines, markdown_texts, session_ids
@@ -167,7 +167,7 @@ def test_archived_closings_count_for_the_watermark(home: Home, now: datetime) ->
     assert found is not None
     assert (found.end, found.path) == (100, "Archive/DailyActivity/2026-11-19.md")
     assert [closing.date for closing in closings(home)] == ["2026-11-19", "2026-11-20"]
-    assert closed_ends(home).of("a") == 100
+    assert closed_parts(home).end_of("a") == 100
 
 
 def test_closings_that_keep_nothing_are_left_out_for_readers_and_others_keep_their_bytes() -> None:

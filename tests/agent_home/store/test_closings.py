@@ -1,7 +1,8 @@
-"""Sessions have the watermark of their furthest closing, by the daily log and by this machine's record."""
+"""What closings cover: messages by their digests, and bytes by the daily log and by this machine's record."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,8 @@ from agent_home.documents import daily_log
 from agent_home.documents.daily_log import Closing, anchor_of
 from agent_home.home import Home
 from agent_home.store import closings, transcript
-from agent_home.store.transcript import Message
+from agent_home.store.gateway import transaction
+from agent_home.store.transcript import Message, Turn
 
 
 def made(session: str, start: int, end: int) -> Closing:
@@ -28,35 +30,35 @@ def test_the_larger_watermark_counts(home: Home, now: datetime) -> None:
     closings.record(home, made("a", 0, 80), "c0ffee", now)
     closings.record(home, made("a", 0, 70), "c0ffee", now)
     closings.record(home, made("b", 0, 10), None, now)
-    ends = closings.closed_ends(home)
-    assert [ends.of(name) for name in ("a", "b", "never")] == [80, 50, 0]
-    assert closings.recorded_end(home, "a") == 80
-    assert closings.closed_ends(home, "2026-11-21").of("b") == 10
+    closed = closings.closed_parts(home)
+    assert [closed.end_of(name) for name in ("a", "b", "never")] == [80, 50, 0]
+    assert closings.closed_parts(home, recorded=False).end_of("a") == 50
+    assert closings.closed_parts(home, "2026-11-21").end_of("b") == 10
 
 
 @pytest.mark.parametrize("session", ["a\nb", "`c`", "50%", "lone \ud800", "会话"])
 def test_any_name_is_found_again_in_both(home: Home, session: str, now: datetime) -> None:
     file(home, daily_log.render_closing(made(session, 0, 50), "- x"))
-    assert closings.closed_ends(home).of(session) == 50
+    assert closings.closed_parts(home).end_of(session) == 50
     closings.record(home, made(session, 50, 90), None, now)
-    assert closings.closed_ends(home).of(session) == 90
+    assert closings.closed_parts(home).end_of(session) == 90
 
 
 def test_a_name_that_the_guard_took_away_is_known_by_its_anchor(home: Home) -> None:
     section = daily_log.render_closing(made("secret", 7, 50), "- x").replace("`secret`", "`[REDACTED:credential]`")
     file(home, section)
     assert anchor_of("secret", 7) in section
-    ends = closings.closed_ends(home)
-    assert (ends.of("secret"), ends.of("other"), ends.of("[REDACTED:credential]")) == (50, 0, 0)
+    closed = closings.closed_parts(home)
+    assert [closed.end_of(name) for name in ("secret", "other", "[REDACTED:credential]")] == [50, 0, 0]
 
 
 def test_lines_that_are_no_record_are_passed_over(home: Home, now: datetime) -> None:
     closings.record(home, made("a", 0, 80), None, now)
     with (home.machine / "closings.jsonl").open("ab") as record:
         record.write(b'[]\n{"session": "a"}\n\xff\n{"session": "a", "end": "900"}\n{"session": "a", "end": 9')
-    assert closings.recorded_end(home, "a") == 80
+    assert closings.closed_parts(home).end_of("a") == 80
     closings.record(home, made("a", 80, 90), None, now)
-    assert closings.recorded_end(home, "a") == 90
+    assert closings.closed_parts(home).end_of("a") == 90
 
 
 def said(home: Home, session: str, *days: str) -> None:
@@ -97,15 +99,62 @@ def test_what_this_machine_closed_is_known_without_reading_a_daily_log(
 
 def test_only_days_are_read_under_which_what_is_open_can_be_filed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    real = closings.closed_ends
+    real = closings.closed_parts
 
-    def watched(home: Home, since: str) -> closings.ClosedEnds:
+    def watched(home: Home, since: str) -> closings.ClosedParts:
         asked.append(since)
         return real(home, since)
 
-    monkeypatch.setattr(closings, "closed_ends", watched)
+    monkeypatch.setattr(closings, "closed_parts", watched)
     said(home, "one", "2026-11-20")
     assert [session for session, _ in closings.open_sessions(home)] == ["one"]
     said(home, "timeless", "")
     assert len(closings.open_sessions(home)) == 2
     assert asked == ["2026-11-18", ""]
+
+
+def noted(home: Home, closing: Closing, *messages: Message, now: datetime) -> None:
+    """Write the section of *closing* and the row that names *messages*, as a pull from another machine brings them."""
+    turns = [Turn(message=message, start=0, end=0) for message in messages]
+    with transaction(home, actor="close", message="Close", now=now) as edits:
+        edits.write(closing.path, f"# {closing.date}\n\n{daily_log.render_closing(closing, '- x')}")
+        closings.note(edits, closing, turns)
+
+
+def test_a_closing_of_another_machine_covers_the_messages_that_it_names_and_no_bytes(home: Home, now: datetime) -> None:
+    said(home, "chat", "2026-11-20", "2026-11-20", "2026-11-20")
+    (file,) = transcript.sessions(home)
+    turns = transcript.read(file.path)
+    elsewhere = [turns[1].message, replace(turns[2].message, content="said to the other machine")]
+    noted(home, made("chat", 0, 10_000), *elsewhere, now=now)
+    assert closings.closed_parts(home).fresh("chat", turns) == [turns[0], turns[2]]
+    ((_, waiting),) = closings.open_sessions(home)
+    assert waiting == [turns[0], turns[2]]
+
+
+def test_a_row_without_its_section_covers_nothing(home: Home, now: datetime) -> None:
+    said(home, "chat", "2026-11-20")
+    (file,) = transcript.sessions(home)
+    turns = transcript.read(file.path)
+    closing = made("chat", 0, 90)
+    noted(home, closing, turns[0].message, now=now)
+    (home.root / closing.path).write_text("# 2026-11-20\n", "utf-8")
+    assert closings.closed_parts(home).fresh("chat", turns) == turns
+
+
+def test_lines_of_the_ledger_that_are_no_rows_are_passed_over(home: Home, now: datetime) -> None:
+    said(home, "chat", "2026-11-20")
+    (file,) = transcript.sessions(home)
+    turns = transcript.read(file.path)
+    noted(home, made("chat", 0, 90), turns[0].message, now=now)
+    with (home.root / "ledger" / "closings-2026-11.jsonl").open("a") as ledger:
+        ledger.write('[]\n{"closing": 7}\n{"closing": "2026-11-20#s-1", "messages": 5}\nnothing\n')
+    assert closings.closed_parts(home).fresh("chat", turns) == []
+
+
+def test_a_digest_names_session_id_and_words_and_holds_no_digit() -> None:
+    message = Message(session="s", id="m1", content="Monday")
+    others = [replace(message, **change) for change in ({"session": "t"}, {"id": "m2"}, {"content": "Tuesday"})]
+    digests = {closings.message_digest(one) for one in (message, replace(message, ts="2026-11-20"), *others)}
+    assert len(digests) == 4
+    assert all(len(digest) == 8 and digest.isalpha() for digest in digests)

@@ -140,7 +140,7 @@ def test_a_half_written_line_of_a_killed_writer_is_never_read_and_cut_off_by_the
     assert not after.endswith(b"\n")
     kept = [turn.message.id for turn in read(path)]
     assert kept == ["m1", "m2"][: len(kept)]
-    add(home, message(2, "again"), message(3))
+    add(home, message(2, "half"), message(3, "x"))
     assert [turn.message.id for turn in read(path)] == ["m1", "m2", "m3"]
     assert [m for m, _, _ in read_lines(path) if m is None] == []
 
@@ -269,3 +269,30 @@ def test_transcripts_are_not_in_git(home: Home, now: datetime) -> None:
         ["git", "status", "--porcelain", "--untracked-files=all"], cwd=home.root, capture_output=True, check=True
     )
     assert done.stdout == b""
+
+
+def test_a_message_that_comes_again_with_other_words_is_a_revision(home: Home) -> None:
+    add(home, message(1, "The review is on Monday."), message(2))
+    done = add(home, message(1, "The review is on Tuesday."), message(2))
+    assert (done.added, done.revised, done.duplicates) == (1, 1, 1)
+    assert said(home) == ["The review is on Monday.", "text 2", "The review is on Tuesday."]
+    (again,) = [turn.message for turn in read(done.path)][2:]
+    assert re.fullmatch(r"m1~[0-9a-f]{8}", again.id)
+    for _ in range(2):
+        done = add(home, message(1, "The review is on Tuesday."), message(1, "The review is  on Monday."))
+        assert (done.added, done.revised, done.duplicates) == (0, 0, 2)
+    done = add(home, message(1, "The review is on Friday."))
+    assert (done.added, len({turn.message.id for turn in read(done.path)})) == (1, 4)
+
+
+def test_words_that_the_guard_changed_are_no_revision_of_themselves(home: Home) -> None:
+    for expected in (1, 0):
+        assert add(home, message(1, f"my key is {SECRET}")).added == expected
+    assert SECRET not in said(home)[0]
+
+
+def test_a_row_of_an_earlier_version_has_no_digest_and_counts_as_equal(home: Home) -> None:
+    path = add(home, message(1, "Monday")).path
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "said"}) + "\n" for row in rows))
+    assert add(home, message(1, "Tuesday")).added == 0
