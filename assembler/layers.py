@@ -30,13 +30,13 @@ LAYERS = {
 class RecallHits:
     """Hits of a search, best first, and its degraded parts. *turns* has the turns of the hits and their neighbours.
 
-    *retracted* has the entries whose claims were taken back, archived ones too.
+    *ended* has the entries that may have ended, archived ones too, with those that superseded them.
     """
 
     hits: Sequence[RecalledPassage]
     degraded: tuple[str, ...] = ()
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
-    retracted: Sequence[Entry] = ()
+    ended: Sequence[Entry] = ()
 
 
 class Searcher(Protocol):
@@ -66,7 +66,7 @@ class LayerResult:
     hits: Sequence[RecalledPassage]
     line: LayerLine
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
-    retracted: Sequence[Entry] = ()
+    ended: Sequence[Entry] = ()
 
 
 def search_layer(
@@ -96,4 +96,4 @@ def search_layer(
         )
     ms = (time.perf_counter() - started) * 1000
     line = LayerLine(ms=round(ms, 2), tokens=0, degraded=found.degraded)
-    return LayerResult(hits=found.hits, line=line, turns=found.turns, retracted=found.retracted)
+    return LayerResult(hits=found.hits, line=line, turns=found.turns, ended=found.ended)

@@ -25,6 +25,7 @@ from recall.text.terms import parse_query
 
 from .budget import Budget, advice, budget_for
 from .context import BLANK_TOKENS, ContextSection, Group, fit, left_out_notice, load, rests
+from .ended_claims import EndedClaims
 from .errors import WindowTooSmall
 from .file_screening import FileScreening
 from .layers import LayerResult, Searcher, search_layer
@@ -35,7 +36,6 @@ from .progressive import EntryBlock, ProgressiveMemory, build_progressive
 from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume_hint import ContinuedSession, fence_continued, resume_hint
-from .retracted import RetractedClaims
 from .section import Count, PromptSection, cut_section, escape_tags, make_section
 from .settings import AssemblerSettings
 from .sources import Sources, SourceText
@@ -213,7 +213,7 @@ def _add_pool(
         if layer != "L2" or memory is not None
     }  # fmt: skip
     started = time.perf_counter()
-    claims = _retracted_claims(sections, results["L4"])
+    claims = _ended_claims(sections, results["L4"])
     cap = _recall_cap(builder.request.message, results.values(), tokens, settings)
     room = Room(cap)
     pool = Pool(
@@ -246,10 +246,10 @@ def _add_pool(
     _add_rests(builder, found_rests)
 
 
-def _retracted_claims(sections: Sequence[ContextSection], knowledge: LayerResult) -> RetractedClaims:
-    """Return the claims that entries of context files took back, and those that the search for *knowledge* knows."""
-    texts = (section.source.text for section in sections if section.whole.retired)
-    return RetractedClaims.of([*(entry for text in texts for entry in parse(text).entries()), *knowledge.retracted])
+def _ended_claims(sections: Sequence[ContextSection], knowledge: LayerResult) -> EndedClaims:
+    """Return the statements of context files that ended, and those that the search for *knowledge* knows."""
+    texts = (section.source.text for section in sections if section.whole.retired or section.whole.superseded)
+    return EndedClaims.of([*knowledge.ended, *(entry for text in texts for entry in parse(text).entries())])
 
 
 def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
@@ -359,12 +359,12 @@ class _DailyLogs:
     tokens: int = 0
 
     @classmethod
-    def read(cls, builder: _PromptBuilder, sources: Sources, claims: RetractedClaims) -> _DailyLogs:
+    def read(cls, builder: _PromptBuilder, sources: Sources, claims: EndedClaims) -> _DailyLogs:
         found = sources.daily(builder.request.now.date())
         builder.degraded += [source.reason for _, source in found if source.failed]
         for path, source in found:
             _report_blocked(builder, path, source)
-        told = {path: without_empty_closings(claims.removed_from(source.text)) for path, source in found}
+        told = {path: without_empty_closings(claims.applied_to(source.text)) for path, source in found}
         return cls(count=builder.count, texts={path: text for path, text in told.items() if _has_content(text)})
 
     def cut(self, tokens: int, shown: Collection[str]) -> None:
@@ -445,13 +445,13 @@ def _search(builder: _PromptBuilder, layer: str, tokens: int) -> LayerResult:
     )
 
 
-def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str], claims: RetractedClaims) -> bool:
+def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str], claims: EndedClaims) -> bool:
     """Return whether the shown part of a daily log has every line of *hit* that makes none of *claims*."""
     text = daily.get(hit.source.partition("#")[0])
     if text is None:
         return False
     lines = {line.strip() for line in text.splitlines()}
-    return all(line.strip() in lines for line in escape_tags(claims.removed_from(hit.text)).splitlines())
+    return all(line.strip() in lines for line in escape_tags(claims.applied_to(hit.text)).splitlines())
 
 
 def _recall_line(

@@ -16,8 +16,8 @@ from typing import Protocol
 
 from agent_home.documents.standing import Standing
 
+from .ended_claims import ITEM, EndedClaims
 from .receipt import EntryLine
-from .retracted import ITEM, RetractedClaims
 from .section import Count, escape_tags
 
 __all__ = [
@@ -129,14 +129,13 @@ class _TurnExcerpt:
 class SessionBlock:
     """Layer 3: turns in *room* by session.
 
-    *turns* has the whole turns of the hits and their neighbours, by source. Turns of *claims* that were taken back are
-    marked.
+    *turns* has the whole turns of the hits and their neighbours, by source. Turns of *claims* that ended are marked.
     """
 
     count: Count
     room: Room
     turns: Mapping[str, RecalledTurn] = field(default_factory=dict)
-    claims: RetractedClaims = field(default_factory=RetractedClaims)
+    claims: EndedClaims = field(default_factory=EndedClaims)
     #: Addresses of the turns whose text the block shows.
     shown: set[str] = field(default_factory=set)
     _fence: int = 0
@@ -157,7 +156,7 @@ class SessionBlock:
         turn = self.turns.get(hit.source)
         if turn is not None and left * _CHARS_PER_TOKEN < len(turn.text) <= whole * _LEAST_CHARS:
             return _line(hit, NO_ROOM.format(f"over {len(turn.text) // _CHARS_PER_TOKEN}", max(left, 0)))
-        mark = self.claims.mark(hit.source)
+        mark = self.claims.mark(hit.source, hit.text if turn is None else turn.text)
         excerpt = _excerpt(hit, turn, hit.text if turn is None else turn.text, mark)
         if turn is not None and not self._fits_whole(hit.session, excerpt):
             excerpt = _excerpt(hit, turn, _with_gaps(hit.text, turn.text), mark)
@@ -178,7 +177,7 @@ class SessionBlock:
         for other in (self._ends.get((turn.session, turn.first - 1)), self._starts.get((turn.session, turn.last + 1))):
             if other is None or not other.text or len(other.text) > self._left * _CHARS_PER_TOKEN:
                 continue
-            excerpt = _excerpt(other, other, other.text, self.claims.mark(other.source))
+            excerpt = _excerpt(other, other, other.text, self.claims.mark(other.source, other.text))
             cost = self._added_cost(turn.session, excerpt)
             if cost > self._left or self._duplicate_of(excerpt):
                 continue
@@ -242,12 +241,13 @@ class SessionBlock:
 class PassageBlock:
     """Layer 4: passages of documents in *room*, with the tokens of each.
 
-    *claims* were taken back, and no passage repeats them. A superseded entry is shown only after its successor.
+    No passage repeats retracted *claims*, and superseded ones are marked. A superseded entry is shown only after its
+    successor.
     """
 
     count: Count
     room: Room
-    claims: RetractedClaims = field(default_factory=RetractedClaims)
+    claims: EndedClaims = field(default_factory=EndedClaims)
     _fence: int = 0
     _kept: list[tuple[RecalledPassage, int]] = field(default_factory=list)
 
@@ -262,9 +262,9 @@ class PassageBlock:
         """
         if refusal := self._refusal(hit, entries_shown):
             return _line(hit, refusal)
-        text = unshown_lines(self.claims.removed_from(hit.text), shown)
+        text = unshown_lines(self.claims.applied_to(hit.text), shown)
         if hit.text.strip() and not text.strip():
-            return _line(hit, TURNS_SHOWN if self.claims.removed_from(hit.text).strip() else _TAKEN_BACK)
+            return _line(hit, TURNS_SHOWN if self.claims.applied_to(hit.text).strip() else _TAKEN_BACK)
         cost = self.count(_document_lines(hit, text))
         left = self.room.left - (0 if self._kept else self._fence)
         if cost > left:
@@ -297,7 +297,7 @@ class PassageBlock:
         kept = [hit for hit, _ in self._kept]
         dated = sorted((hit for hit in kept if hit.ts), key=lambda hit: hit.ts, reverse=True)
         ordered = (*(hit for hit in kept if not hit.ts), *dated)
-        told = ((hit, unshown_lines(self.claims.removed_from(hit.text), shown)) for hit in ordered)
+        told = ((hit, unshown_lines(self.claims.applied_to(hit.text), shown)) for hit in ordered)
         return _fenced("L4", "".join(_document_lines(hit, text) for hit, text in told))
 
 

@@ -20,7 +20,7 @@ from recall.index.damage import is_marked
 from recall.index.file_scan import scan
 from recall.index.sync import ensure_fresh
 from recall.search.hybrid import SearchResult, search
-from recall.search.standing import retracted_entries
+from recall.search.standing import ended_entries
 from recall.search.turns import SurroundingTurns, turns_around
 from recall.settings import RecallSettings
 
@@ -136,8 +136,8 @@ class HomeSearcher:
             *filter(None, [around.problem]),
         )
         archive = "archive" in layers
-        retracted = retracted_entries(self._home) if archive else ()
-        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, retracted=retracted)
+        ended = ended_entries(self._home) if archive else ()
+        return RecallHits(hits=found.hits, degraded=degraded, turns=around.turns, ended=ended)
 
     def _index(self) -> None:
         """Index changed files. A damaged index is rebuilt here when it was marked before."""

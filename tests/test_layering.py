@@ -42,7 +42,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],
     ],
     "assembler": [
-        ["errors", "onboarding", "retracted", "receipt", "section", "settings"],
+        ["errors", "onboarding", "ended_claims", "receipt", "section", "settings"],
         ["budget", "file_screening", "prefix_stability", "recall_section"], ["progressive"], ["pool"],
         ["layers", "resume_hint", "sources"], ["context", "past_memory", "searcher"], ["prompt"],
         ["prompt_bisect"],

@@ -17,7 +17,7 @@ from agent_home.home import ARCHIVED_DAILY, Home
 
 from ..index import schema
 
-__all__ = ["EntryStandings", "FoundEntry", "retracted_entries"]
+__all__ = ["EntryStandings", "FoundEntry", "ended_entries"]
 
 #: Layers whose files have entries.
 _LAYERS = ("memory", "archive")
@@ -27,7 +27,8 @@ SELECT p.text FROM files f JOIN passages p ON p.file = f.id
 WHERE {_ENTRY_FILES} AND instr(p.text, 'Supersede')
 """  # noqa: S608 - constants
 _SELECT_STATES = f"""
-SELECT p.text FROM files f JOIN passages p ON p.file = f.id WHERE {_ENTRY_FILES} AND instr(p.text, 'State:')
+SELECT p.text FROM files f JOIN passages p ON p.file = f.id
+WHERE {_ENTRY_FILES} AND (instr(p.text, 'State:') OR instr(p.text, 'Supersede'))
 """  # noqa: S608 - constants
 _SELECT_ENTRY = f"""
 SELECT p.source, p.text, p.ts, p.heading, f.layer, f.path FROM files f JOIN passages p ON p.source = f.path || '#' || ?
@@ -48,8 +49,8 @@ class FoundEntry:
     standing: Standing
 
 
-def retracted_entries(home: Home) -> tuple[Entry, ...]:
-    """Return the entries of the index whose claims were taken back. An index that cannot be read has none."""
+def ended_entries(home: Home) -> tuple[Entry, ...]:
+    """Return the entries of the index that ended or superseded one. An index that cannot be read has none."""
     try:
         conn = schema.open_reader(home.index)
         if conn is None:
@@ -60,8 +61,7 @@ def retracted_entries(home: Home) -> tuple[Entry, ...]:
             conn.close()
     except (schema.IndexCorrupt, *schema.CORRUPTION_ERRORS, *schema.UNAVAILABLE_ERRORS):
         return ()  # the search of the same prompt reports it
-    entries = (entry for text in texts if (entry := _entry(text)) is not None)
-    return tuple(entry for entry in entries if entry.retired and not entry.resolved)
+    return tuple(entry for text in texts if (entry := _entry(text)) is not None)
 
 
 class EntryStandings:

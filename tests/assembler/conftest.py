@@ -40,7 +40,7 @@ class FakeSearcher:
     hits: Mapping[str, Sequence[FakePassage]] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     error: Exception | None = None
-    retracted: tuple[Entry, ...] = ()
+    ended: tuple[Entry, ...] = ()
     calls: list[dict[str, Any]] = field(default_factory=list)
     load_ms: float = 1.5
 
@@ -54,7 +54,7 @@ class FakeSearcher:
         if self.error is not None:
             raise self.error
         hits = [hit for layer in layers for hit in self.hits.get(layer, ()) if hit.session not in exclude]
-        return RecallHits(hits=hits[:k], degraded=self.degraded, retracted=self.retracted)
+        return RecallHits(hits=hits[:k], degraded=self.degraded, ended=self.ended)
 
 
 @pytest.fixture(scope="session")

@@ -267,7 +267,7 @@ def test_a_decision_is_made_once(home: Home, now: datetime, add: Add) -> None:
     for decide in (accept, reject):
         with pytest.raises(NoSuchProposal, match="waits for review"):
             decide(home, item, person="Grace", now=now)
-    with pytest.raises(NoSuchProposal, match="the 0 that do"):
+    with pytest.raises(NoSuchProposal, match="Nothing else does"):
         find(home, item.id, now)
 
 

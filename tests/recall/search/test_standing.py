@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from agent_home.home import Home
 from recall.index.sync import SyncReport
 from recall.search.hybrid import SearchResult
+from recall.search.standing import ended_entries
 
 Write = Callable[[str, str], Path]
 Update = Callable[[], SyncReport]
@@ -46,6 +48,15 @@ def test_every_end_of_an_entry_is_named(write: Write, update: Update, ask: Ask) 
     assert "L3" in found
     whole = ask("kiln", mode="lexical", unit="session").hits
     assert [hit.standing is not None for hit in whole if hit.path == "MEMORY.md"] == [True]
+
+
+def test_entries_that_ended_and_their_successors_are_read_from_the_index(
+    home: Home, write: Write, update: Update
+) -> None:
+    assert ended_entries(home) == ()
+    write("MEMORY.md", MEMORY)
+    update()
+    assert {entry.id for entry in ended_entries(home)} == {"KD-7F3A", "RC-0001", "OT-0001"}
 
 
 def test_an_archived_successor_is_found_for_an_archived_entry(write: Write, update: Update, ask: Ask) -> None:

@@ -1,4 +1,4 @@
-"""A claim that was taken back comes into no prompt again, wherever else it was written down."""
+"""A retracted claim comes into no prompt again, wherever it was written down, and a superseded one only marked."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from agent_home.documents.entry import Entry
 from agent_home.documents.standing import Standing
 from agent_home.home import Home
+from assembler.ended_claims import EndedClaims
 from assembler.prompt import Request, assemble
-from assembler.retracted import RetractedClaims
 
 Written = Callable[..., Home]
 CLAIM = Entry(
@@ -32,15 +32,26 @@ LOG = """# 2026-11-20
 
 
 def test_lines_with_the_claim_are_removed_and_headings_stay() -> None:
-    claims = RetractedClaims.of([CLAIM])
-    assert claims.removed_from(LOG) == LOG.replace("- Ines: The kiln is mine. (s#m2)\n  Evidence: unchecked\n", "")
-    assert claims.removed_from("- 2026-11-20: Ines: the kiln is mine (s#m2)\n") == ""
-    assert (claims.mark("s#m2"), claims.mark("s#m3")) == ("retracted since (2026-11-19)", "")
+    claims = EndedClaims.of([CLAIM])
+    assert claims.applied_to(LOG) == LOG.replace("- Ines: The kiln is mine. (s#m2)\n  Evidence: unchecked\n", "")
+    assert claims.applied_to("- 2026-11-20: Ines: the kiln is mine (s#m2)\n") == ""
+    assert claims.mark("s#m2", "The kiln is mine.") == "retracted (2026-11-19)"
+    assert claims.mark("s#m2", "The kiln is mine. It is blue.") == "in part retracted (2026-11-19)"
+    assert claims.mark("s#m3", "It fires.") == ""
 
 
 def test_a_resolved_entry_makes_no_retracted_claim() -> None:
     done = CLAIM.changed(fields={"State": "resolved 2026-11-19"})
-    assert RetractedClaims.of([done]).removed_from(LOG) == LOG
+    assert EndedClaims.of([done]).applied_to(LOG) == LOG
+
+
+def test_a_line_with_a_superseded_statement_is_marked_unless_a_live_entry_says_it_again() -> None:
+    old = Entry(id="RC-0002", date="2026-11-18", title="Open it slowly.", fields={"Superseded-By": "RC-0003"})
+    new = Entry(id="RC-0003", date="2026-11-19", title="Leave it shut.")
+    marked = EndedClaims.of([old, new]).applied_to(LOG)
+    assert marked == LOG.replace("(s#m5)", "(s#m5) [superseded by RC-0003 (2026-11-19)]")
+    again = Entry(id="RC-0004", date="2026-11-20", title="Open it slowly")
+    assert EndedClaims.of([old, new, again]).applied_to(LOG) == LOG
 
 
 def test_the_daily_log_of_a_prompt_leaves_the_claim_out(written: Written, now: datetime) -> None:
@@ -59,9 +70,9 @@ def test_recalled_knowledge_has_no_retracted_claim_and_marks_the_turn(
         "daily": [found(source="DailyActivity/2026-11-01.md#L3", text=LOG, ts="2026-11-01")],
         "sessions": [found(source="s#m2", session="s", text="The kiln is mine.", name="Ines", ts="2026-11-01T10:00")],
     }
-    receipt = assemble(written({}), Request(now=now, message="Whose kiln?"), finder(hits, retracted=(CLAIM,)))
+    receipt = assemble(written({}), Request(now=now, message="Whose kiln?"), finder(hits, ended=(CLAIM,)))
     assert receipt.text.count("kiln is mine") == 1
-    assert "Ines, retracted since (2026-11-19): The kiln is mine." in receipt.text
+    assert "Ines, retracted (2026-11-19): The kiln is mine." in receipt.text
     assert "1240 degrees" in receipt.text
     (line,) = [line for line in receipt.entries if line.id.endswith("RC-0001")]
     assert (line.action, line.reason) == ("dropped", "retracted (2026-11-19), archived")
