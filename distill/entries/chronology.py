@@ -27,14 +27,18 @@ class Chronology:
         self._sessions: dict[str, _Moments] = {}
 
     def is_reversed(self, older: Entry, newer: Entry) -> bool:
-        """Return whether the turns say that *newer* was said before *older*. Without turns it was not."""
+        """Return whether the turns say that *newer* was said before *older*. Without turns it was not.
+
+        An entry with words of an older one cites the turns of both, so its latest turn counts.
+        """
         mine, other = self._moments(older), self._moments(newer)
         if not mine or not other:
             return False
-        shared = mine.keys() & other.keys()
-        if shared:
-            return any(other[session][0] < mine[session][0] for session in shared)
         times = [[at for _, at in moments.values() if at is not None] for moments in (mine, other)]
+        shared = mine.keys() & other.keys()
+        apart = all(times) and max(times[0]) != max(times[1])
+        if shared and not (apart and mine.keys() != other.keys()):
+            return any(other[session][0] < mine[session][0] for session in shared)
         return all(times) and max(times[1]) < max(times[0])
 
     def _moments(self, entry: Entry) -> _Moments:

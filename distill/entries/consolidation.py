@@ -20,10 +20,11 @@ from recall.embedding.embedder import Embedder, Vector
 from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
+from ..statements.value_exchange import exchanges_value
+from .carried import INSTEAD_OF, stated_text, with_kept_words
 from .withheld import has_placeholder
 
 __all__ = [
-    "INSTEAD_OF",
     "Consolidation",
     "IsReversed",
     "Link",
@@ -31,7 +32,6 @@ __all__ = [
     "embed_entries",
     "merge_entries",
     "relate_entries",
-    "stated_text",
 ]
 
 IsReversed = Callable[[Entry, Entry], bool]
@@ -58,8 +58,6 @@ _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
 _ELSEWHERE = "the same text in another section"
 _OUTRANKED = "a contradiction, but the older entry has a more trusted origin"
-#: Opens the detail line with the sentence that an entry replaced.
-INSTEAD_OF = "Instead of: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +166,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         *compared, cosine=cosine,
         lasting=older.prefix in _LASTING and newer.prefix in _LASTING, apart=not _sessions(older) & _sessions(newer),
     )  # fmt: skip
+    if found.kind == "different" and exchanges_value(*compared):
+        found = Relation(kind="replaced", reason=_NAMES_REPLACED)
     if found.kind == "different" and any(
         relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
     ):
@@ -213,12 +213,6 @@ def embed_entries(entries: Sequence[Entry], embedder: Embedder) -> dict[str, Vec
     return {entry.id: vector for entry, vector in zip(entries, vectors, strict=True)}
 
 
-def stated_text(entry: Entry) -> str:
-    """Return the statement of *entry* without the sentences that it replaced."""
-    lines = [line for line in entry.detail.splitlines() if not line.startswith(INSTEAD_OF)]
-    return entry.changed(detail="\n".join(lines)).text
-
-
 def _compared_words(older: Entry, newer: Entry) -> tuple[str, str] | None:
     """Return the statements without a speaker that both name, or ``None`` when two people speak of themselves."""
     texts = stated_text(older), stated_text(newer)
@@ -233,7 +227,7 @@ class _LiveEntries:
     """Live entries in chronological order, with an index of their words."""
 
     def __init__(self, entries: Sequence[Entry], vectors: Mapping[str, Vector], fresh: Collection[str]) -> None:
-        self._all = entries
+        self._all, self._fresh = entries, fresh
         replaced = superseded_by(entries)
         ordered = [
             entry
@@ -294,7 +288,7 @@ class _LiveEntries:
         del self.entries[removed]
 
     def supersede(self, older: str, newer: str) -> None:
-        entry = self.entries[newer]
+        entry = with_kept_words(self.entries[older], self.entries[newer], reworded=newer in self._fresh)
         links = [*_ids(entry, "Supersedes"), older]
         entry = entry.changed(fields={**entry.fields, "Supersedes": ", ".join(links)})
         self.entries[newer] = self.changed[newer] = entry

@@ -19,6 +19,7 @@ from recall.text.identity import identity_key
 
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import shorten
+from .carried import with_kept_words
 from .withheld import has_placeholder
 
 __all__ = [
@@ -272,14 +273,15 @@ def _successor(
         said_so = operation.sources[-1] in known.fields.get("Sources", "").split(", ")
         if (known.prefix == entry.prefix or said_so) and known.id != entry.id and identity_key(known.text) == key:
             older = [part.strip() for part in known.fields.get("Supersedes", "").split(",") if part.strip()]
-            return known.changed(
-                fields={**known.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))}
-            )  # fmt: skip
-    fields = {"Sources": ", ".join(operation.sources), "Origin": origin, "Supersedes": entry.id}
+            kept = with_kept_words(entry, known, reworded=said_so)
+            return kept.changed(fields={**kept.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))})
+    fields = {"Sources": ", ".join(operation.sources), "Origin": origin}
     added = Entry(
         id=new_id(entry.prefix, f"{operation.sources[-1]}\0{text}"), date=date, title=text,
         fields=fields,
     )  # fmt: skip
+    added = with_kept_words(entry, added)
+    added = added.changed(fields={**added.fields, "Supersedes": entry.id})
     edits.added.append(added)
     return added
 

@@ -24,7 +24,8 @@ from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
-from .consolidation import INSTEAD_OF, Consolidation, IsReversed, Link, consolidate, merge_entries, stated_text
+from .carried import INSTEAD_OF, stated_text
+from .consolidation import Consolidation, IsReversed, Link, consolidate, merge_entries
 from .recurrence import EarlierMention
 from .withheld import is_empty_without
 

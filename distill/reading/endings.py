@@ -34,6 +34,7 @@ from ..statements.pair_model import (
     restates,
 )
 from ..statements.sentences import is_question, narrowed
+from ..statements.value_exchange import exchanges_value
 from .classifier import ACTS, act_chances
 from .masked_pairs import MaskedPairModel, hashed_grams, vector_part
 from .pair_terms import HAN_CHARACTER, MAX_CHARS, is_related, statement_terms, term_of, tokens_of
@@ -70,6 +71,8 @@ _OTHER: Mapping[Head, float] = {"replace": 1.2, "resolve": 0.6, "retract": 1.2}
 _NO_VETO = frozenset({"", ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK})
 #: Chance from which on :data:`SAME_THING_VETOES` fall, which read few words.
 _OVERRULES = 0.8
+#: Chance of a replacement that names the old value and the new one.
+_NAMED = 0.99
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
@@ -127,6 +130,8 @@ class EndingWeights:
         """Judge a pair. See :func:`judge_ending`."""
         if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
             return Ending(chance=0.0)
+        if exchanges_value(older, newer):
+            return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)
         suffix = "" if vectors is None else "+vector"
         features = self._inputs(older, newer, role, vectors)
         score = self._score(f"end{suffix}", features) + float(self.trees[suffix].score(features)[0])

@@ -27,7 +27,16 @@ from .pair_features import PairFeatures, compare
 from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
-__all__ = ["SAID_CHANGE", "SAME_COSINE", "SAME_WORDS", "Relation", "are_at_odds", "are_same_change", "relation"]
+__all__ = [
+    "SAID_CHANGE",
+    "SAME_COSINE",
+    "SAME_WORDS",
+    "Relation",
+    "are_at_odds",
+    "are_same_change",
+    "named_change",
+    "relation",
+]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
 SAME_COSINE = 0.85
@@ -210,6 +219,17 @@ def are_same_change(one: str, other: str) -> bool:
         if gone is not None
     ]
     return changes[0] == changes[1] and not _without(second.said.tokens, parse_statement(one).tokens)
+
+
+def named_change(text: str) -> tuple[Statement, Statement] | None:
+    """Return the value that *text* says is gone, and what it says instead: the new value or all of its other words.
+
+    >>> gone, said = named_change("The visit is at 9:45, not 9:15.") or ((), ())
+    >>> gone.keys, said.keys
+    (('time:9:15',), ('visit', 'time:9:45'))
+    """
+    now = _newer_statement(text)
+    return None if now.gone is None or not now.gone.tokens else (now.gone, now.new or now.said)
 
 
 def _by_rules(

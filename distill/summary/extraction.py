@@ -33,6 +33,7 @@ from ..statements.sentences import (
 )
 from ..statements.standalone import without_lead_in
 from ..statements.topics import content_terms, find_topics
+from ..statements.value_exchange import exchange_value
 from .acceptance import accepted_sentences, accepts, is_consent
 from .echo import repeats
 from .sentence_kinds import reported_kind, reports_work, stated_kind
@@ -348,7 +349,9 @@ def _resolve_corrections(items: Sequence[Item], messages: Sequence[Message]) -> 
             result.append(item)
             continue
         source, sentence = old
-        wrong.add((source, identity_key(sentence)))
+        own = any(message.source == source and message.role == item.role for message in messages[:index])
+        if not (own and exchange_value(sentence, item.text)):  # what it says besides the value would be lost
+            wrong.add((source, identity_key(sentence)))
         named = names_old_value(item.text)
         sources = item.sources if named else (source, *item.sources)
         result.append(replace(item, sources=sources, replaces="" if named else shorten(sentence, MAX_ITEM_CHARS)))

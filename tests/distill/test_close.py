@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from agent_home import storage
 from agent_home.documents import check, daily_log
 from agent_home.documents.document import parse
+from agent_home.documents.entry import superseded_by
 from agent_home.errors import GuardRefused
 from agent_home.home import Home
 from agent_home.store import transcript
@@ -201,6 +202,23 @@ def test_a_correction_of_a_correction_replaces_the_users_own(home: Home, talk: T
     older, newer = (next(e for title, e in entries.items() if part in title) for part in ("5000", "per minute and"))
     assert older.fields["Superseded-By"] == newer.id
     assert [link.older for link in closed.superseded] == [older.id]
+
+
+@pytest.mark.parametrize("session", ["fc-1", "fc-2"])
+def test_a_correction_of_one_value_keeps_the_rest_of_the_entry(
+    session: str, home: Home, talk: Talk, now: datetime
+) -> None:
+    older = "My doctor is Dr. Peeters and my appointment is on 20 November at 9:15."
+    keep(home, talk(("user", older), day="2026-11-18"), now)
+    if session != "fc-1":
+        close(home, "fc-1", now=now)
+    keep(home, talk(("user", "The appointment is at 9:45, not 9:15."), session=session, first=5), now)
+    close(home, session, now=now)
+    entries = list(parse(memory(home)).entries())
+    live = [entry.text for entry in entries if entry.id not in superseded_by(entries)]
+    assert [text for text in live if "9:" in text] == [
+        "User: My doctor is Dr. Peeters and my appointment is on 20 November at 9:45."
+    ]
 
 
 def test_a_corrected_conclusion_outlives_the_correction_before_it(home: Home, talk: Talk, now: datetime) -> None:
