@@ -45,6 +45,7 @@ from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
 from .reading.model_reader import ModelUse
+from .reading.self_corrections import settle_self_corrections
 from .review.entry_endings import draft_endings, is_rejected
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
@@ -356,6 +357,7 @@ def _draft(
     )  # fmt: skip
     composed = composed.with_work(work, said)
     summary, evidence = composed.summary, work.evidence
+    said = [settle_self_corrections(message) for message in said]
     settled = with_endings(
         summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder(),
         tell=lambda saying: stand_alone(

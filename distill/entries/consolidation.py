@@ -20,7 +20,7 @@ from recall.embedding.embedder import Embedder, Vector
 from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
-from ..statements.value_exchange import exchanges_value
+from ..statements.value_exchange import exchanges_value, sets_another_value
 from .carried import INSTEAD_OF, stated_text, with_kept_words
 from .withheld import has_placeholder
 
@@ -52,7 +52,9 @@ _RANKS = ("SP", "KD", "CO", "OT", "LL", "RC")
 #: A word in more entries selects no pairs, so that the number of pairs stays linear.
 _MAX_POSTINGS = 40
 _NAMES_REPLACED = "names what it replaces"
-#: Whom the speaker addressed, behind the speaker's name. A question there is part of the statement.
+#: Statements of less weight say too little without the question behind the speaker.
+_SAYS_LITTLE = 3.0
+#: Whom the speaker addressed, behind the speaker's name.
 _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
@@ -168,6 +170,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
     )  # fmt: skip
     if found.kind == "different" and exchanges_value(*compared):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
+    if found.kind == "different" and older.prefix == newer.prefix == "SP" and sets_another_value(*compared):
+        found = Relation(kind="replaced", reason="another value of the same wish")
     if found.kind == "different" and any(
         relation(stated_text(older), line).kind == "same" for line in _instead_of(newer)
     ):
@@ -214,12 +218,20 @@ def embed_entries(entries: Sequence[Entry], embedder: Embedder) -> dict[str, Vec
 
 
 def _compared_words(older: Entry, newer: Entry) -> tuple[str, str] | None:
-    """Return the statements without a speaker that both name, or ``None`` when two people speak of themselves."""
+    """Return the statements without their speakers, or ``None`` when two people speak of themselves.
+
+    A question or a sentence in brackets behind the speaker is nobody's statement. It stays where an answer says too
+    little without it.
+    """
     texts = stated_text(older), stated_text(newer)
-    speakers = [split_speaker(text)[0] for text in texts]
-    if not speakers[0] or speakers[0] != speakers[1]:
-        return None if all(speakers) and all(map(speaks_of_self, texts)) else texts
-    first, second = (_LISTENER.sub("", text[len(speakers[0]) :]).lstrip(": \uff1a") for text in texts)
+    (one, first), (other, second) = (split_speaker(text) for text in texts)
+    if one and other and one != other and all(map(speaks_of_self, texts)):
+        return None
+    heads = [_LISTENER.sub("", text[len(name) : len(text) - len(body)]).strip(": \uff1a") for text, name, body in (
+        (texts[0], one, first), (texts[1], other, second),
+    )]  # fmt: skip
+    if heads[0] != heads[1] and min(parse_statement(body).weight for body in (first, second)) < _SAYS_LITTLE:
+        return f"{heads[0]} {first}".strip(), f"{heads[1]} {second}".strip()
     return first, second
 
 

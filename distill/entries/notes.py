@@ -25,6 +25,7 @@ from agent_home.store.references import resolve_ids
 from recall.text.identity import identity_key
 
 from ..errors import NotLive
+from ..reading.classifier import ACTS, Act, act_chances
 from ..reading.labels import kind_of_request
 from ..statements.dated_words import add_dates
 from .citation import cite
@@ -45,6 +46,13 @@ NOTE_TYPES: Mapping[NoteType, str] = {
     "thread": "OT",
     "fact": "RC",
 }
+#: Section of a note by the act that the trained reader takes it for.
+_ACT_PREFIXES: Mapping[Act, str] = {
+    "preference": "SP", "decision": "KD", "lesson": "LL", "thread": "OT", "fact": "RC",
+}  # fmt: skip
+_MAX_READ_CHARS = 400
+#: Least chance of a preference, and of another act than a fact, among the acts that an entry may have.
+_LEAST_WISH, _LEAST_ACT = 0.4, 0.7
 #: Reason of a link that a person asked for.
 NAMED_BY_A_PERSON = "named with --replaces"
 
@@ -259,10 +267,23 @@ def _screened(home: Home, text: str, origin: str) -> str:
 
 
 def _section(text: str, kind: NoteType | None) -> SectionRule:
-    prefix = NOTE_TYPES[kind] if kind else PREFIXES.get(kind_of_request(text), NOTE_TYPES["fact"])
+    """Return the section of the note's type, or else the one that a sentence of the user with its words would get."""
+    prefix = NOTE_TYPES[kind] if kind else PREFIXES.get(kind_of_request(text), _read_prefix(text))
     rule = section_of(prefix)
     assert rule is not None  # noqa: S101 - every prefix of the tables has a section
     return rule
+
+
+def _read_prefix(text: str) -> str:
+    """Return the prefix of the act that the trained reader takes *text* for: a fact, unless another one is likely.
+
+    Whether it is worth keeping is no question any more. The user says so.
+    """
+    chances = dict(zip(ACTS, act_chances(text[:_MAX_READ_CHARS]), strict=True))
+    best = max(_ACT_PREFIXES, key=lambda act: chances[act])
+    share = chances[best] / sum(chances[act] for act in _ACT_PREFIXES)
+    likely = share >= (_LEAST_WISH if best == "preference" else _LEAST_ACT)
+    return _ACT_PREFIXES[best if likely else "fact"]
 
 
 def _find(home: Home, note: Entry) -> Entry | None:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statements import pair_features as relations
-from ..statements.other_subject import names_other_thing
+from ..statements.other_subject import names_other_thing, shares_only_name
 from ..statements.pair_model import (
     ENDS_THREAD,
     SAME_THING_VETOES,
@@ -129,6 +129,8 @@ class EndingWeights:
     ) -> Ending:  # fmt: skip
         """Judge a pair. See :func:`judge_ending`."""
         if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
+            return Ending(chance=0.0)
+        if not thread and shares_only_name(older, newer):
             return Ending(chance=0.0)
         if exchanges_value(older, newer):
             return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)

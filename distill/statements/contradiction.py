@@ -22,7 +22,7 @@ from typing import Literal
 
 from recall.text.identity import identity_key
 
-from .other_subject import names_other_thing
+from .other_subject import names_other_thing, shares_only_name
 from .pair_features import PairFeatures, compare
 from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
@@ -179,8 +179,8 @@ def relation(
             only with words that say so, or where one says what something *is*.
         apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
     """
-    if names_other_thing(older, newer):
-        return Relation(kind="different", reason="it tells of another thing of that sort")
+    if names_other_thing(older, newer) or shares_only_name(older, newer):
+        return Relation(kind="different", reason="it tells of another thing")
     features = compare(older, newer)
     a, b = parse_statement(older), parse_statement(newer)
     found = _by_rules(older, newer, a, b, cosine=cosine, lasting=lasting, apart=apart)

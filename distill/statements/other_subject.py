@@ -1,13 +1,18 @@
-"""Tell that two statements are about two things of one sort: the mail server and the test server.
+"""Tell that two statements are about two things of one sort, or about two sides of one thing.
 
-Both share the noun and most other words, so they match well, and a newer value of the one says nothing of the other.
+The mail server and the test server share the noun and most other words, so they match well, and a newer value of the
+one says nothing of the other. Lotte's age says nothing of when she is picked up.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["names_other_thing"]
+from .pair_features import compare
+from .statement_parser import Statement, Token, parse_statement
+
+__all__ = ["names_other_thing", "shares_only_name"]
 
 #: A qualified noun at the head of a statement.
 _QUALIFIED = re.compile(
@@ -27,6 +32,11 @@ _SAME_THING = frozenset({
     "final", "original", "previous", "now",
 })  # fmt: skip
 _LEAST_NOUN_CHARS = 2
+_TWO_HAN = re.compile(r"[\u3400-\u9fff]{2}")
+_UNIT = re.compile(r"\s?(?!(?:from|at|on|in|and|for|to|with|every|by|or|now)\b)[a-z%€$]+", re.IGNORECASE)
+#: A change that is no change of a value.
+_AGED = re.compile(r"\bturn(?:s|ed|ing)\b")
+_AMOUNTS = frozenset({"number", "time"})
 _MAX_CHARS = 200
 
 
@@ -39,6 +49,50 @@ def names_other_thing(older: str, newer: str) -> bool:
             which = {was["which"].casefold(), now["which"].casefold()}
             return len(which) > 1 and not which & _SAME_THING
     return _other_in_chinese(old, new)
+
+
+def shares_only_name(older: str, newer: str) -> bool:
+    """Return whether two statements share no more than a name or single Chinese characters, and differ in amounts.
+
+    A newer one with a word of change may be about the same thing in other words.
+
+    >>> shares_only_name("I pick up Lotte at 4.", "Lotte turned 7.")
+    True
+    >>> shares_only_name("Lotte's class starts at 8.", "Lotte starts at 9 now.")
+    False
+    """
+    was, now = parse_statement(older[:_MAX_CHARS]), parse_statement(newer[:_MAX_CHARS])
+    known = {token.key for token in was.tokens}
+    shared = [token for token in now.tokens if token.key in known]
+    if any(token.kind not in {"name", "han"} for token in shared):
+        return False
+    cues = compare(older[:_MAX_CHARS], _AGED.sub("", newer[:_MAX_CHARS]))
+    if any(cues[f"{name} newer"] for name in ("change", "now", "left")):
+        return False
+    if any(token.kind == "han" for token in shared):
+        return not any(token.kind == "name" for token in shared) and not _share_pair(was, now)
+    amounts = [_amounts(said, known & {token.key for token in now.tokens}) for said in (was, now)]
+    return bool(shared) and all(amounts) and not amounts[0] & amounts[1]
+
+
+def _share_pair(was: Statement, now: Statement) -> bool:
+    """Return whether two neighbouring Chinese characters stand in both texts."""
+    pairs = [
+        {said.text[at : at + 2] for at in range(len(said.text) - 1) if _TWO_HAN.fullmatch(said.text[at : at + 2])}
+        for said in (was, now)
+    ]
+    return bool(pairs[0] & pairs[1])
+
+
+def _amounts(said: Statement, shared: set[str]) -> set[str]:
+    """Return the words before the amounts without a unit, which tell what they measure."""
+    amounts = [token for token in said.tokens if token.kind in _AMOUNTS and token.key not in shared]
+    return {_word_before(said, token) for token in amounts if not _UNIT.match(said.text, token.end)}
+
+
+def _word_before(said: Statement, token: Token) -> str:
+    before: Sequence[str] = said.text[: token.start].split()
+    return before[-1].casefold() if before else ""
 
 
 def _other_in_chinese(older: str, newer: str) -> bool:

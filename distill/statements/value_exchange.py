@@ -14,7 +14,7 @@ from itertools import pairwise
 from .contradiction import named_change
 from .statement_parser import Statement, Token, parse_statement
 
-__all__ = ["exchange_value", "exchanges_value", "says_more", "value_span"]
+__all__ = ["exchange_value", "exchanges_value", "says_more", "sets_another_value", "value_span"]
 
 #: The date in brackets that closings put behind a relative word.
 _DATED = re.compile(r"\s?[(\uff08](?:about )?\d{4}-\d{2}(?:-\d{2})?(?: to [\d-]+)?[)\uff09]")
@@ -26,6 +26,12 @@ _COUNTED = ("date", "day", "time", "number")
 _MOST_OTHER = 0.5
 #: Least weight of words of another clause that a newer statement leaves out, and of a clause that it shares none with.
 _LEAST_MORE, _LEAST_APART = 1.0, 2.0
+#: Words before what a wish is about, unless nothing but a verb stands before them.
+_SCOPE = re.compile(
+    r"(?:\b(?:for|when|before|after|about|to|with|if)|\S \S+ (?:in|on|at|of))\s+(?:the |my |our )?$", re.IGNORECASE
+)
+#: Most weight of a value of a wish, in English and Chinese.
+_MOST_VALUE, _MOST_HAN_VALUE = 1.0, 2.0
 _CLAUSE = re.compile(r"[,;\u3002\uff0c\uff1b]\s*|\.\s+|\s(?:and|but|while)\s")
 
 
@@ -69,6 +75,30 @@ def exchanges_value(older: str, newer: str) -> bool:
     frame = [token for token in frame if token.key not in change[0].keys]
     other = _missing(frame, was.tokens)
     return _weight(frame) - _weight(other) >= 1 and _weight(other) <= _MOST_OTHER and not _particular(other)
+
+
+def sets_another_value(older: str, newer: str) -> bool:
+    """Return whether two standing wishes are the same sentence with another value.
+
+    What stands behind "for" or "in" says when the wish holds, and what stands first in Chinese says of what.
+
+    >>> sets_another_value("Use Celsius for temperatures.", "Use Fahrenheit for temperatures.")
+    True
+    >>> sets_another_value("Use tabs in Python.", "Use tabs in Go.")
+    False
+    """
+    if max(len(older), len(newer)) > _MAX_CHARS:
+        return False
+    was, now = parse_statement(_undated(older)), parse_statement(_undated(newer))
+    before = _shared_length(was.tokens, now.tokens)
+    behind = _shared_length(was.tokens[before:][::-1], now.tokens[before:][::-1])
+    mine, other = (said.tokens[before : len(said.tokens) - behind] for said in (was, now))
+    most = _MOST_HAN_VALUE if was.chinese else _MOST_VALUE
+    if not mine or not other or was.negations != now.negations or max(_weight(mine), _weight(other)) > most:
+        return False
+    first, second = (said.text[: run[0].start] for said, run in ((was, mine), (now, other)))
+    same = first == second if was.chinese else first.split()[:1] == second.split()[:1]
+    return bool(first.strip()) and same and not _SCOPE.search(first) and not _SCOPE.search(second)
 
 
 def says_more(older: str, newer: str) -> bool:
@@ -175,6 +205,12 @@ def _missing(tokens: Sequence[Token], others: Sequence[Token]) -> list[Token]:
 
 def _weight(tokens: Sequence[Token]) -> float:
     return sum(token.weight for token in tokens)
+
+
+def _shared_length(tokens: Sequence[Token], others: Sequence[Token]) -> int:
+    """Return how many tokens both begin with."""
+    pairs = zip(tokens, others, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one.key != other.key), min(len(tokens), len(others)))
 
 
 def _particular(tokens: Sequence[Token]) -> bool:

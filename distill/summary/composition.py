@@ -21,6 +21,7 @@ from ..language_model.endpoint import Endpoint
 from ..reading.labels import parse_label, parse_request
 from ..reading.model_gate import GatedEntry
 from ..reading.model_reader import ModelReading, ModelUse, read_with_model
+from ..reading.self_corrections import settle_self_corrections
 from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences
 from ..statements.topics import content_terms
@@ -95,12 +96,16 @@ def compose(
     models: Models,
     now: datetime,
 ) -> Composition:
-    """Summarise *messages*. *before* are the session's earlier messages."""
+    """Summarise *messages*. *before* are the session's earlier messages.
+
+    A model reads the words as they were said. The rules read them with the user's self-corrections settled.
+    """
+    said, messages = messages, [settle_self_corrections(message) for message in messages]
     embedder = models.loaded_embedder()
     summary = summarise(messages, before, max_topics=settings.max_topics, embedder=embedder)
     reading: ModelReading | None = None
     if models.endpoint is not None and models.endpoint.settings.task == "read":
-        reading = read_with_model(home, messages, before, models.endpoint, now, embedder)
+        reading = read_with_model(home, said, before, models.endpoint, now, embedder)
         summary = _with_reading(summary, reading, messages)
     if settings.log_share:
         summary = add_facts(

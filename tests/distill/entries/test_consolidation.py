@@ -201,6 +201,16 @@ def test_the_name_of_the_speaker_is_no_part_of_the_statement() -> None:
     )
 
 
+def test_the_words_in_brackets_behind_the_speaker_are_not_compared() -> None:
+    older = entry("RC-0001", 'User (on "the rent is 900 now"): my sister plays the cello in Ghent.')
+    newer = entry("RC-0002", 'User (asked: "is the rent 950?"): I bought a cello for my sister.', "2026-11-08")
+    assert relate_entries(older, newer).kind == "different"
+    answers = [
+        entry(f"RC-000{n}", f'User (asked: "When is the {what}?"): on Monday') for n, what in ((1, "exam"), (2, "trip"))
+    ]
+    assert relate_entries(*answers).kind == "different"
+
+
 def test_what_two_people_say_about_themselves_is_not_compared() -> None:
     older = entry("RC-0001", "Maya: I work at Hexley Labs as a nurse.")
     assert relate_entries(older, entry("RC-0002", "Leo: I work at Hexley Labs as a nurse.")).kind == "different"

@@ -179,3 +179,18 @@ def test_a_note_of_the_agent_replaces_nothing_of_the_user(home: Home) -> None:
     keep(home, "RC-0001", "2026-11-01", body="The demo is in the small room")
     with pytest.raises(NotLive, match="replaces nothing of the user's"):
         remember(home, "We show it in the garden", now=NOW, replaces="RC-0001", origin="agent")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Format dates as DD/MM/YYYY.", "Format dates as YYYY-MM-DD."),
+        ("Please write to me in English.", "From now on please write to me in Swedish."),
+        ("报价用人民币。", "报价用美元。"),
+    ],
+)
+def test_a_wish_without_a_type_supersedes_the_wish_before_it(home: Home, older: str, newer: str) -> None:
+    first = remember(home, older, now=NOW)
+    done = remember(home, newer, now=NOW)
+    assert (first.section, done.section) == ("Standing Preferences", "Standing Preferences")
+    assert [link.older for link in done.superseded] == [first.id]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distill.statements.other_subject import names_other_thing
+from distill.statements.other_subject import names_other_thing, shares_only_name
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,26 @@ def test_another_thing_of_the_sort_is_another_thing(older: str, newer: str) -> N
 )
 def test_a_new_value_of_the_same_thing_is_not(older: str, newer: str) -> None:
     assert not names_other_thing(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I pick up Lotte at 4.", "Lotte turned 7."),
+        ("用公制单位。", "不对,办公室八点开门。"),
+    ],
+)
+def test_a_name_or_a_character_in_common_is_no_subject(older: str, newer: str) -> None:
+    assert shares_only_name(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Saffron the cat weighs 5.2 kg.", "Saffron's down to 4.6"),
+        ("Lotte's bedtime is at 7.", "Lotte goes at 8 now."),
+        ("店铺房租每月六千五。", "下个月开始店租涨到七千"),
+    ],
+)
+def test_a_word_of_change_and_a_unit_may_be_about_the_same(older: str, newer: str) -> None:
+    assert not shares_only_name(older, newer)
