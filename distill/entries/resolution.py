@@ -22,6 +22,7 @@ from ..evidence.status import Evidence
 from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
 from ..reading.pair_terms import statement_terms
+from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
@@ -253,7 +254,9 @@ def _best_matches(
     for found in by_saying.values():
         found.sort(key=lambda match: -match.chance)
         if len(found) > 1 and found[0].chance - found[1].chance < _MARGIN and not _same(found[0], found[1]):
-            continue  # two statements fit equally well
+            if found[0].kind != "retract" or not found[0].certain:
+                continue  # two statements fit equally well
+            found[0] = replace(found[0], ending=replace(found[0].ending, certain=False))  # a person says which one
         match = found[0]
         known = best.get(match.statement.key)
         if known is None or (match.certain, match.chance) > (known.certain, known.chance):
@@ -267,6 +270,7 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
     for statement in statements:
         for term in statement_terms(statement.text):
             postings.setdefault(term, []).append(statement)
+    lives = [statement for statement in statements if life_fact(statement.text) is not None][:_MAX_POSTINGS]
     judged = 0
     for saying in said:
         if has_placeholder(saying.text):
@@ -277,6 +281,11 @@ def _judged(statements: Sequence[_Endable], said: Sequence[Saying]) -> Iterator[
             if len(postings.get(term, ())) <= _MAX_POSTINGS
             for statement in postings.get(term, ())
             if statement.place < saying.place and identity_key(statement.text) != identity_key(saying.text)
+        }
+        related |= {
+            statement.key: statement
+            for statement in lives
+            if statement.place < saying.place and ends_life_fact(statement.text, saying.text)
         }
         unfinished = _NOT_YET.search(saying.text) is not None
         for statement in related.values():

@@ -23,6 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..statements import pair_features as relations
+from ..statements.contradiction import relation
+from ..statements.life_changes import ends_life_fact
 from ..statements.other_subject import names_other_thing, shares_only_name
 from ..statements.pair_model import (
     ENDS_THREAD,
@@ -73,6 +75,14 @@ _NO_VETO = frozenset({"", ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK})
 _OVERRULES = 0.8
 #: Chance of a replacement that names the old value and the new one.
 _NAMED = 0.99
+#: A request to forget what was said, and the least share of its other words that the forgotten statement has.
+_FORGET = re.compile(
+    r"\b(?:forget|ignore|disregard|delete|scratch)\b.{0,20}\b(?:told you|told|said|mentioned|wrote)\b"
+    r"(?: about| regarding)?"
+    r"|(?:请?忘[了掉]|别记|不要记)我?(?:刚才|之前)?[说讲]的?(?:关于)?|当我没说过?",
+    re.IGNORECASE,
+)
+_MOST_NAMED = 0.5
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
@@ -128,6 +138,8 @@ class EndingWeights:
         self, older: str, newer: str, role: str, vectors: VectorPair | None = None, *, thread: bool = False
     ) -> Ending:  # fmt: skip
         """Judge a pair. See :func:`judge_ending`."""
+        if not is_question(newer) and not thread and ends_life_fact(older, newer):
+            return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)
         if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
             return Ending(chance=0.0)
         if not thread and shares_only_name(older, newer):
@@ -143,9 +155,13 @@ class EndingWeights:
         if _restates(older, newer, kind, thread=thread) or (kind == "replace" and _is_vetoed(older, newer, chance)):
             return Ending(chance=0.0, kind=kind)
         least = f"{'end' if thread and kind == 'resolve' else kind}{suffix}"
-        return Ending(
-            chance=chance, kind=kind, certain=chance >= self.certain[least], likely=chance >= self.likely[least]
-        )  # fmt: skip
+        likely = chance >= self.likely[least]
+        certain = chance >= self.certain[least] or (
+            likely and kind == "replace" and relation(older, newer, lasting=False).kind == "replaced"
+        )
+        if role == "user" and _asks_to_forget(older, newer):
+            return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
+        return Ending(chance=chance, kind=kind, certain=certain, likely=likely)
 
     def _inputs(self, older: str, newer: str, role: str, vectors: VectorPair | None) -> NDArray[np.float64]:
         """Return the features of a pair, behind them the scores of the models of masked words."""
@@ -174,6 +190,17 @@ def _restates(older: str, newer: str, kind: Head, *, thread: bool) -> bool:
     if thread and kind == "resolve" and (_past_words(tokens_of(newer)) or _PERFECT_HAN.search(newer)):
         return False
     return restates(older, newer, _compared(older, newer))
+
+
+def _asks_to_forget(older: str, newer: str) -> bool:
+    """Return whether *newer* asks to forget what was said about a thing, and *older* is about all of that thing."""
+    match = _FORGET.search(narrowed(newer[:MAX_CHARS]))
+    if match is None:
+        return False
+    about = statement_terms(f"{newer[: match.start()]} {newer[match.end() :]}"[:MAX_CHARS]).keys()
+    words = [term for term in about if len(term) > 1 or not HAN_CHARACTER.match(term)]
+    known = statement_terms(older).keys()
+    return bool(words) and sum(term in known for term in words) >= _MOST_NAMED * len(words)
 
 
 def _is_vetoed(older: str, newer: str, chance: float) -> bool:

@@ -179,8 +179,16 @@ def relation(
             only with words that say so, or where one says what something *is*.
         apart: they were said in different sessions; in one session two values are a choice until words say otherwise.
     """
-    if names_other_thing(older, newer) or shares_only_name(older, newer):
+    if names_other_thing(older, newer):
         return Relation(kind="different", reason="it tells of another thing")
+    found = _related(older, newer, cosine=cosine, lasting=lasting, apart=apart)
+    if found.kind == "replaced" and shares_only_name(older, newer):
+        return Relation(kind="different", reason="it tells another thing of the same name")
+    return found
+
+
+def _related(older: str, newer: str, *, cosine: float | None, lasting: bool, apart: bool) -> Relation:
+    """Return the relation of two statements about what may be one thing."""
     features = compare(older, newer)
     a, b = parse_statement(older), parse_statement(newer)
     found = _by_rules(older, newer, a, b, cosine=cosine, lasting=lasting, apart=apart)

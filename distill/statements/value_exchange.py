@@ -61,7 +61,7 @@ def exchange_value(older: str, newer: str) -> str:
 def exchanges_value(older: str, newer: str) -> bool:
     """Return whether *newer* names one value of *older* as wrong, and speaks of little that *older* does not say.
 
-    >>> exchanges_value("Lunch is at 12 and the soup is free.", "Lunch is at 11:30, not 12.")
+    >>> exchanges_value("Lunch is at 12:00 and the soup is free.", "Lunch is at 11:30, not 12:00.")
     True
     """
     if max(len(older), len(newer)) > _MAX_CHARS:

@@ -87,3 +87,19 @@ def test_many_sentences_and_entries_cost_a_limited_number_of_comparisons() -> No
     entries = [Entry(id=f"OT-{n:04d}", date="2026-11-01", title=f"Send deck {n} to Ana") for n in range(200)]
     messages = said(*(f"Deck {n} was sent to Ana, done." for n in range(300)))
     assert len(find_endings(entries, sayings(messages, {}))) <= 200
+
+
+GHENT = Entry(id="RC-0002", date="2026-11-01", title="I live in Ghent", fields={"Origin": "user"})
+LISBON = Entry(id="RC-0003", date="2026-11-01", title="We're going to Lisbon in May", fields={"Origin": "user"})
+
+
+def test_a_new_home_replaces_the_old_one_without_a_common_word() -> None:
+    assert endings("I moved to Antwerp last month.", entries=(GHENT, LISBON)) == {"RC-0002": "supersede"}
+
+
+def test_a_request_to_forget_a_thing_takes_it_back_or_asks_which_one() -> None:
+    asked = "forget what I told you about the Lisbon trip"
+    assert endings(asked, entries=(GHENT, LISBON)) == {"RC-0003": "retract"}
+    other = LISBON.changed(id="RC-0004", title="The Lisbon flat costs 900")
+    found = find_endings([LISBON, other], sayings(said(asked), {}))
+    assert [(operation.kind, operation.unsure) for operation in found] == [("retract", True)]
