@@ -75,14 +75,15 @@ _NO_VETO = frozenset({"", ENDS_THREAD, SHARES_TOO_LITTLE, TAKES_BACK})
 _OVERRULES = 0.8
 #: Chance of a replacement that names the old value and the new one.
 _NAMED = 0.99
-#: A request to forget what was said, and the least share of its other words that the forgotten statement has.
+#: A request to forget what was said, and the least share of the words behind it that the forgotten statement has.
 _FORGET = re.compile(
     r"\b(?:forget|ignore|disregard|delete|scratch)\b.{0,20}\b(?:told you|told|said|mentioned|wrote)\b"
     r"(?: about| regarding)?"
     r"|(?:请?忘[了掉]|别记|不要记)我?(?:刚才|之前)?[说讲]的?(?:关于)?|当我没说过?",
     re.IGNORECASE,
 )
-_MOST_NAMED = 0.5
+_LEAST_NAMED, _LEAST_NAMED_HAN = 0.5, 0.25
+_CLAUSE_END = re.compile(r"[,;.!?。\uff0c\uff1b\uff01]")
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
@@ -197,10 +198,12 @@ def _asks_to_forget(older: str, newer: str) -> bool:
     match = _FORGET.search(narrowed(newer[:MAX_CHARS]))
     if match is None:
         return False
-    about = statement_terms(f"{newer[: match.start()]} {newer[match.end() :]}"[:MAX_CHARS]).keys()
-    words = [term for term in about if len(term) > 1 or not HAN_CHARACTER.match(term)]
+    about = _CLAUSE_END.split(newer[match.end() : MAX_CHARS].lstrip(" ,:"))[0]
+    words = [term for term in statement_terms(about) if len(term) > 1 or not HAN_CHARACTER.match(term)]
+    # Some pairs of Chinese characters lie across two words.
+    least = _LEAST_NAMED_HAN if HAN_CHARACTER.search(about) else _LEAST_NAMED
     known = statement_terms(older).keys()
-    return bool(words) and sum(term in known for term in words) >= _MOST_NAMED * len(words)
+    return bool(words) and sum(term in known for term in words) >= least * len(words)
 
 
 def _is_vetoed(older: str, newer: str, chance: float) -> bool:
