@@ -58,7 +58,7 @@ _KIN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifeFact:
-    """Whose home or work a sentence names. *changes*: it tells that it changed."""
+    """Home or employer *what* of the person *who*. *changes*: the sentence tells that it is a new one."""
 
     about: str
     who: str
