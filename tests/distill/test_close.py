@@ -25,6 +25,7 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, distill_home, summarise, unclosed
 from distill.entries.promotion import place_candidates, statement_key
+from distill.statements.dated_words import without_dates
 from distill.statements.operation import Operation
 from distill.summary.composition import Composition
 from tests.doomed import ForkServer
@@ -224,7 +225,7 @@ def test_a_correction_of_one_value_keeps_the_rest_of_the_entry(
 def test_a_self_correction_in_a_turn_gives_the_last_value(home: Home, talk: Talk, now: datetime) -> None:
     keep(home, talk(("user", "The plumber comes on Thursday at 8. Sorry, Friday.")), now)
     (entry,) = close(home, "fc-1", now=now).entries
-    assert entry.text == "The plumber comes on Friday at 8."
+    assert without_dates(entry.text) == "The plumber comes on Friday at 8."
 
 
 def test_a_corrected_conclusion_outlives_the_correction_before_it(home: Home, talk: Talk, now: datetime) -> None:
