@@ -14,7 +14,11 @@ do with them (``bench.training.idle_turns``). So the weights of the sentence lea
 
 Cross-validation leaves out all the sentences of two writers at a time, because the next user writes like none of them.
 The threshold of each language and role is the probability that a given share of its ordinary sentences exceeds, with or
-without a turn before them.
+without a turn before them. Very short sentences have thresholds of their own.
+
+Two files outside of the cross-validation hold sentences that look like another act than theirs: ``speech.sections`` was
+written for this, and ``speech.chats`` are sentences of simulated chats that an earlier reader took for a preference,
+decision, lesson or correction.
 """
 
 from __future__ import annotations
@@ -48,7 +52,9 @@ DATA = Path(__file__).parents[1] / "memory_data"
 WEIGHTS = Path(classifier.__file__).parent / "weights.npz"
 #: Share of the ordinary sentences that may pass, by the row of the threshold. The assistant's sentences also need
 #: consent or a report of work. With a smaller share a tenth of the Chinese sentences worth keeping would be lost.
-_ORDINARY_SHARES = (0.025, 0.04, 0.035, 0.04)
+_ORDINARY_SHARES = (0.025, 0.04, 0.035, 0.04, 0.018, 0.04, 0.01, 0.04)
+#: Number of the rows of sentences that are not very short, which come first.
+_LONGER = 4
 #: Writer of sentences with weak labels, their weights for ordinary ones and for ones worth keeping, and the probability
 #: that one of the latter is ordinary after all.
 WEAK = "weak"
@@ -419,9 +425,11 @@ def _thresholds(rows: Sequence[Spoken], scores: Matrix) -> Matrix:
         [row.act == "none" and row.writer not in _TRAPS and scores[at].any() for at, row in enumerate(rows)]
     )
     found = []
-    for kind in range(4):
-        entry = np.sort(_of_sections(scores[ordinary & (kinds == kind)]))[::-1]
-        found.append(entry[int(_ORDINARY_SHARES[kind] * len(entry))] + 1e-4 if len(entry) else 1.0)
+    for kind, share in enumerate(_ORDINARY_SHARES):
+        # The thresholds of the longer sentences count the very short ones as well.
+        own = ordinary & ((kinds == kind) | (kinds == kind + _LONGER))
+        entry = np.sort(_of_sections(scores[own]))[::-1]
+        found.append(entry[int(share * len(entry))] + 1e-4 if len(entry) else 1.0)
     return np.asarray(found, np.float32)
 
 

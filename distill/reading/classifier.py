@@ -7,14 +7,15 @@ alone. The second one also reads sentence vectors, where an embedding model is i
 Every sentence is judged twice: alone, and after the turn before it. It may become an entry when either judgement gives
 the acts that have a section a probability that reaches a threshold. So a fact that is clear by itself is kept after any
 turn, and the turn before it only helps. The thresholds are chosen by cross-validation, so that few ordinary sentences
-pass.
+pass. Very short sentences have thresholds of their own: few of the ordinary ones look worth keeping, and a single word
+that the weights do not know weighs much in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, get_args
@@ -26,7 +27,7 @@ from recall.embedding.embedder import Embedder
 from recall.embedding.model import DEFAULT_MODEL
 from recall.errors import ModelError
 
-from .features import FeatureVector, sentence_features, turn_features
+from .features import FeatureVector, count_pieces, sentence_features, turn_features
 
 __all__ = [
     "ACTS",
@@ -54,6 +55,8 @@ _CHINESE_WEIGHT = 0.6
 #: Number of the first acts, which have a section of MEMORY.md.
 SECTIONS = 6
 _NONE = ACTS.index("none")
+#: Most words, Chinese characters and marks of a very short sentence.
+_SHORT_PIECES = 6
 _WEIGHTS = "weights.npz"
 #: Characters of the turn before a sentence that a vector reads, up to its end.
 _MAX_PREVIOUS_CHARS = 200
@@ -140,8 +143,8 @@ def act_chances(text: str, role: str = "user") -> tuple[float, ...]:
 
 
 def threshold_row(text: str, role: str) -> int:
-    """Return the row of the threshold for a text of a speaker: its language, then its role."""
-    return 2 * int(is_chinese(text)) + int(role != "user")
+    """Return the row of the threshold for a text of a speaker: its length, then its language, then its role."""
+    return 4 * int(count_pieces(text) <= _SHORT_PIECES) + 2 * int(is_chinese(text)) + int(role != "user")
 
 
 def is_chinese(text: str) -> bool:
@@ -201,11 +204,21 @@ class SentenceReader:
             vectors = dense_features(chosen, self._embedder)
             weights = load_weights("vectors")
             for row, vector in zip(chosen, vectors, strict=True):
-                self._known[row] = weights.read(*row, vector=vector)
+                self._known[row] = _confirmed(weights.read(*row, vector=vector), read_sentence(*row))
 
     def read(self, text: str, previous: str, role: str) -> SentenceReading:
         """Judge a sentence. See :func:`read_sentence`."""
         return self._known.get((text, previous, role)) or read_sentence(text, previous, role)
+
+
+def _confirmed(reading: SentenceReading, by_words: SentenceReading) -> SentenceReading:
+    """Return *reading* as that of a fact if only the vectors take the sentence for a lesson.
+
+    The vector of an event is near those of what was learned from such events, but its words teach nothing.
+    """
+    if reading.likeliest != "lesson" or by_words.likeliest == "lesson":
+        return reading
+    return replace(reading, act="fact" if reading.act == "lesson" else reading.act, likeliest="fact")
 
 
 def dense_features(rows: Sequence[tuple[str, str, str]], embedder: Embedder) -> Matrix:

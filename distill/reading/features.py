@@ -19,7 +19,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BUCKETS", "GROUPS", "FeatureVector", "sentence_features", "sentence_names", "turn_features", "turn_names"]
+__all__ = [
+    "BUCKETS",
+    "GROUPS",
+    "FeatureVector",
+    "count_pieces",
+    "sentence_features",
+    "sentence_names",
+    "turn_features",
+    "turn_names",
+]
 
 #: Number of hash buckets. A power of two.
 BUCKETS = 1 << 16
@@ -57,6 +66,11 @@ def sentence_features(text: str, role: str = "user") -> FeatureVector:
 def turn_features(text: str, previous: str, role: str = "user") -> FeatureVector:
     """Extract the features that the turn *previous* of the other speaker adds. An empty turn adds none."""
     return _vector(turn_names(text, previous, role))
+
+
+def count_pieces(text: str) -> int:
+    """Return the number of words, Chinese characters and marks that are read of a sentence, at least 1."""
+    return max(1, len(_TOKEN.findall(text[:_MAX_CHARS])))
 
 
 def sentence_names(text: str, role: str) -> dict[str, list[int]]:

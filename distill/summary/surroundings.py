@@ -35,7 +35,9 @@ __all__ = ["choose_surroundings"]
 
 #: Least chance of a sentence that gets the sentences before it in its turn, and of one that gets words of other turns.
 _LEANS_ON_TURN, _LEANS_ON_OTHERS = 0.12, 0.26
-#: The latter where sentences of its own turn stand before it.
+#: Least chance of the start of a turn that keeps the question it answers. A question is short and names the topic.
+_LEANS_ON_QUESTION = 0.12
+#: Least chance of one that gets words of other turns where sentences of its own turn stand before it.
 _LEANS_STILL = 0.4
 #: A shorter sentence before it is cheap, and often the heading of what follows ("about that seed").
 _HEADING_CHARS = 40
@@ -95,10 +97,13 @@ def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surrou
     previous = other.content if other is not None else ""
     whole = not before or own.startswith(before[0])
     least = _LEANS_STILL if before and not is_question(previous) else _LEANS_ON_OTHERS
-    if not whole or opens or _NEW_TOPIC.match(text) or not _needs_more(text, previous, least):
-        own = _without_answer(own, before)
-        return Surroundings(own=own, other=found.other, asked=found.asked, turn=other)
     question = question_of(other) if other is not None else ""
+    starts = whole and not opens and _NEW_TOPIC.match(text) is None
+    if not starts or not _needs_more(text, previous, least):
+        answers = bool(question) and starts and leans(text, previous) > _LEANS_ON_QUESTION
+        own = own if answers else _without_answer(own, before)
+        asked = question if answers else found.other
+        return Surroundings(own=own, other=asked, asked=answers or found.asked, turn=other)
     if question and _is_clear(question) and not lacks_its_noun(f"A (asked: {question!r}): {text}"):
         return Surroundings(own=own, other=question, asked=True, turn=other)
     topic_turn = _own_turn_before(turn, earlier)

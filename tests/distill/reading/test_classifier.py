@@ -15,7 +15,9 @@ from distill.reading.classifier import (
     ACTS,
     DENSE_PARTS,
     Act,
+    ReaderWeights,
     SentenceReader,
+    SentenceReading,
     dense_features,
     load_weights,
     read_sentence,
@@ -71,6 +73,25 @@ def test_clear_sentences_enter_as_their_act(text: str, previous: str, act: Act) 
     assert reading.enters
 
 
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("I live in Rome.", "fact"),
+        ("I live in Tallinn.", "fact"),
+        ("I'm allergic to kiwi", "fact"),
+        ("We picked Vultr.", "decision"),
+        ("No tables please.", "preference"),
+        ("My flight to Malta is on June 3 at 6:15", "thread"),
+        ("我住在厦门。", "fact"),
+        ("我对芒果过敏", "fact"),
+        ("我们选了腾讯云。", "decision"),
+    ],
+)
+def test_short_plain_sentences_enter_whatever_their_names(text: str, act: Act) -> None:
+    reading = read_sentence(text)
+    assert (reading.likeliest, reading.enters) == (act, True)
+
+
 @pytest.mark.parametrize("previous", ["", "OK.", "Hello! How can I help you today?", "Here is the corrected formula."])
 @pytest.mark.parametrize(
     "text",
@@ -104,7 +125,7 @@ def test_shipped_weights_have_their_format(head: Literal["words", "vectors"]) ->
     weights = load_weights(head)
     assert weights.table.shape == (BUCKETS, len(ACTS))
     assert weights.dense.shape == (len(DENSE_PARTS) * 384 if head == "vectors" else 0, len(ACTS))
-    assert weights.thresholds.shape == (4,)
+    assert weights.thresholds.shape == (8,)
     assert ((weights.thresholds > 0) & (weights.thresholds <= 1.01)).all()
 
 
@@ -144,3 +165,12 @@ def test_vectors_of_chinese_texts_weigh_less_and_a_missing_turn_is_zero() -> Non
     assert 0 < np.linalg.norm(rows[0][:384]) < np.linalg.norm(rows[1][:384])
     assert rows[0][384:768].any()
     assert not rows[1][384:].any()
+
+
+def test_what_only_the_vectors_take_for_a_lesson_is_a_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = ("My son has a severe peanut allergy.", "", "user")
+    lesson = SentenceReading(act="lesson", likeliest="lesson", keep=0.9, enters=True)
+    monkeypatch.setattr(ReaderWeights, "read", lambda _weights, *_row, vector: lesson)
+    reader = SentenceReader(Letters())
+    reader.prepare([row])
+    assert reader.read(*row) == SentenceReading(act="fact", likeliest="fact", keep=0.9, enters=True)

@@ -46,6 +46,13 @@ def test_an_answer_keeps_its_question_and_what_that_was_about() -> None:
     assert (found.other, found.asked) == ("Will she stay with you afterwards?", True)
 
 
+def test_the_start_of_a_turn_keeps_a_question_that_names_its_topic() -> None:
+    question = turn(1, "Not yet. Who takes care of him until September?", "assistant")
+    answer = turn(2, "my sister by day, me after work, the neighbours at weekends")
+    found = choose_surroundings(answer.content, answer, [question])
+    assert (found.other, found.asked) == ("Who takes care of him until September?", True)
+
+
 def test_him_and_her_are_named_from_an_earlier_turn() -> None:
     named = turn(1, "can you help me think about mum")
     later = [turn(2, "What is going on?", "assistant"), turn(3, "please leave Anders out of it")]
