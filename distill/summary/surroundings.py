@@ -15,6 +15,7 @@ from itertools import compress, pairwise
 
 from agent_home.store.transcript import Message
 
+from ..reading.pair_terms import LIGHT_HAN
 from ..statements.completeness import lacks_its_noun
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import (
@@ -61,6 +62,10 @@ _POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|thi
 _POINTS = re.compile(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
 #: The same where nothing before it can be its noun.
 _POINTS_BACK = re.compile(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
+#: A question that offers something for what the user just said.
+_OFFERS = re.compile(r"要不要|\b(?:want (?:a|me|to)|shall i|should i|do you want)\b", re.IGNORECASE)
+#: Words at the head that mean what the turn before just said.
+_POINTS_AT_TURN = re.compile(r"(?:that|this)\b|[这那]", re.IGNORECASE)
 _PERSON_MEANT = re.compile(r"\b(?:he|him|his|she|her|hers|hes|shes)\b|[他她](?!们)", re.IGNORECASE)
 _HE, _SHE = (
     re.compile(r"\b(?:he|him|his|hes)\b|他", re.IGNORECASE),
@@ -72,13 +77,16 @@ _HIM = re.compile(
 _HER = re.compile(
     r"\b(?:mum|mom|mother|wife|daughter|sister|grandma|girlfriend)\b|[妈姐妹奶婆]|女儿|闺女", re.IGNORECASE
 )
-#: A name inside an English sentence.
-_NAME = re.compile(r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+")
+_KIN = re.compile(f"{_HIM.pattern}|{_HER.pattern}", re.IGNORECASE)
+#: A name inside an English sentence, or in Latin letters inside a Chinese one.
+_NAME = re.compile(r"(?:(?<=[a-z,;\u3400-\u9fff] )|(?<=[\u3400-\u9fff]))(?!I\b)[A-Z][a-z]+")
 #: A word for a person in English. Chinese names have no mark.
 _PERSON = re.compile(
     r"(?:^|(?<=[\w,;] ))(?!I\b)[A-Z][a-z]+|\b(?:[Mm]y|[Oo]ur) \w+|\b(?:[Hh]e|him|his|[Ss]he|her|mum|dad)\b|"
     r"[\u3400-\u9fff]"
 )
+#: A name or a title in a Chinese sentence.
+_CJK_PERSON = re.compile(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先又给去来,\uff0c])|(?<![A-Za-z])[A-Z][a-z]+|我家")
 
 
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
@@ -115,7 +123,10 @@ def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surrou
         or (not named and _POINTS_BACK.search(words) is not None)
         or _share_a_term(text, previous)
     )
+    if found.other and not found.asked and _POINTS_AT_TURN.match(words):
+        return Surroundings(own=own, other=found.other, turn=other)
     topic = _topic(topic_turn, words) if topic_turn is not None and goes_on else ""
+    topic = topic if _is_related(topic, question, text) else ""
     if not topic:
         said = question or found.other or (last_sentence(other) if other is not None and other.role == "user" else "")
         return Surroundings(own=own, other=said, asked=bool(question) or found.asked, turn=other)
@@ -180,8 +191,34 @@ def _without_answer(own: str, before: Sequence[str]) -> str:
 def _share_a_term(text: str, previous: str) -> bool:
     """Return whether both name the same thing, in Chinese two characters of it."""
     mine, theirs = ({term.casefold() for term in content_terms(part)} for part in (text, previous))
-    pairs = {first + second for first, second in pairwise(text) if _HAN.match(first) and _HAN.match(second)}
+    pairs = {
+        first + second for first, second in pairwise(text)
+        if _HAN.match(first) and _HAN.match(second) and not {first, second} & LIGHT_HAN
+    }  # fmt: skip
     return bool(mine & theirs) or any(pair in previous for pair in pairs)
+
+
+def _is_related(topic: str, question: str, text: str) -> bool:
+    """Return whether *topic* names whom *text* or its question means, or a thing that *text* says.
+
+    An unrelated quotation misleads more than a missing one.
+    """
+    if _OFFERS.search(question):
+        return True
+    if (_means_another(question) or _means_another(text)) and _names_somebody(topic):
+        return True
+    return _share_a_term(text, topic) or _share_a_term(question, topic)
+
+
+def _means_another(text: str) -> bool:
+    """Return whether *text* says "he" or "she" before it names anybody."""
+    meant = _PERSON_MEANT.search(text)
+    known = meant is not None and (_NAME.search(text, 0, meant.start()) or _KIN.search(text, 0, meant.start()))
+    return meant is not None and not known
+
+
+def _names_somebody(text: str) -> bool:
+    return any(sign.search(text) for sign in (_KIN, _PERSON_MEANT, _CJK_PERSON if _HAN.search(text) else _PERSON))
 
 
 def _is_heading(sentence: str) -> bool:

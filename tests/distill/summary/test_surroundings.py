@@ -68,6 +68,37 @@ def test_another_topic_needs_nothing_of_the_turns_before() -> None:
     assert (found.own, found.other, found.topic) == ("", "", "")
 
 
+def test_an_unrelated_turn_is_not_quoted() -> None:
+    rent = turn(1, "he's holding me at 430 a month till next summer, which I didn't even ask for")
+    asked = turn(2, "A good day at the gate, then. Anything from Sweden?", "assistant")
+    said = turn(3, "Annika rang. Gothenburg's had its budget chopped so it's ten now, the fourteen's gone.")
+    found = choose_surroundings(said.content, said, [rent, asked])
+    assert (found.topic, found.other) == ("", "Anything from Sweden?")
+
+
+def test_an_offer_keeps_what_it_is_about() -> None:
+    first = turn(1, "my old landlord wants to hold back 600 dollars for a stain that was there in 2023")
+    offer = turn(2, "A firm letter is step one. Want a draft?", "assistant")
+    said = turn(3, "not yet, i gave them till july 20")
+    assert choose_surroundings(said.content, said, [first, offer]).topic == first.content
+
+
+def test_that_means_what_the_other_just_said() -> None:
+    first = turn(1, "I did a chicken and it was dry, Menna says write it on the wall")
+    advice = turn(2, "Write it inside the cupboard door, then you see it every time.", "assistant")
+    said = turn(3, "that's where she's got hers, in pencil")
+    found = choose_surroundings(said.content, said, [first, advice])
+    assert (found.topic, found.other) == ("", advice.content)
+
+
+def test_a_latin_name_in_a_chinese_sentence_names_her() -> None:
+    named = turn(1, "跟 Sigrun 打完电话了,走的不是她")
+    said = turn(5, "她还说改成 8 月 11 到 26 号,直升机冲突")
+    between = [turn(2, "太好了。", "assistant"), turn(3, "我这两天白哭了"), turn(4, "哭也算清空缓存。", "assistant")]
+    found = choose_surroundings(said.content, said, [named, *between])
+    assert (found.topic, found.topic_turn) == (named.content, named)
+
+
 def test_long_turns_take_linear_time() -> None:
     said = turn(2, "it was so. " * 20_000)
     start = time.process_time()
