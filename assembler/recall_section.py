@@ -262,7 +262,7 @@ class PassageBlock:
         """
         if refusal := self._refusal(hit, entries_shown):
             return _line(hit, refusal)
-        text = unshown_lines(self.claims.applied_to(hit.text), shown)
+        text = self._told(hit, shown)
         if hit.text.strip() and not text.strip():
             return _line(hit, TURNS_SHOWN if self.claims.applied_to(hit.text).strip() else _TAKEN_BACK)
         cost = self.count(_document_lines(hit, text))
@@ -285,7 +285,7 @@ class PassageBlock:
 
     def release(self, shown: Collection[str]) -> list[RecalledPassage]:
         """Remove and return the passages whose turns are all *shown* by now."""
-        gone = [(hit, cost) for hit, cost in self._kept if hit.text.strip() and not unshown_lines(hit.text, shown)]
+        gone = [(hit, cost) for hit, cost in self._kept if hit.text.strip() and not self._told(hit, shown).strip()]
         self._kept = [kept for kept in self._kept if kept not in gone]
         self.room.left += sum(cost for _, cost in gone)
         if gone and not self._kept:
@@ -297,8 +297,11 @@ class PassageBlock:
         kept = [hit for hit, _ in self._kept]
         dated = sorted((hit for hit in kept if hit.ts), key=lambda hit: hit.ts, reverse=True)
         ordered = (*(hit for hit in kept if not hit.ts), *dated)
-        told = ((hit, unshown_lines(self.claims.applied_to(hit.text), shown)) for hit in ordered)
-        return _fenced("L4", "".join(_document_lines(hit, text) for hit, text in told))
+        return _fenced("L4", "".join(_document_lines(hit, self._told(hit, shown)) for hit in ordered))
+
+    def _told(self, hit: RecalledPassage, shown: Collection[str]) -> str:
+        """Return the text of *hit* without retracted claims and without lines whose turns are *shown*."""
+        return unshown_lines(self.claims.applied_to(hit.text), shown)
 
 
 def unshown_lines(text: str, shown: Collection[str]) -> str:

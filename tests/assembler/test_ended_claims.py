@@ -11,6 +11,7 @@ from agent_home.documents.standing import Standing
 from agent_home.home import Home
 from assembler.ended_claims import EndedClaims
 from assembler.prompt import Request, assemble
+from assembler.recall_section import PassageBlock, Room
 
 Written = Callable[..., Home]
 CLAIM = Entry(
@@ -89,3 +90,12 @@ def test_a_superseded_entry_is_shown_marked_behind_its_successor_or_not_at_all(
     shown = assemble(written({"MEMORY.md": memory}), request, finder(hits)).text
     assert shown.index("1240") < shown.index("[superseded by KD-0002 (2026-11-02), archived]") < shown.index("1180")
     assert "1180" not in assemble(written({"MEMORY.md": "# Memory\n"}), request, finder(hits)).text
+
+
+def test_a_passage_of_which_only_retracted_claims_are_left_gives_its_room_back(found: Any) -> None:
+    block = PassageBlock(count=lambda text: len(text.split()), room=Room(200), claims=EndedClaims.of([CLAIM]))
+    text = "- Ines: The kiln is mine. (s#m2)\n- Ines: It fires. (s#m3)\n"
+    passage = found(source="DailyActivity/2026-11-01.md#L3", text=text)
+    block.add(passage)
+    assert block.release({"s#m3"}) == [passage]
+    assert (block.room.left, block.text({"s#m3"})) == (200, "")
