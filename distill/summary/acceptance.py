@@ -1,39 +1,35 @@
 """Consent: what the assistant proposed becomes the user's when the user accepts it, in the words of the proposal.
 
-A short turn that only accepts takes on the statements of a short turn of the assistant. A clear "let's do that" also
-takes on the one proposal of a longer turn, or its last question («Shall we ...?»). A polite "thanks" accepts nothing.
+What is accepted is the assistant's last question or proposal, or the option that the user names. Trained models
+(``distill.summary.replies``) decide whether the reply accepts and whether the proposal is worth keeping: an offer to
+explain something is not. A refusal, a condition or a polite "thanks" accepts nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..reading.classifier import Act, SentenceReader
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
-from .sentence_kinds import is_refused, narrower_kind
+from .replies import acceptance_chance, proposal_worth
+from .sentence_kinds import narrower_kind
 
-__all__ = ["accepted_sentences", "accepts", "is_consent", "proposed_words", "takes_on"]
+__all__ = ["accepted_sentences", "accepts", "is_consent", "last_question", "proposed_words", "takes_on"]
 
 #: Most sentences of a turn of the assistant that a short "yes" can accept as a whole.
 _MAX_ACCEPTED_SENTENCES = 3
-#: Most words, or Chinese characters, of a sentence of the user that only accepts.
+#: Most words, or Chinese characters, of a reply that only accepts.
 _MAX_ACCEPTING_WORDS = 12
+#: Most words or Chinese characters of a question that only asks for consent to the sentence before it ("Okay?").
+_MAX_TAG_WORDS = 4
 _MAX_SENTENCES = 200
 _ACCEPTABLE: Mapping[Act, ItemKind] = {
     "preference": "preference", "decision": "decision", "lesson": "lesson", "thread": "open_thread",
 }  # fmt: skip
-#: Acts that the words of a proposal may have on their own: an order reads like a wish or a plan.
-_DECIDED = frozenset({"decision", "preference", "thread"})
-#: Least probability that a proposal is worth keeping, read as if the user said it.
-_LEAST_KEEP = 0.5
-_ACCEPTS = re.compile(
-    r"^(?:yes|yep|yeah|yup|ok(?:ay)?|sure|agreed|perfect|great|fine|deal|exactly|right|correct|sounds good|"
-    r"works for me|do (?:it|that)|go (?:ahead|for it)|let['’]s do (?:it|that)|please do|"
-    r"(?:好|行|可以|同意|没问题|就这样|就这么[定办]|对|嗯|是的|成)[的吧啊呀了]?)(?=[\s,.;!~。]|$)",
-    re.IGNORECASE,
-)
+#: Least chance of a reply that accepts, and of a proposal that is worth keeping.
+_LEAST_ACCEPTANCE, _LEAST_WORTH = 0.55, 0.5
 #: Words that take on a proposal, even with more sentences behind them.
 _TAKES_ON = re.compile(
     r"\b(?:let['’]s (?:do|go with|take|try|use) (?:it|that|this)|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|"
@@ -41,10 +37,11 @@ _TAKES_ON = re.compile(
     r"就这[么样][定办吧]?|按你说的|听你的|同意|就这样|就它了|成交",
     re.IGNORECASE,
 )
-_REFUSES = re.compile(
-    r"\b(?:but|not|no|don['’]t|wait|except|instead|only if|unless)\b|不(?!错)|但|别|等等", re.IGNORECASE
-)
-#: Heads of a proposal. What stands behind the head is what is proposed.
+#: Words of a condition, which is no consent however kindly it starts.
+_CONDITION = re.compile(r"\b(?:but|except|instead|unless|if)\b|但|除非|如果|要是", re.IGNORECASE)
+#: A sentence of a text that the assistant drafts, such as a mail.
+_QUOTED = re.compile(r"^[\"“「]|[\"”」]$")
+#: Heads of a proposal. They are left out of what is kept. What stands behind the head is what is proposed.
 _PROPOSES = re.compile(
     r"^(?:(?:so|then|ok(?:ay)?|well|in that case|how about this|alternatively)[,:]?\s+)*"
     r"(?:(?:i(?:['’]d| would)?|my) (?:suggest(?:ion)?|propose|proposal|recommend(?:ation)?)"
@@ -65,16 +62,13 @@ def accepts(content: str) -> bool:
     >>> accepts("Yes, let's do that. Can you write the mail to Jo as well?"), accepts("Great. What about the mail?")
     (True, False)
     """
-    sentences = split_sentences(" ".join(content[:400].split()))
+    plain = " ".join(content[:400].split())
+    sentences = split_sentences(plain)
     if not sentences or not is_consent(sentences[0]):
         return False
-    rest = sentences[1:]
-    if (
-        all(is_consent(sentence) or _is_thanks(sentence) for sentence in rest)
-        and _count(content) <= _MAX_ACCEPTING_WORDS
-    ):
-        return not is_question(content.strip())
-    return takes_on(content)
+    if len(sentences) == 1 or takes_on(content):
+        return True
+    return _count(content) <= _MAX_ACCEPTING_WORDS and is_consent(plain)
 
 
 def takes_on(content: str) -> bool:
@@ -88,29 +82,22 @@ def accepted_sentences(
 ) -> list[tuple[ItemKind, str]]:
     """Return the sentences of a turn of the assistant that matter once the user accepted it, with their kinds.
 
-    Of a longer turn only its one proposal counts, and only if *consent*, the turn of the user, clearly takes it on. A
-    short "yes" does not say what it accepts.
+    Of a turn that ends with a question only the question counts. A longer turn without one needs a *consent*, the turn
+    of the user, that clearly takes on its one proposal. A short "yes" does not say what it accepts.
     """
-    clearly = takes_on(consent)
-    sentences = _sentences(content)
+    sentences = _without_tag(_sentences(content))
+    if not sentences:
+        return []
+    if is_question(sentences[-1]):
+        return _proposals(sentences[-1:], previous, reader)
     if len(sentences) > _MAX_ACCEPTED_SENTENCES:
-        proposals = [words for sentence in sentences if (words := proposed_words(sentence))] if clearly else []
-        return (
-            [("decision", proposals[0])] if len(proposals) == 1 and _is_lasting(proposals[0], consent, reader) else []
-        )
-    found: list[tuple[ItemKind, str]] = []
-    for sentence in sentences:
-        reading = reader.read(sentence, previous, "assistant")
-        words = proposed_words(sentence)
-        if not is_refused(sentence) and reading.enters and reading.likeliest in _ACCEPTABLE:
-            found.append((narrower_kind(_ACCEPTABLE[reading.likeliest], sentence), words or sentence))
-        elif words and clearly and _is_lasting(words, consent, reader):
-            found.append(("decision", words))
-    return found
+        found = _proposals(sentences, previous, reader) if takes_on(consent) else []
+        return found if len(found) == 1 else _proposals(sentences[-1:], previous, reader)
+    return _proposals(sentences, previous, reader)
 
 
 def proposed_words(sentence: str) -> str:
-    """Return what a sentence of the assistant proposes, in its words, or an empty string.
+    """Return what a sentence of the assistant proposes, in its words, or an empty string without such a head.
 
     >>> proposed_words("I suggest we keep backups for 90 days."), proposed_words("Shall we meet on Thursdays instead?")
     ('keep backups for 90 days.', 'meet on Thursdays instead')
@@ -125,22 +112,37 @@ def proposed_words(sentence: str) -> str:
     return words.rstrip("?\uff1f吗呢 ") if match["asks"] or match["asks_zh"] else words
 
 
-def _is_lasting(words: str, consent: str, reader: SentenceReader) -> bool:
-    """Return whether the words of a proposal, or the consent to them, would be worth keeping as the user's."""
-    readings = (reader.read(words, "", "user"), reader.read(consent, words, "user"))
-    return any(reading.keep >= _LEAST_KEEP and reading.likeliest in _DECIDED for reading in readings)
+def last_question(content: str) -> str:
+    """Return the last sentence of a turn if it asks, or an empty string."""
+    sentences = _sentences(content)
+    return sentences[-1] if sentences and is_question(sentences[-1]) else ""
 
 
 def is_consent(sentence: str) -> bool:
-    """Return whether a sentence of the user only accepts."""
+    """Return whether a short reply of the user only accepts."""
     narrow = narrowed(sentence.strip())
-    if not 0 < _count(narrow) <= _MAX_ACCEPTING_WORDS or is_question(sentence):
+    if not 0 < _count(narrow) <= _MAX_ACCEPTING_WORDS or is_question(narrow) or _CONDITION.search(narrow):
         return False
-    return _ACCEPTS.match(narrow) is not None and _REFUSES.search(narrow) is None
+    return acceptance_chance(narrow) >= _LEAST_ACCEPTANCE
 
 
-def _is_thanks(sentence: str) -> bool:
-    return re.match(r"(?:thanks?|thank you|cheers|谢|多谢|辛苦)", sentence.strip(), re.IGNORECASE) is not None
+def _proposals(sentences: Sequence[str], previous: str, reader: SentenceReader) -> list[tuple[ItemKind, str]]:
+    """Return what *sentences* propose that is worth keeping once it is accepted, with its kinds."""
+    found: list[tuple[ItemKind, str]] = []
+    for sentence in sentences:
+        if proposal_worth(sentence) < _LEAST_WORTH or _QUOTED.search(narrowed(sentence)):
+            continue
+        reading = reader.read(sentence, previous, "assistant")
+        sure = reading.enters and not is_question(sentence)
+        kind = _ACCEPTABLE.get(reading.likeliest, "decision") if sure else "decision"
+        found.append((narrower_kind(kind, sentence), proposed_words(sentence) or sentence))
+    return found
+
+
+def _without_tag(sentences: Sequence[str]) -> Sequence[str]:
+    """Return *sentences* without a last question that only asks for consent to the sentence before it."""
+    tagged = len(sentences) > 1 and is_question(sentences[-1]) and _count(sentences[-1]) <= _MAX_TAG_WORDS
+    return sentences[:-1] if tagged else sentences
 
 
 def _count(text: str) -> int:

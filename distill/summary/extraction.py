@@ -8,7 +8,7 @@ items, without a language model. Extraction is deterministic.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_home.store.transcript import Message
@@ -31,12 +31,14 @@ from ..statements.sentences import (
     shorten,
     split_sentences,
 )
-from ..statements.standalone import without_lead_in
+from ..statements.standalone import plain_turn, question_of, without_lead_in
 from ..statements.topics import content_terms, find_topics
 from ..statements.value_exchange import exchange_value
-from .acceptance import accepted_sentences, accepts, is_consent
+from .acceptance import accepted_sentences, accepts, is_consent, last_question
 from .echo import repeats
-from .sentence_kinds import reported_kind, reports_work, stated_kind
+from .options import chosen_option
+from .replies import answer_worth, proposal_worth
+from .sentence_kinds import asks_for_always, reported_kind, reports_work, stated_kind
 
 __all__ = ["MAX_ITEM_CHARS", "Item", "Summary", "spoken_messages", "summarise"]
 
@@ -46,6 +48,13 @@ MAX_ITEM_CHARS = 300
 _MIN_ITEM_CHARS = 4
 _MAX_TITLE_CHARS = 60
 _MAX_LISTED = 20
+#: Most words, or Chinese characters, of an answer that needs its question.
+_MAX_ANSWER_WORDS, _MAX_ANSWER_CHARS = 10, 20
+#: Least chance that an answer with its question is worth keeping, and that a choice is.
+_LEAST_ANSWER, _LEAST_CHOICE = 0.54, 0.3
+#: Kinds of a short answer, where the reader thinks that the answer alone is as worth keeping. Any other one is a fact.
+_LEAST_KEEP = 0.5
+_ANSWERS: Mapping[str, ItemKind] = {"preference": "preference", "decision": "decision"}
 #: Number of turns before a correction that are searched for the corrected sentence.
 _LOOK_BACK = 12
 _SPEAKERS = ("user", "assistant")
@@ -57,6 +66,8 @@ _GREETING = re.compile(
     re.IGNORECASE,
 )
 _TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
+#: What stands between a statement and the wish behind it.
+_WISH_EDGES = " ,;.-\u2014\uff0c\uff1b"
 _QUARANTINED = re.compile(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
 _TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
 _NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
@@ -80,6 +91,8 @@ class Item:
         lasting: of a fact, whether it is one of the user's life or work that earns an entry at once.
         worked: whether its turn names a folder of work.
         accepted: whether the user accepted what the assistant said, or said it before.
+        asked: the question of the turn before it that the user answers with it, or chooses from. It stands with it.
+        consented: whether the assistant proposed it and the user accepted it in the next turn.
         marked: whether a label in the turn marks it, on purpose.
         dangling: whether it leans on a pronoun whose noun it does not hold. The daily log keeps it beside its turn.
     """
@@ -100,6 +113,8 @@ class Item:
     lasting: bool = False
     worked: bool = False
     accepted: bool = False
+    asked: str = ""
+    consented: bool = False
     marked: bool = False
     dangling: bool = False
 
@@ -192,8 +207,11 @@ def _extract_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item
     message, answered = exchange.message, exchange.answered
     if message.role == "user":
         accepted = list(_accepted_items(answered, message, reader)) if answered and accepts(message.content) else []
+        accepted = accepted or list(_answer_items(exchange, reader))
         yield from accepted
-        yield from (item for item in _own_items(exchange, reader) if not (accepted and is_consent(item.text)))
+        said = {item.text for item in accepted}
+        own = (item for item in _own_items(exchange, reader) if item.text not in said)
+        yield from (item for item in own if not (accepted and is_consent(item.text)))
         return
     for item in _own_items(exchange, reader):
         if answered and item.kind in _REPEATED and repeats(item.text, answered):
@@ -235,16 +253,46 @@ def _readable(exchange: _Exchange) -> Iterator[tuple[str, str, str]]:
             if line.kind != "heading":
                 for sentence in split_sentences(line.text):
                     stated = statement_part(sentence) or sentence
-                    for words in dict.fromkeys((stated, without_lead_in(stated))):
+                    plain = without_lead_in(stated)
+                    for words in dict.fromkeys((stated, plain, plain[:1].upper() + plain[1:])):
                         yield words, exchange.previous, "user"
 
 
 def _accepted_items(proposal: Message, acceptance: Message, reader: SentenceReader) -> Iterator[Item]:
-    """Yield the statements of the assistant's turn *proposal* that the user accepts, citing both turns."""
+    """Yield what the user accepts of the assistant's turn *proposal*, or the option they choose, citing both turns."""
+    sources = (proposal.source, acceptance.source)
+    option = chosen_option(proposal.content, acceptance.content)
+    if option:
+        asked = last_question(proposal.content)
+        if max(answer_worth(asked, option), proposal_worth(asked), proposal_worth(option)) >= _LEAST_CHOICE:
+            item = _item(proposal, "decision", shorten(option, MAX_ITEM_CHARS))
+            yield replace(item, sources=sources, accepted=True, consented=True, asked=asked)
+        return
     for kind, sentence in accepted_sentences(proposal.content, "", reader, consent=acceptance.content):
         if _stands_alone(sentence):
             item = _item(proposal, kind, shorten(sentence, MAX_ITEM_CHARS))
-            yield replace(item, sources=(proposal.source, acceptance.source), accepted=True)
+            yield replace(item, sources=sources, accepted=True, consented=True)
+
+
+def _answer_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item]:
+    """Yield the first sentence of a short turn that is worth keeping together with the question before it."""
+    message, previous = exchange.message, exchange.answered
+    question = question_of(previous) if previous is not None and previous.role == "assistant" else ""
+    turn = plain_turn(message.content)
+    sentence = next(iter(split_sentences(turn)), "")
+    if not question or not sentence or is_question(sentence) or not _is_short(turn) or parse_label(sentence):
+        return
+    reading = reader.read(sentence, question, "user")
+    if _kind(exchange, sentence, reader) or answer_worth(last_question(question), sentence) < _LEAST_ANSWER:
+        return
+    kind = _ANSWERS.get(reading.likeliest, "fact") if reading.keep >= _LEAST_KEEP else "fact"
+    yield replace(_item(message, kind, sentence), lasting=kind == "fact", asked=question)
+
+
+def _is_short(turn: str) -> bool:
+    """Return whether an answer has so few words that it needs its question."""
+    chars = sum("\u3400" <= char <= "\u9fff" for char in turn)
+    return chars <= _MAX_ANSWER_CHARS if chars else len(turn.split()) <= _MAX_ANSWER_WORDS
 
 
 def _labelled_items(message: Message, kind: ItemKind, text: str) -> Iterator[Item]:
@@ -296,18 +344,35 @@ def _unlabelled_items(exchange: _Exchange, line: ProseLine, reader: SentenceRead
         if label and label.rest:
             yield from _labelled_items(message, label.kind, label.rest)
             continue
-        stated = (statement_part(sentence) if message.role == "user" else "") or sentence
-        kind = _kind(exchange, stated, reader)
+        kind, stated = _statement(exchange, sentence, reader)
         if kind and _stands_alone(stated):
             item = _item(message, kind, shorten(stated, MAX_ITEM_CHARS))
             yield replace(item, lasting=kind == "fact")
 
 
+def _statement(exchange: _Exchange, sentence: str, reader: SentenceReader) -> tuple[ItemKind | None, str]:
+    """Return the kind of *sentence* and as much of it as is kept.
+
+    A question behind a statement is left off. A wish with its reason is one statement, and a preference if it holds for
+    always.
+    """
+    stated = (statement_part(sentence) if exchange.message.role == "user" else "") or sentence
+    kind = _kind(exchange, stated, reader)
+    if stated == sentence or is_question(sentence):
+        return kind, stated
+    wish = sentence[len(stated) :].lstrip(_WISH_EDGES)
+    if asks_for_always(wish, reader, has_reason=kind is not None):
+        return "preference", sentence
+    return kind or _kind(exchange, sentence, reader), sentence
+
+
 def _kind(exchange: _Exchange, sentence: str, reader: SentenceReader) -> ItemKind | None:
     if exchange.message.role == "user":
-        kind = stated_kind(sentence, exchange.previous, reader)
         plain = without_lead_in(sentence)
-        return kind or (stated_kind(plain, exchange.previous, reader) if plain != sentence else None)
+        # Behind a lead-in a sentence starts small.
+        bare = plain[:1].upper() + plain[1:] if plain != sentence else sentence
+        kinds = (stated_kind(words, exchange.previous, reader) for words in dict.fromkeys((bare, plain, sentence)))
+        return next((kind for kind in kinds if kind), None)
     return reported_kind(sentence, exchange.previous, reader, in_report=exchange.in_report)
 
 
@@ -323,7 +388,7 @@ def _merge_duplicates(items: Sequence[Item]) -> list[Item]:
     """Merge exact duplicates of one kind into the first, which gains their sources."""
     found: dict[tuple[str, str], Item] = {}
     for item in items:
-        key = (item.kind, identity_key(item.text))
+        key = (item.kind, identity_key(f"{item.asked} {item.text}"))
         first = found.get(key)
         if first is None:
             found[key] = item

@@ -18,7 +18,15 @@ from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 from ..statements.topics import content_terms
 
-__all__ = ["is_refused", "is_request", "narrower_kind", "reported_kind", "reports_work", "stated_kind"]
+__all__ = [
+    "asks_for_always",
+    "is_refused",
+    "is_request",
+    "narrower_kind",
+    "reported_kind",
+    "reports_work",
+    "stated_kind",
+]
 
 _KINDS: Mapping[Act, ItemKind] = {
     "preference": "preference",
@@ -79,6 +87,14 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if reading.enters and reading.likeliest in _KINDS:
         return narrower_kind(_KINDS[reading.likeliest], sentence)
     return "deliverable" if is_completed_work(narrowed(sentence), "user") else None
+
+
+def asks_for_always(wish: str, reader: SentenceReader, *, has_reason: bool) -> bool:
+    """Return whether the *wish* behind a statement is a preference. One with a lasting reason needs less evidence."""
+    reading = reader.read(wish, "", "user")
+    if has_reason:
+        return _reads_as_preference(wish, reading, reader)
+    return stated_kind(wish, "", reader) == "preference"
 
 
 def _reads_as_preference(sentence: str, reading: SentenceReading, reader: SentenceReader) -> bool:

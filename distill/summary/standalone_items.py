@@ -17,10 +17,11 @@ from agent_home.home import Home
 from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
+from ..reading.classifier import is_chinese
 from ..statements.completeness import lacks_its_noun
 from ..statements.dated_words import without_dates
 from ..statements.sentences import split_sentences
-from ..statements.standalone import plain_turn, with_context
+from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_speaker, with_context
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
 from .surroundings import choose_surroundings
@@ -28,6 +29,8 @@ from .surroundings import choose_surroundings
 __all__ = ["owner_name", "tell_items"]
 
 _USER = "USER.md"
+#: Names of an assistant without one.
+_ASSISTANTS = ("Assistant", "助手")
 #: Items before another one that may stand in its words.
 _NEAR_ITEMS = 4
 #: Turns before an item's own one that may say what it is about.
@@ -69,8 +72,12 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     words = "" if place is None else _said_words(item.text, spoken[place].content)
     if place is None or not words:
         return item
+    if item.consented:
+        return replace(item, standalone=_agreed(item, words, spoken[place], owner, now))
     earlier = spoken[max(0, place - _NEAR_TURNS) : place]
     around = choose_surroundings(words, spoken[place], earlier) if _may_enter(item) else None
+    if item.asked:
+        around = Surroundings(other=item.asked, asked=True, turn=earlier[-1])
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
@@ -78,6 +85,22 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     return replace(
         item, standalone=found.text if found.text != item.text else "", context=found.context, dangling=dangling
     )
+
+
+def _agreed(item: Item, words: str, proposal: Message, owner: str, now: datetime) -> str:
+    """Return what the assistant proposed and the user accepted or chose, with both of them."""
+    told = with_context(words, proposal, (), "", now, kind=item.kind, around=Surroundings()).text
+    told = split_speaker(told, _ASSISTANTS)[1]
+    by = speaker_of(proposal)
+    if is_chinese(told):
+        by = by or "助手"
+        how = f"接受{by}的提议" if not item.asked else f"{by}问“{item.asked}”\uff0c选定"
+        return f"{owner or '用户'}\uff08{how}\uff09\uff1a{told}"
+    name, by = owner or "User", by or "the assistant"
+    if item.asked:
+        quoted = item.asked.replace('"', "'")
+        return f'{name} (asked by {by}: "{quoted}", chose): {told}'
+    return f"{name} (accepted, proposed by {by}): {told}"
 
 
 def _joined(items: Sequence[Item]) -> list[Item]:

@@ -78,3 +78,42 @@ def test_question_of_the_assistant_becomes_the_decision_that_the_user_takes(talk
 def test_advice_without_a_proposal_yields_no_words() -> None:
     assert proposed_words("Regular backups are important.") == ""
     assert proposed_words("Should I send it?") == ""
+
+
+@pytest.mark.parametrize(
+    ("proposal", "reply"),
+    [
+        ("Shall I book the room with the sea view?", "yes please"),
+        ("Should we use the green carpet?", "Go ahead"),
+        ("要不把聚会改到八月?", "行,就这么办"),
+        ("I suggest we move the workshop to 3 March. Okay?", "Sure, do that."),
+    ],
+)
+def test_the_last_proposal_is_accepted_in_any_wording(talk: Talk, proposal: str, reply: str) -> None:
+    (item,) = summarise(talk(("assistant", proposal), ("user", reply))).items
+    assert (item.kind, item.consented, item.sources) == ("decision", True, ("fc-1#m1", "fc-1#m2"))
+
+
+@pytest.mark.parametrize(
+    ("proposal", "reply"),
+    [
+        ("Shall I explain how it works?", "yes please"),
+        ("要我再讲一遍吗?", "好的"),
+        ("Shall I book the room with the sea view?", "Not yet."),
+        ("Shall I book the room with the sea view?", "yes, if it is free"),
+        ("要不把聚会改到八月?", "再说吧"),
+    ],
+)
+def test_offers_of_help_refusals_and_conditions_settle_nothing(talk: Talk, proposal: str, reply: str) -> None:
+    assert summarise(talk(("assistant", proposal), ("user", reply))).items == ()
+
+
+def test_a_choice_by_place_names_the_option(talk: Talk) -> None:
+    asked = "There are two ways to clean: 1. hire a cleaner, 2. share the chores. Which one shall we take from now on?"
+    (item,) = summarise(talk(("assistant", asked), ("user", "the second one"))).items
+    assert (item.kind, item.text) == ("decision", "share the chores")
+
+
+def test_a_sentence_of_a_drafted_mail_is_no_proposal(talk: Talk) -> None:
+    draft = '"Let\'s move the workshop to 3 March."'
+    assert summarise(talk(("assistant", draft), ("user", "sounds good"))).items == ()

@@ -296,3 +296,39 @@ def test_rejected_approaches_are_recognised(talk: Talk, text: str) -> None:
 )
 def test_refusals_and_encouragement_are_no_rejected_approaches(talk: Talk, text: str) -> None:
     assert all(item.kind != "rejected" for item in summarise(talk(("user", text))).items)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"), [("Do you have any allergies?", "Strawberries."), ("你在哪个城市住?", "苏州")]
+)
+def test_a_short_answer_is_kept_with_its_question(talk: Talk, question: str, answer: str) -> None:
+    (kept,) = summarise(talk(("assistant", question), ("user", answer))).items
+    assert (kept.kind, kept.text, kept.asked, kept.lasting) == ("fact", answer, question, True)
+
+
+@pytest.mark.parametrize(("question", "answer"), [("How was the film?", "Too long."), ("周末过得怎么样?", "还行")])
+def test_an_answer_to_small_talk_is_not_kept(talk: Talk, question: str, answer: str) -> None:
+    assert summarise(talk(("assistant", question), ("user", answer))).items == ()
+
+
+def test_equal_answers_to_different_questions_are_different_items(talk: Talk) -> None:
+    rows = (("assistant", "Do you have any allergies?"), ("user", "No, none."), ("assistant", "Do you have children?"))
+    items = summarise(talk(*rows, ("user", "No, none."))).items
+    assert len({item.asked for item in items}) == len(items)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Since I work in a bakery at night, please schedule my calls after 2 pm.",
+        "我左耳听不见,所以请都给我发文字。",
+    ],
+)
+def test_a_wish_stays_with_its_reason(talk: Talk, sentence: str) -> None:
+    assert [item.text for item in summarise(talk(("user", sentence))).items] == [sentence]
+
+
+@pytest.mark.parametrize("lead", ["By the way, my", "Quick note: my", "OK. My", "Hi! My"])
+def test_a_lead_in_does_not_lose_a_fact(talk: Talk, lead: str) -> None:
+    (kept,) = summarise(talk(("user", f"{lead} daughter is allergic to nuts."))).items
+    assert (kept.kind, kept.lasting) == ("fact", True)

@@ -8,6 +8,7 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.store.transcript import Message
+from distill.statements.standalone import split_speaker
 from distill.summary.extraction import Item, Summary
 from distill.summary.standalone_items import owner_name, tell_items
 
@@ -77,3 +78,24 @@ def test_the_owner_is_named_in_the_file_of_the_user(home: Home, now: datetime, l
     assert owner_name(home) == name
     found = told(home, now, item("I use tabs."), turn(2, "user", "I use tabs."))
     assert found.told == f"{name or 'User'}: I use tabs."
+
+
+@pytest.mark.parametrize(
+    ("proposal", "asked", "told_as"),
+    [
+        ("keep backups for 90 days.", "", "User (accepted, proposed by the assistant): keep backups for 90 days."),
+        ("one grid", "Which layout?", 'User (asked by the assistant: "Which layout?", chose): one grid'),
+        ("聚会改到八月", "", "用户\uff08接受助手的提议\uff09\uff1a聚会改到八月"),
+    ],
+)
+def test_an_accepted_proposal_names_both_speakers(
+    home: Home, now: datetime, proposal: str, asked: str, told_as: str
+) -> None:
+    agreed = Item(
+        kind="decision", text=proposal, sources=("s#m1", "s#m2"), role="assistant", accepted=True, consented=True,
+        asked=asked,
+    )  # fmt: skip
+    turns = [turn(1, "assistant", proposal, ""), turn(2, "user", "ok", "")]
+    (found,) = tell_items(Summary(title="T", items=(agreed,)), turns, (), home, now).items
+    assert found.told == told_as
+    assert split_speaker(found.told)[1] == proposal
