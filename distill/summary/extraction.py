@@ -51,7 +51,7 @@ _MAX_LISTED = 20
 #: Most words, or Chinese characters, of an answer that needs its question.
 _MAX_ANSWER_WORDS, _MAX_ANSWER_CHARS = 10, 20
 #: Least chance that an answer with its question is worth keeping, and that a choice is.
-_LEAST_ANSWER, _LEAST_CHOICE = 0.54, 0.3
+_LEAST_ANSWER, _LEAST_CHOICE = 0.5, 0.3
 #: Kinds of a short answer, where the reader thinks that the answer alone is as worth keeping. Any other one is a fact.
 _LEAST_KEEP = 0.5
 _ANSWERS: Mapping[str, ItemKind] = {"preference": "preference", "decision": "decision"}
