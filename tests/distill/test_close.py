@@ -123,7 +123,7 @@ def test_two_sessions_of_one_day_are_both_distilled(home: Home, talk: Talk, now:
     keep(home, talk(("user", "Decision: call legal."), session="two"), now)
     close(home, "two", now=now)
     titles = [entry.title for entry in parse(memory(home)).section_entries("Key Decisions")]
-    assert titles == ["call legal.", "ship on Monday."]
+    assert titles == ["call legal.", "ship on Monday (2026-11-23)."]
 
 
 def test_a_superseded_entry_is_not_reported_as_perhaps_ended_too(
@@ -276,7 +276,7 @@ def test_a_decision_that_the_assistant_turns_round_is_its_own(home: Home, talk: 
     keep(home, talk(*rows), now)
     origins = {entry.text: entry.origin for entry in close(home, "fc-1", now=now).entries}
     assert origins["the supplier is Textilka instead of Novatex."] == "agent"
-    assert origins["the launch moves to Thursday."] == "agent"
+    assert origins["the launch moves to Thursday (2026-11-26)."] == "agent"
 
 
 def test_what_both_say_stays_the_users_and_a_stranger_still_lowers_it(home: Home, talk: Talk, now: datetime) -> None:
@@ -408,7 +408,7 @@ def test_one_poisoned_line_waits_in_quarantine_and_the_rest_is_kept(home: Home, 
         encoding="utf-8",
     )
     closed = close(home, "fc-1", now=now)
-    assert [entry.text for entry in closed.entries] == ["ship on Monday.", "check the budget first."]
+    assert [entry.text for entry in closed.entries] == ["ship on Monday (2026-11-23).", "check the budget first."]
     assert closed.quarantined
     assert "previous instructions" not in memory(home) + daily(home)
     assert "check the budget first" in daily(home)

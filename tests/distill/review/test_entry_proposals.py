@@ -56,7 +56,7 @@ def branches(home: Home) -> list[str]:
 def test_only_entries_of_sections_under_review_are_proposed(home: Home, now: datetime, say: Say) -> None:
     closed = say(SAID)
     assert [entry.section for entry in closed.entries] == ["Standing Preferences"]
-    assert [item.text for item in closed.proposed] == ["ship on Monday.", "use apsw for the index."]
+    assert [item.text for item in closed.proposed] == ["ship on Monday (2026-11-23).", "use apsw for the index."]
     assert list(parse(memory(home)).section_entries("Key Decisions")) == []
     assert branches(home) == sorted(["main", *(f"proposals/{item.id}" for item in closed.proposed)])
     assert [item.id for item in waiting(home, now)] == sorted(item.id for item in closed.proposed)
@@ -89,7 +89,7 @@ def test_a_proposal_is_one_commit_on_main_with_evidence_and_source(home: Home, s
     changed = query(home.root, "show", "--format=", "--name-only", commit).split()
     assert changed == ["MEMORY.md"]
     added = [line for line in query(home.root, "show", "--format=", commit).splitlines() if line.startswith("+- ")]
-    assert added == [f"+- **[{first.id}]** 2026-11-20 ship on Monday."]
+    assert added == [f"+- **[{first.id}]** 2026-11-20 ship on Monday (2026-11-23)."]
 
 
 def test_accepting_inserts_the_entry_into_the_current_memory(home: Home, now: datetime, say: Say) -> None:
@@ -103,7 +103,7 @@ def test_accepting_inserts_the_entry_into_the_current_memory(home: Home, now: da
         for trailer in ("Actor: Ada", "Proposed-By: close", "Session: s-1", f"Entries: {item.id}", "Source: user"):
             assert trailer in trailers
     titles = {entry.title for entry in parse(memory(home)).section_entries("Key Decisions")}
-    assert titles == {"ship on Monday.", "use apsw for the index.", "drop the beta."}
+    assert titles == {"ship on Monday (2026-11-23).", "use apsw for the index.", "drop the beta."}
     assert (branches(home), waiting(home, now), problems(home)) == (["main"], [], [])
 
 
@@ -156,13 +156,13 @@ def test_an_edited_proposal_keeps_its_id(home: Home, now: datetime, say: Say) ->
 
 def test_rejecting_an_edited_proposal_rejects_its_earlier_text_too(home: Home, now: datetime, say: Say) -> None:
     (first, _) = say(SAID).proposed
-    edit(home, find(home, first.id, now), "ship on Tuesday", person="Ada", now=now)
+    edit(home, find(home, first.id, now), "ship the blue one", person="Ada", now=now)
     assert say("Decision: ship on Monday.", session="s-2").proposed == ()
-    edit(home, find(home, first.id, now), "ship on Friday", person="Ada", now=now)
+    edit(home, find(home, first.id, now), "ship the red one", person="Ada", now=now)
     reject(home, find(home, first.id, now), person="Ada", now=now)
-    for number, day in enumerate(("Monday", "Tuesday", "Friday")):
-        again = say(f"Decision: ship on {day}{'.' if day == 'Monday' else ''}", session=f"t-{number}")
-        assert (again.proposed, again.dropped) == ((), 1), day
+    for number, what in enumerate(("on Monday.", "the blue one", "the red one")):
+        again = say(f"Decision: ship {what}", session=f"t-{number}")
+        assert (again.proposed, again.dropped) == ((), 1), what
 
 
 def test_accepting_a_tier_leaves_quarantined_texts_out(home: Home, now: datetime, say: Say) -> None:

@@ -31,7 +31,11 @@ def test_json_has_the_contracts_keys_and_a_second_run_has_no_new_turns(home: Hom
     assert {"session", "daily", "entries", "proposed", "redacted", "quarantined", "commit"} <= set(data)
     (entry,) = data["entries"]
     assert {"id", "section", "text", "sources", "evidence"} <= set(entry)
-    assert (entry["text"], entry["sources"], entry["evidence"]) == ("ship on Monday.", ["a#m1"], "unchecked")
+    assert (entry["text"], entry["sources"], entry["evidence"]) == (
+        "ship on Monday (2026-11-23).",
+        ["a#m1"],
+        "unchecked",
+    )
     second = json.loads(run(home, "a", "--json").stdout)
     assert (second["commit"], second["entries"], second["daily"]) == (None, [], data["daily"])
     assert "no new turns" in run(home, "a").stdout
@@ -42,7 +46,7 @@ def test_closing_all_reports_every_session_and_the_totals(home: Home, now: datet
     say(home, "b", "Lesson: check the budget first.", now)
     data = json.loads(run(home, "--all", "--json").stdout)
     assert [row["session"] for row in data["sessions"]] == ["a", "b"]
-    assert [entry["text"] for entry in data["entries"]] == ["ship on Monday.", "check the budget first."]
+    assert [entry["text"] for entry in data["entries"]] == ["ship on Monday (2026-11-23).", "check the budget first."]
     assert data["commit"] == data["sessions"][-1]["commit"]
     assert json.loads(run(home, "--all", "--json").stdout)["entries"] == []
 
@@ -63,7 +67,7 @@ def test_a_reverted_closing_is_repeated_only_with_again(home: Home, now: datetim
     subprocess.run([*git, "revert", "--no-edit", commit], check=True, capture_output=True)
     assert "every session is closed" in run(home, "--all").stdout
     assert "--again" in run(home, "a").stdout
-    assert "ship on Monday." in run(home, "a", "--again").stdout
+    assert "ship on Monday (2026-11-23)." in run(home, "a", "--again").stdout
 
 
 def test_closing_all_reports_failed_sessions(home: Home, now: datetime) -> None:
