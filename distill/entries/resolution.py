@@ -19,6 +19,7 @@ from recall.errors import ModelError
 from recall.text.identity import identity_key
 
 from ..evidence.status import Evidence
+from ..learning.correction_comparison import same_lesson
 from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
 from ..reading.pair_terms import statement_terms
@@ -182,6 +183,8 @@ def find_endings(
         own = saying.role == "user" or entry.fields.get("Origin") == "agent"
         if kind != "resolve" and not own:
             continue  # nobody but the user takes back or replaces what the user said
+        if kind == "retract" and same_lesson(match.statement.text, saying.text):
+            continue  # "Wrong, by risk" corrects the agent once more, and says the correction again
         operations.append(
             Operation(
                 kind=kind, target=entry.id, sources=(saying.source,),
