@@ -20,6 +20,7 @@ from agent_home.documents.daily_log import without_empty_closings
 from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
+from agent_home.store.losses import absent_memory
 from agent_home.tokens import count_tokens
 from recall.text.terms import parse_query
 
@@ -126,6 +127,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     room = max(0, budget.tokens - _pool_floor(budget, settings) - hint - count(OPEN) - count(CLOSE))
     sections = fit(load(home, sources, count), room, count, memory_first=settings.memory_first)
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
+    absent = "" if request.at else absent_memory(home)
+    builder.degraded += [absent] if absent else []
     _add_context(builder, sections)
     session = ""
     if request.continued is not None:

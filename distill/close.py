@@ -23,8 +23,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
-from agent_home.store import catalogue, closings, recovery, transcript
-from agent_home.store.gateway import Transaction, WriteOutcome, transaction
+from agent_home.store import catalogue, closings, transcript
+from agent_home.store.gateway import Transaction, WriteOutcome, prepare, transaction
 from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
@@ -217,7 +217,7 @@ def close(
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    _finish_pending(home)
+    prepare(home, now)
     path = transcript.session_path(home, session)
     if path is None:
         raise NoSuchSession(session, [item.session for item in transcript.sessions(home)])
@@ -297,7 +297,7 @@ def close_all(
         HomeError: an earlier write is still uncommitted and cannot be committed now either.
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
-    _finish_pending(home)
+    prepare(home, now)
     waiting = unclosed(home)
     closed, failed = [], []
     for number, session in enumerate(waiting, 1):
@@ -313,13 +313,6 @@ def close_all(
 def unclosed(home: Home) -> list[str]:
     """Return the sessions with turns after their watermark, by the time of the first such turn, then by name."""
     return [session for session, _ in closings.open_sessions(home)]
-
-
-def _finish_pending(home: Home) -> None:
-    """Commit what an earlier write left uncommitted: its watermark would say that nothing is left to do."""
-    if recovery.is_pending(home):
-        with hold(home.lock):
-            recovery.recover(home)
 
 
 def _fresh(home: Home, session: str, turns: Sequence[Turn], *, again: bool) -> list[Turn]:

@@ -64,6 +64,8 @@ STORERS = {
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
     "agent_home.store.gateway": "appends to transcripts: under the lock, screened",
     "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
+    "agent_home.store.losses": "entries that an edit by hand lost, from HEAD: under the lock, screened when they came",
+    "agent_home.store.set_aside": "texts of the gateway that a person's change stands in the way of, under the lock",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",

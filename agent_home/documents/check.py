@@ -26,6 +26,7 @@ __all__ = [
     "RULES",
     "UNCLOSED_RULES",
     "Problem",
+    "conflict_marker",
     "entry_files",
     "holds_entries",
     "is_json_object",
@@ -134,6 +135,19 @@ def _text_problems(path: str, text: str) -> tuple[Problem, ...]:
         for line, rule, message in (*_block_problems(document), *_entry_file_problems(path, document))
     ]
     return tuple(sorted(found, key=lambda problem: (problem.line, problem.rule)))
+
+
+def conflict_marker(path: str, text: str) -> Problem | None:
+    """Return the first conflict marker that git left in the file *path*, or ``None``. Code blocks do not count."""
+    if not any(sign in text for sign in _CONFLICT_SIGNS if sign[0] in "<>"):
+        return None
+    if path.endswith(".md"):
+        return next((problem for problem in text_problems(path, text) if problem.rule == "conflict-marker"), None)
+    for number, line in enumerate(text.split("\n"), 1):
+        if line[:1] in {"<", ">"} and (conflict := _CONFLICT.match(line)):
+            message = f"conflict marker {conflict.group().strip()!r}"
+            return Problem(file=path, line=number, rule="conflict-marker", message=message)
+    return None
 
 
 def markdown_files(home: Home) -> Iterator[str]:

@@ -25,6 +25,7 @@ __all__ = [
     "configured_name",
     "converted",
     "descends",
+    "differing",
     "dirty",
     "entry_history",
     "found",
@@ -99,6 +100,15 @@ def dirty(root: Path, paths: Sequence[str]) -> list[str]:
         "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", *paths
     )
     return [item[3:] for item in output.split("\0") if len(item) > 3]
+
+
+def differing(root: Path, paths: Sequence[str]) -> list[str]:
+    """Return the committed files at or below *paths* that are otherwise on the disk than in HEAD, or not there.
+
+    A file that was only touched may be among them. Before the first commit there is none.
+    """
+    output = home_client(root).text("diff-index", "--name-only", "-z", "HEAD", "--", *paths, empty_on=(128,))
+    return [path for path in output.split("\0") if path]
 
 
 def branch_tips(root: Path, pattern: str) -> list[BranchTip]:

@@ -46,10 +46,10 @@ _INSTEAD = "Instead of: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """One row. *id* is the quarantined text's or the proposal's, *by* the person, *commit* a proposal's commit."""
+    """One row. *id* names what waited, *by* the person, *commit* a proposal's commit."""
 
     ts: str
-    kind: Literal["quarantine", "proposal"]
+    kind: Literal["quarantine", "proposal", "loss", "recovered"]
     id: str
     by: str
     digests: tuple[str, ...]

@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import clock, storage
-from ..documents.check import RULES, UNCLOSED_RULES, is_json_object, text_problems
+from ..documents.check import RULES, UNCLOSED_RULES, conflict_marker, is_json_object, text_problems
 from ..documents.document import Document, parse
 from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
@@ -39,12 +39,12 @@ from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening
-from . import proposals, recovery
+from . import losses, proposals, recovery
 from .branch import refuse_elsewhere
 from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
 
-__all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "transaction"]
+__all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "prepare", "transaction"]
 
 #: Folders that are not memory and are never written through the gateway.
 _FORBIDDEN = frozenset({".git", ".memory"})
@@ -185,11 +185,26 @@ def transaction(
     with hold(home.lock, timeout_s):
         recovery.recover(home)
         ensure_salt(home)
-        edits = Transaction(
-            home=home, actor=actor, message=message, session=session, source=source, now=now or clock.now()
-        )
+        moment = now or clock.now()
+        losses.restore(home, moment)
+        edits = Transaction(home=home, actor=actor, message=message, session=session, source=source, now=moment)
         yield edits
         edits.outcome = _finish(edits)
+
+
+def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+    """Do what a transaction does first, for a caller that reads memory before it begins one.
+
+    A writer that died is completed, and entries that an edit by hand lost are brought back. The lock is taken only if
+    there is something to do.
+
+    Raises:
+        Locked, HistoryError, DocumentInvalid: see :func:`transaction`.
+    """
+    if recovery.is_pending(home) or losses.pending(home):
+        with hold(home.lock, timeout_s):
+            recovery.recover(home)
+            losses.restore(home, now)
 
 
 def append_rows(
@@ -254,9 +269,15 @@ def _finish(edits: Transaction) -> WriteOutcome:
     outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
+    conflicts = _conflicts(edits, after)
     refuse_elsewhere(home)
     left = _keep_edits_by_hand(edits, after)
-    record = {**_record(edits, after, outcome), "proposals": drafts, "left": left, "head": history.head(home.root)}
+    record = {
+        **_record(edits, after, outcome),
+        "proposals": drafts,
+        "left": [*left, *conflicts],
+        "head": history.head(home.root),
+    }
     recovery.stage(home, record, after)
     recovery.refuse_changed(home, record)
     try:
@@ -308,6 +329,23 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
         old[key] -= 1
 
 
+def _conflicts(edits: Transaction, after: Mapping[str, str]) -> list[str]:
+    """Return the files of *after* in which git left a conflict, where *edits* writes them without a commit.
+
+    Raises:
+        DocumentInvalid: there is such a file, and this transaction would commit it.
+    """
+    found = [marker for path in sorted(after) if (marker := conflict_marker(path, edits.before[path]))]
+    if found and not edits.together:
+        first = found[0]
+        problem = (
+            f"{first.message} of a merge. Nothing was written. Keep the lines that hold, remove the markers and save"
+            f" the file, or bring back the committed one with `git checkout HEAD -- {first.file}`"
+        )
+        raise DocumentInvalid(first.file, first.line, first.rule, problem)
+    return [marker.file for marker in found]
+
+
 def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[str]:
     """Commit a person's uncommitted edits to these files separately, so that each commit has one purpose.
 
@@ -322,6 +360,8 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
         return []
     head = history.head(home.root)
     committed = {path: history.text_at(home.root, "HEAD", path) if head else "" for path in by_hand}
+    for path in by_hand:
+        losses.refuse_loss(home, path, committed[path], edits.before[path])
     present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
     if edits.together:
         return failing_paths(home, committed, present)

@@ -23,7 +23,7 @@ from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history
 from ..git.leftovers import holds_locks, remove_leftovers
 from ..home import Home
-from . import proposals
+from . import proposals, set_aside
 from .branch import refuse_elsewhere
 
 __all__ = [
@@ -235,10 +235,7 @@ class _Redo:
         if path in self.left_alone:
             return
         number = list(self.texts).index(path)
-        kept = self.home.machine / "recovered" / f"{self.record['at']:.0f}-{number}-{Path(path).name}"
-        staged = _staging(self.home) / "kept.tmp"
-        storage.stage(staged, self.texts[path].encode())
-        storage.replace(staged, kept)
+        set_aside.keep(self.home, path, self.texts[path], at=self.record["at"], number=number)
         self.left_alone.append(path)
 
 

@@ -20,7 +20,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
-from agent_home.store.gateway import WriteOutcome, transaction
+from agent_home.store.gateway import WriteOutcome, prepare, transaction
 from agent_home.store.references import resolve_ids
 from recall.text.identity import identity_key
 
@@ -124,6 +124,8 @@ def remember(
     if not text:
         raise ValueError("the text is empty")
     screened = _screened(home, text, origin)
+    if not dry_run:
+        prepare(home, now)
     older = _replaceable(home, replaces, parse(storage.read_text(home.root / MEMORY)), origin) if replaces else None
     rule = (section_of(older.prefix) if older and not kind else None) or _section(text, kind)
     fields = {"Origin": origin, "About": " ".join(about.split()), "Until": until}

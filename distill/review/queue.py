@@ -23,14 +23,24 @@ from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.review_ledger import Decision, decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
-from agent_home.store import proposals
+from agent_home.store import losses, proposals
+from agent_home.store.losses import Loss
 from agent_home.store.proposals import Proposal
+from agent_home.store.set_aside import SetAside
 
 from ..errors import NoSuchProposal, NotAllowed, NotPlaceable
 from ..statements.risk import RISKS, Risk, risk_of
 from . import quarantine_review
+from .entry_losses import accept_loss, plan_loss, reject_loss, settle_losses
 from .entry_proposals import accept_proposal, edit_proposal, plan_proposal, reject_proposal, settle_proposals
 from .quarantine_review import Acceptance, AcceptMode
+from .recovered_texts import (
+    accept_recovered,
+    difference,
+    plan_recovered,
+    reject_recovered,
+    settle_recovered,
+)
 
 __all__ = [
     "ReviewItem",
@@ -63,11 +73,12 @@ class ReviewItem:
     *path* and *section* are its destination. *ends* is the kind of end that a proposal would give the entry with its
     id, and empty for a text that would be added. *origin* is its least trusted author, *evidence* the result of the
     check against git, and *actor* the proposer. *reason* and *findings* come from the guard and are empty for a
-    proposal that the guard allows. Only a proposal has a *commit*.
+    proposal that the guard allows. Only a proposal has a *commit*. A loss has the entries that a person's edit would
+    remove, and a recovered text is what recovery set aside.
     """
 
     id: str
-    kind: Literal["quarantine", "proposal"]
+    kind: Literal["quarantine", "proposal", "loss", "recovered"]
     path: str
     section: str
     text: str
@@ -104,8 +115,11 @@ class ReviewOutcome:
 
 def waiting(home: Home, now: datetime) -> list[ReviewItem]:
     """Return all waiting texts, oldest first. Decisions that a killed process left incomplete are finished before."""
+    lost = settle_losses(home, now)
     quarantine_review.settle(home, now)
     found = [_of_quarantine(item) for item in quarantine.waiting(home)]
+    found += [_of_loss(home, loss) for loss in lost]
+    found += [_of_recovered(home, item) for item in settle_recovered(home)]
     found += [_of_proposal(home, proposal) for proposal in settle_proposals(home)]
     return sorted(found, key=lambda item: (item.ts, item.id))
 
@@ -160,6 +174,10 @@ def accept(home: Home, item: ReviewItem, *, person: str, now: datetime, mode: Ac
     person = require_person(home, person, item.actor)
     if item.kind == "proposal":
         acceptance = accept_proposal(home, _proposal(home, item), person=person, now=now)
+    elif item.kind == "loss":
+        acceptance = accept_loss(home, item.id, person=person, now=now)
+    elif item.kind == "recovered":
+        acceptance = accept_recovered(home, item.id, person=person, now=now)
     else:
         acceptance = quarantine_review.accept_quarantined(home, _item(home, item), person=person, mode=mode, now=now)
     return _outcome(item, acceptance, "accepted", person)
@@ -169,6 +187,10 @@ def plan(home: Home, item: ReviewItem, *, mode: AcceptMode = "as-is") -> ReviewO
     """Return what :func:`accept` would write now. Nothing is changed."""
     if item.kind == "proposal":
         acceptance = plan_proposal(home, _proposal(home, item))
+    elif item.kind == "loss":
+        acceptance = plan_loss(home, item.id)
+    elif item.kind == "recovered":
+        acceptance = plan_recovered(home, item.id)
     else:
         acceptance = quarantine_review.plan_quarantined(home, _item(home, item), mode)
     return _outcome(item, acceptance, "would accept", "")
@@ -189,7 +211,7 @@ def edit(home: Home, item: ReviewItem, text: str, *, person: str, now: datetime)
     """
     person = require_person(home, person, item.actor)
     if item.kind != "proposal":
-        raise NotPlaceable(item.id, "a quarantined text is evidence and cannot be edited. Accept or reject it")
+        raise NotPlaceable(item.id, "only a proposal can be edited. Accept or reject it")
     edit_proposal(home, _proposal(home, item), text, person=person)
     edited = find(home, item.id, now)
     diff = diff_lines(item.text, edited.text, item.path)
@@ -214,6 +236,10 @@ def reject(home: Home, item: ReviewItem, *, person: str, now: datetime) -> Revie
     person = require_person(home, person, item.actor)
     if item.kind == "proposal":
         commit = reject_proposal(home, _proposal(home, item), person=person, now=now)
+    elif item.kind == "loss":
+        commit = reject_loss(home, item.id, person=person, now=now)
+    elif item.kind == "recovered":
+        commit = reject_recovered(home, item.id, person=person, now=now)
     else:
         commit = quarantine_review.reject_quarantined(home, _item(home, item), person=person, now=now)
     return ReviewOutcome(item=item, action="rejected", person=person, path=item.path, commit=commit)
@@ -254,6 +280,22 @@ def _of_quarantine(item: Quarantined) -> ReviewItem:
         text=item.text, evidence=evidence, origin=origin,
         risk=risk_of(origin, evidence, item.findings, held_back=True), reason=item.reason, findings=item.findings,
         session=item.session, source=item.source, actor=item.actor, ts=item.ts,
+    )  # fmt: skip
+
+
+def _of_loss(home: Home, loss: Loss) -> ReviewItem:
+    text = "".join(entry.render() for entry in losses.lost_entries(home, loss))
+    return ReviewItem(
+        id=loss.id, kind="loss", path=loss.path, section="", text=text, evidence="", origin="user", risk="high",
+        reason=f"{loss.reason}. Accept removes them, reject keeps them", actor="by hand", ts=loss.ts,
+    )  # fmt: skip
+
+
+def _of_recovered(home: Home, item: SetAside) -> ReviewItem:
+    reason = f"set aside on {item.ts[:10]}, because a person had changed the file: {difference(home, item)}"
+    return ReviewItem(
+        id=item.id, kind="recovered", path=item.path or item.name, section="", text=item.text, evidence="",
+        origin="agent", risk="high", reason=reason, ts=item.ts,
     )  # fmt: skip
 
 

@@ -1,0 +1,306 @@
+"""Large losses of entries that a person's edit by hand would cause, and that wait for a decision.
+
+A deleted or emptied file, or one that an editor saved from a stale buffer, is no reason to forget. Before a write, each
+entry file that lost many entries against HEAD gets them back, entry by entry: what the person added or changed stays.
+The person's version goes to ``.memory/recovered/``, beside a record of the loss that `memory review` asks about. A
+loss that the person committed is decided: nothing is compared with older commits.
+
+The record names entries by id and by a digest of their statements and holds no text. A caller that changes something
+holds the home's lock.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from .. import storage
+from ..documents.check import entry_files, holds_entries
+from ..documents.document import parse
+from ..documents.document_merge import merge_texts
+from ..documents.entry import Entry
+from ..errors import Changed, DocumentInvalid, HistoryError
+from ..git import commits, history
+from ..home import MEMORY, Home
+from ..screening.review_ledger import statement_digest
+from .branch import elsewhere
+
+__all__ = [
+    "Loss",
+    "absent_memory",
+    "discard",
+    "entries_of",
+    "lost_entries",
+    "pending",
+    "refuse_loss",
+    "restore",
+    "waiting",
+]
+
+#: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
+MIN_LOST, MIN_SHARE = 5, 0.2
+_PLACES = (MEMORY, "EVOLUTION.md", "Archive")
+#: The first line of an entry, also inside a block that is never closed or in an entry that is malformed.
+_FIRST_LINE = re.compile(r"^[ \t]*[-*+][ \t]+(?:\*\*)?\[([A-Za-z]{2,3}-?[0-9A-Za-z]{1,8})\]", re.MULTILINE)
+_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """Entries that a person's edit removed from *path* and that were brought back.
+
+    *entries* maps their ids to digests of their statements. *had* counts the entries that the file had, *gone* says
+    that the whole file was deleted or empty, and *version* names the person's version in ``.memory/recovered/``.
+    """
+
+    id: str
+    path: str
+    ts: str
+    entries: Mapping[str, str]
+    had: int
+    gone: bool
+    version: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Say in one line what happened."""
+        how = "was deleted or emptied" if self.gone else "was changed by hand"
+        return (
+            f"{self.path} {how}, and {len(self.entries)} of its {self.had} entries were gone. They are back until a"
+            " person decides"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Missing:
+    """The entries *lost* from *path*, with the *committed* text of the file and the one that is *present*."""
+
+    path: str
+    committed: str
+    present: str
+    lost: tuple[Entry, ...]
+    had: int
+
+
+def restore(home: Home, now: datetime) -> list[Loss]:
+    """Bring back the entries of each large loss that is not committed, and record the losses.
+
+    A file that cannot be merged stays as it is, and :func:`refuse_loss` stops the write to it. While HEAD is elsewhere,
+    nothing is changed. Killed at any point, the next call goes on.
+    """
+    found = _missing(home)
+    if not found or _is_elsewhere(home):
+        return []
+    head = history.head(home.root)
+    restored = []
+    for missing in found:
+        try:
+            text = _merged(missing)
+        except DocumentInvalid as error:
+            _log.debug("not restored: %s", error)
+            continue
+        loss = _recorded(home, missing, head, now)
+        staged = home.machine / "staging" / "restored.tmp"
+        storage.stage(staged, text.encode())
+        storage.replace(staged, home.path(missing.path))
+        _log.warning("%s. `memory review show %s` shows them", loss.reason, loss.id)
+        restored.append(loss)
+    return restored
+
+
+def pending(home: Home) -> bool:
+    """Return whether :func:`restore` has something to do. Needs no lock."""
+    return bool(_missing(home)) and not _is_elsewhere(home)
+
+
+def refuse_loss(home: Home, path: str, committed: str, present: str) -> None:
+    """Stop a write that would commit a large loss: one that came up meanwhile, or that cannot be restored.
+
+    Raises:
+        Changed: the file lost entries since the transaction began.
+        DocumentInvalid: the entries cannot be brought back, because a block of the file is never closed, for example.
+    """
+    missing = _missing_from(home, path, committed, present) if holds_entries(path) else None
+    if missing is None:
+        return
+    try:
+        _merged(missing)
+    except DocumentInvalid as error:
+        problem = (
+            f"{len(missing.lost)} of {missing.had} entries are gone and cannot be brought back: {error.problem}."
+            f" Correct the line, or bring back the file with `git checkout HEAD -- {path}`"
+        )
+        raise DocumentInvalid(path, error.line, error.rule, problem) from error
+    raise Changed(path)
+
+
+def waiting(home: Home) -> list[Loss]:
+    """Return the recorded losses, ordered by id. A record that cannot be read is left out."""
+    found = []
+    for path in sorted(_folder(home).glob("loss-*.json")):
+        try:
+            row = json.loads(path.read_bytes())
+            found.append(Loss(**row))
+        except (OSError, ValueError, TypeError):
+            continue
+    return found
+
+
+def lost_entries(home: Home, loss: Loss) -> list[Entry]:
+    """Return the entries of *loss* that are in its file on the disk, see :func:`entries_of`. A broken file has none."""
+    try:
+        return entries_of(loss, storage.read_text(home.path(loss.path)))
+    except (DocumentInvalid, OSError):
+        return []
+
+
+def entries_of(loss: Loss, text: str) -> list[Entry]:
+    """Return the entries of *loss* in the file's *text* that say what they said, in file order."""
+    return [entry for entry in parse(text).entries() if loss.entries.get(entry.id) == statement_digest(entry)]
+
+
+def discard(home: Home, loss: Loss) -> None:
+    """Remove the record of *loss* and the person's version: the loss is decided. Absent files are no error."""
+    if loss.version:
+        storage.remove(_folder(home) / loss.version)
+    storage.remove(_folder(home) / f"{_stem(loss.id)}.json")
+
+
+def absent_memory(home: Home) -> str:
+    """Say that MEMORY.md is missing or empty although HEAD has entries of it, and what to do. Else return nothing.
+
+    A file that is there and not empty costs one look at its size.
+    """
+    path = home.root / MEMORY
+    try:
+        if path.stat().st_size > 0:
+            return ""
+        state = "is empty"
+    except FileNotFoundError:
+        state = "is missing"
+    except OSError:
+        return ""
+    try:
+        entries = parse(history.snapshot(home.root, [MEMORY]).texts[MEMORY]).entries()
+    except HistoryError:
+        return ""
+    count = len(list(entries))
+    return f"{MEMORY} {state}, and git has {count} entries of it. `memory review` brings them back" if count else ""
+
+
+def _missing(home: Home) -> list[_Missing]:
+    """Return the large losses in the entry files, ordered by path."""
+    paths = [path for path in history.differing(home.root, _PLACES) if path.endswith(".md") and holds_entries(path)]
+    if not paths:
+        return []
+    committed = history.snapshot(home.root, paths).texts
+    found = []
+    for path in sorted(paths):
+        try:
+            present = storage.read_text(home.path(path))
+            missing = _missing_from(home, path, committed[path], present)
+        except (DocumentInvalid, OSError):  # `memory check` names such files, and a write to them stops
+            continue
+        found += [missing] if missing is not None else []
+    return found
+
+
+def _missing_from(home: Home, path: str, committed: str, present: str) -> _Missing | None:
+    """Return what is missing in *path*, or ``None`` for a small loss or none. Entries that moved are not missing."""
+    entries = list(parse(committed).entries())
+    here = _ids(present)
+    lost = [entry for entry in entries if entry.id not in here]
+    gone = not present.strip()
+    if not lost or not (gone or _is_large(len(lost), len(entries))):
+        return None
+    elsewhere_ids = _ids_of(home, (file for file in entry_files(home) if file != path))
+    lost = [entry for entry in lost if entry.id not in elsewhere_ids]
+    if not lost or not (gone or _is_large(len(lost), len(entries))):
+        return None
+    return _Missing(path=path, committed=committed, present=present, lost=tuple(lost), had=len(entries))
+
+
+def _is_large(lost: int, had: int) -> bool:
+    return lost >= MIN_LOST and lost >= MIN_SHARE * had
+
+
+def _ids(text: str) -> set[str]:
+    return {entry.id for entry in parse(text).entries()} | set(_FIRST_LINE.findall(text))
+
+
+def _ids_of(home: Home, paths: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for path in paths:
+        try:
+            found |= _ids(storage.read_text(home.path(path)))
+        except (DocumentInvalid, OSError):
+            continue
+    return found
+
+
+def _merged(missing: _Missing) -> str:
+    """Return the present file with the lost entries.
+
+    Raises:
+        DocumentInvalid: see :func:`agent_home.documents.document_merge.merge_texts`.
+    """
+    document = parse(missing.committed)
+    lost = {entry.id for entry in missing.lost}
+    if not missing.present.strip():
+        for entry in list(document.entries()):
+            document = document if entry.id in lost else document.without_entry(entry.id)
+        return document.render()
+    without = document
+    for entry in missing.lost:
+        without = without.without_entry(entry.id)
+    return merge_texts(without.render(), missing.present, missing.committed, missing.path).text
+
+
+def _recorded(home: Home, missing: _Missing, head: str, now: datetime) -> Loss:
+    """Record the loss durably, with the person's version, and return it. The same loss is recorded once."""
+    entries = {entry.id: statement_digest(entry) for entry in missing.lost}
+    for known in waiting(home):
+        if known.path == missing.path and dict(known.entries) == entries:
+            return known
+    key = "\0".join((head, missing.path, *sorted(entries))).encode("utf-8", "surrogateescape")
+    name = hashlib.blake2b(key, digest_size=4).hexdigest().translate(_LETTERS)
+    gone = not missing.present.strip()
+    version = "" if gone else f"{_stem(f'l-{name}')}-{missing.path.rpartition('/')[2]}"
+    loss = Loss(
+        id=f"l-{name}", path=missing.path, ts=now.isoformat(), entries=entries, had=missing.had, gone=gone,
+        version=version,
+    )  # fmt: skip
+    if version:
+        _keep(home, version, missing.present.encode())
+    _keep(home, f"{_stem(loss.id)}.json", json.dumps(asdict(loss)).encode())
+    return loss
+
+
+def _keep(home: Home, name: str, data: bytes) -> None:
+    staged = home.machine / "staging" / "loss.tmp"
+    storage.stage(staged, data)
+    storage.replace(staged, _folder(home) / name)
+
+
+def _is_elsewhere(home: Home) -> bool:
+    """Return whether HEAD is not on the home's branch, or a git operation is unfinished: files are not ours then."""
+    try:
+        commits.refuse_unfinished(home.root)
+        return bool(elsewhere(home))
+    except HistoryError:
+        return True
+
+
+def _stem(loss_id: str) -> str:
+    return f"loss-{loss_id.removeprefix('l-')}"
+
+
+def _folder(home: Home) -> Path:
+    return home.machine / "recovered"
