@@ -174,10 +174,11 @@ class ClosingFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedAll:
-    """Result of :func:`close_all`, oldest session first."""
+    """Result of :func:`close_all`, oldest session first. *absent* says that transcripts of closed sessions are gone."""
 
     closed: tuple[Closed, ...] = ()
     failed: tuple[ClosingFailure, ...] = ()
+    absent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +221,8 @@ def close(
     prepare(home, now)
     path = transcript.session_path(home, session)
     if path is None:
-        raise NoSuchSession(session, [item.session for item in transcript.sessions(home)])
+        known = [item.session for item in transcript.sessions(home)]
+        raise NoSuchSession(session, known, closings.absent_transcripts(home))
     session = transcript.session_name(home, session)
     for _ in range(_ATTEMPTS):
         turns = transcript.read(path)
@@ -307,7 +309,7 @@ def close_all(
             closed.append(close(home, session, now=now, settings=settings, models=models))
         except (DistillError, HomeError, OSError) as error:
             failed.append(ClosingFailure(session=session, error=str(error)))
-    return ClosedAll(closed=tuple(closed), failed=tuple(failed))
+    return ClosedAll(closed=tuple(closed), failed=tuple(failed), absent=closings.absent_transcripts(home))
 
 
 def unclosed(home: Home) -> list[str]:

@@ -37,10 +37,10 @@ class DistillError(Exception):
 
 
 class NoSuchSession(DistillError):
-    """No transcript has that session's name."""
+    """No transcript has that session's name. *absent* says why there are none at all."""
 
-    def __init__(self, session: str, known: Collection[str]) -> None:
-        advice = did_you_mean(near_names(session, known)) or "Run `memory search` or list sessions/"
+    def __init__(self, session: str, known: Collection[str], absent: str = "") -> None:
+        advice = absent or did_you_mean(near_names(session, known)) or "Run `memory search` or list sessions/"
         super().__init__(f"no session {session!r} among the {len(known)} in sessions/. {advice}")
         self.session = session
 

@@ -18,7 +18,7 @@ from agent_home.documents.entry_merge import merged_entry
 from agent_home.errors import HomeError
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
-from agent_home.store import catalogue
+from agent_home.store import catalogue, closings
 from agent_home.store.gateway import Transaction, transaction
 from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
@@ -100,6 +100,8 @@ def distill_home(
 
 
 def _close(context: _StepContext, result: NightlyRun) -> None:
+    absent = closings.absent_transcripts(context.home)
+    result.failed += [ClosingFailure(session="sessions/", error=absent)] if absent else []
     if not context.apply:
         result.sessions = tuple(unclosed(context.home))
         return

@@ -20,10 +20,12 @@ from agent_home.git import history
 from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
+from agent_home.salt import read_salt
 from agent_home.screening.quarantine import unreadable, waiting
+from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, load_manifest
-from agent_home.store import closings, recovery
+from agent_home.store import closings, losses, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.uncommitted_edits import failing_edits
@@ -33,7 +35,9 @@ from .counts import counted
 
 __all__ = ["Check", "examine", "remedy"]
 
-Status = Literal["ok", "warning", "failed"]
+Status = Literal["ok", "info", "warning", "failed"]
+#: Most things of one kind that are named. The rest is counted.
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,9 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
         ("closings", lambda: _closings(home)),
+        ("losses", lambda: _losses(home)),
+        ("recovered", lambda: _recovered(home)),
+        ("clone", lambda: _clone(home)),
         ("guard", lambda: _guard(home)),
         ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
@@ -146,20 +153,80 @@ def _git(home: Home) -> Iterator[Check]:
 
 
 def _closings(home: Home) -> Iterator[Check]:
-    """Check that what was closed is still in memory, and that nothing that was set aside waits."""
+    """Check that the transcripts of closed sessions are there, and that what was closed is still in memory."""
+    absent = closings.absent_transcripts(home)
+    if absent:
+        yield Check(name="closings", status="failed", detail=absent)
+        return
     lost = set(closings.lost(home)) & {session for session, _ in closings.open_sessions(home)}
-    kept = sorted(path.name for path in (home.machine / "recovered").glob("*"))
     if lost:
         some = ", ".join(sorted(lost)[:5])
         detail = f"the branch of memory holds the closings of {some} no more. `memory close --all` closes them again"
         yield Check(name="closings", status="warning", detail=detail)
-    if kept:
-        detail = (
-            f"set aside because a person had changed the file: {', '.join(kept[:5])} in {home.machine / 'recovered'}"
-        )
-        yield Check(name="closings", status="warning", detail=f"{detail}. Copy what is missing, and delete the file")
-    if not lost and not kept:
+    else:
         yield Check(name="closings", status="ok", detail="what was closed is in memory")
+
+
+def _losses(home: Home) -> Iterator[Check]:
+    """Check that no edit by hand removes many entries."""
+    new, waits = losses.uncommitted(home), losses.waiting(home)
+    if new:
+        detail = f"{'. '.join(new)}. `memory review` brings them back and asks about them"
+        yield Check(name="losses", status="failed", detail=detail)
+    for loss in waits:
+        detail = f"{loss.reason}. `memory review show {loss.id}` shows them"
+        yield Check(name="losses", status="warning", detail=detail)
+    if not new and not waits:
+        yield Check(name="losses", status="ok", detail="no edit by hand removes many entries")
+
+
+def _recovered(home: Home) -> Iterator[Check]:
+    """Name what recovery set aside because a person had changed the file, and how it differs."""
+    from distill.review.recovered_texts import difference
+
+    found = set_aside.waiting(home)
+    for item in found[:_MAX_NAMED]:
+        detail = f"{item.name} was set aside on {item.ts[:10]}, because a person had changed the file"
+        detail = f"{detail}: {difference(home, item)}. `memory review show {item.id}` shows it"
+        yield Check(name="recovered", status="warning", detail=detail)
+    if len(found) > _MAX_NAMED:
+        more = f"{len(found) - _MAX_NAMED} more were set aside. `memory review` lists them"
+        yield Check(name="recovered", status="warning", detail=more)
+    if not found:
+        yield Check(name="recovered", status="ok", detail="nothing was set aside")
+
+
+def _clone(home: Home) -> Iterator[Check]:
+    """Say what a clone lacks, because it is in no commit. None of it is a failure."""
+    if not history.head(home.root):
+        return
+    is_fresh = not home.audit.exists()  # nothing was written on this machine
+    lacking = []
+    closed = any((home.root / "ledger").glob("closings-*.jsonl")) and not closings.absent_transcripts(home)
+    if closed and not (home.sessions.is_dir() and transcript.count(home)):
+        lacking.append(
+            "no transcripts: sessions/ is not in git, so recall finds no turns. Copy the folder from the machine that"
+            " has it, or import the conversations again"
+        )
+    if is_fresh:
+        lacking.append("no quarantine: held-back texts stay on their machine. Run `memory review` there")
+    if is_fresh and not read_salt(home):
+        lacking.append(
+            "no salt: the first write makes one. To recognise forgotten texts here, copy .memory/salt from the machine"
+            " that forgot them before that"
+        )
+    tips = history.branch_tips(home.root, "refs/remotes/*/proposals/*")
+    decided = decisions(home)
+    known = pending_ids(home) | {row.id for row in (*decided.approved, *decided.rejected)}
+    remote = {tip.branch.rpartition("/")[2]: tip.branch.partition("/")[0] for tip in tips}
+    away = sorted(remote.keys() - known)
+    if away:
+        name = remote[away[0]]
+        fetch = f"git fetch {name} 'refs/heads/proposals/*:refs/heads/proposals/*'"
+        lacking.append(f"no proposals: {len(away)} are on {name}. `{fetch}` brings them here")
+    elif is_fresh and not known:
+        lacking.append("no proposals: they come here if the other machine pushes its branches proposals/*")
+    yield from (Check(name="clone", status="info", detail=line) for line in lacking)
 
 
 def _guard(home: Home) -> Iterator[Check]:
@@ -217,6 +284,15 @@ def _merge(home: Home) -> Iterator[Check]:
 
 def _files(home: Home) -> Iterator[Check]:
     found = problems(home)
+    conflicts = [problem for problem in found if problem.rule == "conflict-marker"]
+    if conflicts:
+        places = ", ".join(f"{problem.file}:{problem.line}" for problem in conflicts[:_MAX_NAMED])
+        names = " ".join(dict.fromkeys(problem.file for problem in conflicts))
+        detail = (
+            f"conflict markers of a merge at {places}. Writes to {names} are refused until you keep the lines that hold"
+            f" and remove the markers, or run `git checkout HEAD -- {names}`"
+        )
+        yield Check(name="files", status="failed", detail=detail)
     if found:
         first = found[0]
         detail = (

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClosedParts",
+    "absent_transcripts",
     "closed_parts",
     "first_day",
     "lost",
@@ -123,6 +124,29 @@ def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
     waiting = [(session, closed.fresh(session, turns)) for session, turns in unsure]
     found = [(session, turns) for session, turns in waiting if turns]
     return sorted(found, key=lambda one: (one[1][0].message.ts, one[0]))
+
+
+def absent_transcripts(home: Home) -> str:
+    """Say that the transcripts are not there although this machine closed some, and what to do. Else return nothing.
+
+    A folder that is not mounted, or that may not be read, looks as if every session was closed.
+    """
+    known = {session for session, _, _ in _rows(home)}
+    if not known:
+        return ""
+    try:
+        if not home.sessions.is_dir():
+            state = "is not there"
+        elif transcript.count(home):
+            return ""
+        else:
+            state = "holds no transcript"
+    except OSError as error:
+        state = f"cannot be read ({error.strerror or error})"
+    return (
+        f"{home.sessions} {state}, but this machine closed {len(known)} of its sessions. Mount the folder, or give"
+        f" yourself the right to read it. If you deleted the transcripts, remove {home.machine / _RECORD} too"
+    )
 
 
 def message_digest(message: Message) -> str:

@@ -32,16 +32,9 @@ from ..screening.review_ledger import statement_digest
 from .branch import elsewhere
 
 __all__ = [
-    "Loss",
-    "absent_memory",
-    "discard",
-    "entries_of",
-    "lost_entries",
-    "pending",
-    "refuse_loss",
-    "restore",
-    "waiting",
-]
+    "Loss", "absent_memory", "discard", "entries_of", "lost_entries", "pending", "refuse_loss", "restore",
+    "uncommitted", "waiting",
+]  # fmt: skip
 
 #: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
 MIN_LOST, MIN_SHARE = 5, 0.2
@@ -118,6 +111,15 @@ def restore(home: Home, now: datetime) -> list[Loss]:
 def pending(home: Home) -> bool:
     """Return whether :func:`restore` has something to do. Needs no lock."""
     return bool(_missing(home)) and not _is_elsewhere(home)
+
+
+def uncommitted(home: Home) -> list[str]:
+    """Say in one line for each large loss that is not committed yet what is gone. Needs no lock."""
+    return [
+        f"{missing.path} {'is gone or empty' if not missing.present.strip() else 'was changed by hand'}, and"
+        f" {len(missing.lost)} of its {missing.had} entries are gone"
+        for missing in _missing(home)
+    ]
 
 
 def refuse_loss(home: Home, path: str, committed: str, present: str) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ __all__ = [
     "SessionFile",
     "Turn",
     "append",
+    "count",
     "read",
     "read_lines",
     "session_name",
@@ -221,6 +223,20 @@ def sessions(home: Home) -> list[SessionFile]:
     """
     paths = sorted(path for path in home.sessions.glob("*/*/*.jsonl") if is_text(path.name) and path.is_file())
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
+
+
+def count(home: Home) -> int:
+    """Count the transcripts. Where :func:`sessions` leaves out a folder that it cannot read, this is an error.
+
+    Raises:
+        OSError: the first folder that cannot be read.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    folders = os.walk(home.sessions, onerror=refuse)
+    return sum(name.endswith(".jsonl") for _, _, names in folders for name in names)
 
 
 def _fresh(home: Home, path: Path | None, messages: Sequence[Message], salt: str) -> tuple[list[Message], list[str]]:

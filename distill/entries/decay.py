@@ -244,6 +244,8 @@ def _since(entry: Entry, last: datetime | None, now: datetime) -> date | None:
 
 def _old_days(home: Home, now: datetime, days: int) -> Iterator[str]:
     """Yield the paths of old daily logs whose sections all belong to completely closed sessions."""
+    if closings.absent_transcripts(home):  # nobody can tell which sessions are open
+        return
     open_sessions, open_days = _unclosed(home)
     for path in daily_log.daily_files(home):
         if path.parent != home.daily or not _is_old(path.stem, now, days) or path.stem in open_days:

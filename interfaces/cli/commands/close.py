@@ -58,7 +58,7 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     files and symbols are checked against the git repositories that the session worked in. Claims that git contradicts
     stay in the daily log, marked. Closing a session again adds only its new turns. A closing that was undone with
     `git revert` stays undone on this machine, unless --again is given. The exit code is 1 when the guard quarantined a
-    text, or when a session of --all could not be closed.
+    text, or when a session of --all could not be closed or the transcripts of closed sessions are missing.
     """
     from distill import close as close_one
     from distill import close_all
@@ -69,23 +69,28 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
         raise click.UsageError("--again applies to one SESSION. Name it instead of --all")
     home = invocation.home
     failed: Sequence[ClosingFailure] = ()
+    absent = ""
     if every:
         done = close_all(
             home, now=invocation.moment, models=home_models(home, invocation), progress=_progress(invocation)
         )
-        closed, failed = done.closed, done.failed
+        closed, failed, absent = done.closed, done.failed, done.absent
     else:
         closed = (
             close_one(home, session or "", now=invocation.moment, models=home_models(home, invocation), again=again),
         )
     problems: Sequence[str] = index_changes(home, invocation) if any(outcome.commit for outcome in closed) else ()
-    problems = [*problems, *dict.fromkeys(problem for outcome in closed for problem in outcome.degraded)]
+    problems = [
+        *problems,
+        *([absent] if absent else []),
+        *dict.fromkeys(problem for outcome in closed for problem in outcome.degraded),
+    ]
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         invocation.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
-    invocation.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every))
+    invocation.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every, absent=bool(absent)))
     quarantined = any(outcome.quarantined for outcome in closed)
-    context.exit(FINDINGS if failed or quarantined else 0)
+    context.exit(FINDINGS if failed or quarantined or absent else 0)
 
 
 def _progress(invocation: Invocation) -> Any:
@@ -178,9 +183,12 @@ def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
     }
 
 
-def _lines(closed: Sequence[Closed], failed: Sequence[ClosingFailure], *, every: bool) -> Iterator[str]:
+def _lines(
+    closed: Sequence[Closed], failed: Sequence[ClosingFailure], *, every: bool, absent: bool = False
+) -> Iterator[str]:
     if every and not closed:
-        yield f"nothing closed: {len(failed)} failed" if failed else "no new turns: every session is closed"
+        done = "nothing closed: transcripts are missing" if absent else "no new turns: every session is closed"
+        yield f"nothing closed: {len(failed)} failed" if failed else done
     for outcome in closed:
         if outcome.commit is None:
             why = ". Its closing was reverted in git, and --again repeats it" if outcome.taken_back else ""

@@ -37,9 +37,11 @@ __all__ = ["review"]
 def review(context: click.Context, invocation: Invocation) -> None:
     """Decide about texts that wait for a person.
 
-    Proposed entries, ends of entries that a closing is not sure of, and quarantined texts wait. `list`, which is the
-    default, lists them. `show ID` prints a text, its origin and the reason why it waits. `accept ID` writes it to its
-    place, or ends the entry. `reject ID` drops it, and the same text or end is not proposed again.
+    Proposed entries, ends of entries that a closing is not sure of, and quarantined texts wait. So do large losses of
+    entries by an edit by hand, and texts that recovery set aside. `list`, which is the default, lists them. `show ID`
+    prints a text, its origin and the reason why it waits. `accept ID` writes it to its place, or ends the entry.
+    `reject ID` drops it, and the same text or end is not proposed again. To accept a loss removes its entries, and to
+    reject it keeps them.
 
     Only a person can decide, at a terminal or with --as PERSON. The commit and the audit record the name, which must
     not be the name of the author of the text.
@@ -143,7 +145,7 @@ def accept(
     items, done = undecided(home, ids, now, "accepted")
     items += up_to_risk(waiting(home, now), tier) if tier else []
     _say_decided(invocation, done, "accepted")
-    if form and any(item.kind == "proposal" for item in items):
+    if form and any(item.kind != "quarantine" for item in items):
         raise click.UsageError(
             "--as-is and --redacted apply to quarantined texts. Use `memory review edit` for a proposal"
         )
@@ -241,8 +243,14 @@ def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
 
 def _line(item: ReviewItem) -> str:
     place = f"{item.path} / {item.section}" if item.section else item.path
-    text = printable(" ".join((item.reason if item.ends else item.text).split()))
-    return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:80]}{'…' if len(text) > 80 else ''}"
+    text = printable(" ".join((item.text if _shows_text(item) else item.reason).split()))
+    limit = 80 if _shows_text(item) else 200
+    return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
+
+
+def _shows_text(item: ReviewItem) -> bool:
+    """Return whether a line is clearer with the text than with the reason."""
+    return not item.ends and item.kind in {"quarantine", "proposal"}
 
 
 def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:

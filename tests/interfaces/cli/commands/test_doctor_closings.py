@@ -1,24 +1,34 @@
-"""Test how ``memory doctor`` reports that memory is elsewhere, or that a closing is no more in it."""
+"""Test how ``memory doctor`` reports what is elsewhere, lost, set aside, or missing in a clone."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from datetime import datetime
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from agent_home.documents.entry import Entry
 from agent_home.home import Home
-from agent_home.store import transcript
+from agent_home.store import set_aside, transcript
+from agent_home.store.gateway import transaction
+from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
 from distill import close
 from interfaces.cli import cli
 
 
-def check(home: Home, name: str) -> dict[str, str]:
+def checks(home: Home) -> list[dict[str, str]]:
     result = CliRunner().invoke(cli, ["doctor", "--json", "--home", str(home.root)])
     found: list[dict[str, str]] = json.loads(result.stdout)["checks"]
-    return next(one for one in found if one["name"] == name)
+    return found
+
+
+def check(home: Home, name: str) -> dict[str, str]:
+    return next(one for one in checks(home) if one["name"] == name)
 
 
 def git(home: Home, *arguments: str) -> None:
@@ -46,12 +56,96 @@ def test_doctor_fails_on_another_branch(home: Home) -> None:
     assert "git switch main" in found["detail"]
 
 
+def close_one(home: Home, now: datetime) -> None:
+    said = Message(session="s-1", id="m1", ts=now.isoformat(), content="Decision: we ship on Monday.")
+    transcript.append(home, "s-1", [said], actor="test", now=now)
+    close(home, "s-1", now=now)
+
+
+@pytest.mark.parametrize(
+    ("command", "emptied"),
+    [(["close", "--all"], False), (["distill", "--dry-run"], True), (["doctor"], False)],
+    ids=["close", "distill", "doctor"],
+)
+def test_missing_transcripts_are_not_closed_sessions(
+    home: Home, now: datetime, command: list[str], *, emptied: bool
+) -> None:
+    close_one(home, now)
+    shutil.rmtree(home.sessions)
+    if emptied:
+        home.sessions.mkdir()
+    result = CliRunner().invoke(cli, [*command, "--home", str(home.root)])
+    assert result.exit_code == 1
+    assert "this machine closed 1 of its sessions. Mount the folder" in result.output
+    assert "every session is closed" not in result.output
+
+
+def test_one_session_without_its_folder_is_named_too(home: Home, now: datetime) -> None:
+    close_one(home, now)
+    shutil.rmtree(home.sessions)
+    result = CliRunner().invoke(cli, ["close", "s-1", "--home", str(home.root)])
+    assert result.exit_code == 2
+    assert "Mount the folder" in result.output
+
+
+def test_a_home_without_sessions_is_content(home: Home) -> None:
+    shutil.rmtree(home.sessions)
+    assert check(home, "closings")["status"] == "ok"
+    assert CliRunner().invoke(cli, ["close", "--all", "--home", str(home.root)]).exit_code == 0
+
+
+def test_a_fresh_clone_says_what_it_lacks(home: Home, now: datetime, tmp_path: Path) -> None:
+    close_one(home, now)
+    with transaction(home, actor="close", message="m", now=now) as edits:
+        edits.write("Knowledge/a.md", "text\n")
+        edits.propose(ProposalDraft(id="p-1", path="STEERING.md", section="", text="- A rule.\n", message="Propose"))
+    assert not [one for one in checks(home) if one["name"] == "clone"]
+    clone = Home(tmp_path / "clone")
+    subprocess.run(["git", "clone", "--quiet", str(home.root), str(clone.root)], check=True)
+    lines = [one for one in checks(clone) if one["name"] == "clone"]
+    assert {one["status"] for one in lines} == {"info"}
+    words = [one["detail"].partition(":")[0] for one in lines]
+    assert words == ["no transcripts", "no quarantine", "no salt", "no proposals"]
+    assert "git fetch origin 'refs/heads/proposals/*:refs/heads/proposals/*'" in lines[-1]["detail"]
+    git(clone, "fetch", "--quiet", "origin", "refs/heads/proposals/*:refs/heads/proposals/*")
+    assert "no proposals" not in str(checks(clone))
+
+
 def test_doctor_names_what_was_set_aside(home: Home) -> None:
-    (home.machine / "recovered").mkdir()
-    (home.machine / "recovered" / "1-0-MEMORY.md").write_text("text")
-    found = check(home, "closings")
+    set_aside.keep(home, "MEMORY.md", "## Key Decisions\n\n- **[KD-0007]** 2026-11-01 Oak\n", at=1763715600, number=0)
+    found = check(home, "recovered")
     assert found["status"] == "warning"
-    assert "1-0-MEMORY.md" in found["detail"]
+    assert "1763715600-0-MEMORY.md was set aside on 2025-11-21" in found["detail"]
+    assert "missing or say something else: KD-0007" in found["detail"]
+    assert "memory review show r-" in found["detail"]
+
+
+def test_doctor_names_a_loss_until_it_is_decided(home: Home, now: datetime) -> None:
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        entry = Entry(id="KD-0001", date="2026-11-01", title="Cedar")
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    assert check(home, "losses")["status"] == "ok"
+    (home.root / "MEMORY.md").write_text("")
+    found = check(home, "losses")
+    assert found["status"] == "failed"
+    assert "MEMORY.md is gone or empty, and 1 of its 1 entries are gone. `memory review`" in found["detail"]
+    listed = CliRunner().invoke(cli, ["review", "--home", str(home.root)]).output
+    assert "loss" in listed
+    assert check(home, "losses")["status"] == "warning"
+    name = listed.split()[0]
+    shown = CliRunner().invoke(cli, ["review", "show", name, "--home", str(home.root)]).output
+    assert "Accept removes them, reject keeps them" in shown
+    CliRunner().invoke(cli, ["review", "reject", name, "--as", "Ada", "--home", str(home.root)])
+    assert check(home, "losses")["status"] == "ok"
+
+
+def test_doctor_names_conflict_markers_first(home: Home) -> None:
+    path = home.root / "MEMORY.md"
+    path.write_text(f"{path.read_text()}\n<<<<<<< HEAD\n")
+    found = check(home, "files")
+    assert found["status"] == "failed"
+    assert "conflict markers of a merge at MEMORY.md:" in found["detail"]
+    assert "git checkout HEAD -- MEMORY.md" in found["detail"]
 
 
 def test_doctor_says_how_a_deleted_memory_comes_back(home: Home) -> None:
