@@ -69,7 +69,8 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screeni
     files = [file for file in _recent(home, since) if file.session != exclude]
     if not files:
         return ""
-    closed = closed_parts(home, f"{since - timedelta(days=1):%Y-%m-%d}")
+    names = {file.session for file in files}
+    closed = closed_parts(home, f"{since - timedelta(days=1):%Y-%m-%d}", sessions=names)
     latest: tuple[datetime, SessionFile, list[Turn]] | None = None
     for file in files:
         if closed.end_of(file.session) >= file.size:
@@ -98,7 +99,7 @@ def _around(text: str) -> str:
 def _recent(home: Home, since: datetime) -> list[SessionFile]:
     """Return the transcripts that may have turns after *since*, those written last first."""
     month = f"{since - _BEGAN_WITHIN:%Y/%m}"
-    files = [file for file in sessions(home) if "/".join(file.path.parts[-3:-1]) >= month]
+    files = sessions(home, month)
     files.sort(key=lambda file: (-file.path.stat().st_mtime_ns, file.session))
     return files[:_CANDIDATES]
 

@@ -15,7 +15,6 @@ from datetime import datetime
 
 from agent_home import storage
 from agent_home.documents import daily_log
-from agent_home.documents.check import entry_files
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import HomeError, Locked
@@ -29,11 +28,19 @@ from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
+from .entries.archived_statements import files_stating
 from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
 from .entries.operations import AppliedOperations, OperationKind, apply_operations, possible_endings
-from .entries.promotion import Placement, PromotionCandidate, find_candidates, item_origins, place_candidates
+from .entries.promotion import (
+    Placement,
+    PromotionCandidate,
+    find_candidates,
+    item_origins,
+    place_candidates,
+    statements,
+)
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
 from .entries.resolution import with_endings
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
@@ -319,7 +326,8 @@ def unclosed(home: Home) -> list[str]:
 
 def _fresh(home: Home, session: str, turns: Sequence[Turn], *, again: bool) -> list[Turn]:
     """Return those of *turns* that no closing covers. With *again*, reverted closings cover nothing."""
-    return closings.closed_parts(home, closings.first_day(turns), recorded=not again).fresh(session, turns)
+    closed = closings.closed_parts(home, closings.first_day(turns), recorded=not again, sessions=[session])
+    return closed.fresh(session, turns)
 
 
 def _nothing_new(home: Home, session: str, turns: Sequence[Turn]) -> Closed:
@@ -399,7 +407,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
             (*draft.summary.items, *draft.summary.doubted), draft.evidence, draft.origins, closing.date, draft.heard,
             mentions=seen, recurring=settings.recurring,
         )  # fmt: skip
-        documents = _memory_documents(edits)
+        documents = _memory_documents(edits, found)
         placed = place_candidates(
             found, documents, new_id=edits.new_id, address=closing.address,
             max_per_section=settings.max_entries_per_section, proposed_sections=settings.proposed_sections,
@@ -521,9 +529,9 @@ def _live_entries(home: Home) -> list[Entry]:
     return list(parse(storage.read_text(home.root / MEMORY)).entries())
 
 
-def _memory_documents(edits: Transaction) -> dict[str, Document]:
-    """Return ``MEMORY.md`` and the archive as this transaction sees them, by path."""
-    archived = (path for path in entry_files(edits.home) if path.startswith("Archive/"))
+def _memory_documents(edits: Transaction, found: Sequence[PromotionCandidate]) -> dict[str, Document]:
+    """Return ``MEMORY.md`` and the archive files that state one of *found*, by path, as this transaction sees them."""
+    archived = files_stating(edits, {statement for candidate in found for statement in statements(candidate)})
     return {path: edits.read(path) for path in (MEMORY, *archived)}
 
 

@@ -51,7 +51,9 @@ def moved_to(path: str, changed: Mapping[str, str], before: Mapping[str, str]) -
     """
     left: Counter[str] = Counter()
     for other, text in changed.items():
-        if other != path and destination_of(other) == destination_of(path):
+        if other == path or not other.endswith(".md"):  # a ledger has no blocks
+            continue
+        if destination_of(other) == destination_of(path):
             kept = Counter(block.raw for block in parse(text).blocks)
             left += Counter(block.raw for block in parse(before[other]).blocks) - kept
     return left

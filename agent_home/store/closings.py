@@ -1,7 +1,7 @@
 """Record of the messages that are closed: by the daily log, its ledger, and the bytes that this machine has closed.
 
 Two machines may hold different messages of one session. So a closing names its messages by digests of their ids and
-words, in ``ledger/closings-MONTH.jsonl``, in the commit that writes its section of the daily log. A row counts while
+words, in ``ledger/closings-DAY.jsonl``, in the commit that writes its section of the daily log. A row counts while
 its section is there: ``git revert`` takes both back, together with the entries. A section without a row is of an
 earlier version, and its bytes count.
 
@@ -49,6 +49,8 @@ __all__ = [
 ]
 
 _RECORD = "closings.jsonl"
+#: The start of a line as :func:`record` writes it.
+_SESSION_FIRST = re.compile(rb'\{"session": ("(?:[^"\\]|\\.)*")')
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
@@ -75,10 +77,13 @@ class ClosedParts:
         return [turn for turn in turns if turn.start >= end and not (named and message_digest(turn.message) in named)]
 
 
-def closed_parts(home: Home, since: str = "", *, recorded: bool = True) -> ClosedParts:
+def closed_parts(
+    home: Home, since: str = "", *, recorded: bool = True, sessions: Collection[str] | None = None
+) -> ClosedParts:
     """Read what is closed from daily files dated *since* or later, their ledger, and this machine's record.
 
-    Without *recorded*, closings that were reverted count no more.
+    Without *recorded*, closings that were reverted count no more. With *sessions*, the record is read for these alone:
+    it has a line for every closing there ever was.
 
     Raises:
         DocumentInvalid: a daily file of these days, or a ledger, is not UTF-8.
@@ -86,7 +91,7 @@ def closed_parts(home: Home, since: str = "", *, recorded: bool = True) -> Close
     ends: dict[str, int] = {}
     named: dict[str, set[str]] = {}
     unnamed: dict[tuple[int, str], int] = {}
-    for session, end in _recorded(home) if recorded else ():
+    for session, end in _recorded(home, sessions) if recorded else ():
         ends[session] = max(end, ends.get(session, 0))
     rows = _ledger_rows(home, since)
     for path in daily_files(home):
@@ -131,7 +136,7 @@ def absent_transcripts(home: Home) -> str:
 
     A folder that is not mounted, or that may not be read, looks as if every session was closed.
     """
-    known = {session for session, _, _ in _rows(home)}
+    known = {session for session, _, _ in _rows(_record_bytes(home))}
     if not known:
         return ""
     try:
@@ -161,7 +166,7 @@ def message_digest(message: Message) -> str:
 def note(edits: Transaction, closing: Closing, turns: Iterable[Turn]) -> None:
     """Name the *turns* that *closing* covers in its ledger, in the transaction that writes its section."""
     row = {"closing": f"{closing.date}#{closing.anchor}", "messages": [message_digest(turn.message) for turn in turns]}
-    edits.append(_ledger(closing.date[:7]), [row])
+    edits.append(_ledger(closing.date), [row])
 
 
 def first_day(turns: Sequence[Turn]) -> str:
@@ -193,23 +198,31 @@ def lost(home: Home) -> list[str]:
         HistoryError: git is absent or refused.
     """
     gone = _lost_commits(home)
-    return sorted({session for session, _, commit in _rows(home) if commit in gone})
+    return sorted({session for session, _, commit in _rows(_record_bytes(home)) if commit in gone})
 
 
-def _recorded(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int]]:
-    """Yield session and end of every readable line of the record that contains *naming* and is not lost."""
-    rows = list(_rows(home, naming))
+def _recorded(home: Home, sessions: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
+    """Yield session and end of every readable line of the record that is not lost, of *sessions* alone if given."""
+    rows = list(_rows(_record_bytes(home), sessions))
     gone = _lost_commits(home) if rows else frozenset[str]()
     yield from ((session, end) for session, end, commit in rows if commit not in gone)
 
 
-def _rows(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int, str]]:
-    path = home.machine / _RECORD
-    if not path.is_file():
-        return
-    for line in path.read_bytes().splitlines():
-        if naming not in line:
-            continue
+def _record_bytes(home: Home) -> bytes:
+    try:
+        return (home.machine / _RECORD).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _rows(data: bytes, sessions: Collection[str] | None = None) -> Iterator[tuple[str, int, str]]:
+    """Yield session, end and commit of the readable lines of *data*. Lines of other *sessions* are not parsed."""
+    lines = data.splitlines()
+    if sessions is not None:
+        spelled = (json.dumps(name, ensure_ascii=escaped) for name in sessions for escaped in (True, False))
+        names = {name.encode("utf-8", "surrogatepass") for name in spelled}
+        lines = [line for line in lines if not (name := _session_in(line)) or name in names]
+    for line in lines:
         try:
             row = json.loads(line)
             session, end, commit = row["session"], row["end"], row.get("commit") or ""
@@ -219,15 +232,22 @@ def _rows(home: Home, naming: bytes = b"") -> Iterator[tuple[str, int, str]]:
             yield session, end, commit
 
 
-def _ledger(month: str) -> str:
-    return f"ledger/closings-{month}.jsonl"
+def _session_in(line: bytes) -> bytes:
+    """Return the name of the session in a line of the record, as JSON, or nothing where the line has another form."""
+    match = _SESSION_FIRST.match(line)
+    return match[1] if match else b""
+
+
+def _ledger(day: str) -> str:
+    return f"ledger/closings-{day}.jsonl"
 
 
 def _ledger_rows(home: Home, since: str) -> dict[tuple[str, str], set[str]]:
     """Return the digests of messages by day and anchor of their closing. A line that cannot be read is no row."""
     found: dict[tuple[str, str], set[str]] = {}
     for path in sorted((home.root / "ledger").glob("closings-*.jsonl")):
-        if path.name < _ledger(since[:7]).rpartition("/")[2] and since:
+        named = path.stem.removeprefix("closings-")  # a day, and a month in homes of earlier versions
+        if named < since[: len(named)]:
             continue
         for line in storage.read_text(path).splitlines():
             try:
@@ -249,16 +269,18 @@ def _lost_commits(home: Home) -> frozenset[str]:
     cache = home.machine / "closings.checked"
     try:
         checked = json.loads(cache.read_bytes())
-        known, count, gone = str(checked["head"]), int(checked["rows"]), set[str](checked["lost"])
+        known, read, gone = str(checked["head"]), int(checked["bytes"]), set[str](checked["lost"])
     except (OSError, ValueError, KeyError, TypeError):
-        known, count, gone = "", 0, set()
+        known, read, gone = "", 0, set()
     if not head or known == head:
         return frozenset(gone)
-    commits = [commit for _, _, commit in _rows(home) if re.fullmatch(r"[0-9a-f]{40,64}", commit)]
-    if not known or not history.descends(home.root, head, known):
-        count, gone = 0, set()
-    gone |= history.unreachable(home.root, commits[count:], head)
-    storage.write_cache(cache, json.dumps({"head": head, "rows": len(commits), "lost": sorted(gone)}).encode())
+    data = _record_bytes(home)
+    if not known or read > len(data) or not history.descends(home.root, head, known):
+        read, gone = 0, set()
+    commits = [commit for _, _, commit in _rows(data[read:]) if re.fullmatch(r"[0-9a-f]{40,64}", commit)]
+    gone |= history.unreachable(home.root, commits, head) if commits else set()
+    whole = data.rfind(b"\n") + 1
+    storage.write_cache(cache, json.dumps({"head": head, "bytes": whole, "lost": sorted(gone)}).encode())
     return frozenset(gone)
 
 

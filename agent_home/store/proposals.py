@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 FOLDER = "proposals/"
+#: An id as an entry's first line has it.
+_BOLD_ID = re.compile(rf"\*\*\[({ENTRY_ID.pattern})\]")
 _SOURCES = frozenset({"user", "agent", "tool", "web"})
 _TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
 
@@ -134,9 +136,12 @@ def pending_ids(home: Home) -> set[str]:
 
 
 def taken_ids(home: Home) -> set[str]:
-    """Return the ids of all entries: live, archived and proposed."""
-    documents = (parse(storage.read_text(home.root / file)) for file in entry_files(home))
-    return {entry.id for document in documents for entry in document.entries()} | pending_ids(home)
+    """Return the ids of all entries: live, archived and proposed.
+
+    The files are not parsed, because the archive grows for ever. An id that stands in a code block counts as taken.
+    """
+    texts = (storage.read_text(home.root / file) for file in entry_files(home))
+    return {name for text in texts for name in _BOLD_ID.findall(text)} | pending_ids(home)
 
 
 def broken(home: Home) -> list[str]:

@@ -87,18 +87,25 @@ def quoted_ids(text: str) -> list[str]:
     return list(dict.fromkeys(ENTRY_ID.findall(_INJECTED.sub(" ", strip_injected(text)[0]))))
 
 
-def entry_places(home: Home, edits: Transaction | None = None) -> dict[str, list[tuple[str, Entry]]]:
+def entry_places(
+    home: Home, edits: Transaction | None = None, named: Collection[str] | None = None
+) -> dict[str, list[tuple[str, Entry]]]:
     """Return ``(file, entry)`` for every place of every entry, by id, live before archived.
 
-    With *edits*, the files are read as the transaction has them.
+    With *edits*, the files are read as the transaction has them. With *named*, only entries with these ids are
+    returned, and only files that hold one of them are parsed: the archive grows for ever.
 
     Raises:
         DocumentInvalid: a file is not UTF-8.
     """
     places: dict[str, list[tuple[str, Entry]]] = {}
     for path in entry_files(home):
-        document = edits.read(path) if edits else parse(storage.read_text(home.root / path))
-        for entry in document.entries():
+        text = edits.text(path) if edits else storage.read_text(home.root / path)
+        if named is not None and not any(entry_id in text for entry_id in named):
+            continue
+        for entry in parse(text).entries():
+            if named is not None and entry.id not in named:
+                continue
             places.setdefault(entry.id, []).append((path, entry))
     return places
 

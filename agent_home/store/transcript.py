@@ -216,12 +216,15 @@ def _path_of(home: Home, name: str) -> Path | None:
     return None
 
 
-def sessions(home: Home) -> list[SessionFile]:
-    """Return every session, ordered by month and then by name.
+def sessions(home: Home, since: str = "") -> list[SessionFile]:
+    """Return every session that began in the month *since* (``2026/11``) or later, ordered by month and then by name.
 
     Only regular files whose names are UTF-8 count. ``memory check`` names the others.
     """
-    paths = sorted(path for path in home.sessions.glob("*/*/*.jsonl") if is_text(path.name) and path.is_file())
+    months = (month for year in _folders(home.sessions) for month in _folders(year))
+    folders = (month for month in months if f"{month.parent.name}/{month.name}" >= since)
+    named = (path for folder in folders for path in folder.glob("*.jsonl"))
+    paths = sorted(path for path in named if is_text(path.name) and path.is_file())
     return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
 
 

@@ -90,14 +90,15 @@ def note_mentions(edits: Transaction, turns: Sequence[Turn], restated: Collectio
     Each entry is noted once, at the time of the last turn that named it. Return the ids that came back from the
     archive.
     """
-    places = entry_places(edits.home, edits)
+    quoted = [quoted_ids(turn.message.content) if turn.message.role == "assistant" else [] for turn in turns]
+    named = {entry_id for ids in quoted for entry_id in ids} | set(restated)
+    places = entry_places(edits.home, edits, named) if named else {}
     found: dict[tuple[str, str], Reference] = {}
-    for turn in turns:
+    for turn, ids in zip(turns, quoted, strict=True):
         ts, session = _time(turn.message.ts, edits.now), turn.message.session
-        if turn.message.role == "assistant":
-            for entry_id in quoted_ids(turn.message.content):
-                if entry_id in places:
-                    found[entry_id, "transcript"] = Reference(ts=ts, id=entry_id, by="transcript", session=session)
+        for entry_id in ids:
+            if entry_id in places:
+                found[entry_id, "transcript"] = Reference(ts=ts, id=entry_id, by="transcript", session=session)
         found |= {
             (entry_id, "pipeline"): Reference(ts=ts, id=entry_id, by="pipeline", session=session)
             for entry_id in restated

@@ -28,10 +28,11 @@ from ..errors import NotLive
 from ..reading.classifier import ACTS, Act, act_chances
 from ..reading.labels import kind_of_request
 from ..statements.dated_words import add_dates
+from .archived_statements import statement_key
 from .citation import cite
 from .consolidation import Consolidation, Link, consolidate
 from .operations import retired
-from .promotion import PREFIXES, statement_key
+from .promotion import PREFIXES
 from .withheld import has_placeholder, is_empty_without, withheld_words
 
 __all__ = ["NOTE_TYPES", "Finished", "NoteType", "Remembered", "finish", "remember"]

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from types import MappingProxyType
 
-from agent_home.documents.document import Document, parse
+from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, SectionRule, section_of
 from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
@@ -24,7 +23,8 @@ from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
-from .carried import INSTEAD_OF, stated_text
+from .archived_statements import Statement, statements_of
+from .carried import INSTEAD_OF
 from .consolidation import Consolidation, IsReversed, Link, consolidate, merge_entries
 from .recurrence import EarlierMention
 from .withheld import is_empty_without
@@ -36,7 +36,7 @@ __all__ = [
     "find_candidates",
     "item_origins",
     "place_candidates",
-    "statement_key",
+    "statements",
 ]
 
 #: Kinds that earn an entry, with the prefix of its section. Only lasting facts do.
@@ -192,7 +192,7 @@ def place_candidates(
 
     Args:
         found: the candidates in the order of the conversation.
-        documents: ``MEMORY.md`` and the archive files, by path.
+        documents: ``MEMORY.md`` and the archive files that state one of the candidates, by path.
         new_id: returns an unused id for a prefix and a seed.
         address: the section of the daily log that the evidence points at.
         max_per_section: most entries that a section gains. The first candidates get them, the rest is counted.
@@ -206,7 +206,7 @@ def place_candidates(
     created: dict[str, tuple[PromotionCandidate, Entry]] = {}
     gained: dict[str, tuple[str, PromotionCandidate, Entry]] = {}
     for candidate in found:
-        keys = [(candidate.section.prefix, identity_key(text)) for text in (candidate.item.told, candidate.item.text)]
+        keys = statements(candidate)
         key = next((key for key in keys if key in index), keys[0])
         known = index.get(key)
         if known is not None and candidate.item.doubt:
@@ -235,6 +235,11 @@ def place_candidates(
     _settle(placed, created.values(), gained.values(), proposed_sections)
     _consolidate(placed, is_reversed)
     return placed
+
+
+def statements(candidate: PromotionCandidate) -> list[Statement]:
+    """Return the statements that make an older entry the same as *candidate*, the preferred one first."""
+    return [(candidate.section.prefix, identity_key(text)) for text in (candidate.item.told, candidate.item.text)]
 
 
 def _settle(
@@ -289,27 +294,12 @@ def _outranked(done: Consolidation, fresh: Mapping[str, PromotionCandidate]) -> 
     }
 
 
-def statement_key(entry: Entry) -> str:
-    """Return the statement of *entry* in the form in which exact duplicates are equal."""
-    return identity_key(stated_text(entry))
-
-
 def _index(documents: Mapping[str, Document]) -> dict[tuple[str, str], tuple[str, Entry]]:
     """Index the entries in force by prefix and statement. A live entry wins over an archived one."""
     found: dict[tuple[str, str], tuple[str, Entry]] = {}
     for path in sorted(documents, key=lambda name: (name != MEMORY, name)):
-        for key, entry in _statements(documents[path].render()).items():
+        for key, entry in statements_of(documents[path].render()).items():
             found.setdefault(key, (path, entry))
-    return found
-
-
-@lru_cache(maxsize=64)
-def _statements(text: str) -> Mapping[tuple[str, str], Entry]:
-    """Index the entries of one file. The result is cached, because the archive rarely changes between closings."""
-    found: dict[tuple[str, str], Entry] = {}
-    for entry in parse(text).entries():
-        if not entry.fields.get("Superseded-By") and not entry.retired:
-            found.setdefault((entry.prefix, statement_key(entry)), entry)
     return found
 
 

@@ -24,7 +24,8 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, distill_home, summarise, unclosed
-from distill.entries.promotion import place_candidates, statement_key
+from distill.entries.archived_statements import statement_key
+from distill.entries.promotion import place_candidates
 from distill.statements.dated_words import without_dates
 from distill.statements.operation import Operation
 from distill.summary.composition import Composition

@@ -147,9 +147,28 @@ def test_lines_of_the_ledger_that_are_no_rows_are_passed_over(home: Home, now: d
     (file,) = transcript.sessions(home)
     turns = transcript.read(file.path)
     noted(home, made("chat", 0, 90), turns[0].message, now=now)
-    with (home.root / "ledger" / "closings-2026-11.jsonl").open("a") as ledger:
+    with (home.root / "ledger" / "closings-2026-11-20.jsonl").open("a") as ledger:
         ledger.write('[]\n{"closing": 7}\n{"closing": "2026-11-20#s-1", "messages": 5}\nnothing\n')
     assert closings.closed_parts(home).fresh("chat", turns) == []
+
+
+def test_the_ledger_of_a_month_is_read_too(home: Home, now: datetime) -> None:
+    said(home, "chat", "2026-11-20")
+    (file,) = transcript.sessions(home)
+    turns = transcript.read(file.path)
+    noted(home, made("chat", 0, 90), turns[0].message, now=now)
+    day = home.root / "ledger" / "closings-2026-11-20.jsonl"
+    day.rename(day.with_name("closings-2026-11.jsonl"))
+    assert closings.closed_parts(home, "2026-11-19").fresh("chat", turns) == []
+    assert closings.closed_parts(home, "2026-12-01").fresh("chat", turns) != []
+
+
+def test_of_the_record_only_the_lines_of_the_sessions_asked_about_count(home: Home) -> None:
+    home.machine.mkdir(exist_ok=True)
+    rows = ['{"session": "a", "end": 5}', '{"session": "b\\u00e9", "end": 6}', '{"end": 7, "session": "c"}']
+    (home.machine / "closings.jsonl").write_text("\n".join(rows) + "\n")
+    found = closings.closed_parts(home, sessions=["bé"])
+    assert [found.end_of(name) for name in ("a", "bé", "c")] == [0, 6, 7]  # a line of another form is not passed over
 
 
 def test_a_digest_names_session_id_and_words_and_holds_no_digit() -> None:

@@ -11,7 +11,8 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import SECTIONS, new_id
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import MEMORY
-from distill.entries.promotion import Placement, find_candidates, place_candidates, statement_key
+from distill.entries.archived_statements import statement_key
+from distill.entries.promotion import Placement, find_candidates, place_candidates
 from distill.evidence.status import Evidence
 from distill.reading.labels import ItemKind
 from distill.summary.extraction import Item
