@@ -61,6 +61,8 @@ _REVERSED = (
     ("user", "决定:周会定在星期二。", "决定:周会定在星期四。"),
     ("user", "决定:缓存放在内存里。", "决定:缓存从内存改为磁盘。"),
 )
+#: Date that a closing adds to a weekday.
+_DATE = re.compile(r"\s?[(（]\d{4}-\d{2}-\d{2}[)）]")
 #: Days of the year on which they are first said, and on which their replacements are said.
 _FIRST, _LATER = 0.2, 0.4
 
@@ -238,9 +240,8 @@ def _reversed(everything: str) -> tuple[int, int]:
     entries = list(parse(everything).entries())
     superseded = superseded_by(entries)
     planted = [re.split(r": |:|From now on ", first)[-1].rstrip(".。") for _, first, _ in _REVERSED]
-    older = [
-        e.id for e in entries if any(e.text.casefold().rstrip(".。").endswith(text.casefold()) for text in planted)
-    ]
+    said = {entry.id: _DATE.sub("", entry.text).casefold().rstrip(".。") for entry in entries}
+    older = [name for name, text in said.items() if any(text.endswith(one.casefold()) for one in planted)]
     return len(older), sum(1 for entry_id in older if entry_id in superseded)
 
 

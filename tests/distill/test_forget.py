@@ -145,7 +145,7 @@ def test_watermarks_stay_the_same(word_home: Home, talk: Talk, now: datetime) ->
     assert git(word_home, "cat-file", "-t", record["commit"]).strip() == "commit"
     transcript.append(word_home, "fc-1", talk(("user", "Decision: ship on Monday."), first=9), actor="test", now=now)
     closed = close(word_home, "fc-1", now=now)
-    assert [entry.text for entry in closed.entries] == ["ship on Monday."]
+    assert [entry.text for entry in closed.entries] == ["ship on Monday (2026-11-23)."]
     last = daily_log.watermark(word_home, "fc-1")
     assert last is not None
     assert last.end == path.stat().st_size == closings.closed_parts(word_home).end_of("fc-1")
