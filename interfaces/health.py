@@ -171,8 +171,7 @@ def _losses(home: Home) -> Iterator[Check]:
     """Check that no edit by hand removes many entries."""
     new, waits = losses.uncommitted(home), losses.waiting(home)
     if new:
-        detail = f"{'. '.join(new)}. `memory review` brings them back and asks about them"
-        yield Check(name="losses", status="failed", detail=detail)
+        yield Check(name="losses", status="failed", detail=". ".join(new))
     for loss in waits:
         detail = f"{loss.reason}. `memory review show {loss.id}` shows them"
         yield Check(name="losses", status="warning", detail=detail)

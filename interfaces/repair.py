@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from agent_home import clock
 from agent_home.errors import HomeError
 from agent_home.git.commits import drop_broken_branch
 from agent_home.git.hook import hook_state, install_hook
 from agent_home.git.merge_driver import driver_state, install_driver
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.store import proposals, recovery
+from agent_home.store import losses, proposals, recovery
 
 __all__ = ["repair"]
 
@@ -21,7 +22,9 @@ def repair(home: Home) -> list[str]:
     Raises:
         Locked: another process writes.
     """
-    repairs: tuple[Callable[[Home], Iterator[str]], ...] = (_leftovers, _interrupted, _proposals, _hook, _driver)
+    repairs: tuple[Callable[[Home], Iterator[str]], ...] = (
+        _leftovers, _interrupted, _losses, _proposals, _hook, _driver,
+    )  # fmt: skip
     found: list[str] = []
     with hold(home.lock):
         for one in repairs:
@@ -41,6 +44,11 @@ def _leftovers(home: Home) -> Iterator[str]:
 def _interrupted(home: Home) -> Iterator[str]:
     if recovery.recover(home):
         yield "completed a write that was interrupted"
+
+
+def _losses(home: Home) -> Iterator[str]:
+    for loss in losses.restore(home, clock.now()):
+        yield f"brought back {len(loss.entries)} entries of {loss.path}. `memory review show {loss.id}` asks about them"
 
 
 def _proposals(home: Home) -> Iterator[str]:

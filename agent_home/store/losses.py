@@ -114,12 +114,17 @@ def pending(home: Home) -> bool:
 
 
 def uncommitted(home: Home) -> list[str]:
-    """Say in one line for each large loss that is not committed yet what is gone. Needs no lock."""
-    return [
-        f"{missing.path} {'is gone or empty' if not missing.present.strip() else 'was changed by hand'}, and"
-        f" {len(missing.lost)} of its {missing.had} entries are gone"
-        for missing in _missing(home)
-    ]
+    """Say for each large loss that is not committed yet what is gone, and what to do. Needs no lock."""
+    lines = []
+    for missing in _missing(home):
+        how = "was changed by hand" if missing.present.strip() else "is gone or empty"
+        remedy = "`memory review` brings them back and asks about them"
+        try:
+            _merged(missing)
+        except DocumentInvalid as error:
+            remedy = f"They cannot be brought back before line {error.line} is corrected ({error.rule})"
+        lines.append(f"{missing.path} {how}, and {len(missing.lost)} of its {missing.had} entries are gone. {remedy}")
+    return lines
 
 
 def refuse_loss(home: Home, path: str, committed: str, present: str) -> None:
@@ -282,6 +287,9 @@ def _recorded(home: Home, missing: _Missing, head: str, now: datetime) -> Loss:
     if version:
         _keep(home, version, missing.present.encode())
     _keep(home, f"{_stem(loss.id)}.json", json.dumps(asdict(loss)).encode())
+    for known in waiting(home):  # the new question asks about these entries too
+        if known.id != loss.id and known.path == loss.path and known.entries.items() <= entries.items():
+            discard(home, known)
     return loss
 
 

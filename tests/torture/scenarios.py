@@ -12,8 +12,10 @@ from pathlib import Path
 
 from agent_home.creation import create
 from agent_home.documents.document import parse
+from agent_home.documents.entry import Entry
 from agent_home.home import Home
 from agent_home.store import transcript
+from agent_home.store.gateway import transaction
 from agent_home.store.references import entry_places
 from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
@@ -113,11 +115,25 @@ def _proposal(home: Home) -> str:
     return waiting(home, NOW)[0].id
 
 
+def _saved_from_a_stale_buffer(home: Home) -> list[str]:
+    """Commit five entries, and save the file without them as an editor does. Return no arguments."""
+    path = home.root / "MEMORY.md"
+    stale = path.read_bytes()
+    with transaction(home, actor="trial", message="More", now=NOW) as edits:
+        more = [Entry(id=f"LL-000{n}", date="2026-11-20", title=f"Check valve {n} at dawn") for n in range(5)]
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entries([("Lessons Learned", entry) for entry in more]))
+    path.write_bytes(stale)
+    return []
+
+
 #: The commands under trial. Each is run again after a fault, and then has done its work once.
 SCENARIOS = (
     Scenario(name="import", arguments=lambda _, folder: ["import", "chat", str(chat_file(folder))]),
     Scenario(name="close", arguments=lambda *_: ["close", "--all"]),
     Scenario(name="remember", arguments=lambda *_: ["remember", "Leo is allergic to bee stings"]),
+    Scenario(
+        name="loss", arguments=lambda home, _: [*_saved_from_a_stale_buffer(home), "remember", "Mia sings in a choir"]
+    ),
     Scenario(name="done", arguments=lambda home, _: ["done", _first(home, "OT")]),
     Scenario(name="archive", arguments=lambda *_: ["archive", "--apply", "--now", LATER]),
     Scenario(

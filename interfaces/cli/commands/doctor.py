@@ -26,10 +26,10 @@ def doctor(context: click.Context, invocation: Invocation, *, fix: bool) -> None
     """Check everything the home needs to work.
 
     Each line says what was found and, where something is missing, what to do. The exit code is 1 when a check fails. A
-    degraded service, for example search without a model, is only a warning.
+    degraded service, for example search without a model, is only a warning. What a fresh clone lacks is information.
 
-    --fix completes an interrupted write, removes locks that a killed command left and proposals that git cannot read,
-    and installs the commit hook and the merge driver.
+    --fix completes an interrupted write, brings back entries that an edit by hand removed in bulk, removes locks that a
+    killed command left and proposals that git cannot read, and installs the commit hook and the merge driver.
     """
     from interfaces.health import examine
     from interfaces.repair import repair

@@ -80,6 +80,14 @@ def test_a_rejected_loss_keeps_the_entries_and_is_decided(home: Home, now: datet
     assert again.id != item.id
 
 
+def test_a_greater_loss_takes_the_place_of_a_smaller_one(home: Home, now: datetime, lose: Lose) -> None:
+    lose()
+    remember(home, "We paint the hull green.", now=now)
+    lose()
+    (item,) = waiting(home, now)
+    assert "7 of its 7 entries" in item.reason
+
+
 def test_an_entry_that_changed_since_stays(home: Home, now: datetime, lose: Lose) -> None:
     lose()
     (item,) = waiting(home, now)

@@ -129,6 +129,8 @@ def test_doctor_names_a_loss_until_it_is_decided(home: Home, now: datetime) -> N
     found = check(home, "losses")
     assert found["status"] == "failed"
     assert "MEMORY.md is gone or empty, and 1 of its 1 entries are gone. `memory review`" in found["detail"]
+    fixed = CliRunner().invoke(cli, ["doctor", "--fix", "--home", str(home.root)]).output
+    assert "fixed    brought back 1 entries of MEMORY.md. `memory review show l-" in fixed
     listed = CliRunner().invoke(cli, ["review", "--home", str(home.root)]).output
     assert "loss" in listed
     assert check(home, "losses")["status"] == "warning"
