@@ -1,4 +1,4 @@
-"""Run the nightly distillation of one home: close, verify, consolidate, archive, govern and report.
+"""Run the nightly distillation of one home: close, verify, consolidate, archive, govern, report and pack.
 
 Each step is a transaction of its own under the home's lock, so the next run finishes a run that was killed. A run with
 nothing to do changes nothing. A step that fails is reported and does not stop the others. Each step belongs to a module
@@ -16,6 +16,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, superseded_by
 from agent_home.documents.entry_merge import merged_entry
 from agent_home.errors import HomeError
+from agent_home.git import packing
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import catalogue, closings
@@ -39,7 +40,7 @@ from .summary.composition import NO_MODELS, Models
 __all__ = ["STEPS", "NightlyRun", "ReportedProposal", "distill_home"]
 
 #: The steps in their order, with the names that progress reports.
-STEPS = ("close", "verify", "consolidate", "archive", "govern", "report")
+STEPS = ("close", "verify", "consolidate", "archive", "govern", "report", "pack")
 #: Above this number of entries, a run compares by words alone, because computing vectors would take too long.
 MAX_EMBEDDED = 3000
 #: Most rounds of archiving in one context. Two are enough unless hundreds of entries leave at once.
@@ -95,8 +96,21 @@ def distill_home(
         if apply:
             result.superseded = _newly_superseded(home, before, result)
             _write_report(context, result)
-        progress(STEPS[-1], 1, 1)
+        progress("report", 1, 1)
+        result.packed = _pack(context)
+        progress("pack", 1, 1)
     return result
+
+
+def _pack(context: _StepContext) -> str:
+    """Pack git's loose objects and say what was gained. Nothing depends on it, so its failure is no failed night."""
+    try:
+        if context.apply:
+            return packing.pack(context.home, context.now)
+        state = packing.inspect(context.home)
+        return str(state) if state.worthwhile else ""
+    except (HomeError, OSError) as error:
+        return f"not packed: {' '.join(str(error).split())}"
 
 
 def _close(context: _StepContext, result: NightlyRun) -> None:
@@ -205,7 +219,7 @@ def _write_report(context: _StepContext, result: NightlyRun) -> None:
             if not result.idle:
                 edits.write(path, render_report(edits.text(path), result, context.now))
     except (HomeError, OSError) as error:
-        result.failed.append(ClosingFailure(session=f"step {STEPS[-1]}", error=str(error)))
+        result.failed.append(ClosingFailure(session="step report", error=str(error)))
         return
     result.commits += [edits.outcome.commit] if edits.outcome.commit else []
     result.report = path if (context.home.root / path).exists() else ""

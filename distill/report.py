@@ -42,6 +42,7 @@ class NightlyRun:
     *sessions* are the closed ones in their order. *merged* and *superseded* have the entries with the reason, where it
     is known. *rechecked* are the entries whose evidence changed. *settled* were both in memory and in the archive.
     *failed* has sessions and steps. *report* is the path of the day's report, or empty.
+    *packed* says what became of git's loose objects, or would. It is empty where there was nothing to gain.
     """
 
     sessions: tuple[str, ...] = ()
@@ -57,6 +58,7 @@ class NightlyRun:
     failed: list[ClosingFailure] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     report: str = ""
+    packed: str = ""
 
     @property
     def idle(self) -> bool:

@@ -26,6 +26,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
     "agent_home.git.commits": ("the orphaned lock of a git command of ours, and a damaged ref", {"?.unlink"}),
+    "agent_home.git.packing": (
+        "temporary packs of a killed packing, and its mark in .memory",
+        {"?.unlink", "path.unlink", "mark.unlink"},
+    ),
     "agent_home.git.leftovers": ("what a killed git command of ours left", {"path.unlink"}),
     "agent_home.store.recovery": (
         "the gateway's own records in .memory, never memory",
@@ -43,6 +47,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
     "agent_home.git.commits": "commits of the gateway",
+    "agent_home.git.packing": "one pack instead of many objects",
     "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
     "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",
 }
@@ -66,6 +71,7 @@ STORERS = {
     "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
     "agent_home.store.losses": "entries that an edit by hand lost, from HEAD: under the lock, screened when they came",
     "agent_home.store.set_aside": "texts of the gateway that a person's change stands in the way of, under the lock",
+    "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state in .memory",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",

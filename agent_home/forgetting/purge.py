@@ -22,6 +22,7 @@ from ..git.client import GitObject, home_client, open_repository
 from ..git.commits import refuse_unfinished
 from ..git.objects import blob_origins, git_files, objects, tree_entries
 from ..git.pack import PackWriter
+from ..git.packing import no_packing
 from ..home import Home
 from .redaction_target import RedactionTarget, redacted
 
@@ -208,21 +209,23 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
     changed.
 
     Raises:
+        Locked: the repository is being packed.
         HistoryError: see :func:`refuse_shared`. When git failed, run the purge again to finish it.
     """
     refuse_shared(home)
     root = home.root
-    _restore_stashes(root)
-    done = _rewrite(home, target)
-    _rename_commits(home)
-    git = home_client(root)
-    git.change("read-tree", "HEAD")
-    _restore_stashes(root)
-    _drop_leftovers(root, target)
-    git.change("repack", "-a", "-d", "-q")
-    git.change("prune", "--expire=now")
-    git.change("prune-packed", "-q")
-    git.query("fsck", "--full", "--no-dangling", "--no-progress")
+    with no_packing(home):
+        _restore_stashes(root)
+        done = _rewrite(home, target)
+        _rename_commits(home)
+        git = home_client(root)
+        git.change("read-tree", "HEAD")
+        _restore_stashes(root)
+        _drop_leftovers(root, target)
+        git.change("repack", "-a", "-d", "-q")
+        git.change("prune", "--expire=now")
+        git.change("prune-packed", "-q")
+        git.query("fsck", "--full", "--no-dangling", "--no-progress")
     return done
 
 

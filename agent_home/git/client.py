@@ -80,7 +80,8 @@ _FLAGS: Mapping[str, tuple[str, ...]] = {
 #: Commands that never change a repository.
 _QUERIES = frozenset(
     {
-        "cat-file", "check-attr", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep", "log", "ls-files",
+        "cat-file", "check-attr", "count-objects", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep",
+        "log", "ls-files",
         "ls-tree", "merge-base", "rev-list", "rev-parse", "show", "status", "var",
     }
 )  # fmt: skip

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from .client import home_client
 
-__all__ = ["holds_locks", "is_leftover", "remove_leftovers"]
+__all__ = ["git_commands_in", "holds_locks", "is_leftover", "remove_leftovers"]
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
@@ -52,7 +52,7 @@ def is_leftover(path: Path, died_at: float, root: Path) -> bool:
     except OSError:
         return False
     in_time = died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S
-    return in_time and time.time() - made_at > ORPHAN_GIT_LOCK_S and not _git_runs_in(root)
+    return in_time and time.time() - made_at > ORPHAN_GIT_LOCK_S and not git_commands_in(root)
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
@@ -63,17 +63,20 @@ def _candidates(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _git_runs_in(root: Path) -> bool:
-    """Return whether a git command runs in the work tree, as far as the system tells."""
+def git_commands_in(root: Path, names: Collection[str] = ()) -> list[str]:
+    """Return the git commands that run in the work tree, as far as the system tells: all, or those of *names*."""
     top = os.path.realpath(root)
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             name = (process / "comm").read_text().strip()
             if name != "git" and not name.startswith("git-"):
                 continue
             place = os.path.realpath(process / "cwd")
+            words = (process / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
         except OSError:  # it has ended, or it is another user's
             continue
-        if place == top or place.startswith(top + os.sep):
-            return True
-    return False
+        command = next((word for word in words if word in names), "")
+        if (command or not names) and (place == top or place.startswith(top + os.sep)):
+            found.append(command or name)
+    return found

@@ -145,6 +145,7 @@ def _data(result: _HomeResult, *, dry_run: bool) -> dict[str, Any]:
         "proposals": [{"id": o.id, "kind": o.kind, "reason": o.reason} for o in night.proposed],
         "failed": _problems(result),
         "commits": list(night.commits),
+        "packed": night.packed,
     }
 
 
@@ -161,6 +162,8 @@ def _lines(results: Sequence[_HomeResult], *, dry_run: bool) -> Iterator[str]:
         )
         yield f"{lead}{'Dry run: ' if dry_run else ''}{'nothing to do' if night.idle else counts}"
         yield from _named(night)
+        if night.packed:
+            yield f"  {'would pack ' if dry_run else ''}git: {night.packed}"
         if night.report and not dry_run:
             yield f"  report: {night.report}"
         if dry_run and not night.idle:
