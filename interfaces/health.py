@@ -32,6 +32,7 @@ from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
 from .counts import counted
+from .growth import packing_check, records_check
 
 __all__ = ["Check", "examine", "remedy"]
 
@@ -54,6 +55,8 @@ def examine(home: Home, now: datetime) -> list[Check]:
     checks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
         ("git", lambda: _git(home)),
+        ("packing", lambda: _grown("packing", packing_check(home))),
+        ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
         ("losses", lambda: _losses(home)),
         ("recovered", lambda: _recovered(home)),
@@ -150,6 +153,10 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _grown(name: str, found: tuple[Status, str]) -> Iterator[Check]:
+    yield Check(name=name, status=found[0], detail=found[1])
 
 
 def _closings(home: Home) -> Iterator[Check]:

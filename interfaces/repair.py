@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from agent_home import clock
-from agent_home.errors import HomeError
+from agent_home.errors import HomeError, Locked
+from agent_home.git import packing
 from agent_home.git.commits import drop_broken_branch
 from agent_home.git.hook import hook_state, install_hook
 from agent_home.git.merge_driver import driver_state, install_driver
@@ -37,6 +39,8 @@ def repair(home: Home) -> list[str]:
 
 def _leftovers(home: Home) -> Iterator[str]:
     removed = recovery.remove_git_leftovers(home)
+    with suppress(Locked), hold(home.machine / "packing.lock", 0):
+        removed += packing.remove_unfinished(home)
     if removed:
         yield f"removed {', '.join(removed[:5])} in .git, which a killed command of ours left"
 

@@ -41,7 +41,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "recall.index.erasure": ("copies of the index that a person wants a text taken out of", {"path.unlink"}),
     "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
-    "recall.index.schema": ("the index is a cache that can be deleted", {"path.rename", "side.rename"}),
+    "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),
     "interfaces.cli.command": ("the null device", {"os.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.

@@ -87,7 +87,7 @@ def pack(home: Home, now: datetime, *, timeout_s: float = TIME_LIMIT_S) -> str:
 
     Raises:
         Locked: text is being forgotten in this home, or another process packs.
-        HistoryError: git is absent, refused or was too slow. Everything is as before.
+        HistoryError: git is absent, refused or was too slow. No object is gone.
     """
     with hold(home.machine / "packing.lock", 0):
         remove_unfinished(home)
@@ -98,11 +98,10 @@ def pack(home: Home, now: datetime, *, timeout_s: float = TIME_LIMIT_S) -> str:
         storage.stage(mark, b"")
         git = replace(home_client(home.root), timeout_s=timeout_s)
         everything = ("-a", "-k") if before.packs > MOST_PACKS else ()
-        try:
-            # Git removes the loose objects at once, so their pack and its index must be on the disk.
-            git.change("-c", "core.fsync=all", "repack", "-d", "-l", "-q", *everything)
-        finally:
-            remove_unfinished(home)
+        # Git removes the loose objects at once, so their pack and its index must be on the disk. After a failure the
+        # mark stays, because git's own child may still write: the next packing removes what that leaves.
+        git.change("-c", "core.fsync=all", "repack", "-d", "-l", "-q", *everything)
+        remove_unfinished(home)
         after = inspect(home)
         storage.write_cache(_record(home), json.dumps({"ts": now.isoformat(), "loose": after.loose}).encode())
         return f"{before}, now {after}"

@@ -33,6 +33,8 @@ __all__ = [
 
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
+#: Size from which on the audit goes on in a new file: some ten thousand closings.
+MAX_AUDIT_BYTES = 8 << 20
 #: Commits since a crash that are looked at.
 _MAX_SINCE = 200
 _log = logging.getLogger(__name__)
@@ -252,7 +254,15 @@ def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Map
 
 
 def audit(home: Home, row: Mapping[str, Any]) -> None:
-    """Append a line to the audit. It is outside git, so that reverting a commit does not revert who made it."""
+    """Append a line to the audit. It is outside git, so that reverting a commit does not revert who made it.
+
+    A full file is renamed to ``audit-0001.jsonl`` and so on. None is deleted.
+    """
+    if home.audit.exists() and home.audit.stat().st_size >= MAX_AUDIT_BYTES:
+        number = 1 + max(
+            (int(path.stem[6:]) for path in home.machine.glob("audit-[0-9][0-9][0-9][0-9].jsonl")), default=0
+        )
+        storage.replace(home.audit, home.machine / f"audit-{number:04d}.jsonl")
     storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
 
 

@@ -9,6 +9,7 @@ Migrations are numbered by their place in the list and only appended.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,9 @@ UNAVAILABLE_ERRORS = (
 )
 #: How long a search waits for another program's lock. Our own locks never block a reader.
 READER_TIMEOUT_MS = 500
+#: Copies of a damaged index that are kept.
+MOST_ASIDE = 3
+_ASIDE = re.compile(r"\.corrupt-(\d+)(?:-wal|-shm)?$")
 
 # A contentless table holds the postings alone. Rows are replaced by rowid, so removing postings needs no old text, and
 # no wrong text can corrupt them. In the end, `passage_words` is about passages, `file_words` about whole files.
@@ -286,10 +290,20 @@ def describe_vectors(conn: apsw.Connection, model: str, fingerprint: str, dimens
 
 
 def set_aside(path: Path) -> Path:
-    """Rename the index and its log files to ``index.db.corrupt-<n>``. Return the new path."""
-    number = 1
-    while (aside := path.with_name(f"{path.name}.corrupt-{number}")).exists():
-        number += 1
+    """Rename the index and its log files to ``index.db.corrupt-<n>``. Return the new path.
+
+    The last ``MOST_ASIDE`` copies are kept, to find out what had happened. Their texts are in the files of the home.
+    """
+    copies = {
+        found: int(match[1])
+        for found in path.parent.glob(f"{path.name}.corrupt-*")
+        if (match := _ASIDE.search(found.name))
+    }
+    number = 1 + max(copies.values(), default=0)
+    for copy, age in copies.items():
+        if age <= number - MOST_ASIDE:
+            copy.unlink(missing_ok=True)
+    aside = path.with_name(f"{path.name}.corrupt-{number}")
     for suffix in ("-wal", "-shm"):
         side = path.with_name(path.name + suffix)
         if side.exists():

@@ -14,6 +14,7 @@ from agent_home.documents import check
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.errors import HomeError, Locked
+from agent_home.git import packing
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import transcript
@@ -187,3 +188,23 @@ def test_a_run_that_archives_many_leaves_nothing_for_a_second_run(home: Home, no
     assert len(night.archived) == 50
     assert [(link.older, link.newer) for link in night.superseded] == [("KD-0001", "KD-0002")]
     assert distill_home(home, now=now).idle
+
+
+def test_a_run_packs_the_repository_and_a_dry_run_says_so(
+    busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "LEAST_LOOSE", 20)
+    planned = distill_home(busy, now=now, apply=False)
+    assert "loose objects" in planned.packed
+    assert packing.inspect(busy).packs == 0
+    assert "now 0 loose objects" in distill_home(busy, now=now).packed
+    assert packing.inspect(busy).packs == 1
+    assert distill_home(busy, now=now).packed == ""
+
+
+def test_a_run_that_cannot_pack_is_no_failed_run(busy: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "LEAST_LOOSE", 20)
+    with hold(busy.machine / "packing.lock"):
+        done = distill_home(busy, now=now)
+    assert done.failed == []
+    assert done.packed.startswith("not packed: ")

@@ -18,6 +18,9 @@ from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, parse_entry
 from agent_home.errors import Changed, DocumentInvalid, GuardRefused, HistoryError
+from agent_home.forgetting.erasure import erase
+from agent_home.forgetting.redaction_target import RedactionTarget
+from agent_home.forgetting.text_matcher import Phrase
 from agent_home.git import commits
 from agent_home.home import MEMORY, Home
 from agent_home.screening import verdicts
@@ -698,3 +701,17 @@ def test_a_rule_file_that_cannot_be_used_stops_every_write(home: Home, rules: st
     with pytest.raises(GuardRefused, match="cannot run"), transaction(home, actor="t", message="m") as edits:
         edits.write(MEMORY, edits.read(MEMORY).with_text_at_end("Innocent.\n"))
     assert (home.root / MEMORY).read_bytes() == before
+
+
+def test_a_full_audit_goes_on_in_a_new_file_and_forgetting_finds_the_old_one(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.audit.unlink(missing_ok=True)
+    monkeypatch.setattr(recovery, "MAX_AUDIT_BYTES", 40)
+    for at in range(3):
+        recovery.audit(home, {"message": f"Blue Heron number {at}, which is long"})
+    kept = [home.machine / name for name in ("audit-0001.jsonl", "audit-0002.jsonl", "audit.jsonl")]
+    said = [json.loads(path.read_text())["message"] for path in kept]
+    assert said == [f"Blue Heron number {at}, which is long" for at in range(3)]
+    erase(home, RedactionTarget((Phrase("blue heron"),), name="f-0a1b2c3d"))
+    assert not any("Heron" in path.read_text() for path in kept)

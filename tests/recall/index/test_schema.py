@@ -76,6 +76,15 @@ def test_files_set_aside_do_not_replace_each_other(tmp_path: Path) -> None:
     assert aside(path) == ["index.db.corrupt-1", "index.db.corrupt-2", "index.db.corrupt-3"]
 
 
+def test_of_many_files_set_aside_the_last_three_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    for number in range(1, 6):
+        path.write_bytes(f"damage {number}".encode())
+        (tmp_path / "index.db-wal").write_bytes(b"log")
+        schema.set_aside(path)
+    assert aside(path) == sorted(f"index.db.corrupt-{n}{end}" for n in (3, 4, 5) for end in ("", "-wal"))
+
+
 def test_an_index_that_cannot_be_created_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(IndexUnusable, match="unusable and could not be rebuilt"):
