@@ -108,9 +108,7 @@ def _plan(home: Home, item: SetAside, before: str) -> Acceptance:
             known = set(before.splitlines())
             after = before + "".join(f"{line}\n" for line in item.text.splitlines() if line not in known)
         elif holds_entries(item.path):
-            after = (
-                merge_texts("", before, _wanted(home, item, before).render(), item.path).text if before else item.text
-            )
+            after = merge_texts("", before, _wanted(home, item, before).render(), item.path).text
         elif item.path.startswith(_LOGS):
             after = merge_texts("", before, item.text, item.path).text
         else:

@@ -23,6 +23,14 @@ from distill.review.queue import accept, edit, find, plan, reject, undecided, wa
 Lose = Callable[[], None]
 
 
+class Killed(BaseException):
+    """The end of a killed process."""
+
+
+def killed(*_: object) -> None:
+    raise Killed
+
+
 @pytest.fixture
 def lose(home: Home, now: datetime) -> Lose:
     """Return a function that empties a MEMORY.md of six entries."""
@@ -106,8 +114,8 @@ def test_a_decision_killed_before_its_record_goes_is_finished(
     lose()
     (item,) = waiting(home, now)
     with monkeypatch.context() as patch:
-        patch.setattr(entry_losses, "_discard", lambda *_: exec("raise KeyboardInterrupt"))  # noqa: S102
-        with pytest.raises(KeyboardInterrupt):
+        patch.setattr(entry_losses, "_discard", killed)
+        with pytest.raises(Killed):
             accept(home, item, person="Ada", now=now)
     assert len(losses.waiting(home)) == 1
     assert waiting(home, now) == []
