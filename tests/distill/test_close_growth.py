@@ -22,7 +22,7 @@ from bench.measure.grown_home import END, give_past, moment_of, talk
 from distill.close import close
 from distill.entries import archived_statements
 
-YOUNG, OLD = 75, 450
+YOUNG, OLD = 65, 330
 
 
 def _work(folder: Path, sessions: int, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
