@@ -1,14 +1,16 @@
 """Train the weights of ``distill.reading.endings``: ``python -m bench.training.endings [--data DIR] [--check]``.
 
 The labelled pairs are ours: ``bench/memory_data/endings.txt``, lines ``LABEL|ROLE|OLDER|NEWER`` with the labels R
-(resolved), T (taken back), P (replaced), S (the same) and D (different), the files ``pairs.*.jsonl`` beside it, and the
-development half of ``bench/promotion_data``. Every sentence is also paired with other older statements, which it does
-not end, and so are ordinary sentences. With ``--data``, later sentences of real conversations that share much with an
-earlier one are added. Almost none of them ends it, so they teach that talk about one topic is no ending. One model says
+(resolved), T (taken back), P (replaced), S (the same) and D (different), the files ``pairs.*.jsonl`` beside it and
+``heldout/pairs.jsonl``, and the development half of ``bench/promotion_data``. Every sentence is also paired with other
+older statements, which it does not end, and so are ordinary sentences. With ``--data``, later sentences of real
+conversations that share much with an earlier one are added. Almost none of them ends it, so they teach that talk about
+one topic is no ending. One model says
 whether the older statement ends, and three say how.
 
-The thresholds come from cross-validation over the older statements. ``--check`` prints those figures, and the figures
-of each file of pairs by weights that were trained without it, and writes nothing.
+The thresholds come from leaving out one file of pairs at a time: its pairs are judged by weights that were trained
+without it, under the vetoes of the product, and a threshold is the least one at which the pairs of all files reach
+:data:`CERTAIN`. ``--check`` prints the figures and writes nothing.
 """
 
 from __future__ import annotations
@@ -27,10 +29,21 @@ from numpy.typing import NDArray
 from bench.memory.closed_homes import read_messages
 from bench.promotion_data import pairs as promotion_pairs
 from distill.reading.classifier import read_sentence
-from distill.reading.endings import FEATURES, HEADS, SUFFIXES, Head, pair_features
+from distill.reading.endings import (
+    FEATURES,
+    HEADS,
+    SUFFIXES,
+    THRESHOLDS,
+    Head,
+    is_kept,
+    likeliest_kind,
+    pair_features,
+    threshold_name,
+)
 from distill.reading.masked_pairs import MaskedPairModel, hashed_grams, vector_part
 from distill.reading.pair_terms import is_related, statement_terms
 from distill.reading.trees import Trees
+from distill.statements.other_subject import names_owned_thing
 from distill.statements.sentences import is_question, split_sentences
 from recall.embedding.embedder import NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
@@ -39,7 +52,20 @@ from .boosting import boost
 from .masked_pairs import fit_masked
 from .relations import fit
 
-__all__ = ["DATA", "HeadReport", "LabelledPair", "main", "read_ordinary", "read_pairs", "read_talk", "train"]
+__all__ = [
+    "CEILING",
+    "DATA",
+    "HeadReport",
+    "LabelledPair",
+    "LeftOutPair",
+    "choose_thresholds",
+    "left_out_pair",
+    "main",
+    "read_ordinary",
+    "read_pairs",
+    "read_talk",
+    "train",
+]
 
 DATA = Path(__file__).parents[1] / "memory_data"
 TARGET = Path(__file__).parents[2] / "distill" / "reading" / "endings.json"
@@ -50,12 +76,10 @@ RIDGE, KIND_RIDGE = 60.0, 25.0
 CROSS_WEIGHT = 0.6
 #: Other older statements that a sentence is compared with, and the most of them that are related and become pairs.
 TRIED, CROSSED = 120, 4
-#: Precision at which a kind of ending is certain, and at which it is worth a question. A thread that is resolved by
-#: mistake is opened again more easily than a replaced statement.
-CERTAIN: Mapping[Head, float] = {"replace": 0.91, "resolve": 0.89, "retract": 0.95}
-LIKELY = 0.6
-#: Least chances of both.
-FLOOR, LIKELY_FLOOR = 0.5, 0.15
+#: Precision at which an ending is certain, and at which it is worth a question.
+CERTAIN, LIKELY = 0.97, 0.6
+#: Least chances of both, and the greatest threshold of a kind that is never so precise.
+FLOOR, LIKELY_FLOOR, CEILING = 0.5, 0.15, 0.999
 #: Most pairs of a conversation, and their weight. A few of them are endings.
 _TALKED, _TALK_WEIGHT = 150, 0.5
 #: Conversations of a set that are read, and their user turns.
@@ -104,16 +128,21 @@ def read_pairs(folder: Path = DATA) -> list[LabelledPair]:
             label, role, older, newer = line.split("|")
             found.append(LabelledPair(label=label, role=role, older=older, newer=newer, file="endings.txt"))
     for path in sorted(folder.glob("pairs.*.jsonl")):
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
-            label = _RELATIONS[row["relation"]]
-            found.append(
-                LabelledPair(label=label, role=row["role"], older=row["older"], newer=row["newer"], file=path.name)
-            )
+        found += _read_file(path, path.name)
     found += [
         LabelledPair(label=_PROMOTION[pair.label], role="user", older=pair.older, newer=pair.newer, file="promotion")
         for pair in promotion_pairs("development")
     ]
-    return found
+    return found + _read_file(folder / "heldout" / "pairs.jsonl", "heldout")
+
+
+def _read_file(path: Path, name: str) -> list[LabelledPair]:
+    return [
+        LabelledPair(
+            label=_RELATIONS[row["relation"]], role=row["role"], older=row["older"], newer=row["newer"], file=name
+        )
+        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    ]
 
 
 def read_ordinary(most: int = 1500) -> list[LabelledPair]:
@@ -160,12 +189,11 @@ def train(
     ordinary: Sequence[LabelledPair] = (),
     *,
     talk: Sequence[LabelledPair] = (),
-    files: bool = False,
 ) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]], list[HeadReport]]:
     """Train without vectors, and with them where *vectors* computes them.
 
     Returns:
-        The contents of the two weight files, and the figures: cross-validated, and with *files* of each file left out.
+        The contents of the two weight files, and the figures of each file left out, and of all files together.
     """
     rows = _judged([*pairs, *_crossed(pairs, ordinary), *talk])
     table = _PairTable(rows, vectors)
@@ -173,29 +201,58 @@ def train(
     arrays: dict[str, NDArray[np.generic]] = {}
     reports: list[HeadReport] = []
     for suffix in SUFFIXES if vectors else SUFFIXES[:1]:
+        left_out = list(_left_out(rows, table, suffix))
+        certain, likely = choose_thresholds(left_out)
+        for name in (*sorted({pair.file for pair in left_out}), ""):
+            some = [pair for pair in left_out if name in {"", pair.file}]
+            reports.append(_report(f"{name or 'all files'} left out{suffix}", some, certain))
         everything = np.ones(len(rows), np.bool_)
-        inputs = table.inputs(suffix, everything)
-        folds = _folds(rows)
-        chances, kinds = np.zeros(len(rows)), np.zeros((len(HEADS), len(rows)))
-        for fold in range(FOLDS):
-            learn = np.array([fold not in found for found in folds])
-            tested = np.array([found[0] == fold for found in folds])
-            chances[tested], kinds[:, tested] = _fit_heads(rows, inputs, learn).apply(inputs[tested])
-        certain, likely = _thresholds(rows, chances, kinds)
-        reports.append(_report(f"cross-validated{suffix}", rows, chances, kinds, certain))
-        for name in sorted({row.file for row in rows if row.file and not row.made}) if files else ():
-            held = np.array([row.file == name for row in rows])
-            theirs = {row.older for row in rows if row.file == name and not row.made}
-            learn = ~held & np.array([row.older not in theirs for row in rows])
-            without = table.inputs(suffix, learn)
-            found = _fit_heads(rows, without, learn).apply(without[held])
-            reports.append(_report(f"{name} left out{suffix}", [r for r in rows if r.file == name], *found, certain))
-        fitted = _fit_heads(rows, inputs, everything)
+        fitted = _fit_heads(rows, table.inputs(suffix, everything), everything)
         heads |= {f"{head}{suffix}": {"weights": _rounded(found)} for head, found in fitted.weights.items()}
-        for head in ("end", *HEADS):
-            heads[head + suffix] |= {"certain": round(certain[head], 3), "likely": round(likely[head], 3)}
+        for name in THRESHOLDS:
+            found = heads.setdefault(name + suffix, {})
+            found |= {"certain": round(certain[name], 3), "likely": round(likely[name], 3)}
         arrays |= fitted.trees.as_arrays(f"trees{suffix}") | table.masked(suffix).as_arrays(f"masked{suffix}")
     return {"features": list(FEATURES), "heads": heads}, arrays, reports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutPair:
+    """The chance of a pair by weights that were trained without its *file*. *threshold* names what it must reach.
+
+    *wanted* is the kind in which the older statement ends, or nothing. A pair that a rule vetoes has no chance.
+    """
+
+    file: str
+    threshold: str
+    kind: Head
+    wanted: str
+    chance: float
+
+
+def _left_out(rows: Sequence[LabelledPair], table: _PairTable, suffix: str) -> Iterator[LeftOutPair]:
+    """Leave out each file of pairs in turn, and yield the chances of its own pairs."""
+    for name in sorted({row.file for row in rows if row.file and not row.made}):
+        held = np.array([row.file == name for row in rows])
+        theirs = {row.older for row in rows if row.file == name and not row.made}
+        learn = ~held & np.array([row.older not in theirs for row in rows])
+        asked = held & np.array([not row.made for row in rows])
+        if not any(row.label in _LABELS for row, chosen in zip(rows, learn, strict=True) if chosen):
+            continue  # a sample of one file
+        chances, kinds = _fit_heads(rows, found := table.inputs(suffix, learn), learn).apply(found[asked])
+        for place, at in enumerate(np.flatnonzero(asked)):
+            yield left_out_pair(rows[int(at)], float(chances[place]), [float(chance) for chance in kinds[:, place]])
+
+
+def left_out_pair(row: LabelledPair, chance: float, kinds: Sequence[float]) -> LeftOutPair:
+    """Return a pair as the product judges it, by its *chance* of ending and those of the *kinds* of ending."""
+    thread = read_sentence(row.older).likeliest == "thread"
+    kind = likeliest_kind(kinds, thread=thread)
+    kept = is_kept(row.older, row.newer, kind, chance, thread=thread) or names_owned_thing(row.older, row.newer)
+    return LeftOutPair(
+        file=row.file, threshold=threshold_name(row.older, row.newer, kind, thread=thread), kind=kind,
+        wanted=_LABELS.get(row.label, ""), chance=0.0 if kept else chance,
+    )  # fmt: skip
 
 
 class _PairTable:
@@ -328,39 +385,25 @@ def _fit_heads(rows: Sequence[LabelledPair], inputs: Matrix, learn: NDArray[np.b
     return _Heads(weights=found, trees=boost(inputs[learn], wanted, importance, seed=SEED))
 
 
-def _thresholds(
-    rows: Sequence[LabelledPair], chances: Matrix, kinds: Matrix
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the least chances at which each kind of ending is certain, and likely.
-
-    Those of ``end`` are for statements that are threads, because some sentence resolves them.
-    """
-    ended = np.array([row.label in _LABELS for row in rows])
-    guessed = np.array(HEADS)[kinds.argmax(axis=0)]
-    threads = {row.older for row in rows if row.label == "R"}
-    open_ones = np.array([row.older in threads for row in rows])
+def choose_thresholds(pairs: Sequence[LeftOutPair]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the least chances at which an ending is certain, and likely, by the name of the threshold."""
     certain: dict[str, float] = {}
     likely: dict[str, float] = {}
-    for name, own, target in (
-        *((head, guessed == head, CERTAIN[head]) for head in HEADS), ("end", open_ones, CERTAIN["resolve"]),
-    ):  # fmt: skip
-        certain[name] = max(FLOOR, _threshold(chances[own], ended[own], target))
-        likely[name] = min(certain[name], max(LIKELY_FLOOR, _threshold(chances[own], ended[own], LIKELY)))
+    for name in THRESHOLDS:
+        some = [pair for pair in pairs if pair.threshold == name]
+        chances, ended = np.array([pair.chance for pair in some]), np.array([bool(pair.wanted) for pair in some])
+        certain[name] = min(CEILING, max(FLOOR, _threshold(chances, ended, CERTAIN)))
+        likely[name] = min(certain[name], max(LIKELY_FLOOR, _threshold(chances, ended, LIKELY)))
     return certain, likely
 
 
-def _report(
-    name: str, rows: Sequence[LabelledPair], chances: Matrix, kinds: Matrix, certain: Mapping[str, float]
-) -> HeadReport:  # fmt: skip
-    heads = np.array([_LABELS.get(row.label, "") for row in rows])
-    guessed = np.array(HEADS)[kinds.argmax(axis=0)]
-    ended = heads != ""
-    passed = chances >= np.array([certain[head] for head in np.array(HEADS)[kinds.argmax(axis=0)]])
-    right = passed & ended
+def _report(name: str, pairs: Sequence[LeftOutPair], certain: Mapping[str, float]) -> HeadReport:
+    passed = [pair for pair in pairs if pair.chance >= certain[pair.threshold]]
+    right = [pair for pair in passed if pair.wanted]
     return HeadReport(
-        name=name, pairs=sum(not row.made for row in rows),
-        precision=float(ended[passed].mean()) if passed.any() else 0.0, recall=float(passed[ended].mean()),
-        right=float((guessed == heads)[right].mean()) if right.any() else 0.0,
+        name=name, pairs=len(pairs), precision=len(right) / max(1, len(passed)),
+        recall=len(right) / max(1, sum(bool(pair.wanted) for pair in pairs)),
+        right=sum(pair.wanted == pair.kind for pair in right) / max(1, len(right)),
     )  # fmt: skip
 
 
@@ -391,11 +434,11 @@ def _model_vectors() -> Vectors:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, print the figures, and write the weights."""
     parser = argparse.ArgumentParser(prog="python -m bench.training.endings", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="leave out each file in turn as well, write nothing")
+    parser.add_argument("--check", action="store_true", help="print the figures, write nothing")
     parser.add_argument("--data", type=Path, help="folder of evaluation data, for its conversations")
     options = parser.parse_args(arguments)
     talk = read_talk(options.data) if options.data else []
-    stored, arrays, reports = train(read_pairs(), _model_vectors(), read_ordinary(), talk=talk, files=options.check)
+    stored, arrays, reports = train(read_pairs(), _model_vectors(), read_ordinary(), talk=talk)
     print(f"{len(talk)} pairs of conversations")
     for report in reports:
         print(

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..statements import pair_features as relations
 from ..statements.contradiction import relation
 from ..statements.life_changes import ends_life_fact
-from ..statements.other_subject import names_other_thing, shares_only_name
+from ..statements.other_subject import names_other_thing, names_owned_thing, shares_only_name
 from ..statements.pair_model import (
     ENDS_THREAD,
     SAME_THING_VETOES,
@@ -46,20 +46,26 @@ __all__ = [
     "FEATURES",
     "HEADS",
     "SUFFIXES",
+    "THRESHOLDS",
     "Ending",
     "EndingWeights",
     "Head",
     "VectorPair",
+    "is_kept",
     "judge_ending",
+    "likeliest_kind",
     "load_weights",
     "pair_features",
     "shows_ending",
+    "threshold_name",
     "weights_from",
 ]
 
 #: How a statement ends.
 Head = Literal["replace", "resolve", "retract"]
 HEADS: tuple[Head, ...] = get_args(Head)
+#: Names of the thresholds.
+THRESHOLDS = ("end", "agreed", *HEADS)
 _WEIGHTS, _ARRAYS = "endings.json", "endings.npz"
 #: Endings of the names of weights: for pairs by their words alone, and for pairs with vectors.
 SUFFIXES = ("", "+vector")
@@ -122,7 +128,8 @@ class Ending:
 class EndingWeights:
     """Weights by head. *certain* and *likely* are the least chances at which a statement ends, by kind of ending.
 
-    Those of ``end`` are for an open thread that is resolved.
+    Those of ``end`` are for an open thread that is resolved, those of ``agreed`` for a replacement that the model of
+    ``distill.statements.contradiction`` takes for one as well.
 
     The heads are ``end`` and :data:`HEADS`. A key is the head's name, with ``+vector`` for pairs with vectors. The
     last weight of a head is its constant. The keys of *masked* and *trees* are empty and ``+vector``. The chance of an
@@ -141,9 +148,7 @@ class EndingWeights:
         """Judge a pair. See :func:`judge_ending`."""
         if not is_question(newer) and not thread and ends_life_fact(older, newer):
             return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)
-        if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
-            return Ending(chance=0.0)
-        if not thread and shares_only_name(older, newer):
+        if not _is_comparable(older, newer, thread=thread):
             return Ending(chance=0.0)
         if exchanges_value(older, newer):
             return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)
@@ -151,15 +156,12 @@ class EndingWeights:
         features = self._inputs(older, newer, role, vectors)
         score = self._score(f"end{suffix}", features) + float(self.trees[suffix].score(features)[0])
         chance = _chance(score / 2)
-        prior = _THREAD if thread else _OTHER
-        kind = max(HEADS, key=lambda head: _chance(self._score(f"{head}{suffix}", features)) * prior[head])
-        if _restates(older, newer, kind, thread=thread) or (kind == "replace" and _is_vetoed(older, newer, chance)):
+        kind = likeliest_kind([_chance(self._score(f"{head}{suffix}", features)) for head in HEADS], thread=thread)
+        if _holds(older, newer, kind, chance, thread=thread):
             return Ending(chance=0.0, kind=kind)
-        least = f"{'end' if thread and kind == 'resolve' else kind}{suffix}"
+        least = f"{threshold_name(older, newer, kind, thread=thread)}{suffix}"
         likely = chance >= self.likely[least]
-        certain = chance >= self.certain[least] or (
-            likely and kind == "replace" and relation(older, newer, lasting=False).kind == "replaced"
-        )
+        certain = chance >= self.certain[least] and not names_owned_thing(older, newer)
         if role == "user" and _asks_to_forget(older, newer):
             return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
         return Ending(chance=chance, kind=kind, certain=certain, likely=likely)
@@ -177,6 +179,36 @@ class EndingWeights:
     def _score(self, key: str, features: NDArray[np.float64]) -> float:
         weights = self.weights[key]
         return float(features @ weights[:-1] + weights[-1])
+
+
+def likeliest_kind(chances: Sequence[float], *, thread: bool) -> Head:
+    """Return the likeliest of :data:`HEADS` by the *chances* of its models and by what ends, a thread or a fact."""
+    prior = _THREAD if thread else _OTHER
+    return max(HEADS, key=lambda head: chances[HEADS.index(head)] * prior[head])
+
+
+def threshold_name(older: str, newer: str, kind: Head, *, thread: bool) -> str:
+    """Return the name of the thresholds of a pair: one of :data:`THRESHOLDS`."""
+    if kind == "replace" and relation(older, newer, lasting=False).kind == "replaced":
+        return "agreed"
+    return "end" if thread and kind == "resolve" else kind
+
+
+def is_kept(older: str, newer: str, kind: Head, chance: float, *, thread: bool) -> bool:
+    """Return whether a precise rule says that *older* stands, whatever the weights say."""
+    return not _is_comparable(older, newer, thread=thread) or _holds(older, newer, kind, chance, thread=thread)
+
+
+def _is_comparable(older: str, newer: str, *, thread: bool) -> bool:
+    """Return whether *newer* tells something, and of the thing that *older* is about."""
+    if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
+        return False
+    return thread or not shares_only_name(older, newer)
+
+
+def _holds(older: str, newer: str, kind: Head, chance: float, *, thread: bool) -> bool:
+    """Return whether *newer* gives the same values, or may not replace *older*."""
+    return _restates(older, newer, kind, thread=thread) or (kind == "replace" and _is_vetoed(older, newer, chance))
 
 
 def _restates(older: str, newer: str, kind: Head, *, thread: bool) -> bool:
@@ -248,7 +280,7 @@ def weights_from(stored: Mapping[str, Any], arrays: Mapping[str, NDArray[np.gene
         raise ValueError(f"{_WEIGHTS} is for other features. Run python -m bench.training.endings")
     heads: Mapping[str, Any] = stored["heads"]
     return EndingWeights(
-        weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items()},
+        weights={name: np.asarray(head["weights"], np.float64) for name, head in heads.items() if "weights" in head},
         masked={suffix: MaskedPairModel.from_arrays(arrays, f"masked{suffix}") for suffix in SUFFIXES},
         trees={suffix: Trees.from_arrays(arrays, f"trees{suffix}") for suffix in SUFFIXES},
         certain={name: float(head["certain"]) for name, head in heads.items() if "certain" in head},

@@ -22,7 +22,7 @@ from typing import Literal
 
 from recall.text.identity import identity_key
 
-from .other_subject import names_other_thing, shares_only_name
+from .other_subject import names_other_thing, names_owned_thing, shares_only_name
 from .pair_features import PairFeatures, compare
 from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
@@ -182,6 +182,8 @@ def relation(
     if names_other_thing(older, newer):
         return Relation(kind="different", reason="it tells of another thing")
     found = _related(older, newer, cosine=cosine, lasting=lasting, apart=apart)
+    if found.kind == "replaced" and names_owned_thing(older, newer):
+        return Relation(kind="different", reason="it tells of what belongs to the other")
     if found.kind == "replaced" and shares_only_name(older, newer):
         return Relation(kind="different", reason="it tells another thing of the same name")
     return found

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from .pair_features import compare
 from .statement_parser import Statement, Token, parse_statement
 
-__all__ = ["names_other_thing", "shares_only_name"]
+__all__ = ["names_other_thing", "names_owned_thing", "shares_only_name"]
 
 #: A qualified noun at the head of a statement.
 _QUALIFIED = re.compile(
@@ -31,6 +31,12 @@ _SAME_THING = frozenset({
     "old", "new", "current", "present", "next", "last", "former", "latest", "recent", "first", "second", "other",
     "final", "original", "previous", "now",
 })  # fmt: skip
+#: A person or thing at the head of a statement that owns something. A verb may also stand behind an "'s".
+_OWNER = re.compile(
+    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<owner>[A-Z][a-z]+)['\u2019]s (?P<owned>(?!\w+(?:ed|ing)\b)[a-z]{3,}) "
+    r"(?:is|was|has|had|will|just|\w+ed|\w+s)\b"
+)
+_OWNER_HAN = re.compile(r"(?P<owner>[\u4e00-\u9fff]{2,4}?)的(?!事)(?P<owned>[\u4e00-\u9fff]{2})")
 _LEAST_NOUN_CHARS = 2
 _TWO_HAN = re.compile(r"[\u3400-\u9fff]{2}")
 _UNIT = re.compile(r"\s?(?!(?:from|at|on|in|and|for|to|with|every|by|or|now)\b)[a-z%€$]+", re.IGNORECASE)
@@ -49,6 +55,25 @@ def names_other_thing(older: str, newer: str) -> bool:
             which = {was["which"].casefold(), now["which"].casefold()}
             return len(which) > 1 and not which & _SAME_THING
     return _other_in_chinese(old, new)
+
+
+def names_owned_thing(older: str, newer: str) -> bool:
+    """Return whether *newer* begins with what belongs to somebody of *older*, of which *older* says nothing.
+
+    >>> names_owned_thing("Mireille is head of the department.", "Mireille's deputy resigned.")
+    True
+    >>> names_owned_thing("Mireille's deputy is Jo.", "Mireille's deputy resigned.")
+    False
+    """
+    old, new = older[:_MAX_CHARS], newer[:_MAX_CHARS]
+    match = _OWNER.match(new)
+    if match:
+        owns = re.search(rf"\b{match['owner']}['\u2019]s\b", old) is not None
+        return re.search(rf"\b{match['owner']}\b", old) is not None and not owns
+    match = _OWNER_HAN.match(new)
+    if match is None or match["owner"] not in old or f"{match['owner']}的" in old:
+        return False
+    return not set(match["owned"]) & set(old)
 
 
 def shares_only_name(older: str, newer: str) -> bool:

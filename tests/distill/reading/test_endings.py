@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from bench.training.endings import read_pairs, train
+from bench.training.endings import CEILING, LeftOutPair, choose_thresholds, read_pairs, train
 from distill.reading.endings import (
     FEATURES,
     HEADS,
@@ -47,7 +47,10 @@ def test_shipped_weights_judge_the_pairs_that_they_were_trained_on() -> None:
 
 
 def test_training_again_on_a_sample_gives_useful_weights() -> None:
-    stored, arrays, (report,) = train(read_pairs()[::10], None)
+    some = {"endings.txt", "pairs.unseen.jsonl"}
+    stored, arrays, reports = train([pair for pair in read_pairs() if pair.file in some][::2], None)
+    report = reports[-1]
+    assert [found.name for found in reports] == [*(f"{name} left out" for name in sorted(some)), "all files left out"]
     assert tuple(stored["features"]) == FEATURES
     assert report.precision >= 0.8
     assert report.recall >= 0.1
@@ -81,6 +84,23 @@ def test_an_ending_is_certain(older: str, newer: str, head: str) -> None:
 )
 def test_open_work_questions_and_other_statements_end_nothing(older: str, newer: str) -> None:
     assert not judge_ending(older, newer, "user").certain
+
+
+def test_thresholds_are_those_at_which_the_pairs_left_out_are_precise() -> None:
+    told = [("resolve", 0.9), ("resolve", 0.8), ("", 0.7), ("resolve", 0.6)]
+    pairs = [
+        LeftOutPair(file="some", threshold="end", kind="resolve", wanted=wanted, chance=chance)
+        for wanted, chance in told
+    ]
+    certain, likely = choose_thresholds(pairs)
+    assert (certain["end"], likely["end"]) == (0.8, 0.6)
+    assert certain["replace"] == CEILING
+
+
+def test_what_belongs_to_somebody_else_ends_nothing_for_certain() -> None:
+    older = "Mireille is head of the user's department."
+    found = judge_ending(older, "Mireille's deputy resigned, someone called Stefan is doing it now", "user")
+    assert not found.certain
 
 
 def test_features_with_a_cosine_are_more() -> None:

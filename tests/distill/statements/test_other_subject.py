@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from distill.statements.other_subject import names_other_thing, shares_only_name
+from distill.statements.other_subject import names_other_thing, names_owned_thing, shares_only_name
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,27 @@ def test_a_name_or_a_character_in_common_is_no_subject(older: str, newer: str) -
 )
 def test_a_word_of_change_and_a_unit_may_be_about_the_same(older: str, newer: str) -> None:
     assert not shares_only_name(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The user's dentist is Dr Palmgren.", "Dr Palmgren's hygienist has moved to Leeds"),
+        ("老秦是用户的部门主管。", "老秦的助理走了，现在是个叫小盛的在顶"),
+    ],
+)
+def test_what_belongs_to_somebody_is_another_thing(older: str, newer: str) -> None:
+    assert names_owned_thing(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Mbali is learning the cello.", "Mbali's dropped the cello"),
+        ("Nadja's exhibition opens on 3 May.", "Nadja's show starts on the 17th"),
+        ("The user has a cold.", "cold's gone, feeling fine"),
+        ("用户秋天要搬去厦门。", "厦门的事黄了，不搬"),
+    ],
+)
+def test_a_verb_or_a_thing_that_was_owned_before_is_the_same(older: str, newer: str) -> None:
+    assert not names_owned_thing(older, newer)
