@@ -28,6 +28,8 @@ _MAX_CHARS = 160
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _SENTENCE_END = re.compile(r"[.;!?。；！？]")
 _CJK_CLAUSE_END = re.compile(r"[,，、。；！？]")
+#: A comma before a clause with a subject of its own: "my nephew is having it, he shook hands on Saturday".
+_NEW_CLAUSE = re.compile(r",\s+(?=(?:i|he|she|we|they)\s)", re.IGNORECASE)
 _WEEKDAY = r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SUBJECT = r"(?:i|we|he|she|they|it|my|our|his|her|their|the|a|an|that|this|there|in|on|at|since|if|one|as|\w+['’]\w+)$"
 _CHANGED = r"\b(?:moved|pushed|shifted|postponed|rescheduled|cancelled|canceled|changed|off)\b"
@@ -42,7 +44,7 @@ _SIDE_SIGNS = _compiled({
     "past": r"\b(?:was|were|did|had|went|(?<!['’]ve )(?<!have )(?<!['’]s )got|"
     r"came|saw|met|took|made|said|told|bought|left|ran|won|gave|found|felt|paid|"
     r"sent|wrote|spoke|began|lost|ate|drove|flew|held|kept|read|sold|taught|thought|woke|been|yesterday|fell|rang|broke|"
-    r"quit|put|\w{3,}ed)\b",
+    r"quit|put|shook|\w{3,}ed)\b",
     "ahead": r"\b(?:will|won't|going to|gonna|gotta|need|needs|must|have to|has to|should|let's|due|tomorrow|remind|"
     r"remember|don't forget|deadline)\b|'ll\b",
     "reported": r"\b(?:told|said|says|thought|supposed|going to call|planned|if|when|would)\b",
@@ -83,7 +85,7 @@ _SENTENCE_SIGNS = _compiled({
 })  # fmt: skip
 #: Signs of a Chinese sentence: of the clause of the weekday before and after it, and of what follows that clause.
 _CJK_SIGNS = _compiled({
-    "done": "[了没]|过(?![来去得八九十百生])|昨|刚才|的时候",
+    "done": "了|(?<!有)没|过(?![来去得八九十百生])|昨|刚才|的时候",
     "ahead": "[才再要会得将等]|开始|打算|准备|安排|约|之前|截止|记得|提醒|别忘|复查|见|交|到期|可以|能",
     "habit": "[每都逢]|别(?!忘)|一般|通常|总|休息|固定|从不|习惯|[以往今]后|例会|值班|规矩|雷打不动|在家|不",
 })  # fmt: skip
@@ -134,6 +136,7 @@ def signs_of(before: str, after: str) -> frozenset[str]:
     end = _SENTENCE_END.search(tail)
     body, asks = tail[: end.start()] if end else tail, after[:_MAX_CHARS].rstrip().endswith(("?", "\uff1f"))
     chinese = _HAN.search(head + body) is not None
+    head = head if chinese else _NEW_CLAUSE.split(head)[-1]
     found = set(_cjk_signs(head, body) if chinese else _english_signs(head, body))
     found |= {"question"} if asks else set()
     return frozenset(f"zh {sign}" if chinese else sign for sign in found | {"bias"})

@@ -24,7 +24,7 @@ from ..statements.sentences import split_sentences
 from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_speaker, with_context
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
-from .surroundings import choose_surroundings
+from .surroundings import choose_surroundings, with_answer
 
 __all__ = ["owner_name", "tell_items"]
 
@@ -77,7 +77,7 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     earlier = spoken[max(0, place - _NEAR_TURNS) : place]
     around = choose_surroundings(words, spoken[place], earlier) if _may_enter(item) else None
     if item.asked:
-        around = Surroundings(other=item.asked, asked=True, turn=earlier[-1])
+        around = with_answer(Surroundings(other=item.asked, asked=True, turn=earlier[-1]), words, spoken[place])
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)

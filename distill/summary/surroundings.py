@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import compress, pairwise
 
 from agent_home.store.transcript import Message
@@ -32,7 +33,7 @@ from .leaning import leans
 from .selection import is_courtesy
 from .sentence_kinds import is_request
 
-__all__ = ["choose_surroundings"]
+__all__ = ["choose_surroundings", "with_answer"]
 
 #: Least chance of a sentence that gets the sentences before it in its turn, and of one that gets words of other turns.
 _LEANS_ON_TURN, _LEANS_ON_OTHERS = 0.12, 0.26
@@ -45,6 +46,8 @@ _HEADING_CHARS = 40
 #: Fewer words or Chinese characters ("next.") say nothing.
 _HEADING_WORDS = 2
 _HEADING_HAN = 4
+#: Most words of a reply to the turn before at the start of a turn.
+_LEAD_IN_WORDS = 5
 #: Greatest chance of a sentence that can say what another one is about.
 _CLEAR_TOPIC = 0.4
 #: Most characters of the sentences of its own turn, and of an earlier turn, that stand with a sentence.
@@ -54,7 +57,7 @@ _NEAR = 3
 _ASKS = re.compile(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
 #: Words that open another topic.
 _NEW_TOPIC = re.compile(
-    r"(?:oh|anyway|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
+    r"(?:oh|anyway|anyhow|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
     re.IGNORECASE,
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -91,7 +94,21 @@ _CJK_PERSON = re.compile(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先�
 
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
     """Return what stands with *words* of *turn*. *earlier* are the turns before it, oldest first."""
-    return _with_person(_near_words(words, turn, earlier), words, turn, earlier)
+    around = with_answer(_near_words(words, turn, earlier), words, turn)
+    return _with_person(around, words, turn, earlier)
+
+
+def with_answer(around: Surroundings, words: str, turn: Message) -> Surroundings:
+    """Return *around* with the start of *turn* where a question stands with *words* and that start answers it.
+
+    A long start stays out. It says more than the answer.
+    """
+    before = sentences_before(words, turn)
+    start = reduce(join_sentences, before, "")
+    if not (around.asked and around.other) or not before or around.own.startswith(before[0]):
+        return around
+    fits = len(start) <= _HEADING_CHARS and not is_question(start) and not is_courtesy(start)
+    return replace(around, own=start) if fits else around
 
 
 def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
@@ -101,6 +118,7 @@ def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surrou
     other = found.turn
     opens = _NEW_TOPIC.match(words) is not None
     own = found.own or ("" if opens else _nearest(before, words))
+    own = own if is_question(found.other) else _without_lead_in(own, before, words)
     text = join_sentences(own, words)
     previous = other.content if other is not None else ""
     whole = not before or own.startswith(before[0])
@@ -147,7 +165,13 @@ def _with_person(around: Surroundings, words: str, turn: Message, earlier: Seque
     his = pronoun.group()[0] in "hH他" and pronoun.group().casefold() not in {"her", "hers"}
     known = f"{around.topic} {around.other} {text[: pronoun.start()]}"
     kin, same = (_HIM, _HE) if his else (_HER, _SHE)
-    if kin.search(known) or _NAME.search(known) or _HIM.search(known) or _HER.search(known):
+    if (
+        _starts_with_a_thing(text[: pronoun.start()])
+        or kin.search(known)
+        or _NAME.search(known)
+        or _HIM.search(known)
+        or _HER.search(known)
+    ):
         return around
     for message in reversed(earlier):
         if (message.role, message.name) == (turn.role, turn.name):
@@ -157,6 +181,12 @@ def _with_person(around: Surroundings, words: str, turn: Message, earlier: Seque
                 if names and len(sentence) <= _MAX_TOPIC_CHARS:
                     return replace(around, topic=sentence, topic_turn=message)
     return around
+
+
+def _starts_with_a_thing(text: str) -> bool:
+    """Return whether English *text* starts with a name or a thing that a pronoun behind it can mean."""
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    return first[:1].isupper() and not _HAN.search(first) and bool(content_terms(first))
 
 
 def _needs_more(text: str, previous: str, least: float) -> bool:
@@ -188,6 +218,18 @@ def _without_answer(own: str, before: Sequence[str]) -> str:
     return own
 
 
+def _without_lead_in(own: str, before: Sequence[str], words: str) -> str:
+    """Return *own* without a first sentence of the turn that only replies to another one ("that was it.").
+
+    It stays where the sentence behind it starts with a pronoun, which may mean something in it.
+    """
+    first = before[0] if before else ""
+    rest = own.removeprefix(first).lstrip()
+    is_reply = len(first.split()) <= _LEAD_IN_WORDS and not _HAN.search(first) and _POINTS.search(first) is not None
+    goes_on = _POINTS.match(rest or words) is not None
+    return rest if first and own.startswith(first) and is_reply and not goes_on else own
+
+
 def _share_a_term(text: str, previous: str) -> bool:
     """Return whether both name the same thing, in Chinese two characters of it."""
     mine, theirs = ({term.casefold() for term in content_terms(part)} for part in (text, previous))
@@ -213,6 +255,8 @@ def _is_related(topic: str, question: str, text: str) -> bool:
 def _means_another(text: str) -> bool:
     """Return whether *text* says "he" or "she" before it names anybody."""
     meant = _PERSON_MEANT.search(text)
+    if meant is not None and _starts_with_a_thing(text[: meant.start()]):
+        return False
     known = meant is not None and (_NAME.search(text, 0, meant.start()) or _KIN.search(text, 0, meant.start()))
     return meant is not None and not known
 

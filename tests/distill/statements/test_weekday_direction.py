@@ -25,6 +25,8 @@ from distill.statements.weekday_direction import direction_of, direction_scores,
         ("面试推迟到", "。", "forward"),
         ("", "签了合同。", "back"),
         ("逢", "吃素。", "none"),
+        ("", "再抽一次血看有没有翻倍。", "forward"),
+        ("My niece is having it for £900, she shook hands with Idwal on ", ".", "none"),
     ],
 )
 def test_the_sentence_says_where_the_day_lies(before: str, after: str, direction: str) -> None:

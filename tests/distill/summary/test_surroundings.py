@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from agent_home.store.transcript import Message
-from distill.summary.surroundings import choose_surroundings
+from distill.statements.standalone import Surroundings
+from distill.summary.surroundings import choose_surroundings, with_answer
 
 
 def turn(number: int, content: str, role: str = "user") -> Message:
@@ -104,3 +105,24 @@ def test_long_turns_take_linear_time() -> None:
     start = time.process_time()
     choose_surroundings("it was so.", said, [turn(0, "he is. " * 20_000), turn(1, "she is? " * 20_000, "assistant")])
     assert time.process_time() - start < 2.0
+
+
+def test_an_answer_keeps_the_short_start_of_its_turn() -> None:
+    question = turn(1, "记下了。打算考哪里?", "assistant")
+    answer = turn(2, "大理。我外婆家。苏州待了六年了,爸妈年纪大了")
+    around = Surroundings(other="打算考哪里?", asked=True, turn=question)
+    assert with_answer(around, "我外婆家。苏州待了六年了,爸妈年纪大了", answer).own == "大理。"
+    assert with_answer(around, "大理。", answer).own == ""
+
+
+def test_a_reply_to_the_turn_before_does_not_stand_with_what_follows() -> None:
+    advice = turn(1, "Enter the vendor bill before the invoices.", "assistant")
+    said = turn(2, "that was it. bill from Harker supply sat in the van since January.")
+    found = choose_surroundings("bill from Harker supply sat in the van since January.", said, [advice])
+    assert (found.own, found.topic) == ("", "")
+
+
+def test_whom_a_sentence_names_is_not_looked_for_in_an_earlier_turn() -> None:
+    earlier = [turn(1, "Brandt climbs ladders now, he went up on a roof"), turn(2, "Good for him.", "assistant")]
+    said = turn(3, "Mateo got his braces off on the 15th, the neighbours know about it.")
+    assert choose_surroundings(said.content, said, earlier).topic == ""
