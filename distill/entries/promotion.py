@@ -105,8 +105,9 @@ def find_candidates(
     """Find the items that earn an entry, in their order.
 
     These stay in the daily log: items that git contradicts or a later turn corrected or resolved, a deliverable without
-    a claim that git could check, an item that says nothing besides a placeholder of the guard, a statement that lacks
-    the noun of its pronoun, and prose of the assistant that the user did not accept outside of a folder of work.
+    a claim that git could check, an item that says nothing besides a placeholder of the guard, a statement that nobody
+    understands without its conversation, and prose of the assistant that the user did not accept outside of a folder of
+    work.
 
     Args:
         items: the items of the session.

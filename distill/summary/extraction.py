@@ -94,7 +94,7 @@ class Item:
         asked: the question of the turn before it that the user answers with it, or chooses from. It stands with it.
         consented: whether the assistant proposed it and the user accepted it in the next turn.
         marked: whether a label in the turn marks it, on purpose.
-        dangling: whether it leans on a pronoun whose noun it does not hold. The daily log keeps it beside its turn.
+        dangling: whether nobody understands it without its conversation. The daily log keeps it beside its turn.
     """
 
     kind: ItemKind

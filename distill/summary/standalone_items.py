@@ -18,12 +18,14 @@ from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
 from ..reading.classifier import is_chinese
+from ..reading.corrections import corrects_value, names_old_value, states_correction
 from ..statements.completeness import lacks_its_noun
 from ..statements.dated_words import without_dates
 from ..statements.sentences import split_sentences
 from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_speaker, with_context
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
+from .standing import stands
 from .surroundings import choose_surroundings, with_answer
 
 __all__ = ["owner_name", "tell_items"]
@@ -81,7 +83,7 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
-    dangling = not (item.marked or item.read) and lacks_its_noun(found.text) and lacks_its_noun(f"A: {words}")
+    dangling = _leans_still(item, words, found.text, spoken, place)
     return replace(
         item, standalone=found.text if found.text != item.text else "", context=found.context, dangling=dangling
     )
@@ -131,6 +133,25 @@ def _is_told_in(inner: Item, item: Item) -> bool:
 def _may_enter(item: Item) -> bool:
     """Return whether *item* may earn an entry by the words of the user that a rule or the reader chose."""
     return item.role == "user" and not (item.marked or item.read) and (item.kind != "fact" or item.lasting)
+
+
+def _is_wanted(item: Item, words: str, previous: str) -> bool:
+    """Return whether *item* is kept whatever it leans on: on purpose, a preference, or an explicit correction."""
+    if not _may_enter(item) or item.kind == "preference" or item.replaces or names_old_value(words):
+        return True
+    return item.kind == "correction" and (states_correction(words) or corrects_value(words, previous))
+
+
+def _leans_still(item: Item, words: str, told: str, spoken: Sequence[Message], place: int) -> bool:
+    """Return whether *item* leans on its conversation as it is *told*, so that only the daily log keeps it."""
+    if item.marked or item.read:
+        return False
+    if lacks_its_noun(told) and lacks_its_noun(f"A: {words}"):
+        return True
+    other = next((turn for turn in reversed(spoken[:place]) if turn.role != item.role), None)
+    previous = other.content if other is not None else ""
+    wanted = _is_wanted(item, words, previous)
+    return not wanted and not stands(told, item.kind, spoken[place].content, previous)
 
 
 def _said_words(text: str, content: str) -> str:

@@ -1,0 +1,153 @@
+"""Chance that a reader of memory keeps an entry: that it is understood alone and worth keeping where it stands.
+
+``distill.summary.surroundings`` chose the words around the sentence before, so what still leans on its conversation
+here has no noun nearby. The chance is that of a linear model over the form of the entry, the reader's chances and the
+place of the sentence in its conversation. Its weights are a file beside this module, written by ``python -m
+bench.training.standing`` from entries that two judges read without their conversations.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from math import exp, log, log1p
+
+from ..reading.classifier import ACTS, Act, act_chances, is_chinese
+from ..reading.labels import ItemKind
+from ..statements.completeness import lacks_its_noun
+from ..statements.dated_words import without_dates
+from ..statements.sentences import is_question, split_sentences
+from ..statements.standalone import plain_turn, split_speaker
+from ..statements.topics import content_terms
+from .leaning import leans
+
+__all__ = ["LEAST_CHANCE", "standing_chance", "standing_signs", "stands"]
+
+#: Least chance of an entry.
+LEAST_CHANCE = 0.2
+_WEIGHTS = "standing.json"
+_MAX_CHARS = 800
+#: Act of the reader for each kind of item. Any other kind is told as a fact.
+_ACTS: Mapping[str, Act] = {
+    "preference": "preference", "decision": "decision", "lesson": "lesson", "correction": "correction",
+    "root_cause": "correction", "open_thread": "thread", "next_step": "thread",
+}  # fmt: skip
+#: A sentence behind fewer characters of its turn follows an answer or an interjection.
+_CUT_CHARS = 40
+_SHORT_WORDS, _LONG_WORDS = 8, 40
+_WORD = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_QUOTED = re.compile(r"[\"“]([^\"”]*)[\"”]")
+_ASKED = re.compile(r"\basked\b|问“")
+_ON = re.compile(r"\(on \"|就“")
+_POINTS = re.compile(
+    r"\b(?:it|they|them|that|this|he|she|his|her|those|these|one|there)\b|[他她它]|那个|这个|那", re.IGNORECASE
+)
+_SELF = re.compile(r"\b(?:i|my|we|our|i'm|i've)\b|我", re.IGNORECASE)
+_OWNED = re.compile(r"\b(?:my|our) \w+|我[\u4e00-\u9fff]", re.IGNORECASE)
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NUMBER = re.compile(r"\d|[一二三四五六七八九十]")
+
+
+def stands(told: str, kind: ItemKind, content: str, previous: str) -> bool:
+    """Return whether an item that is *told* so earns an entry. See :func:`standing_chance` for the arguments."""
+    return standing_chance(told, kind, content, previous) >= LEAST_CHANCE
+
+
+def standing_chance(told: str, kind: ItemKind, content: str, previous: str) -> float:
+    """Return the chance that a reader keeps the entry.
+
+    Args:
+        told: the words of the entry, with its speaker and the words that stand with it.
+        kind: the kind of its item.
+        content: the turn that says it.
+        previous: the turn of the other speaker before it, or empty.
+    """
+    weights = _load_weights()
+    score = sum(weights.get(name, 0.0) * value for name, value in standing_signs(told, kind, content, previous).items())
+    return 1 / (1 + exp(-max(-50.0, min(50.0, score))))
+
+
+def standing_signs(told: str, kind: ItemKind, content: str, previous: str) -> dict[str, float]:
+    """Return the signs of an entry by name. See :func:`standing_chance` for the arguments."""
+    said = split_speaker(told[:_MAX_CHARS])[1]
+    head, body = told[:_MAX_CHARS].removesuffix(said), without_dates(said)
+    act: Act = _ACTS.get(kind, "fact")
+    chances = dict(zip(ACTS, act_chances(body, "user"), strict=True))
+    return {
+        "bias": 1.0,
+        f"kind {act}": 1.0,
+        "own act": chances[act],
+        "other act": max(chances[name] for name in ACTS if name not in {"fact", "none"}),
+        "no act": chances["none"],
+        "fact": chances["fact"],
+        **_form(body),
+        **_words_around(head, body),
+        **_place(head, body, content[:_MAX_CHARS], previous[-_MAX_CHARS:]),
+    }
+
+
+def _form(body: str) -> dict[str, float]:
+    """Return the signs of the words of the sentence."""
+    words = len(_WORD.findall(body.casefold()))
+    return {
+        "chinese": float(is_chinese(body)),
+        "leans": _odds(leans(body)),
+        "length": log1p(words),
+        "short": float(words < _SHORT_WORDS),
+        "long": float(words > _LONG_WORDS),
+        "terms": min(len(content_terms(body)), 10) / 10,
+        "points": min(3, len(_POINTS.findall(body))) / 3,
+        "starts pointing": float(_POINTS.match(body) is not None),
+        "number": float(_NUMBER.search(body) is not None),
+        "name": float(_NAME.search(body) is not None),
+        "self": float(_SELF.search(body) is not None),
+        "owned": float(_OWNED.search(body) is not None),
+    }
+
+
+def _words_around(head: str, body: str) -> dict[str, float]:
+    """Return the signs of the words that stand with the sentence."""
+    around = " ".join(_QUOTED.findall(head))
+    return {
+        "asked": float(_ASKED.search(head) is not None),
+        "on": float(_ON.search(head) is not None),
+        "terms around": min(len(content_terms(around)), 8) / 8,
+        "points around": float(_POINTS.search(around) is not None),
+        "leans, told": _odds(leans(f"{around} {body}" if around else body)),
+        "no noun": float(lacks_its_noun(head + body)),
+    }
+
+
+def _place(head: str, body: str, content: str, previous: str) -> dict[str, float]:
+    """Return the signs of the place of the sentence in its turn, and of the turn before it."""
+    at = plain_turn(content).find(body[:12])
+    asks = any(is_question(sentence) for sentence in split_sentences(plain_turn(previous))[-2:])
+    return {
+        "first": float(not previous),
+        "after others": float(at > 0),
+        "after a word": float(0 < at < _CUT_CHARS),
+        "after a question": float(asks),
+        "shares": min(10, len(_units(head + body) & _units(previous))) / 5,
+    }
+
+
+def _units(text: str) -> set[str]:
+    """Return the terms of *text*, in Chinese every two characters."""
+    pairs = {first + second for first, second in pairwise(text) if _HAN.match(first) and _HAN.match(second)}
+    return {term.casefold()[:6] for term in content_terms(text)} | pairs
+
+
+def _odds(chance: float) -> float:
+    chance = min(0.999, max(0.001, chance))
+    return log(chance / (1 - chance))
+
+
+@cache
+def _load_weights() -> Mapping[str, float]:
+    stored: dict[str, float] = json.loads((files(__package__) / _WEIGHTS).read_text("utf-8"))
+    return stored

@@ -1,0 +1,24 @@
+"""Training of the chance that a reader of memory keeps an entry."""
+
+from __future__ import annotations
+
+from itertools import compress
+
+import numpy as np
+
+from bench.training.standing import judged_entries, left_out_chances
+
+
+def test_the_better_half_of_chats_that_the_training_left_out_is_kept_more_often() -> None:
+    rows = judged_entries()
+    chances = left_out_chances(rows)
+    better = chances >= np.median(chances)
+    shares = [np.mean([row.kept for row in compress(rows, half)]) for half in (better, ~better)]
+    assert shares[0] >= shares[1] + 0.2
+
+
+def test_the_labels_hold_both_rounds_and_all_kinds() -> None:
+    rows = judged_entries()
+    assert len(rows) == 228
+    assert {row.source.split()[0] for row in rows} == {"first", "second"}
+    assert {row.kind for row in rows} == {"fact", "decision", "open_thread", "lesson", "correction", "preference"}

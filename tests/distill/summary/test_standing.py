@@ -1,0 +1,43 @@
+"""The chance that a reader of memory keeps an entry."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from distill.summary.standing import LEAST_CHANCE, standing_chance, standing_signs, stands
+
+
+@pytest.mark.parametrize(
+    ("told", "content", "previous"),
+    [
+        ('Ida (asked: "Was it?"): that was it, he said so', "that was it, he said so", "Was it?"),
+        ("阿岚（问“它吃了吗?”）：吃了两口", "吃了两口", "它吃了吗?"),
+    ],
+)
+def test_a_bare_answer_does_not_stand(told: str, content: str, previous: str) -> None:
+    assert not stands(told, "correction", content, previous)
+
+
+@pytest.mark.parametrize(
+    ("told", "content"),
+    [
+        ("Ida: I've had asthma since class 4 and carry a blue inhaler.", "I've had asthma since class 4 and carry it."),
+        ("阿岚：我妈有糖尿病,吃二甲双胍,每年三月去华西复查", "我妈有糖尿病,吃二甲双胍,每年三月去华西复查"),
+    ],
+)
+def test_a_fact_with_its_nouns_stands(told: str, content: str) -> None:
+    assert standing_chance(told, "fact", content, "") > LEAST_CHANCE + 0.2
+
+
+def test_every_sign_is_a_number_and_the_kind_is_one() -> None:
+    signs = standing_signs('Ida (asked: "Which?"): the blue one', "next_step", "the blue one", "Which?")
+    assert signs["bias"] == signs["kind thread"] == signs["asked"] == signs["after a question"] == 1.0
+
+
+@pytest.mark.parametrize(("piece", "count"), [("", 1), ("他", 20_000), ("it, ", 20_000), ("“", 20_000), ("a", 20_000)])
+def test_any_text_has_a_chance_in_linear_time(piece: str, count: int) -> None:
+    text, start = piece * count, time.process_time()
+    assert 0 <= standing_chance(text, "fact", text, text) <= 1
+    assert time.process_time() - start < 1.0
