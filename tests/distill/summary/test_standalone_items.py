@@ -8,6 +8,7 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.store.transcript import Message
+from distill.reading.labels import ItemKind
 from distill.statements.standalone import split_speaker
 from distill.summary.extraction import Item, Summary
 from distill.summary.standalone_items import owner_name, tell_items
@@ -99,3 +100,14 @@ def test_an_accepted_proposal_names_both_speakers(
     (found,) = tell_items(Summary(title="T", items=(agreed,)), turns, (), home, now).items
     assert found.told == told_as
     assert split_speaker(found.told)[1] == proposal
+
+
+@pytest.mark.parametrize(
+    ("kind", "marked", "dangling"), [("lesson", False, True), ("preference", False, False), ("lesson", True, False)]
+)
+def test_what_leans_still_stays_in_the_log_unless_it_is_wanted(
+    home: Home, now: datetime, kind: ItemKind, marked: bool, dangling: bool
+) -> None:
+    found = Item(kind=kind, text="吃了两口", sources=("s#m2",), role="user", marked=marked)
+    turns = [turn(1, "assistant", "它吃了吗?"), turn(2, "user", "吃了两口", "阿岚")]
+    assert tell_items(Summary(title="T", items=(found,)), turns, (), home, now).items[0].dangling is dangling
