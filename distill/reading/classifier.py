@@ -28,6 +28,7 @@ from recall.embedding.model import DEFAULT_MODEL
 from recall.errors import ModelError
 
 from .features import FeatureVector, count_pieces, sentence_features, turn_features
+from .vital_facts import vital_act
 
 __all__ = [
     "ACTS",
@@ -179,7 +180,13 @@ def read_sentence(text: str, previous: str = "", role: str = "user") -> Sentence
         previous: the turn of the other speaker before it, empty for the first turn.
         role: ``user`` or ``assistant``.
     """
-    return load_weights().read(text, previous, role)
+    return _kept(load_weights().read(text, previous, role), text, role)
+
+
+def _kept(reading: SentenceReading, text: str, role: str) -> SentenceReading:
+    """Return *reading*, or that of a statement which no unlucky word may cost its entry."""
+    act = vital_act(text) if role == "user" and not reading.enters else None
+    return reading if act is None else replace(reading, act=act, likeliest=act, keep=1.0, enters=True)
 
 
 class SentenceReader:
@@ -204,7 +211,8 @@ class SentenceReader:
             vectors = dense_features(chosen, self._embedder)
             weights = load_weights("vectors")
             for row, vector in zip(chosen, vectors, strict=True):
-                self._known[row] = _confirmed(weights.read(*row, vector=vector), read_sentence(*row))
+                reading = _confirmed(weights.read(*row, vector=vector), read_sentence(*row))
+                self._known[row] = _kept(reading, row[0], row[2])
 
     def read(self, text: str, previous: str, role: str) -> SentenceReading:
         """Judge a sentence. See :func:`read_sentence`."""
