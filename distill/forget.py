@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from unicodedata import normalize
 
 from agent_home.documents.entry import ENTRY_ID, Entry
 from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
@@ -37,9 +38,9 @@ from agent_home.forgetting.purge import (
     remote_addresses,
     with_new_hashes,
 )
-from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, redacted
+from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, redacted, without_empty_entries
 from agent_home.forgetting.structural_words import structural_name
-from agent_home.forgetting.text_matcher import Phrase
+from agent_home.forgetting.text_matcher import Phrase, has_word_borders
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
 from agent_home.git import commits, history
 from agent_home.git.objects import object_kinds, objects
@@ -57,7 +58,8 @@ from recall.settings import RecallSettings
 
 __all__ = ["MIN_CHARS", "ForgetResult", "StructuralWord", "TextTooShort", "forget", "places", "redaction_target"]
 
-#: A shorter text is part of too many unrelated words.
+#: A shorter text is part of too many unrelated words. A Chinese, Japanese or Korean character counts twice: a name has
+#: two or three of them.
 MIN_CHARS = 4
 #: A part of an entry is searched for elsewhere from this many characters and words on, or from this many characters
 #: that are not ASCII. A shorter part is likely to be in unrelated texts too.
@@ -70,10 +72,11 @@ Progress = Callable[[str], None]
 class TextTooShort(ValueError):
     """The text is so short that it is part of unrelated words."""
 
-    def __init__(self, chars: int) -> None:
+    def __init__(self, text: str, *, exact: bool) -> None:
+        advice = "" if exact else ", or use --exact-id for an identifier that stands alone"
         super().__init__(
-            f"a text of {chars} characters is part of too many words. Give at least {MIN_CHARS}, or use --exact-id for "
-            "an identifier that stands alone"
+            f"a text of length {len(text)} is part of too many words. Give at least {MIN_CHARS} characters, or "
+            f"{MIN_CHARS // 2} in Chinese, Japanese or Korean{advice}"
         )
 
 
@@ -109,7 +112,8 @@ class ForgetResult:
 def redaction_target(home: Home, text: str, *, exact: bool = False) -> RedactionTarget:
     """Return the redaction target of *text*: the entry with that id and all its earlier versions, or the text itself.
 
-    *exact* treats *text* as an identifier: case matters, and it must stand alone.
+    *exact* treats *text* as an identifier: case matters, and it must stand alone. In a script without word borders
+    every text is the same as without *exact*.
 
     Raises:
         TextTooShort: *text* is too short to be searched for.
@@ -120,9 +124,10 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Redaction
     salt = read_salt(home)
     entry_id = text.strip().strip("[]").upper()
     if exact or not ENTRY_ID.fullmatch(entry_id):
-        phrase = Phrase(text.strip(), exact)
-        if not phrase.folded or (len(phrase.folded) < MIN_CHARS and not exact):
-            raise TextTooShort(len(phrase.folded))
+        alone = exact and any(map(has_word_borders, text.strip()))
+        phrase = Phrase(text.strip(), alone)
+        if not phrase.folded or (_length(phrase) < MIN_CHARS and not alone):
+            raise TextTooShort(normalize("NFC", phrase.folded), exact=exact)
         if name := structural_name(home, phrase):
             raise StructuralWord(name)
         return RedactionTarget((phrase,), name=tombstone_name(phrase, salt))
@@ -193,6 +198,11 @@ def forget(
     )  # fmt: skip
 
 
+def _length(phrase: Phrase) -> int:
+    """Return the length of a text in Latin letters. A letter of a script without word borders counts twice."""
+    return sum(1 if has_word_borders(char) else 2 for char in normalize("NFC", phrase.folded))
+
+
 def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
     """Yield all versions of the entry in the files and in every object of git."""
     for path in sorted(home.root.glob("**/*.md")):
@@ -244,7 +254,7 @@ def _rewrite_file(edits: Transaction, path: str, target: RedactionTarget) -> Non
         text = edits.text(path)
     except DocumentInvalid:  # not a text file, reported as a place
         return
-    new_text, new_path = redacted(path, text, target), redacted_path(path, target)
+    new_text, new_path = without_empty_entries(path, redacted(path, text, target)), redacted_path(path, target)
     if path == MANIFEST and new_text != text:
         parse_manifest(new_text, edits.home.root / path)
     if new_path != path:

@@ -18,7 +18,14 @@ from typing import Any
 from ..documents.entry import Entry, parse_entry
 from .text_matcher import Phrase
 
-__all__ = ["RedactionTarget", "find_entries", "is_transcript", "matching_lines", "redacted"]
+__all__ = [
+    "RedactionTarget",
+    "find_entries",
+    "is_transcript",
+    "matching_lines",
+    "redacted",
+    "without_empty_entries",
+]
 
 #: The keys of a transcript's row that hold text of the conversation.
 _TEXT_KEYS = ("session", "id", "name", "content", "cwd")
@@ -26,6 +33,8 @@ _TEXT_KEYS = ("session", "id", "name", "content", "cwd")
 _PASSAGE_BORDER = re.compile(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
 _ENTRY_HEAD = re.compile(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
 _MARK = re.compile(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
+#: Lines that a closing writes below a statement. They say nothing without it.
+_ABOUT_STATEMENT = re.compile(r"(?:Wrong|Root cause|Instead of|Occurrences): ")
 _INDENTED = re.compile(r"[ \t]+\S")
 
 
@@ -79,6 +88,14 @@ def redacted(path: str, text: str, target: RedactionTarget) -> str:
     if kind == ".json":
         return _redacted_json(text, target)
     return _redacted_markdown(text, target) if kind == ".md" else target.redact(text)
+
+
+def without_empty_entries(path: str, text: str) -> str:
+    """Return the text of the file *path* without the entries that earlier erasures left with nothing but marks."""
+    if PurePosixPath(path).suffix != ".md" or not _MARK.search(text):
+        return text
+    passages = _PASSAGE_BORDER.split(text)
+    return "".join(passage for passage in passages if not (_MARK.search(passage) and _is_empty_entry(passage)))
 
 
 def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
@@ -137,8 +154,16 @@ def _redacted_passage(passage: str, target: RedactionTarget) -> str:
     if not target.occurs_in(passage):
         return passage
     done = target.redact(passage)
-    entry = parse_entry(done)
-    return "" if entry is not None and not re.search(r"\w", _MARK.sub("", entry.text)) else done
+    return "" if _is_empty_entry(done) else done
+
+
+def _is_empty_entry(passage: str) -> bool:
+    """Return whether *passage* is an entry that holds nothing but marks, and lines about its erased statement."""
+    entry = parse_entry(passage)
+    if entry is None:
+        return False
+    lines = (line for line in entry.detail.splitlines() if not _ABOUT_STATEMENT.match(line))
+    return not re.search(r"\w", _MARK.sub("", "\n".join((entry.title, entry.body, *lines))))
 
 
 def _redacted_json(text: str, target: RedactionTarget) -> str:

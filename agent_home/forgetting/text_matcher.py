@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Phrase", "fold", "readings"]
+__all__ = ["Phrase", "fold", "has_word_borders", "readings"]
 
 #: Fewest characters before the ellipsis by which a cut text is recognised.
 _CUT_CHARS = 8
@@ -24,12 +24,21 @@ _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[nrtbf\"'\\/]|(?:%[0-9a-fA-F]{2})+"
 )
 _WORD_OR_BLANKS = re.compile(r"\s+|\S+")
+#: First words of the Unicode names of letters that are written without blanks between words, or with particles that
+#: join a name, as in Korean. A border of such a letter says nothing about words.
+_JOINED_SCRIPTS = ("CJK", "IDEOGRAPHIC", "BOPOMOFO", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "THAI", "LAO")
+#: Vowels and final consonants of a Korean syllable. Folding takes a syllable apart, and a text never ends inside one.
+_SYLLABLE_REST = re.compile("[\u1160-\u11ff]")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """The text to find. *exact* finds it only as spelled, and not beside a letter, digit or hyphen."""
+    """The text to find.
+
+    *exact* finds it only as spelled, and not beside a digit, a hyphen or a letter of the same script. A letter without
+    word borders, such as a Chinese one, may stand beside anything.
+    """
 
     text: str
     exact: bool = False
@@ -71,15 +80,19 @@ class Phrase:
 
     def _hits(self, text: str) -> list[tuple[int, int]]:
         """Return the matching ranges in a text that is already folded, or compared exactly."""
-        if self.exact:
-            pattern = rf"(?<![\w-]){re.escape(self.text)}(?![\w-])"
-            return [match.span() for match in re.finditer(pattern, text)] if self.text else []
-        hits, target = [], self.folded
-        at = text.find(target) if target else -1
+        target = self.text if self.exact else self.folded
+        hits, at = list[tuple[int, int]](), text.find(target) if target else -1
         while at >= 0:
-            hits.append((at, at + len(target)))
-            at = text.find(target, at + len(target))
-        return hits + list(self._cut_hits(text))
+            end = at + len(target)
+            before, after = text[at - 1 : at] if at else "", text[end : end + 1]
+            if self.exact:
+                inside = _continues(target[0], before) or _continues(target[-1], after)
+            else:
+                inside = bool(_SYLLABLE_REST.match(after))
+            if not inside:
+                hits.append((at, end))
+            at = text.find(target, at + 1 if inside else end)
+        return hits if self.exact else hits + list(self._cut_hits(text))
 
     def _cut_hits(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the ranges of a cut phrase before an ellipsis. Folding turns an ellipsis into three full stops."""
@@ -107,6 +120,16 @@ def fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+def has_word_borders(char: str) -> bool:
+    """Return whether the script of *char* sets words apart.
+
+    >>> has_word_borders("a"), has_word_borders("\u6797"), has_word_borders("\ubbfc")
+    (True, False, False)
+    """
+    joined = not char.isascii() and char.isalnum() and unicodedata.name(char, "").startswith(_JOINED_SCRIPTS)
+    return not joined
+
+
 def readings(text: str) -> Iterator[str]:
     """Yield *text*, and then *text* with its escapes resolved, at most three times."""
     yield text
@@ -118,6 +141,19 @@ def readings(text: str) -> Iterator[str]:
             return
         text = plain
         yield text
+
+
+def _continues(edge: str, neighbour: str) -> bool:
+    """Return whether *neighbour* belongs to the word that *edge*, the first or last character of a text, stands in."""
+    if not neighbour or not has_word_borders(edge) or not has_word_borders(neighbour):
+        return False
+    if not neighbour.isalpha() or not edge.isalpha():
+        return neighbour in "-_" or neighbour.isalnum()
+    return _script(edge) == _script(neighbour)
+
+
+def _script(letter: str) -> str:
+    return unicodedata.name(unicodedata.normalize("NFKC", letter)[0], "").partition(" ")[0]
 
 
 def _mapped_readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[int]]]:

@@ -280,6 +280,63 @@ def test_a_damaged_index_set_aside_is_erased_too(word_home: Home, now: datetime)
     assert not word_home.index.with_name("index.db.corrupt-1").exists()
 
 
+CHINESE = (
+    ("user", "决定:以后由林晓雯负责预算,林晓雯的邮箱不变。"),
+    ("user", "工单归林晓雯X9,請與林晓雯聯絡。"),
+)
+
+
+@pytest.mark.parametrize(("said", "exact"), [("林晓雯", False), ("林晓雯", True), ("晓雯", False)])
+def test_a_chinese_name_is_forgotten_everywhere_and_stays_forgotten(
+    home: Home, talk: Talk, now: datetime, said: str, exact: bool
+) -> None:
+    transcript.append(home, "zh-1", talk(*CHINESE, session="zh-1"), actor="test", now=now)
+    close(home, "zh-1", now=now)
+    with transaction(home, actor="test", message="记下林晓雯", now=now) as edits:
+        edits.write("Knowledge/k.md", "# 同事\n\n- **[KD-AAAA]** 2026-11-20 林晓雯\n\n我和林晓雯說過。\n")
+        edits.append("ledger/notes.jsonl", [{"ts": "t", "note": "找林晓雯"}])
+    (home.root / "outputs/run.json").write_text(json.dumps({"said": "同事林晓雯來了"}), encoding="utf-8")
+    sync(home, RecallSettings(), None)
+    plain, escaped = said.encode(), json.dumps(said).strip('"').encode()
+    assert {"MEMORY.md", "objects", "sessions/2026/11/zh-1.jsonl"} <= {*paths_with(home, plain)}
+    assert "outputs/run.json" in paths_with(home, escaped)
+    done = forget(home, said, now=now, exact=exact, history_too=True)
+    assert done.remaining == ()
+    assert paths_with(home, plain) == paths_with(home, escaped) == []
+    assert problems(home) == []
+    transcript.append(home, "zh-2", talk(*CHINESE, session="zh-2"), actor="import", now=now)
+    close(home, "zh-2", now=now)
+    close(home, "zh-1", now=now, again=True)
+    sync(home, RecallSettings(), None)
+    assert paths_with(home, plain) == []
+    assert places(home, redaction_target(home, said, exact=exact)) == []
+
+
+@pytest.mark.parametrize("text", ["林晓", "佐藤", "김민", "林a晓"])
+def test_two_letters_without_word_borders_are_enough(home: Home, text: str) -> None:
+    assert redaction_target(home, text).phrases
+    assert redaction_target(home, text, exact=True).phrases
+
+
+@pytest.mark.parametrize("text", ["林", "값", "。。。", "林a"])
+def test_one_chinese_letter_is_refused(home: Home, text: str) -> None:
+    with pytest.raises(TextTooShort, match="2 in Chinese"):
+        redaction_target(home, text)
+
+
+def test_one_chinese_letter_is_no_identifier(home: Home) -> None:
+    with pytest.raises(TextTooShort):
+        redaction_target(home, "林", exact=True)
+
+
+def test_entries_that_an_earlier_erasure_left_empty_go(word_home: Home, now: datetime) -> None:
+    husk = "- **[CR-Y9HE]** 2026-11-20 [forgotten f-18fa4594]\n  Wrong: on Tuesdays\n  Sources: fc-1#m1\n"
+    with transaction(word_home, actor="test", message="m", now=now) as edits:
+        edits.write("EVOLUTION.md", f"# Evolution\n\n## Corrections\n\n{husk}")
+    forget(word_home, "blue heron", now=now)
+    assert "CR-Y9HE" not in (word_home.root / "EVOLUTION.md").read_text()
+
+
 @pytest.mark.parametrize("text", ["abc", " a b ", "\u200b\u200b\u200b\u200b", ""])
 def test_a_short_text_is_refused(home: Home, text: str) -> None:
     with pytest.raises(TextTooShort):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -53,8 +53,9 @@ def forget(
     """Erase an entry or a text everywhere in the home.
 
     ID names an entry: the entry goes, and its text is erased in other places too, unless it is only a word or two. TEXT
-    is found in any case, spacing and Unicode form, and also when written with escapes. A placeholder replaces it. With
-    - the text is read from standard input, so that no shell remembers it.
+    is found in any case, spacing and Unicode form, and also when written with escapes. It has at least four characters,
+    or two in Chinese, Japanese or Korean. A placeholder replaces it. With - the text is read from standard input, so
+    that no shell remembers it.
 
     The command searches memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the
     index and every git object. Without --apply it changes nothing. Without --purge, git's history keeps the text.
@@ -115,10 +116,14 @@ def _plan(found: Sequence[Occurrence], *, purge: bool) -> Iterator[str]:
 
 
 def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
-    counts = Counter(place.kind for place in done.before)
+    remaining = {(place.kind, place.path) for place in done.remaining}
+    erased = [place for place in done.before if _is_erased(place, remaining, purge=purge)]
+    counts = Counter(place.kind for place in erased)
     found = ", ".join(f"{count} in {_KINDS[kind]}" for kind, count in counts.items())
-    places = counted(len(done.before), "place")
-    yield f"{done.name}: erased from {places} ({found})" if found else f"{done.name}: found nowhere"
+    if found:
+        yield f"{done.name}: erased from {counted(len(erased), 'place')} ({found})"
+    else:
+        yield f"{done.name}: {'erased from no place' if done.before else 'found nowhere'}"
     if done.commit:
         yield f"commit {done.commit[:7]}"
     if done.purged is not None:
@@ -134,6 +139,11 @@ def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     if others:
         yield "still found here:"
         yield from _table(others)
+
+
+def _is_erased(place: Occurrence, remaining: Collection[tuple[str, str]], *, purge: bool) -> bool:
+    """Return whether *place*, which held the text before, is free of it. Only a purge touches git's history."""
+    return (purge or place.kind != "history") and (place.kind, place.path) not in remaining
 
 
 def _table(found: Iterable[Occurrence]) -> Iterator[str]:

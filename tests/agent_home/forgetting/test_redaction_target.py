@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.documents.document import parse
-from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, matching_lines, redacted
+from agent_home.forgetting.redaction_target import (
+    RedactionTarget,
+    find_entries,
+    matching_lines,
+    redacted,
+    without_empty_entries,
+)
 from agent_home.forgetting.text_matcher import Phrase
 
 HERON = RedactionTarget((Phrase("blue heron"),), name="f-0a1b2c3d")
@@ -35,6 +41,30 @@ def test_a_mark_replaces_a_passage_and_an_emptied_entry_is_removed() -> None:
     assert f"it is {MARK}, said twice." in done
     assert "stock builds lack extensions" in done
     assert done.endswith("\n## Lessons Learned\n")
+
+
+LESSON = """- **[CR-Y9HE]** 2026-11-20 {}
+  Wrong: on Tuesdays
+  Occurrences: 1 (2026-11-20)
+  Sources: a#m1 · Origin: user
+"""
+
+
+@pytest.mark.parametrize("path", ["EVOLUTION.md", "Archive/EVOLUTION-2026-11.md", "Projects/p/notes.md"])
+def test_an_entry_with_only_lines_about_an_erased_statement_is_removed(path: str) -> None:
+    text = "# Evolution\n\n## Corrections\n\n{}\n## Capabilities\n"
+    assert redacted(path, text.format(LESSON.format("Blue Heron.")), HERON) == text.format("")
+    kept = text.format(LESSON.format("The word is [forgotten f-0a1b2c3d]"))
+    assert redacted(path, text.format(LESSON.format("The word is Blue Heron")), HERON) == kept
+    noted = text.format(LESSON.format(MARK).replace("Wrong:", "Call Ana on Monday. Wrong:"))
+    assert without_empty_entries(path, noted) == noted
+    assert without_empty_entries(path, text.format(LESSON.format(MARK))) == text.format("")
+    assert without_empty_entries(path, kept) == kept
+
+
+def test_an_empty_entry_of_a_person_stays() -> None:
+    text = "# M\n\n- **[KD-7F3A]**\n- **[KD-7F3B]** [forgotten f-0a1b2c3d] and more\n"
+    assert without_empty_entries("MEMORY.md", text) == text
 
 
 def test_an_entry_is_removed_with_all_its_paragraphs() -> None:

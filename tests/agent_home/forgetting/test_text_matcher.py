@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_home.forgetting.text_matcher import Phrase, _folded_ascii, _folded_pieces, fold, readings
+from agent_home.forgetting.text_matcher import Phrase, _folded_ascii, _folded_pieces, fold, has_word_borders, readings
 
 SPELLINGS = [
     "the Blue Heron flies",
@@ -64,6 +64,43 @@ def test_a_text_cut_by_an_ellipsis_is_found() -> None:
 def test_an_identifier_is_found_alone_and_as_spelled() -> None:
     phrase = Phrase("X9", exact=True)
     assert phrase.redact("X9, [X9] x9 X9b AX9 X9-2", "_") == "_, [_] x9 X9b AX9 X9-2"
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "done"),
+    [
+        ("X9", "工单X9已关，单号X9。X9b", "工单_已关，单号_。X9b"),
+        ("ID", "IDый IDx ФID 5ID ID_ ID-組", "_ый IDx Ф_ 5ID ID_ ID-組"),
+        ("林晓雯", "我和林晓雯的妈妈见過林晓雯說", "我和_的妈妈见過_說"),
+        ("林晓雯X9", "找林晓雯X9吗 林晓雯X91", "找_吗 林晓雯X91"),
+        ("佐藤さん", "昨日佐藤さんが来た", "昨日_が来た"),
+        ("김민수", "김민수는 오늘 김민수와", "_는 오늘 _와"),
+    ],
+)
+def test_an_identifier_may_stand_beside_another_script(said: str, text: str, done: str) -> None:
+    phrase = Phrase(said, exact=True)
+    assert phrase.redact(text, "_") == done
+    assert json.loads(phrase.redact(json.dumps(text), "_")) == done
+
+
+@pytest.mark.parametrize("before", ["我和", "我與", "「", "X", "\n"])
+def test_a_chinese_name_is_found_beside_any_letter_and_in_escapes(before: str) -> None:
+    text = f"{before}林晓雯說話的时候"
+    for exact in (False, True):
+        phrase = Phrase("林晓雯", exact)
+        assert phrase.redact(text, "_") == f"{before}_說話的时候"
+        escaped = json.dumps(json.dumps({"content": text}))
+        assert "\\u6797" in escaped
+        assert json.loads(json.loads(phrase.redact(escaped, "_"))) == {"content": f"{before}_說話的时候"}
+
+
+def test_a_korean_text_does_not_end_inside_a_syllable() -> None:
+    assert Phrase("이수").redact("이순신과 이수는", "_") == "이순신과 _는"
+
+
+def test_punctuation_has_word_borders_and_cjk_letters_have_none() -> None:
+    assert not any(map(has_word_borders, "林〇々さサｻー민\U00020000"))
+    assert all(map(has_word_borders, "aéя9９。、（ -"))
 
 
 def test_a_blank_phrase_occurs_nowhere() -> None:

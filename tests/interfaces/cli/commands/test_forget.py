@@ -52,6 +52,11 @@ def test_without_purge_the_output_names_gits_history(home_with_text: Home) -> No
     assert result.exit_code == 1
     assert "git's history still holds it" in result.stdout
     assert "--purge" in result.stdout
+    assert "erased from 2 places (1 in this machine's records, 1 in files)" in result.stdout
+    again = run(home_with_text, "forget", "blue heron", "--apply")
+    assert "erased from no place" in again.stdout
+    purged = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
+    assert "erased from 1 place (1 in git history)" in purged.stdout
 
 
 def test_after_a_purge_nothing_is_found(home_with_text: Home) -> None:
