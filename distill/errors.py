@@ -8,6 +8,7 @@
 ├── ``NotLive``          an entry is not in MEMORY.md, or was replaced
 ├── ``NotPlaceable``     a text cannot be placed in its target file
 ├── ``NotRevertable``    the last change of an entry cannot be undone
+│   └── ``StillSuperseded``  another entry still supersedes it
 ├── ``EndpointFailed``   the configured language model gave no usable completion
 └── ``Contended``        other processes kept closing or appending to the session
 """
@@ -29,6 +30,7 @@ __all__ = [
     "NotLive",
     "NotPlaceable",
     "NotRevertable",
+    "StillSuperseded",
 ]
 
 
@@ -99,6 +101,18 @@ class NotRevertable(DistillError):
     def __init__(self, entry_id: str, problem: str) -> None:
         super().__init__(f"{entry_id} cannot be reverted: {problem}. `memory history {entry_id}` lists its commits")
         self.entry_id = entry_id
+
+
+class StillSuperseded(NotRevertable):
+    """The entry would stay superseded after the revert. Nothing was written."""
+
+    def __init__(self, entry_id: str, successor: str) -> None:
+        DistillError.__init__(
+            self,
+            f"{entry_id} cannot be valid again: {successor} supersedes it as well. Revert that entry instead: "
+            f"`memory revert {successor} --apply`",
+        )
+        self.entry_id, self.successor = entry_id, successor
 
 
 class EndpointFailed(DistillError):

@@ -4,7 +4,8 @@
 commit stays. Undoing is a commit like any other, so it can be undone in the same way.
 
 When an added entry is removed again, older entries lose their links to it: with a link to a missing entry they would be
-left out of every prompt. When a removed entry returns, the links are restored.
+left out of every prompt. When a removed entry returns, the links are restored. The same holds for a change that added
+or removed a link: both entries name each other or neither does, because either link is enough to supersede one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents.check import entry_files
 from agent_home.documents.document import Block, Document, parse
-from agent_home.documents.entry import ENTRY_ID, Entry, normalise_id, parse_entry
+from agent_home.documents.entry import ENTRY_ID, Entry, normalise_id, parse_entry, superseded_by
 from agent_home.documents.placement import insert_text
 from agent_home.errors import NoSuchEntry
 from agent_home.git import history
@@ -28,16 +29,16 @@ from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store.gateway import Transaction, transaction
 
-from ..errors import NotRevertable
+from ..errors import NotRevertable, StillSuperseded
 
 __all__ = ["EntryRevert", "RelinkedEntry", "plan_revert", "revert"]
 
-_LINK = "Superseded-By"
+_LINK, _BACK_LINK = "Superseded-By", "Supersedes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelinkedEntry:
-    """An older entry of the file *path*, before and after the change of its field ``Superseded-By``."""
+    """An entry of the file *path*, before and after the change of its link to the reverted entry."""
 
     path: str
     before: Entry
@@ -48,14 +49,18 @@ class RelinkedEntry:
 class EntryRevert:
     """A planned or completed revert of one entry.
 
-    *undoes* is the commit with the *change* that is undone. *linked* has the older entries that lose their supersession
-    link, because the entry is removed, or get it back, because the entry returns. *commit* is ``None`` for a plan.
+    *undoes* is the commit with the *change* that is undone. *linked* has the older entries that lose their link
+    ``Superseded-By``, or get it back. *successors* has the newer entries that lose their link ``Supersedes``, or get it
+    back. *superseded_by* is the entry that supersedes the reverted one afterwards, or empty. *commit* is ``None`` for a
+    plan.
     """
 
     id: str
     undoes: Event
     change: EntryChange
     linked: tuple[RelinkedEntry, ...] = ()
+    successors: tuple[RelinkedEntry, ...] = ()
+    superseded_by: str = ""
     commit: str | None = None
 
 
@@ -65,6 +70,7 @@ def plan_revert(home: Home, spelled: str) -> EntryRevert:
     Raises:
         NoSuchEntry: git knows no entry with that id.
         NotRevertable: the entry was changed by hand since, or the commit did not change it.
+        StillSuperseded: the commit superseded the entry, and another entry supersedes it as well.
     """
     entry_id = normalise_id(spelled)
     events = history.entry_history(home.root, entry_id)
@@ -80,17 +86,20 @@ def plan_revert(home: Home, spelled: str) -> EntryRevert:
         raise NotRevertable(
             entry_id, f"it was changed by hand since commit {last.commit[:7]}. Commit or undo that change first"
         )
-    linked: Iterable[RelinkedEntry] = ()
-    if not (change.before and change.after):
-        linked = _with_links(home, entry_id, changes) if change.before else _without_links(home, entry_id)
-    return EntryRevert(id=entry_id, undoes=last, change=change, linked=tuple(linked))
+    older, newer = parse_entry(change.before), parse_entry(change.after)
+    linked = _relinked(home, _LINK, entry_id, changes, older, newer)
+    successors: tuple[RelinkedEntry, ...] = ()
+    if older is not None and newer is not None:
+        successors = _relinked(home, _BACK_LINK, entry_id, changes, older, newer)
+    plan = EntryRevert(id=entry_id, undoes=last, change=change, linked=linked, successors=successors)
+    return replace(plan, superseded_by=_remaining_successor(home, plan, older, newer))
 
 
 def revert(home: Home, spelled: str, *, now: datetime, actor: str = "revert") -> EntryRevert:
     """Restore the text and the file that the entry had before its last commit.
 
     Raises:
-        NoSuchEntry, NotRevertable: see :func:`plan_revert`.
+        NoSuchEntry, NotRevertable, StillSuperseded: see :func:`plan_revert`.
         HomeError: see :func:`agent_home.store.gateway.transaction`. Nothing was written.
     """
     entry_id = normalise_id(spelled)
@@ -106,7 +115,7 @@ def _refuse_quarantined(home: Home, plan: EntryRevert) -> None:
     """Raise ``NotRevertable`` when the guard would quarantine a restored text, which would remove its entry."""
     change = plan.change
     texts = [(change.id, change.old_path, change.before)] if change.action in {"changed", "removed"} else []
-    texts += [(link.after.id, link.path, link.after.render()) for link in plan.linked]
+    texts += [(link.after.id, link.path, link.after.render()) for link in (*plan.linked, *plan.successors)]
     known = decisions(home)
     for entry_id, path, text in texts:
         verdict = None if known.approves(text) else ScreeningService(home).verdict(path, text, "agent")
@@ -122,7 +131,7 @@ def _undo(edits: Transaction, plan: EntryRevert) -> None:
     before = parse_entry(change.before) if change.before else None
     names = [(f"{plan.undoes.commit}^", path) for path in (change.path, change.old_path)]
     old, origin = (parse(text) for text in history.texts_at(edits.home.root, names))
-    for link in plan.linked:
+    for link in (*plan.linked, *plan.successors):
         edits.write(link.path, edits.read(link.path).with_entry_changed(link.after))
     document = edits.read(change.path)
     if before is None:
@@ -157,16 +166,49 @@ def _reinsert(document: Document, entry: Entry, old: Document, section: str) -> 
     return insert_text(document, entry.render(), section=section)
 
 
-def _without_links(home: Home, entry_id: str) -> Iterator[RelinkedEntry]:
-    """Yield the entries that *entry_id* superseded, with that link removed and other links kept."""
+def _relinked(
+    home: Home, link: str, entry_id: str, changes: Iterable[EntryChange], older: Entry | None, newer: Entry | None
+) -> tuple[RelinkedEntry, ...]:
+    """Return the other entries whose field *link* must change with the revert of *newer* to *older*.
+
+    An entry that only one of the two versions names loses its link, or gets it back. When one version is missing,
+    every entry with a link to *entry_id* counts as named.
+    """
+    if older is None or newer is None:
+        return tuple(_with_links(home, link, entry_id, changes) if older else _without_links(home, link, entry_id))
+    own = _BACK_LINK if link == _LINK else _LINK
+    before, after = _linked_ids(older, own), _linked_ids(newer, own)
+    removed = (found for found in _without_links(home, link, entry_id) if found.after.id in after - before)
+    restored = (found for found in _with_links(home, link, entry_id, changes) if found.after.id in before - after)
+    return (*removed, *restored)
+
+
+def _remaining_successor(home: Home, plan: EntryRevert, older: Entry | None, newer: Entry | None) -> str:
+    """Return the entry that supersedes the reverted one after the revert, or an empty string.
+
+    Raises:
+        StillSuperseded: the undone commit superseded the entry, so a person expects it to hold again.
+    """
+    if older is None:
+        return ""
+    reverted = {link.after.id: link.after for link in (*plan.linked, *plan.successors)} | {plan.id: older}
+    entries = {entry.id: reverted.get(entry.id, entry) for _, entry in _all_entries(home)} | {plan.id: older}
+    successor = superseded_by(entries.values()).get(plan.id, "")
+    if successor and newer is not None and _linked_ids(newer, _LINK) - _linked_ids(older, _LINK):
+        raise StillSuperseded(plan.id, successor)
+    return successor
+
+
+def _without_links(home: Home, link: str, entry_id: str) -> Iterator[RelinkedEntry]:
+    """Yield the entries whose field *link* names *entry_id*, with that link removed and other links kept."""
     for path, entry in _all_entries(home):
-        if _links_to(entry, entry_id):
-            others = ", ".join(other_id for other_id in ENTRY_ID.findall(entry.fields[_LINK]) if other_id != entry_id)
-            after = entry.changed(fields={**entry.fields, _LINK: others}) if others else _without_link(entry)
+        if entry_id in _linked_ids(entry, link):
+            others = ", ".join(other_id for other_id in ENTRY_ID.findall(entry.fields[link]) if other_id != entry_id)
+            after = entry.changed(fields={**entry.fields, link: others}) if others else _without_link(entry, link)
             yield RelinkedEntry(path=path, before=entry, after=after)
 
 
-def _with_links(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[RelinkedEntry]:
+def _with_links(home: Home, link: str, entry_id: str, changes: Iterable[EntryChange]) -> Iterator[RelinkedEntry]:
     """Yield the entries that lost their link to *entry_id* in the commit, with the link. Entries changed since stay."""
     changes_by_id = {change.id: change for change in changes if change.before and change.after}
     for path, entry in _all_entries(home):
@@ -174,7 +216,9 @@ def _with_links(home: Home, entry_id: str, changes: Iterable[EntryChange]) -> It
         if change is None or change.after != entry.raw or change.path != path:
             continue
         before = parse_entry(change.before)
-        if before is not None and _without_link(before) == _without_link(entry) and _links_to(before, entry_id):
+        if before is None or entry_id not in _linked_ids(before, link):
+            continue
+        if _without_link(before, link) == _without_link(entry, link):
             yield RelinkedEntry(path=path, before=entry, after=before)
 
 
@@ -187,9 +231,9 @@ def _all_entries(home: Home) -> Iterator[tuple[str, Entry]]:
         yield from ((path, entry) for entry in entries.values())
 
 
-def _links_to(entry: Entry, entry_id: str) -> bool:
-    return entry_id in ENTRY_ID.findall(entry.fields.get(_LINK, ""))
+def _linked_ids(entry: Entry, link: str) -> set[str]:
+    return set(ENTRY_ID.findall(entry.fields.get(link, "")))
 
 
-def _without_link(entry: Entry) -> Entry:
-    return entry.changed(fields={name: value for name, value in entry.fields.items() if name != _LINK})
+def _without_link(entry: Entry, link: str) -> Entry:
+    return entry.changed(fields={name: value for name, value in entry.fields.items() if name != link})

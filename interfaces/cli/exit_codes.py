@@ -41,6 +41,7 @@ EXIT_CODES: Mapping[str, int] = {
     "distill.errors.NotAllowed": 2,
     "distill.errors.NotLive": 2,
     "distill.errors.NotPlaceable": 7,
+    "distill.errors.StillSuperseded": 1,
     "distill.errors.NotRevertable": 7,
     "distill.errors.EmptySession": 7,
     "distill.errors.Contended": 5,

@@ -41,8 +41,11 @@ def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
     """Undo the last change of one entry.
 
     The last commit that changed entry ID is undone for this entry alone. An added entry is removed, and entries that it
-    superseded are valid again. A removed entry comes back. A changed entry gets its earlier text. Without --apply, the
-    command only shows what would change. The revert is a commit itself, and reverting the entry again undoes it.
+    superseded are valid again. A removed entry comes back. A changed entry gets its earlier text. If the change
+    superseded it, it is valid again, and its successor stays without the link. Without --apply, the command only shows
+    what would change. The revert is a commit itself, and reverting the entry again undoes it.
+
+    The exit code is 1 when another entry supersedes it as well. The message names that entry.
     """
     from distill.review.reverting import plan_revert
     from distill.review.reverting import revert as undo
@@ -56,7 +59,9 @@ def revert(invocation: Invocation, entry_id: str, applied: bool) -> None:
     data = {
         "id": done.id, "commit": done.commit, "applied": applied, "undoes": dataclasses.asdict(event),
         "before": done.change.after, "after": done.change.before, "path": done.change.old_path,
-        "linked": [link.before.id for link in done.linked], "relinked": [_link(link) for link in done.linked],
+        "linked": [link.before.id for link in done.linked],
+        "relinked": [_link(link) for link in (*done.linked, *done.successors)],
+        "superseded_by": done.superseded_by or None,
         "degraded": list(problems),
     }  # fmt: skip
     invocation.show(data, _lines(done))
@@ -73,7 +78,19 @@ def _lines(done: EntryRevert) -> Iterator[str]:
     yield f"  commit {event.commit[:7]} of {event.ts} {change.action} it: {event.subject}"
     yield from (f"  - {printable(line)}" for line in change.after.splitlines())
     yield from (f"  + {printable(line)}" for line in change.before.splitlines())
-    if done.linked:
-        ids = ", ".join(link.before.id for link in done.linked)
-        yield f"  {'superseded by it again' if change.before else 'no longer superseded by it'}: {ids}"
+    yield from _links(done)
     yield f"commit {done.commit[:7]}" if done.commit else "Nothing was changed. Add --apply to revert it"
+
+
+def _links(done: EntryRevert) -> Iterator[str]:
+    """Yield a line for each kind of link that changes, and for a successor that the entry keeps."""
+    for links, link, gone, back in (
+        (done.linked, "Superseded-By", "no longer superseded by it", "superseded by it again"),
+        (done.successors, "Supersedes", "valid again, no longer superseded by", "superseded again by"),
+    ):
+        gains = {True: list[str](), False: list[str]()}
+        for entry in links:
+            gains[done.id in entry.after.fields.get(link, "")].append(entry.after.id)
+        yield from (f"  {back if gained else gone}: {', '.join(ids)}" for gained, ids in gains.items() if ids)
+    if done.superseded_by and not done.successors:
+        yield f"  still superseded by {done.superseded_by}"

@@ -18,7 +18,7 @@ from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill import close
-from distill.errors import NotRevertable
+from distill.errors import NotRevertable, StillSuperseded
 from distill.review.reverting import plan_revert, revert
 
 
@@ -167,6 +167,65 @@ def test_an_entry_changed_after_the_revert_gets_no_link_back(home: Home, now: da
     path.write_text(path.read_text().replace("ship on Monday", "ship on Friday"))
     assert revert(home, ids[1], now=now).linked == ()
     assert superseded_by(parse(memory(home)).entries()) == {}
+
+
+def supersede_both(home: Home, now: datetime, older: str, by: str) -> None:
+    """Mark the entry *older* as superseded, on both sides."""
+    with transaction(home, actor="test", message="Supersede", now=now) as edits:
+        for entry_id, fields in ((older, {"Superseded-By": by}), (by, {"Supersedes": older})):
+            entry = edits.read("MEMORY.md").entry(entry_id)
+            assert entry is not None
+            changed = entry.changed(fields={**entry.fields, **fields})
+            edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry_changed(changed))
+
+
+@pytest.mark.parametrize("which", ["older", "newer"])
+def test_reverting_a_supersession_frees_both_entries(home: Home, now: datetime, ids: list[str], which: str) -> None:
+    older, newer = ids
+    before = memory(home)
+    supersede_both(home, now, older, newer)
+    marked = memory(home)
+    done = revert(home, older if which == "older" else newer, now=now)
+    changed = done.successors if which == "older" else done.linked
+    assert [link.after.id for link in changed] == [newer if which == "older" else older]
+    assert done.superseded_by == ""
+    assert superseded_by(parse(memory(home)).entries()) == {}
+    assert memory(home) == before
+    revert(home, done.id, now=now)
+    assert memory(home) == marked
+
+
+def test_a_successor_keeps_its_other_links(home: Home, now: datetime, ids: list[str]) -> None:
+    supersede_both(home, now, *ids)
+    with transaction(home, actor="test", message="One more", now=now) as edits:
+        text = edits.text("MEMORY.md").replace(f"Supersedes: {ids[0]}", f"Supersedes: KD-0001, {ids[0]}")
+        edits.write("MEMORY.md", text)
+    revert(home, ids[0], now=now)
+    assert superseded_by(parse(memory(home)).entries()) == {"KD-0001": ids[1]}
+
+
+def test_an_entry_that_another_one_supersedes_as_well_names_it(home: Home, now: datetime, ids: list[str]) -> None:
+    third = f"- **[KD-0001]** 2026-11-20 Never ship.\n  Supersedes: {ids[0]}\n"
+    with transaction(home, actor="test", message="Third", now=now) as edits:
+        edits.write("MEMORY.md", edits.text("MEMORY.md").replace("## Key Decisions\n", f"## Key Decisions\n\n{third}"))
+    supersede_both(home, now, *ids)
+    marked = memory(home)
+    with pytest.raises(StillSuperseded, match="memory revert KD-0001"):
+        revert(home, ids[0], now=now)
+    assert memory(home) == marked
+
+
+def test_a_superseded_entry_that_was_changed_since_names_its_successor(
+    home: Home, now: datetime, ids: list[str]
+) -> None:
+    supersede_both(home, now, *ids)
+    with transaction(home, actor="test", message="Change", now=now) as edits:
+        entry = edits.read("MEMORY.md").entry(ids[0])
+        assert entry is not None
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry_changed(entry.changed(title="ship never")))
+    done = revert(home, ids[0], now=now)
+    assert (done.superseded_by, done.successors) == (ids[1], ())
+    assert revert(home, ids[1], now=now).linked[0].after.id == ids[0]
 
 
 def test_an_unknown_id_is_an_error(home: Home, now: datetime) -> None:

@@ -106,6 +106,20 @@ def test_revert_prints_entries_that_are_no_longer_superseded(home: Home, entry_i
     assert "superseded by it again: KD-0001" in run(home, "revert", entry_id).stdout
 
 
+def test_revert_of_a_supersession_frees_the_older_entry(home: Home, entry_id: str) -> None:
+    newer = data(home, "remember", "We ship on Tuesday, not on Monday", "--replaces", entry_id)["id"]
+    assert data(home, "history", entry_id)["superseded_by"] == newer
+    done = run(home, "revert", entry_id, "--apply")
+    assert f"valid again, no longer superseded by: {newer}" in done.stdout
+    assert data(home, "history", entry_id)["state"] == data(home, "history", newer)["state"] == "live"
+    path = home.root / "MEMORY.md"
+    assert f"superseded again by: {newer}" in run(home, "revert", entry_id).stdout
+    run(home, "revert", entry_id, "--apply")
+    path.write_text(f"{path.read_text().rstrip()}\n\n- **[KD-0001]** 2026-11-19 Never\n  Supersedes: {entry_id}\n")
+    refused = run(home, "revert", entry_id, "--apply")
+    assert (refused.exit_code, "memory revert KD-0001" in refused.stderr) == (1, True)
+
+
 def test_bisect_prints_the_commit_and_its_session(home: Home, entry_id: str) -> None:
     closing = head(home.root)
     found = data(home, "bisect", "--query", "when do we ship?", "--expect", entry_id)
