@@ -56,7 +56,7 @@ def test_without_purge_the_output_names_gits_history(home_with_text: Home) -> No
     again = run(home_with_text, "forget", "blue heron", "--apply")
     assert "erased from no place" in again.stdout
     purged = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
-    assert "erased from 1 place (1 in git history)" in purged.stdout
+    assert "erased from 2 places (2 in git history)" in purged.stdout
 
 
 def test_after_a_purge_nothing_is_found(home_with_text: Home) -> None:
