@@ -183,7 +183,7 @@ def search(
             hits = [replace(hit, standing=standings.of(hit.text, hit.layer)) for hit in best]
         else:
             found = _with_standings(conn, found, limits)
-            hits = list(islice(found, count)) if duplicates == "show" else _collapsed(found, count)
+            hits = list(islice(found, count)) if duplicates == "show" else _collapsed(conn, found, count)
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(damage.mark(home.index, error))
     except schema.UNAVAILABLE_ERRORS as error:
@@ -398,9 +398,26 @@ def _moment(before: str, now: datetime | None) -> datetime | None:
         return now
 
 
-def _collapsed(found: Iterator[Hit], count: int) -> list[Hit]:
-    """Return one hit for each statement, in the place of the best hit that makes it."""
-    return [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, count)]
+def _collapsed(conn: apsw.Connection, found: Iterator[Hit], count: int) -> list[Hit]:
+    """Return one hit for each statement, in the place of the best hit that makes it.
+
+    A turn may bring a superseded entry to a better place than its successor has. The successor then stands before it.
+    """
+    hits = [_standing_for(group) if len(group) > 1 else group[0] for group in group_duplicates(found, count)]
+    standings = EntryStandings(conn)
+    places: dict[str, int] = {}
+    for place, hit in enumerate(hits):
+        for source in (hit.source, *hit.also):
+            path, _, name = source.partition("#")
+            if path.endswith(".md"):
+                places.setdefault(name, place)
+    ordered: dict[int, Hit] = {}
+    for place, hit in enumerate(hits):
+        newer = (places[name] for name in standings.successors(hit.standing) if name in places)
+        for moved in (*newer, place) if place not in ordered else ():
+            score = max(hit.score, hits[moved].score)
+            ordered.setdefault(moved, replace(hits[moved], score=score))
+    return [*ordered.values()]
 
 
 def _standing_for(group: Sequence[Hit]) -> Hit:

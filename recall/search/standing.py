@@ -85,6 +85,17 @@ class EntryStandings:
             self._dates[by] = found[2] if found else ""
         return standing_of(entry, self._newer, self._dates, archived=layer == "archive")
 
+    def successors(self, standing: Standing | None) -> list[str]:
+        """Return the ids of the entries that superseded an entry, newest first."""
+        if standing is None or standing.ended != "superseded":
+            return []
+        self._load()
+        found, last = list[str](), standing.by
+        while last and last not in found:
+            found.append(last)
+            last = self._newer.get(last, "")
+        return found[::-1]
+
     def newest(self, standing: Standing | None) -> FoundEntry | None:
         """Return the last entry of the chain that superseded an entry, if its statement still holds."""
         if standing is None or standing.ended != "superseded":

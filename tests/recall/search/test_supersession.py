@@ -50,6 +50,25 @@ def test_a_superseded_entry_follows_its_successor(
         assert found[0] == "MEMORY.md#KD-7F3A"
 
 
+@pytest.mark.parametrize("chain", [False, True])
+def test_a_turn_that_says_the_same_lifts_no_superseded_entry_over_its_successor(
+    write: Write, update: Update, say: Callable[..., Path], ask: Callable[..., SearchResult], chain: bool
+) -> None:
+    """The turn is the best hit, and the superseded entry stands for it."""
+    said = "When does Priya work? Priya works on Tuesdays and Thursdays."
+    say("s1", said, "Noted.", "Does Priya work near the river?")
+    old = f"- **[RC-0001]** 2026-03-01 {said}\n"
+    over = "- **[RC-0002]** 2026-04-01 Priya is in on Fridays.\n  Supersedes: RC-0001\n"
+    new = f"- **[RC-0003]** 2026-11-20 Her days are Mondays now.\n  Supersedes: RC-000{2 if chain else 1}\n"
+    write("MEMORY.md", f"# Memory\n\n## Recent Context\n\n{new}{over if chain else ''}{old}")
+    update()
+    hits = ask("when does Priya work", mode="lexical", duplicates="collapse").hits
+    wanted = ["RC-0003", *(["RC-0002"] if chain else []), "RC-0001"]
+    assert [hit.source.partition("#")[2] for hit in hits[: len(wanted)]] == wanted
+    assert [source.partition("#")[0] for source in hits[len(wanted) - 1].also] == ["s1"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
 def test_unrelated_entries_keep_their_order(
     write: Write, update: Update, sources: Sources, ask: Callable[..., SearchResult]
 ) -> None:
