@@ -29,10 +29,18 @@ from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
 from .entries.archived_statements import files_stating
+from .entries.carried import stated_text
 from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
-from .entries.operations import AppliedOperations, OperationKind, apply_operations, possible_endings
+from .entries.operations import (
+    AppliedOperations,
+    Operation,
+    OperationKind,
+    RefusedOperation,
+    apply_operations,
+    possible_endings,
+)
 from .entries.promotion import (
     Placement,
     PromotionCandidate,
@@ -111,7 +119,8 @@ class ChangedEntry:
     """A live entry that the session resolved, retracted, superseded or revised, or might have.
 
     *applied* is false where the operation was refused, or is *unsure*. *detail* says why, or how it was resolved.
-    *asked* is true when an unsure one waits for a person, under the id of its entry.
+    *asked* is true when an unsure one waits for a person, under the id of its entry. *replacement* is the text of the
+    entry that superseded it.
     """
 
     id: str
@@ -122,6 +131,7 @@ class ChangedEntry:
     applied: bool = True
     unsure: bool = False
     asked: bool = False
+    replacement: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,7 +438,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         drafts += updated.drafts
         for proposed in drafts:
             edits.propose(proposed)
-        operated = _ask_about_endings(edits, draft, operated)
+        operated = _ask_about_endings(edits, draft, _with_undecided(operated, placed))
         for said in draft.evidence.values():
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
@@ -442,8 +452,9 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
 
 def _ask_about_endings(edits: Transaction, draft: _ClosingDraft, operated: AppliedOperations) -> AppliedOperations:
     """Propose the ends of entries that nobody is sure of. Return *operated* without those that a person rejected."""
+    unsure = [item.operation for item in operated.refused if item.operation.unsure]
     endings = possible_endings(
-        operated.documents, draft.summary.operations, draft.origins, date=draft.closing.date, new_id=edits.new_id,
+        operated.documents, unsure, draft.origins, date=draft.closing.date, new_id=edits.new_id,
         tool_text=draft.heard,
     )  # fmt: skip
     for proposed in draft_endings(edits.home, operated.documents[MEMORY], endings, draft.closing.session):
@@ -451,6 +462,24 @@ def _ask_about_endings(edits: Transaction, draft: _ClosingDraft, operated: Appli
     rejected = {ending.older.id for ending in endings if is_rejected(edits.home, ending)}
     refused = (item for item in operated.refused if not item.operation.unsure or item.operation.target not in rejected)
     return replace(operated, refused=tuple(refused))
+
+
+def _with_undecided(operated: AppliedOperations, placed: Placement) -> AppliedOperations:
+    """Return *operated* with the replacements that consolidation left to a person, of entries that it does not name."""
+    named = {item.operation.target for item in operated.refused} | {item.entry.id for item in operated.applied}
+    now = {entry.id: entry for _, entry in placed.added}
+    left = [
+        RefusedOperation(
+            operation=Operation(
+                kind="supersede", target=link.older, text=now[link.newer].text, reason=link.reason, unsure=True,
+                sources=tuple(part.strip() for part in now[link.newer].fields.get("Sources", "").split(",")),
+            ),
+            reason="the words do not tell which part of it ends",
+        )
+        for link in placed.undecided
+        if link.newer in now and link.older not in named
+    ]  # fmt: skip
+    return replace(operated, refused=(*operated.refused, *left))
 
 
 def _closed(
@@ -483,7 +512,7 @@ def _closed(
         left_in_log=placed.left_in_log,
         restored=restored,
         superseded=placed.superseded,
-        changed=_changed_entries(operated, {link.older for link in placed.superseded}, asked),
+        changed=_changed_entries(operated, {link.older for link in placed.superseded}, asked, outcome),
         learned=learned,
         projects=projects,
         reworded=draft.composed.reworded,
@@ -545,7 +574,7 @@ def _proposal(draft: ProposalDraft) -> ProposedEntry:
 
 
 def _changed_entries(
-    operated: AppliedOperations, superseded: Collection[str], asked: Collection[str]
+    operated: AppliedOperations, superseded: Collection[str], asked: Collection[str], outcome: WriteOutcome
 ) -> tuple[ChangedEntry, ...]:
     """Return what became of each operation, the applied ones first.
 
@@ -554,8 +583,10 @@ def _changed_entries(
     """
     done = [
         ChangedEntry(
-            id=item.entry.id, kind=item.operation.kind, text=item.entry.text, sources=item.operation.sources,
-            detail=item.successor or item.entry.fields.get("State", ""),
+            id=item.entry.id, kind=item.operation.kind, sources=item.operation.sources,
+            text=_text(item.entry) if item.ended else item.entry.text,
+            detail=item.successor or (f"ended: {item.ended}" if item.ended else item.entry.fields.get("State", "")),
+            replacement=_text(outcome.entries.get(item.successor)),
         )
         for item in operated.applied
     ]  # fmt: skip
@@ -569,6 +600,11 @@ def _changed_entries(
         if item.operation.target not in superseded
     ]  # fmt: skip
     return (*done, *refused)
+
+
+def _text(entry: Entry | None) -> str:
+    """Return the statement of *entry* as the guard let it through."""
+    return stated_text(entry) if entry else ""
 
 
 def _as_stored(

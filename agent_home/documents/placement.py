@@ -44,7 +44,7 @@ def end_entry(document: Document, ended: str, entry: Entry) -> Document:
     """Return *document* with its entry *ended* as *entry* leaves it.
 
     An *entry* of the same id takes its place. Any other one supersedes it: that one is added, unless it is there, and
-    both name each other.
+    both name each other. One that is there gains the lines and the sources that *entry* has besides.
     """
     older = document.entry(ended)
     if older is None:
@@ -55,9 +55,18 @@ def end_entry(document: Document, ended: str, entry: Entry) -> Document:
     if known is None:
         document = insert_text(document, entry.render())
     else:
-        links = dict.fromkeys([*filter(None, known.fields.get("Supersedes", "").split(", ")), ended])
-        document = document.with_entry_changed(known.changed(fields={**known.fields, "Supersedes": ", ".join(links)}))
+        fields = {**known.fields, "Supersedes": _joined(known.fields.get("Supersedes", ""), ended)}
+        if sources := _joined(known.fields.get("Sources", ""), entry.fields.get("Sources", "")):
+            fields["Sources"] = sources
+        lines = dict.fromkeys([*known.detail.splitlines(), *entry.detail.splitlines()])
+        document = document.with_entry_changed(known.changed(detail="\n".join(lines), fields=fields))
     return document.with_entry_changed(older.changed(fields={**older.fields, "Superseded-By": entry.id}))
+
+
+def _joined(*lists: str) -> str:
+    """Return comma-separated lists as one, without doubles."""
+    parts = (part.strip() for text in lists for part in text.split(","))
+    return ", ".join(dict.fromkeys(filter(None, parts)))
 
 
 def replace_placeholder(document: Document, placeholder: str, text: str) -> Document:

@@ -225,7 +225,7 @@ def _proposed(named: str, text: str, base: str) -> str:
     added = _added(text, base)
     if not ENTRY_ID.fullmatch(named):
         return added
-    entry = parse(added).entry(named) or parse(text).entry(named)
+    entry = parse(text).entry(named) or parse(added).entry(named)
     return entry.render() if entry is not None else added
 
 

@@ -1,21 +1,25 @@
 """Keep what a superseded entry says and its successor does not.
 
 A newer sentence often changes one value of an entry that says more. Its entry then says the older sentence with the
-value exchanged, and cites the turns of both. Where no single value can be exchanged and the older sentence has a clause
-about something else, the successor quotes the older sentence.
+value exchanged, and cites the turns of both. Where no single value can be exchanged, the clauses that the newer
+sentence does not touch become sentences of its entry, and only the replaced clause is quoted. Where nobody can tell the
+clause from the words, :func:`replaces_unknown_part` says so, and a person decides.
 """
 
 from __future__ import annotations
 
+from functools import reduce
+
 from agent_home.documents.entry import Entry
 
+from ..statements.clauses import TouchedClauses, ended_clauses, replaced_clauses
 from ..statements.contradiction import named_change
 from ..statements.standalone import join_sentences, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchange_value, says_more
 from .withheld import has_placeholder
 
-__all__ = ["INSTEAD_OF", "stated_text", "with_kept_words"]
+__all__ = ["INSTEAD_OF", "ended_part", "narrowed", "replaces_unknown_part", "stated_text", "with_kept_words"]
 
 #: Opens the detail line with the sentence that an entry replaced.
 INSTEAD_OF = "Instead of: "
@@ -26,25 +30,61 @@ _LEAST_OWN = 1.5
 def with_kept_words(older: Entry, newer: Entry, *, reworded: bool = True) -> Entry:
     """Return *newer*, the successor of *older*, so that it loses nothing of *older* that it does not replace.
 
-    Unless it may be *reworded*, because it is committed already, it only gains a quotation.
+    Unless it may be *reworded*, because it is committed already, it only gains lines below its title.
     """
     was, now = stated_text(older), stated_text(newer)
-    body, said = split_speaker(was)[1], split_speaker(now)[1]
-    if has_placeholder(was) or has_placeholder(now) or not says_more(body, said):
+    (name, body), (speaker, said) = split_speaker(was), split_speaker(now)
+    if has_placeholder(was) or has_placeholder(now):
         return newer
-    # An entry that replaced another one already holds that one's words.
+    touched = replaced_clauses(body, said)
+    if touched.certain and not touched.kept and not says_more(body, said):
+        return newer
     # The words of another origin are only quoted, so that a correction of the user's stays the user's.
-    own = _origin(older) == _origin(newer)
-    exchanged = exchange_value(body, said) if reworded and own and not newer.fields.get("Supersedes") else ""
-    if not exchanged:
-        quoted = f"{INSTEAD_OF}{was}"
-        lines = newer.detail.splitlines()
-        return newer if quoted in lines or _repeats(lines, was) else newer.changed(detail="\n".join([*lines, quoted]))
-    if _own_weight(body, said, exchanged) >= _LEAST_OWN:
-        exchanged = join_sentences(exchanged, said)
+    if _origin(older) != _origin(newer):
+        return _with_lines(newer, f"{INSTEAD_OF}{was}")
+    exchanged = exchange_value(body, said)
+    if not exchanged and not (touched.certain and touched.kept):
+        return _with_lines(newer, f"{INSTEAD_OF}{was}")
     sources = [part.strip() for entry in (older, newer) for part in entry.fields.get("Sources", "").split(",")]
-    fields = {**newer.fields, "Sources": ", ".join(dict.fromkeys(filter(None, sources)))}
-    return newer.changed(title=f"{was[: len(was) - len(body)]}{exchanged}", body="", detail="", fields=fields)
+    cited = newer.changed(fields={**newer.fields, "Sources": ", ".join(dict.fromkeys(filter(None, sources)))})
+    opening = was[: len(was) - len(body)]
+    kept = [_ended(text) for text in touched.kept if text not in now]
+    if not reworded or (name and speaker and name != speaker):
+        lines = [*kept, f"{INSTEAD_OF}{touched.gone}"] if kept else [exchanged] if exchanged else []
+        return _with_lines(cited, *(line if line.startswith(INSTEAD_OF) else f"{opening}{line}" for line in lines))
+    # An entry that replaced another one already holds that one's words in its title.
+    if exchanged and not newer.fields.get("Supersedes"):
+        if _own_weight(body, said, exchanged) >= _LEAST_OWN:
+            exchanged = join_sentences(exchanged, said)
+        return cited.changed(title=f"{opening}{exchanged}", body="", detail="")
+    mine = split_speaker(newer.title)[1]
+    title = reduce(join_sentences, [*([exchanged] if exchanged else kept), mine])
+    head = newer.title[: len(newer.title) - len(mine)] or opening
+    lines = [] if exchanged else [f"{INSTEAD_OF}{touched.gone}"]
+    return _with_lines(cited.changed(title=f"{head}{title}"), *lines)
+
+
+def replaces_unknown_part(older: Entry, newer: Entry) -> bool:
+    """Return whether *older* says several things, and the words do not tell which of them *newer* replaces."""
+    body, said = split_speaker(stated_text(older))[1], split_speaker(stated_text(newer))[1]
+    return not replaced_clauses(body, said).certain and not exchange_value(body, said)
+
+
+def ended_part(entry: Entry, said: str) -> TouchedClauses:
+    """Return which clauses of *entry* the sentence *said* ends."""
+    return ended_clauses(split_speaker(stated_text(entry))[1], said)
+
+
+def narrowed(entry: Entry, ended: TouchedClauses, state: str, source: str) -> Entry:
+    """Return *entry* with the clauses that stay open. The *ended* ones are quoted with their *state*."""
+    was = stated_text(entry)
+    opening = was[: len(was) - len(split_speaker(was)[1])]
+    quoted = [line for line in entry.detail.splitlines() if line.startswith(INSTEAD_OF)]
+    title = reduce(join_sentences, map(_ended, ended.kept))
+    detail = "\n".join([*quoted, f"{INSTEAD_OF}{ended.gone} ({state})"])
+    sources = [*filter(None, map(str.strip, entry.fields.get("Sources", "").split(","))), source]
+    fields = {**entry.fields, "Sources": ", ".join(dict.fromkeys(sources))}
+    return entry.changed(title=f"{opening}{title}", body="", detail=detail, fields=fields)
 
 
 def stated_text(entry: Entry) -> str:
@@ -57,8 +97,26 @@ def _origin(entry: Entry) -> str:
     return entry.fields.get("Origin") or "user"
 
 
-def _repeats(lines: list[str], text: str) -> bool:
-    return any(line.startswith(INSTEAD_OF) and line.removeprefix(INSTEAD_OF) in text for line in lines)
+def _with_lines(entry: Entry, *lines: str) -> Entry:
+    """Return *entry* with the *lines* that it does not say yet.
+
+    A sentence that it quotes is not quoted again in a longer one.
+    """
+    known = entry.detail.splitlines()
+    quoted = [line.removeprefix(INSTEAD_OF) for line in known if line.startswith(INSTEAD_OF)]
+    fresh = [
+        line
+        for line in lines
+        if line not in known and not (line.startswith(INSTEAD_OF) and any(text in line for text in quoted))
+    ]
+    return entry.changed(detail="\n".join([*known, *fresh])) if fresh else entry
+
+
+def _ended(clause: str) -> str:
+    """Return *clause* as a sentence."""
+    clause = clause.rstrip(" ,;\uff0c\uff1b")
+    ends = clause[-1:] in ".!?\u3002\uff01\uff1f"
+    return clause if ends else f"{clause}{chr(0x3002) if parse_statement(clause).chinese else '.'}"
 
 
 def _own_weight(older: str, newer: str, exchanged: str) -> float:

@@ -21,7 +21,7 @@ from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relat
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchanges_value, sets_another_value
-from .carried import INSTEAD_OF, stated_text, with_kept_words
+from .carried import INSTEAD_OF, replaces_unknown_part, stated_text, with_kept_words
 from .withheld import has_placeholder
 
 __all__ = [
@@ -59,6 +59,7 @@ _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
 _ELSEWHERE = "the same text in another section"
+_UNDECIDED = "the newer entry replaces a part of the older one, and the words do not tell which"
 _OUTRANKED = "a contradiction, but the older entry has a more trusted origin"
 
 
@@ -76,13 +77,15 @@ class Consolidation:
     """The edited documents with the links made, in chronological order of the newer entry.
 
     *merged*: one entry remains, with the older id. *superseded*: both entries remain, linked. *outranked*: a fresh
-    entry contradicts an older one of a more trusted origin, and both remain as they are.
+    entry contradicts an older one of a more trusted origin, and both remain as they are. *undecided*: a fresh entry
+    replaces a part of an older one, nobody can tell which, and both remain as they are.
     """
 
     documents: Mapping[str, Document]
     merged: tuple[Link, ...] = ()
     superseded: tuple[Link, ...] = ()
     outranked: tuple[Link, ...] = ()
+    undecided: tuple[Link, ...] = ()
 
     @property
     def unchanged(self) -> bool:
@@ -114,7 +117,7 @@ def consolidate(
     live = _LiveEntries(list(memory.entries()), vectors or {}, fresh_ids or frozenset())
     merged: list[Link] = []
     superseded: list[Link] = []
-    outranked: list[Link] = []
+    left: dict[str, list[Link]] = {_OUTRANKED: [], _UNDECIDED: []}
     for newer in list(live.order):
         for older in live.related_before(newer):
             if newer not in live.entries:
@@ -134,8 +137,8 @@ def consolidate(
             elif found.kind == "replaced":
                 live.supersede(first, last)
                 superseded.append(Link(older=first, newer=last, reason=found.reason))
-            elif found.reason == _OUTRANKED and fresh_ids is not None and last in fresh_ids:
-                outranked.append(Link(older=first, newer=last, reason=found.reason))
+            elif found.reason in left and fresh_ids is not None and last in fresh_ids:
+                left[found.reason].append(Link(older=first, newer=last, reason=found.reason))
             elif found.reason == _ELSEWHERE and fresh_ids is not None and fresh_ids >= {older, newer}:
                 kept, other = sorted((older, newer), key=lambda entry_id: _RANKS.index(entry_id[:2]))
                 live.merge(kept, other)
@@ -149,7 +152,8 @@ def consolidate(
         target = documents.get(archive) or parse(_archive_heading(archive))
         result[archive] = target.with_entries([(_title(entry), entry) for entry in moved])
     return Consolidation(
-        documents=result, merged=tuple(merged), superseded=tuple(superseded), outranked=tuple(outranked)
+        documents=result, merged=tuple(merged), superseded=tuple(superseded), outranked=tuple(left[_OUTRANKED]),
+        undecided=tuple(left[_UNDECIDED]),
     )  # fmt: skip
 
 
@@ -184,6 +188,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
     if found.kind == "replaced" and least_trusted([_origin(older), _origin(newer)]) != _origin(older):
         return Relation(kind="different", reason=_OUTRANKED)
+    if found.kind == "replaced" and replaces_unknown_part(older, newer):
+        return Relation(kind="different", reason=_UNDECIDED)
     return found
 
 

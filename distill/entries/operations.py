@@ -19,7 +19,7 @@ from recall.text.identity import identity_key
 
 from ..statements.operation import Operation, OperationKind
 from ..statements.sentences import shorten
-from .carried import with_kept_words
+from .carried import ended_part, narrowed, replaces_unknown_part, with_kept_words
 from .withheld import has_placeholder
 
 __all__ = [
@@ -46,11 +46,15 @@ _MIN_REPEATED_CHARS = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedOperation:
-    """An *operation* that was applied. *entry* is the changed entry, *successor* the new id after ``supersede``."""
+    """An *operation* that was applied. *entry* is the changed entry, *successor* the new id after ``supersede``.
+
+    *ended* is the clause that came to an end where *entry* keeps the other ones. The operation is a revision then.
+    """
 
     operation: Operation
     entry: Entry
     successor: str = ""
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +79,14 @@ class PossibleEnding:
     """An end of the entry *older* that nobody is sure of.
 
     *newer* is the entry as *operation* would change it, or the entry that would supersede it. *origin* is the least
-    trusted origin of the turns that say so.
+    trusted origin of the turns that say so. *gone* is what the end takes from an entry that says several things.
     """
 
     operation: Operation
     older: Entry
     newer: Entry
     origin: str
+    gone: str = ""
 
 
 @dataclass(slots=True)
@@ -90,6 +95,8 @@ class _Edits:
 
     entries: dict[str, Entry]
     superseded: Mapping[str, str]
+    #: Entries in memory only gain lines, because a person may have read them.
+    reworded: bool = True
     changed: dict[str, Entry] = field(default_factory=dict)
     added: list[Entry] = field(default_factory=list)
 
@@ -121,6 +128,8 @@ def apply_operations(
         operation = _as_replacement(proposed, edits)
         origin = operation_origin(operation, origins, tool_text)
         reason = _refusal(operation, edits, origins, origin)
+        if not reason and _ends_unknown_part(operation, edits.entries[operation.target]):
+            operation, reason = replace(operation, unsure=True), "the words do not tell which part of it ends"
         if reason:
             refused.append(RefusedOperation(operation=operation, reason=reason))
             continue
@@ -150,7 +159,9 @@ def possible_endings(
     entries = list(documents[MEMORY].entries())
     found = []
     for unsure in operations:
-        edits = _Edits(entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries))
+        edits = _Edits(
+            entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries), reworded=False
+        )
         operation = replace(_as_replacement(unsure, edits), unsure=False)
         origin = operation_origin(operation, origins, tool_text)
         if not unsure.unsure or _refusal(operation, edits, origins, origin, resolvable=None):
@@ -158,7 +169,10 @@ def possible_endings(
         older = edits.entries[operation.target]
         applied = _apply(operation, edits, origin, date, new_id)
         newer = edits.entries[applied.successor] if applied.successor else applied.entry
-        found.append(PossibleEnding(operation=operation, older=older, newer=newer, origin=origin))
+        gone = older.text if _ends_unknown_part(operation, older) else applied.ended
+        found.append(
+            PossibleEnding(operation=applied.operation, older=older, newer=newer, origin=origin, gone=gone)
+        )  # fmt: skip
     return found
 
 
@@ -228,13 +242,31 @@ def _refusal(
     return "" if trusted else f"a text of origin {origin} may not change an entry of origin {own}"
 
 
+def _ends_unknown_part(operation: Operation, entry: Entry) -> bool:
+    """Return whether *entry* says several things, and the words do not tell which of them *operation* ends."""
+    if operation.kind == "supersede":
+        return replaces_unknown_part(entry, entry.changed(title=operation.text, body="", detail=""))
+    return _may_end_in_part(operation, entry) and not ended_part(entry, operation.text).certain
+
+
+def _may_end_in_part(operation: Operation, entry: Entry) -> bool:
+    own = (entry.fields.get("Origin") or "user") == "user"
+    return bool(operation.text) and (operation.kind == "resolve" or (operation.kind == "retract" and own))
+
+
 def _apply(
     operation: Operation, edits: _Edits, origin: str, date: str, new_id: Callable[[str, str], str]
 ) -> AppliedOperation:
     entry = edits.entries[operation.target]
-    successor = ""
+    successor = ended = ""
     if operation.kind in {"resolve", "retract"}:
-        entry = retired(entry, operation.kind, date, operation.sources[-1], operation.text)
+        part = ended_part(entry, operation.text) if _may_end_in_part(operation, entry) else None
+        done = retired(entry, operation.kind, date, operation.sources[-1], operation.text)
+        if part is not None and part.certain and part.kept:
+            entry, ended = narrowed(entry, part, done.fields["State"], operation.sources[-1]), part.gone
+            operation = replace(operation, kind="revise")
+        else:
+            entry = done
     elif operation.kind == "revise":
         entry = _revised(entry, operation, origin, date)
     else:
@@ -244,7 +276,7 @@ def _apply(
         entry = entry.changed(fields={**entry.fields, "Superseded-By": successor})
         edits.superseded = {**edits.superseded, entry.id: successor}
     edits.entries[entry.id] = edits.changed[entry.id] = entry
-    return AppliedOperation(operation=operation, entry=entry, successor=successor)
+    return AppliedOperation(operation=operation, entry=entry, successor=successor, ended=ended)
 
 
 def _revised(entry: Entry, operation: Operation, origin: str, date: str) -> Entry:
@@ -273,7 +305,7 @@ def _successor(
         said_so = operation.sources[-1] in known.fields.get("Sources", "").split(", ")
         if (known.prefix == entry.prefix or said_so) and known.id != entry.id and identity_key(known.text) == key:
             older = [part.strip() for part in known.fields.get("Supersedes", "").split(",") if part.strip()]
-            kept = with_kept_words(entry, known, reworded=said_so)
+            kept = with_kept_words(entry, known, reworded=said_so and edits.reworded)
             return kept.changed(fields={**kept.fields, "Supersedes": ", ".join(dict.fromkeys([*older, entry.id]))})
     fields = {"Sources": ", ".join(operation.sources), "Origin": origin}
     added = Entry(

@@ -79,6 +79,7 @@ class Placement:
         merged: older entries that gained a source.
         proposed: new entries that a person reviews first, such as one of the agent that contradicts the user.
         superseded: links from older entries to the new ones that supersede them.
+        undecided: links from older entries to new ones that replace a part of them. Nobody can tell which part.
         left_in_log: number of items beyond the limit of their section.
         refused: number of entries that the caller's *refused* rejected.
     """
@@ -88,6 +89,7 @@ class Placement:
     merged: list[tuple[PromotionCandidate, Entry]] = field(default_factory=list)
     proposed: list[tuple[PromotionCandidate, Entry]] = field(default_factory=list)
     superseded: tuple[Link, ...] = ()
+    undecided: tuple[Link, ...] = ()
     left_in_log: int = 0
     refused: int = 0
 
@@ -274,6 +276,7 @@ def _consolidate(placed: Placement, is_reversed: IsReversed) -> None:
         if entry.id in held
     ]
     placed.superseded = done.superseded
+    placed.undecided = tuple(link for link in done.undecided if done.documents[MEMORY].entry(link.newer))
     now = {entry.id: entry for entry in placed.documents[MEMORY].entries()}
     merged_links = [link for link in done.merged if link.newer not in fresh]
     known = {entry.id for _, entry in placed.merged}

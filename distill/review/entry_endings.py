@@ -25,7 +25,7 @@ __all__ = ["MAX_ASKED", "MAX_WAITING", "draft_endings", "end_in", "is_open", "is
 
 #: Most questions of one closing, and most that wait in all. A person answers no long list.
 MAX_ASKED, MAX_WAITING = 5, 20
-_MAX_DOUBT_CHARS = 200
+_MAX_DOUBT_CHARS, _MAX_GONE_CHARS = 400, 200
 _WORDS = {"resolve": "resolved", "retract": "retracted", "supersede": "superseded", "revise": "revised"}
 
 
@@ -64,7 +64,7 @@ def end_in(document: Document, proposal: Proposal) -> Document:
         newer = older.changed(fields={**older.fields, "State": newer.fields.get("State", "")})
     elif proposal.ends == "supersede":
         same = (entry for entry in document.entries() if entry.id != older.id and _states_same(entry, newer))
-        newer = next(same, newer)
+        newer = newer.changed(id=next(same, newer).id)
     return end_entry(document, older.id, newer)
 
 
@@ -87,6 +87,8 @@ def _live_ids(document: Document) -> set[str]:
 def _draft(ending: PossibleEnding, session: str) -> ProposalDraft:
     kind, older, newer = ending.operation.kind, ending.older, ending.newer
     said = " ".join(ending.operation.text.split())
+    words = shorten(" ".join(ending.gone.split()), _MAX_GONE_CHARS)
+    gone = f' {"without" if kind == "revise" else "with all of"} "{words}"' if words else ""
     rule = section_of(newer.prefix)
     trailers: Mapping[str, str] = {
         "Session": session,
@@ -96,7 +98,7 @@ def _draft(ending: PossibleEnding, session: str) -> ProposalDraft:
         "Risk": "medium",
         "Ends": " ".join(dict.fromkeys((kind, older.id, newer.id))),
         "Asks": _digest(ending),
-        "Doubt": shorten(f"{older.id} is perhaps {_WORDS[kind]}: {said}", _MAX_DOUBT_CHARS),
+        "Doubt": shorten(f"{older.id} is perhaps {_WORDS[kind]}{gone}: {said}", _MAX_DOUBT_CHARS),
     }
     return ProposalDraft(
         id=older.id, path=MEMORY, section=rule.title if rule else "Entries", text=newer.render(),

@@ -25,7 +25,9 @@ from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import Closed, EmptySession, NoSuchSession, close, close_all, distill_home, summarise, unclosed
 from distill.entries.archived_statements import statement_key
+from distill.entries.carried import stated_text
 from distill.entries.promotion import place_candidates
+from distill.review.queue import accept, waiting
 from distill.statements.dated_words import without_dates
 from distill.statements.operation import Operation
 from distill.summary.composition import Composition
@@ -595,3 +597,40 @@ def test_closing_in_two_parts_remembers_what_closing_at_once_does(
         entries = parse(memory(copy)).entries()
         statements.append({(entry.prefix, statement_key(entry), entry.fields["Sources"]) for entry in entries})
     assert statements[0] == statements[1]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        ("我女儿朵朵对芒果过敏,周三要上舞蹈课,四点半去接。", "朵朵的舞蹈课改到周四了", ("对芒果过敏", "四点半去接")),
+        ("妈妈对青霉素过敏,周三去医院复查。", "妈妈的复查改到周四了。", ("对青霉素过敏", "周四")),
+        ("小宝不能吃花生,每天三点放学。", "小宝现在四点半放学。", ("不能吃花生", "四点半放学")),
+        ("我住在成都,在医院当护士。", "我搬到重庆了。", ("在医院当护士", "搬到重庆")),
+        ("I live in Lyon and I work as a nurse.", "I moved to Paris.", ("I work as a nurse. I moved to Paris.",)),
+    ],
+)
+def test_a_changed_clause_takes_no_other_one_with_it(
+    home: Home, talk: Talk, now: datetime, first: str, second: str, kept: tuple[str, ...]
+) -> None:
+    keep(home, talk(("user", first), session="a", day="2026-11-18"), now)
+    close(home, "a", now=now)
+    keep(home, talk(("user", second), session="b"), now)
+    close(home, "b", now=now)
+    for asked in waiting(home, now):
+        accept(home, asked, person="Mara", now=now)
+    entries = list(parse(memory(home)).entries())
+    (live,) = [entry for entry in entries if entry.id not in superseded_by(entries)]
+    assert [words for words in kept if words not in stated_text(live)] == [], live.text
+    assert not any("nurse" in line or "过敏" in line for line in live.detail.splitlines())
+
+
+def test_a_finished_task_leaves_the_other_one_of_its_entry_open(home: Home, talk: Talk, now: datetime) -> None:
+    told = "TODO: order the roof tiles and book the plumber for the kitchen."
+    keep(home, talk(("user", told), session="a", day="2026-11-18"), now)
+    close(home, "a", now=now)
+    keep(home, talk(("user", "Done: ordered the roof tiles."), session="b"), now)
+    (changed,) = close(home, "b", now=now).changed
+    assert (changed.kind, changed.text) == ("revise", "book the plumber for the kitchen.")
+    assert changed.detail == "ended: order the roof tiles"
+    (left,) = parse(memory(home)).entries()
+    assert (left.title, left.retired) == ("book the plumber for the kitchen.", False)

@@ -211,7 +211,8 @@ def _written(outcome: Closed) -> Iterator[str]:
         yield f"  [{link.older}] is superseded by [{link.newer}]: {link.reason}"
     for changed in outcome.changed:
         if changed.applied:
-            yield f"  [{changed.id}] {_PAST[changed.kind]}: {changed.text} ({changed.detail})"
+            detail = f"now [{changed.detail}] {changed.replacement}" if changed.replacement else f"({changed.detail})"
+            yield f"  [{changed.id}] {_PAST[changed.kind]}: {changed.text} {detail}"
     if outcome.use and outcome.use.requests:
         yield (
             f"  read by the model: {outcome.use.tokens} tokens, {outcome.use.accepted} accepted, "

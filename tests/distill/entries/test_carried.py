@@ -34,10 +34,14 @@ def test_what_the_newer_sentence_says_besides_the_value_stays() -> None:
     )
 
 
-def test_a_committed_successor_quotes_the_older_sentence_once() -> None:
+def test_a_committed_successor_gains_the_kept_clause_and_quotes_the_replaced_one_once() -> None:
     quoted = with_kept_words(DOCTOR, LATER, reworded=False)
-    assert stated_text(quoted) == LATER.title
-    assert "Dr. Peeters" in quoted.text
+    assert quoted.title == LATER.title
+    assert quoted.detail.splitlines() == [
+        "User: My doctor is Dr. Peeters.",
+        "Instead of: my appointment is at 9:15.",
+    ]
+    assert "Dr. Peeters" in stated_text(quoted)
     assert with_kept_words(DOCTOR, quoted, reworded=False) == quoted
 
 

@@ -126,3 +126,45 @@ def test_one_closing_asks_a_few_questions_only(home: Home, now: datetime, hear: 
 def test_an_operation_without_an_entry_or_a_statement_asks_nothing(home: Home, now: datetime, hear: Hear) -> None:
     hear("s-1", ("retract", "OT-9999"), ("supersede", "KD-0001"), text=" ")
     assert waiting(home, now) == []
+
+
+def add_entry(home: Home, now: datetime, title: str, *, section: str = "Open Threads", name: str = "OT-0009") -> None:
+    with transaction(home, actor="close", message="m", now=now) as edits:
+        added = Entry(id=name, date="2026-11-01", title=title, fields={"Sources": "s-0#m1", "Origin": "user"})
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entries([(section, added)]))
+
+
+def test_an_accepted_end_of_one_task_leaves_the_other_one_open(home: Home, now: datetime, hear: Hear) -> None:
+    add_entry(home, now, "send the invoice and renew the domain before 30 November")
+    hear("s-1", ("resolve", "OT-0009"), said="I sent the invoice.")
+    (item,) = waiting(home, now)
+    assert item.reason == 'OT-0009 is perhaps revised without "send the invoice": I sent the invoice.'
+    accept(home, item, person="Mara", now=now)
+    left = entry(home, "OT-0009")
+    assert (left.title, left.retired) == ("renew the domain before 30 November.", False)
+    assert left.detail == "Instead of: send the invoice (resolved 2026-11-20, s-1#m1: I sent the invoice.)"
+    assert left.fields["Sources"] == "s-0#m1, s-1#m1"
+
+
+def test_a_question_names_all_words_that_go(home: Home, now: datetime, hear: Hear) -> None:
+    add_entry(home, now, "renew the domain and the certificate")
+    hear("s-1", ("resolve", "OT-0009"), said="I renewed the domain.")
+    (item,) = waiting(home, now)
+    assert 'resolved with all of "renew the domain and the certificate"' in item.reason
+
+
+def test_an_accepted_replacement_in_memory_keeps_the_rest(home: Home, now: datetime, hear: Hear) -> None:
+    add_entry(
+        home, now, "User: sign my mails with Best and write dates as day month year",
+        section="Standing Preferences", name="SP-0009",
+    )  # fmt: skip
+    add_entry(home, now, "User: Sign my mails with Cheers.", section="Standing Preferences", name="SP-0010")
+    hear("s-1", ("supersede", "SP-0009"), text="User: Sign my mails with Cheers.")
+    (item,) = waiting(home, now)
+    accept(home, item, person="Mara", now=now)
+    kept = entry(home, "SP-0010")
+    assert kept.detail.splitlines() == [
+        "User: write dates as day month year.",
+        "Instead of: sign my mails with Best",
+    ]
+    assert entry(home, "SP-0009").fields["Superseded-By"] == "SP-0010"

@@ -92,3 +92,19 @@ def test_an_unknown_session_prints_one_line_with_the_next_step(home: Home) -> No
     assert result.exit_code not in {0, 1}
     assert len(result.stderr.strip().splitlines()) == 1
     assert "memory search" in result.stderr
+
+
+def test_a_replacement_is_printed_with_its_new_text(home: Home, now: datetime) -> None:
+    say(home, "a", "I live in Lyon and I work as a nurse.", now)
+    run(home, "a")
+    say(home, "b", "I moved to Paris.", now)
+    assert "I work as a nurse. I moved to Paris." in run(home, "b").stdout
+
+
+def test_a_new_doctor_does_not_end_an_allergy(home: Home, now: datetime) -> None:
+    say(home, "a", "I'm allergic to latex. My doctor is Dr Weiss.", now)
+    run(home, "a")
+    say(home, "b", "My doctor is now Dr Lang.", now)
+    run(home, "b")
+    memory = (home.root / "MEMORY.md").read_text(encoding="utf-8")
+    assert "I'm allergic to latex. My doctor is now Dr Lang.\n  Instead of: My doctor is Dr Weiss.\n" in memory
