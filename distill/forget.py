@@ -72,8 +72,8 @@ Progress = Callable[[str], None]
 class TextTooShort(ValueError):
     """The text is so short that it is part of unrelated words."""
 
-    def __init__(self, text: str, *, exact: bool) -> None:
-        advice = "" if exact else ", or use --exact-id for an identifier that stands alone"
+    def __init__(self, text: str) -> None:
+        advice = ", or use --exact-id for an identifier that stands alone" if any(map(has_word_borders, text)) else ""
         super().__init__(
             f"a text of length {len(text)} is part of too many words. Give at least {MIN_CHARS} characters, or "
             f"{MIN_CHARS // 2} in Chinese, Japanese or Korean{advice}"
@@ -127,7 +127,7 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Redaction
         alone = exact and any(map(has_word_borders, text.strip()))
         phrase = Phrase(text.strip(), alone)
         if not phrase.folded or (_length(phrase) < MIN_CHARS and not alone):
-            raise TextTooShort(normalize("NFC", phrase.folded), exact=exact)
+            raise TextTooShort(normalize("NFC", phrase.folded))
         if name := structural_name(home, phrase):
             raise StructuralWord(name)
         return RedactionTarget((phrase,), name=tombstone_name(phrase, salt))
