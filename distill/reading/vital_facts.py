@@ -1,4 +1,4 @@
-"""Statements that no unlucky word may lose: what a person may not eat, a chronic illness, and a form of address.
+"""Statements that no unlucky word may lose: allergies, chronic illness, names of people, and a form of address.
 
 The reader learns from sentences, and a name that it never saw may cost a short one its entry. These few forms are plain
 enough to need no chance. A question, a condition, a story or a wish for today is none of them.
@@ -27,6 +27,11 @@ _HEALTH = re.compile(
     r"|(?:我|爸|妈|儿|女|儿子|女儿|老婆|老公|爱人|孩子|小宝|[\u4e00-\u9fff]{2,3})(?:一直)?不能[吃喝碰][\u4e00-\u9fff]{1,8}(?=[,。;!]|$)"
     r"|(?:我|爸|妈|奶奶|爷爷|外婆|外公|儿子|女儿)(?:有|得了|查出了?)(?:[一二]型)?(?:糖尿病|哮喘|癫痫|乳糜泻|蚕豆病)",
 )
+#: Name of somebody close.
+_PERSON = re.compile(
+    r"\b(?i:my) (?:boss|manager|wife|husband|partner|son|daughter|brother|sister|mother|father|mum|mom|dad|doctor|"
+    r"landlord|landlady)(?:['’]s name)? is (?:called |named )?(?!Dr\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2}(?=[,.;!]|$)"
+)
 _NAME = re.compile(
     r"(?:^|[,.;!] ?)(?i:(?:so|and|but|oh|please|just),? )*(?i:call) me [A-Z][\w'’-]+(?:,? please)?(?=[,.;!]|$)"
     r"|(?:^|[,。;!])(?:请|就|以后|你可以|大家都)*叫我(?!起|一声|去|来|过|吃|看|帮|做|别|不|等|先|回|怎)[\u4e00-\u9fffA-Za-z]{1,6}?"
@@ -54,6 +59,6 @@ def vital_act(text: str) -> Literal["fact", "preference"] | None:
     narrow = narrowed(text)
     if _NOT_MEANT.search(narrow):
         return None
-    if _HEALTH.search(narrow):
+    if _HEALTH.search(narrow) or _PERSON.search(narrow):
         return "fact"
     return "preference" if _NAME.search(narrow) else None

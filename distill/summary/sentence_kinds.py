@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..evidence.claims import is_completed_work
-from ..reading.classifier import Act, SentenceReader, SentenceReading
+from ..reading.classifier import Act, SentenceReader, SentenceReading, is_chinese
 from ..reading.corrections import corrects_value, states_correction, states_rejection
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
@@ -84,9 +84,14 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
         reading = _correcting(sentence, previous, reader, reading)
     if reading.likeliest == "preference" and _FOR_NOW.search(narrowed(sentence)):
         return None
-    if reading.enters and reading.likeliest in _KINDS:
+    if reading.enters and reading.likeliest in _KINDS and _has_content(sentence):
         return narrower_kind(_KINDS[reading.likeliest], sentence)
     return "deliverable" if is_completed_work(narrowed(sentence), "user") else None
+
+
+def _has_content(sentence: str) -> bool:
+    """Return whether *sentence* names or counts anything. "Not yet." does not, whatever the turn before it asked."""
+    return is_chinese(sentence) or bool(content_terms(sentence)) or any(char.isdigit() for char in sentence)
 
 
 def asks_for_always(wish: str, reader: SentenceReader, *, has_reason: bool) -> bool:

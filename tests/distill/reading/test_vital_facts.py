@@ -22,9 +22,11 @@ from distill.reading.vital_facts import vital_act
         "小宝不能吃花生",
         "妈妈对青霉素过敏",
         "我爸有糖尿病",
+        "My boss is Honza Dvořák.",
+        "my daughter's name is Ema",
     ],
 )
-def test_health_is_a_fact_that_enters(text: str) -> None:
+def test_health_and_people_are_facts_that_enter(text: str) -> None:
     assert vital_act(text) == "fact"
     assert read_sentence(text, "OK.").enters
 
@@ -45,6 +47,7 @@ def test_a_form_of_address_is_a_preference_that_enters(text: str) -> None:
         "He said he is allergic to work",
         "This cream is good against allergies.",
         "Call me back at three.",
+        "My boss is Czech at heart and hates Mondays.",
         "call me when you are done",
         "please call me a taxi",
         "Mum used to be allergic to cats, no longer",

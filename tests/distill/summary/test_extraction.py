@@ -138,7 +138,7 @@ def test_small_talk_yields_a_title_and_no_items(talk: Talk) -> None:
         ("The owner of the clause is still open.", "open_thread"),
         ("预算还没确认。", "open_thread"),
         ("I still have to call legal.", "open_thread"),
-        ("接下来我们先看 NORDA。", "open_thread"),
+        ("接下来我们要先看 NORDA。", "open_thread"),
         ("The Kestrel licence costs ¥4,000 a year.", "fact"),
         ("已完成 retry 模块的测试。", "deliverable"),
     ],
