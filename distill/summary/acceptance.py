@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from ..reading.classifier import Act, SentenceReader
-from ..reading.labels import ItemKind
+from ..reading.labels import ItemKind, parse_label
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 from .replies import acceptance_chance, proposal_worth
 from .sentence_kinds import narrower_kind
@@ -130,8 +130,8 @@ def _proposals(sentences: Sequence[str], previous: str, reader: SentenceReader) 
     """Return what *sentences* propose that is worth keeping once it is accepted, with its kinds."""
     found: list[tuple[ItemKind, str]] = []
     for sentence in sentences:
-        if proposal_worth(sentence) < _LEAST_WORTH or _QUOTED.search(narrowed(sentence)):
-            continue
+        if parse_label(sentence) or proposal_worth(sentence) < _LEAST_WORTH or _QUOTED.search(narrowed(sentence)):
+            continue  # a line with a label is written down already: "Open question: which nights are missing?"
         reading = reader.read(sentence, previous, "assistant")
         sure = reading.enters and not is_question(sentence)
         kind = _ACCEPTABLE.get(reading.likeliest, "decision") if sure else "decision"
