@@ -51,7 +51,7 @@ from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.storage import read_text
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
-from agent_home.store.recovery import recover
+from agent_home.store.recovery import marked_git, recover
 from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
 from recall.settings import RecallSettings
@@ -187,7 +187,7 @@ def forget(
     if history_too and (commit_map(home) or any(place.kind == "history" for place in before)):
         say("rewriting the history")
         _refuse_remaining(home, target)
-        with hold(home.lock):
+        with hold(home.lock), marked_git(home):
             purged = purge(home, target)
         _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)

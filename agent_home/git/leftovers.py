@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .client import home_client
 
-__all__ = ["git_commands_in", "holds_locks", "is_leftover", "remove_leftovers"]
+__all__ = ["ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "is_leftover", "remove_leftovers"]
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,14 +22,23 @@ from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history
-from ..git.leftovers import holds_locks, remove_leftovers
+from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, remove_leftovers
 from ..home import Home
 from . import proposals, set_aside
 from .branch import refuse_elsewhere
 
 __all__ = [
-    "audit", "commit_by_hand", "complete", "file_rows", "is_pending", "recover", "refuse_changed",
-    "remove_git_leftovers", "remove_record", "stage",
+    "audit",
+    "commit_by_hand",
+    "complete",
+    "file_rows",
+    "is_pending",
+    "marked_git",
+    "recover",
+    "refuse_changed",
+    "remove_git_leftovers",
+    "remove_record",
+    "stage",
 ]  # fmt: skip
 
 #: Times that a write is tried again because another git command changed the branch.
@@ -286,6 +296,20 @@ def _git_mark(home: Home) -> Iterator[float | None]:
         storage.stage(mark, b"")
     yield died_at
     mark.unlink()
+
+
+@contextmanager
+def marked_git(home: Home) -> Iterator[None]:
+    """Mark that git commands of ours run which are no commit, under the home's lock.
+
+    Locks that a killed run of them left are removed first, as soon as they are old enough to be known as ours.
+    """
+    until = time.monotonic() + 2 * ORPHAN_GIT_LOCK_S
+    while (home.machine / "committing").exists() and holds_locks(home.root) and time.monotonic() < until:
+        remove_git_leftovers(home)
+        time.sleep(0.05)
+    with _git_mark(home):
+        yield
 
 
 def _is_reverted(home: Home, record: Mapping[str, Any]) -> bool:
