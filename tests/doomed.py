@@ -152,7 +152,10 @@ def serve(descriptor: int) -> None:
 
     def reap(*_: object) -> None:
         while running:
-            pid, status = os.waitpid(-1, os.WNOHANG)
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return  # a second signal came between the wait for the last process and the next line
             if not pid:
                 return
             told = running.pop(pid)
