@@ -1,8 +1,8 @@
 """Detection of secrets: by published format, by the name they are assigned to, and in prose.
 
 Rules run in this order: private key blocks, the bundled formats (``rules/providers.toml``), rule files of the settings,
-generic rules. A secret is reported by the first rule that finds it. Only the secret is replaced, not the name before
-it. A private key is replaced as a whole block.
+generic rules, spoken codes. A secret is reported by the first rule that finds it. Only the secret is replaced, not the
+name before it. A private key is replaced as a whole block.
 """
 
 import re
@@ -15,6 +15,7 @@ from guard.redaction import replaced_match
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet
+from guard.secrets.spoken_codes import SPOKEN_CODES
 from guard.text.canonical import TextVariant
 
 __all__ = ["bundled_rules", "find_secrets"]
@@ -35,7 +36,7 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
     if variant.mentions("private key"):
         for start, end in _private_keys(variant.text):
             yield replaced_match("secret", "private-key", "private_key", variant.span(start, end))
-    for rules in (bundled_rules(), *loaded, GENERIC):
+    for rules in (bundled_rules(), *loaded, GENERIC, SPOKEN_CODES):
         for rule in rules.with_keyword(variant):
             for start, end in rule.spans(variant):
                 yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))

@@ -24,6 +24,7 @@ from guard.secrets.value import (
     is_random_token,
     is_spoken_password,
     is_token_value,
+    is_told_password,
     is_url_password,
     is_varied,
 )
@@ -286,13 +287,13 @@ GENERIC = RuleSet(
                 r"""|:)\s{1,3}["'`“]?([^\s"'`”,;，。；、<>]{4,64})"""
             ),
             keywords=("pass", "pwd", "pin"),
-            accept=is_password_value,
+            accept=is_told_password,
         ),
         GenericRule(
             name="spoken-password-zh",
             kind="password",
             pattern=(
-                r"(?:密码|密碼|口令|暗号)[^\n,，。;；:：]{0,12}?(?:是|为|為|:|：|=|设为|设置为|改成|改为"
+                r"(?:密码|密碼|口令|暗号)[^\n,，。;；:：\[]{0,12}?(?:是|为|為|:|：|=|设为|设置为|改成|改为"
                 r"""|换成)\s{0,3}["'`“”「『]?([\x21-\x7e]{4,64})"""
             ),
             keywords=("密码", "密碼", "口令", "暗号"),

@@ -13,16 +13,19 @@ from guard.secrets.filters import entropy
 __all__ = [
     "is_basic_credentials",
     "is_bracketed_password",
+    "is_code_value",
     "is_encoded_value",
     "is_environment_password",
     "is_key_value",
     "is_mentioned_token",
+    "is_network_password",
     "is_part_value",
     "is_password_value",
     "is_quoted_password",
     "is_random_token",
     "is_spoken_password",
     "is_token_value",
+    "is_told_password",
     "is_url_password",
     "is_varied",
 ]
@@ -150,7 +153,31 @@ def is_environment_password(value: str) -> bool:
 
 def is_spoken_password(value: str) -> bool:
     """Check an ASCII word after 密码是: it is the password, unless it describes one."""
-    return not _is_harmless(value.strip("[](){}<>.,;:!?\\'\"")) and len(set(value)) >= 4
+    return not _is_harmless(value.strip("[](){}<>.,;:!?\\'\"")) and (len(set(value)) >= 4 or _is_number(value))
+
+
+def is_told_password(value: str) -> bool:
+    """Check a value after "the password is": a number of four digits may repeat them."""
+    return is_password_value(value) or _is_number(value)
+
+
+def is_code_value(value: str) -> bool:
+    """Check a value after the name of a code and of what it opens: a number, or a word with a digit."""
+    return _is_number(value, least=3) or (
+        not re.fullmatch(r"\d+(?:[a-z]{1,2}|[A-Z]{2})", value) and is_password_value(value)
+    )
+
+
+def is_network_password(value: str) -> bool:
+    """Check a value after "the wifi password is": quoted, with a capital or a sign inside, or with a digit."""
+    word = value.strip("\"'`“”.,;!")
+    if word != value.rstrip(".,;!") and " " not in word:
+        return not _is_harmless(word)
+    return is_code_value(word) or (
+        re.fullmatch(r"[A-Za-z]+(?:-[A-Za-z]+){1,4}|[A-Z][a-z]+(?:[A-Z][a-z]+)+", word) is not None
+        and not _is_harmless(word)
+        and len(word) >= 8
+    )
 
 
 def is_bracketed_password(value: str) -> bool:
@@ -184,6 +211,13 @@ def is_encoded_value(value: str) -> bool:
     except ValueError:
         return False
     return len(set(value)) >= 6
+
+
+def _is_number(value: str, *, least: int = 4) -> bool:
+    """Return whether *value* is a number of at least *least* digits, perhaps with signs between them."""
+    return re.fullmatch(r"[#*]?\d(?:[ .-]?\d){2,11}[#*]?[.,;!?]?", value) is not None and (
+        sum(map(str.isdigit, value)) >= least
+    )
 
 
 @cache

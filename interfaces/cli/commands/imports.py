@@ -163,6 +163,8 @@ def _lines(done: ImportReport) -> Iterator[str]:
         yield f"incomplete last lines, left for the next import: {done.waiting}"
     if done.redacted or done.quarantined:
         yield f"guard: {done.redacted} redacted, {len(done.quarantined)} quarantined"
+    if done.redacted:
+        yield "What was redacted is stored nowhere. Keep passwords and codes in a password manager"
     if done.dropped:
         yield f"guard: {done.dropped} dropped, because a person rejected the same text before"
     if done.sessions:
