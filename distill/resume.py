@@ -3,7 +3,8 @@
 A resume has the requests, findings, decisions, open threads, changed files, commits and last turns, but not every call.
 It is made by rules, without a model, so the same transcript and daily log give the same text. The guard screens every
 message again before its text is used. The daily log's marks apply: a corrected line is left out, and a line that git
-contradicts is marked. The caller fences the text as data and neutralises what could break the fence
+contradicts is marked. What memory has ended since is left out if it was taken back, and marked if it was superseded or
+resolved. The caller fences the text as data and neutralises what could break the fence
 (``assembler.resume_hint``).
 """
 
@@ -17,11 +18,14 @@ from typing import Any
 
 from agent_home import storage
 from agent_home.documents import daily_log
-from agent_home.home import Home
+from agent_home.documents.document import parse
+from agent_home.documents.standing import Standing, standings
+from agent_home.home import MEMORY, Home
 from agent_home.store import closings, transcript
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.index.indexable import Screen
+from recall.search.standing import ended_entries
 from recall.text.identity import identity_key
 
 from .entries.recurrence import LogLine, all_log_lines
@@ -54,17 +58,23 @@ _EDITED = re.compile(r"^(?:Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S[^\n]*)
 _SHORT_ID_CHARS = 8
 
 
+#: Statements that ended, by the turn that made them: their normalised words and their standing.
+_Ended = dict[str, list[tuple[str, Standing]]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeLine:
     """A line of a resume, in the words of the turn at *source*. *role* is the speaker.
 
-    *contradicted* is true when git contradicted the line's claim at the session's closing.
+    *contradicted* is true when git contradicted the line's claim at the session's closing. *ended* says that memory has
+    superseded or resolved the line since, and by what.
     """
 
     text: str
     source: str
     role: str
     contradicted: bool = False
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +124,7 @@ def resume(home: Home, session: str) -> Resume:
     messages = list(_screened(home, home.relative(path), all_messages[-_MAX_READ:]))
     summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MAX_FACTS)
     logged = _logged(home, name, closings.first_day(turns))
+    ended = _ended(home)
     return Resume(
         session=name,
         title=summary.title,
@@ -122,12 +133,12 @@ def resume(home: Home, session: str) -> Resume:
         messages=len(all_messages),
         unread=max(0, len(all_messages) - _MAX_READ),
         asked=tuple(_asked(messages, summary)),
-        found=_select(summary, _FOUND, logged),
-        decided=_select(summary, _DECIDED, logged),
-        left_open=_select(summary, _OPEN, logged),
+        found=_select(summary, _FOUND, logged, ended),
+        decided=_select(summary, _DECIDED, logged, ended),
+        left_open=_select(summary, _OPEN, logged, ended),
         files=_files(messages, summary),
         commits=summary.commits[-_MAX_TOUCHED:],
-        last=tuple(_line(message, message.content, _LAST_CHARS) for message in spoken_messages(messages)[-_MAX_LAST:]),
+        last=tuple(_last_line(message, ended) for message in spoken_messages(messages)[-_MAX_LAST:]),
     )
 
 
@@ -215,29 +226,62 @@ def _logged(home: Home, session: str, since: str) -> dict[str, list[LogLine]]:
     return found
 
 
+def _ended(home: Home) -> _Ended:
+    """Return for each turn the statements of its entries that ended, by their normalised words."""
+    live = parse(storage.read_text(home.root / MEMORY)).entries()
+    archived = {entry.id: entry for entry in ended_entries(home)}
+    known = list({**archived, **{entry.id: entry for entry in live}}.values())
+    standing_by_id = standings(known)
+    found: _Ended = {}
+    for entry in known:
+        standing = standing_by_id[entry.id]
+        if not standing.ended:
+            continue
+        for source in filter(None, (part.strip() for part in entry.fields.get("Sources", "").split(","))):
+            found.setdefault(source, []).append((_told_words(entry.text), standing))
+    return found
+
+
 def _select(
-    summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[str, Sequence[LogLine]]
+    summary: Summary, kinds: Sequence[ItemKind], logged: Mapping[str, Sequence[LogLine]], ended: _Ended
 ) -> tuple[ResumeLine, ...]:
-    """Return the items of *kinds* without corrected ones. Items that git contradicts are marked."""
+    """Return the items of *kinds* without corrected and retracted ones. Contradicted and ended items are marked."""
     lines = []
     for item in summary.items:
         words = identity_key(item.text)
         lines_of_turn = logged.get(item.sources[-1], ())
-        known = next((line for line in lines_of_turn if _tells(line, words)), None)
-        if item.kind in kinds and not item.corrected and not (known and known.corrected):
-            lines.append(_item_line(item, contradicted=known is not None and known.contradicted))
+        known = next((line for line in lines_of_turn if _is_told(words, _told_words(line.text))), None)
+        end = _end(ended, item.sources[-1], words)
+        taken_back = item.corrected or (known and known.corrected) or (end and end.ended == "retracted")
+        if item.kind in kinds and not taken_back:
+            line = _item_line(item, contradicted=known is not None and known.contradicted)
+            lines.append(replace(line, ended=end.words if end else ""))
     return tuple(lines)
 
 
-def _tells(line: LogLine, words: str) -> bool:
-    """Return whether *line* of the daily log tells the item with these normalised *words*."""
-    told = identity_key(without_dates(split_speaker(line.text)[1]))
+def _end(ended: _Ended, source: str, words: str) -> Standing | None:
+    """Return the end of the statement that the turn at *source* made with these normalised *words*."""
+    return next((standing for told, standing in ended.get(source, ()) if _is_told(words, told)), None)
+
+
+def _told_words(text: str) -> str:
+    """Return the normalised words of a line of memory, without its speaker and the dates that were added."""
+    return identity_key(without_dates(split_speaker(text)[1]))
+
+
+def _is_told(words: str, told: str) -> bool:
     return words in told or told in words
 
 
 def _item_line(item: Item, *, contradicted: bool) -> ResumeLine:
     text = shorten(" ".join(item.text.split()), _LINE_CHARS)
     return ResumeLine(text=text, source=item.sources[-1], role=item.role, contradicted=contradicted)
+
+
+def _last_line(message: Message, ended: _Ended) -> ResumeLine:
+    """Return a last turn, which stays even if what it says was taken back."""
+    end = _end(ended, message.source, identity_key(message.content))
+    return replace(_line(message, message.content, _LAST_CHARS), ended=end.words if end else "")
 
 
 def _line(message: Message, text: str, limit: int) -> ResumeLine:
@@ -270,19 +314,18 @@ def _text(kept: Resume) -> str:
     for title, found in named:
         if found:
             blocks.append(
-                f"{title}:\n"
-                + "".join(f"- {line.text}{_contradiction_mark(line)}{_short_source(line)}\n" for line in found)
+                f"{title}:\n" + "".join(f"- {line.text}{_marks(line)}{_short_source(line)}\n" for line in found)
             )
     touched = [f"`{name}`" for name in kept.files] + [f"commit {name}" for name in kept.commits]
     if touched:
         blocks.append(f"Touched: {', '.join(touched)}\n")
     if kept.last:
-        blocks.append("Last turns:\n" + "".join(f"- {line.role}: {line.text}\n" for line in kept.last))
+        blocks.append("Last turns:\n" + "".join(f"- {line.role}: {line.text}{_marks(line)}\n" for line in kept.last))
     return "\n".join(blocks)
 
 
-def _contradiction_mark(line: ResumeLine) -> str:
-    return " (git contradicts it)" if line.contradicted else ""
+def _marks(line: ResumeLine) -> str:
+    return f"{' (git contradicts it)' if line.contradicted else ''}{f' [{line.ended}]' if line.ended else ''}"
 
 
 def _short_source(line: ResumeLine) -> str:

@@ -70,11 +70,11 @@ _MAX_NAME_CHARS = 80
 class ReviewItem:
     """A text that waits for a decision.
 
-    *path* and *section* are its destination. *ends* is the kind of end that a proposal would give the entry with its
-    id, and empty for a text that would be added. *origin* is its least trusted author, *evidence* the result of the
-    check against git, and *actor* the proposer. *reason* and *findings* come from the guard and are empty for a
-    proposal that the guard allows. Only a proposal has a *commit*. A loss has the entries that a person's edit would
-    remove, and a recovered text is what recovery set aside.
+    *path* and *section* are its destination, or the place of the entry that it would end. *ends* is the kind of end
+    that a proposal would give the entry with its id, and empty for a text that would be added. *origin* is its least
+    trusted author, *evidence* the result of the check against git, and *actor* the proposer. *reason* and *findings*
+    come from the guard and are empty for a proposal that the guard allows. Only a proposal has a *commit*. A loss has
+    the entries that a person's edit would remove, and a recovered text is what recovery set aside.
     """
 
     id: str
@@ -306,9 +306,11 @@ def _of_proposal(home: Home, proposal: Proposal) -> ReviewItem:
     risk: Risk = next((risk for risk in RISKS if risk == trailers.get("Risk")), "high")  # a branch without a known risk
     if not verdict.stored:
         risk = "high"
+    ended = section_of(proposal.id[:2]) if proposal.ends else None  # the branch has the section of the successor
     findings = tuple({"layer": str(f.layer), "rule": f.rule, "kind": f.kind} for f in verdict.findings)
     return ReviewItem(
-        id=proposal.id, kind="proposal", path=proposal.path, section=proposal.section, text=proposal.text,
+        id=proposal.id, kind="proposal", path=proposal.path, section=ended.title if ended else proposal.section,
+        text=proposal.text,
         evidence=trailers.get("Evidence", ""), origin=proposal.source, risk=risk,
         reason=trailers.get("Doubt", "") if verdict.stored else reason_of(verdict), findings=findings,
         session=trailers.get("Session", ""),

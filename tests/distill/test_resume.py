@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_home.documents import daily_log
+from agent_home.documents.entry import Entry
 from agent_home.home import Home
 from agent_home.store import transcript
+from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from distill import close
@@ -230,6 +232,24 @@ def test_long_message_ids_are_only_in_json(home: Home, now: datetime) -> None:
     found = resume(home, "s")
     assert found.decided[0].source.endswith("70867728950e")
     assert "0f8fad5b" not in render(found, 600)
+
+
+def test_what_memory_has_ended_is_marked_or_left_out(home: Home, now: datetime, resume_of: ResumeOf) -> None:
+    sofa, desk, lamp = "We go with the green sofa.", "We go with the oak desk.", "We go with the copper lamp."
+    resume_of(("user", sofa), ("assistant", "Fine."), ("user", desk), ("assistant", "Fine."), ("user", lamp))
+    ends: tuple[dict[str, str], ...] = ({"Superseded-By": "KD-0009"}, {}, {"State": "retracted 2026-11-21"})
+    entries = [
+        Entry(id=f"KD-000{n}", title=f"Ana: {text}", fields={"Sources": f"work#m{2 * n - 1}", **end})
+        for n, (text, end) in enumerate(zip((sofa, desk, lamp), ends, strict=True), 1)
+    ]
+    newer = Entry(id="KD-0009", date="2026-11-21", title="Ana: We go with the blue sofa.")
+    with transaction(home, actor="close", message="m", now=now) as edits:
+        placed = [("Key Decisions", entry) for entry in (*entries, newer)]
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entries(placed))
+    found = resume(home, "work")
+    ended = "superseded by KD-0009 (2026-11-21)"
+    assert [(line.text, line.ended) for line in found.decided] == [(sofa, ended), (desk, "")]
+    assert f"- {sofa} [{ended}] (#m1)\n" in render(found, 600)
 
 
 def test_missing_and_empty_sessions_are_errors(home: Home) -> None:

@@ -74,6 +74,13 @@ def test_an_accepted_end_is_written_and_asked_once(home: Home, now: datetime, he
     assert waiting(home, now) == []
 
 
+def test_a_question_is_listed_at_the_section_of_the_entry_that_would_end(home: Home, now: datetime, hear: Hear) -> None:
+    hear("s-1", ("supersede", "OT-0001"), text="we buy bark now.", said="Decision: we buy bark now.")
+    (item,) = waiting(home, now)
+    assert "KD-" in item.text
+    assert (item.id, item.section) == ("OT-0001", "Open Threads")
+
+
 def test_a_rejected_end_is_never_asked_again(home: Home, now: datetime, hear: Hear) -> None:
     hear("s-1", ("resolve", "OT-0001"))
     reject(home, find(home, "ot-0001", now), person="Mara", now=now)
