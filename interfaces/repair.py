@@ -57,7 +57,8 @@ def _losses(home: Home) -> Iterator[str]:
 
 def _proposals(home: Home) -> Iterator[str]:
     for name in proposals.broken(home):
-        drop_broken_branch(home.root, proposals.branch_of(name))
+        with recovery.marked_git(home):
+            drop_broken_branch(home.root, proposals.branch_of(name))
         yield f"removed the proposal {name}, which git could not read"
 
 

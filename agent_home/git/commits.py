@@ -6,7 +6,6 @@ and touches neither what a person staged nor what a person is editing.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -21,14 +20,13 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init", "refuse_unfinished", "stage_texts",
+    "drop_broken_branch", "init", "refuse_unfinished", "stage_texts", "store_texts", "take_back",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
 NAME, EMAIL = "agent-home", "agent-home@localhost"
 #: Seconds to wait for git's own lock, which a person's command may hold.
 GIT_LOCK_WAIT_S = 10.0
-_SHA1_DIGITS = 40
 #: Exit code of ``git update-index --refresh`` where a person's uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
 _LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)'")
@@ -145,17 +143,32 @@ def commit_texts(
     return output.decode().strip()
 
 
-def stage_texts(root: Path, texts: Mapping[str, str], commit: str, *, died_at: float | None = None) -> None:
-    """Make the staging area hold *texts* by path, so that a person's next commit does not take them back.
+def store_texts(root: Path, texts: Mapping[str, str], *, died_at: float | None = None) -> dict[str, str]:
+    """Write *texts* by path into git's store of objects, and return their hashes. An empty text has no hash.
 
-    *commit* is the hash of any commit. Its length tells which hashes the repository uses.
+    *died_at* is as for :func:`commit_files`.
     """
-    kind = hashlib.sha1 if len(commit) == _SHA1_DIGITS else hashlib.sha256
+    blobs = {path: text.encode() for path, text in texts.items() if text}
+    if not blobs:
+        return dict.fromkeys(texts, "")
+    stream = bytearray(b"feature done\n")
+    for number, data in enumerate(blobs.values(), 1):
+        stream += b"blob\nmark :%d\ndata %d\n%s\nget-mark :%d\n" % (number, len(data), data, number)
+    output = _with_git_lock(
+        home_client(root), died_at, "fast-import", "--quiet", "--done", stdin=bytes(stream) + b"done\n"
+    )
+    return dict.fromkeys(texts, "") | dict(zip(blobs, output.decode().split(), strict=True))
+
+
+def stage_texts(root: Path, blobs: Mapping[str, str], *, died_at: float | None = None) -> None:
+    """Make the staging area hold *blobs* by path, so that a person's next commit does not take them back.
+
+    *blobs* are what :func:`store_texts` returned. *died_at* is as for :func:`commit_files`.
+    """
     options = ["--add"]
-    for path, data in ((path, text.encode()) for path, text in texts.items() if text):
-        blob = kind(b"blob %d\0%s" % (len(data), data)).hexdigest()
-        options += ["--cacheinfo", f"{_mode(root, path)},{blob},{path}"]
-    removed = [f"./{path}" for path, text in texts.items() if not text]
+    for path, blob in blobs.items():
+        options += ["--cacheinfo", f"{_mode(root, path)},{blob},{path}"] if blob else []
+    removed = [f"./{path}" for path, blob in blobs.items() if not blob]
     options += ["--force-remove", *removed] if removed else []
     try:
         _with_git_lock(home_client(root), died_at, "update-index", *options, "--refresh")
@@ -204,6 +217,17 @@ def drop_broken_branch(root: Path, branch: str) -> None:
         _with_git_lock(git, None, "update-ref", "-d", f"refs/heads/{branch}")
     except GitFailed:
         (git.git_folder() / "refs" / "heads" / branch).unlink(missing_ok=True)
+
+
+def take_back(root: Path, branch: str, to: str) -> None:
+    """Let *branch*, whose newest commits lack objects, name the commit *to* again. They leave the reflogs as well.
+
+    Raises:
+        HistoryError: git is absent or refused, or the branch moved meanwhile.
+    """
+    git = home_client(root)
+    git.change("update-ref", f"refs/heads/{branch}", to, head(root))
+    git.change("reflog", "expire", "--stale-fix", "--expire=never", "--expire-unreachable=never", "--all")
 
 
 def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, mark: bytes = b"") -> bytes:

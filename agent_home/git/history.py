@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -71,13 +71,14 @@ class BranchTip:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """HEAD and some of its files, read at one moment.
+    """HEAD and some of its files, read at one moment, and the same files in the staging area, if asked for.
 
-    *commit* is empty before the first commit. *texts* are by path, empty for a file that is not there.
+    *commit* is empty before the first commit. *texts* and *staged* are by path, empty for a file that is not there.
     """
 
     commit: str
     texts: Mapping[str, str]
+    staged: Mapping[str, str] = field(default_factory=dict)
 
 
 def branch(root: Path) -> str:
@@ -144,11 +145,16 @@ def _tip(name: str, item: GitObject) -> BranchTip:
     return BranchTip(branch=name, commit=item.id, parents=parents, ts=ts, message=message)
 
 
-def snapshot(root: Path, paths: Sequence[str]) -> Snapshot:
-    """Read HEAD and the files *paths* of it with one git command."""
-    head_object, *files = home_client(root).objects(["HEAD", *(f"HEAD:{path}" for path in paths)])
+def snapshot(root: Path, paths: Sequence[str], *, staged: bool = False) -> Snapshot:
+    """Read HEAD and the files *paths* of it with one git command, and those that are *staged* as well."""
+    names = ["HEAD", *(f"HEAD:{path}" for path in paths), *(f":0:{path}" for path in paths if staged)]
+    head_object, *files = home_client(root).objects(names)
     texts = [file.data.decode("utf-8", "replace") if file and file.kind == "blob" else "" for file in files]
-    return Snapshot(commit=head_object.id if head_object else "", texts=dict(zip(paths, texts, strict=True)))
+    return Snapshot(
+        commit=head_object.id if head_object else "",
+        texts=dict(zip(paths, texts[: len(paths)], strict=True)),
+        staged=dict(zip(paths, texts[len(paths) :], strict=False)),
+    )
 
 
 def converted(root: Path, paths: Sequence[str]) -> list[str]:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from .. import storage
 from ..clock import parse_time
 from ..documents.daily_log import Closing, anchor_of, covers_session, daily_files, parse_closings
+from ..errors import HistoryError
 from ..git import history
 from ..home import Home
 from . import transcript
@@ -204,7 +205,10 @@ def lost(home: Home) -> list[str]:
 def _recorded(home: Home, sessions: Collection[str] | None = None) -> Iterator[tuple[str, int]]:
     """Yield session and end of every readable line of the record that is not lost, of *sessions* alone if given."""
     rows = list(_rows(_record_bytes(home), sessions))
-    gone = _lost_commits(home) if rows else frozenset[str]()
+    try:
+        gone = _lost_commits(home) if rows else frozenset[str]()
+    except HistoryError:  # a prompt needs no git, and a write that does stops
+        gone = frozenset()
     yield from ((session, end) for session, end, commit in rows if commit not in gone)
 
 

@@ -21,11 +21,11 @@ from typing import Any
 from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
-from ..git import commits, history
+from ..git import commits, history, pruning
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, remove_leftovers
 from ..home import Home
 from . import proposals, set_aside
-from .branch import refuse_elsewhere
+from .branch import own_branch, refuse_elsewhere
 
 __all__ = [
     "audit",
@@ -43,6 +43,7 @@ __all__ = [
 
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
+_ATTEMPT_WAIT_S = 0.05
 #: Size from which on the audit goes on in a new file: some ten thousand closings.
 MAX_AUDIT_BYTES = 8 << 20
 #: Commits since a crash that are looked at.
@@ -71,6 +72,7 @@ def recover(home: Home) -> bool:
     except (ValueError, KeyError) as error:
         problem = f"cannot be read ({error}). Move it away. Its texts are in .memory/staging"
         raise DocumentInvalid(path, 0, "bad-redo-record", problem) from error
+    _take_back_damaged(home, record)
     if _is_reverted(home, record):
         commit_id, left_alone = history.head(home.root), list(texts)
     else:
@@ -96,13 +98,17 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
     with _git_mark(home) as died_at:
         merge = _Redo(home, record, dict(texts), branch, died_at)
         for _ in range(_ATTEMPTS):
-            if merge.attempt():
+            if not merge.attempt():
+                time.sleep(_ATTEMPT_WAIT_S)
+                continue
+            proposals.make(home, record.get("proposals", ()), died_at=died_at)
+            if not pruning.await_pruning(home.root):
                 break
+            _take_back_damaged(home, record)
         else:
             raise HistoryError(
                 f"other git commands kept changing {branch} in {home.root}. Try again when they are done"
             )
-        proposals.make(home, record.get("proposals", ()), died_at=died_at)
     return merge.commit, merge.left_alone
 
 
@@ -155,12 +161,20 @@ class _Redo:
     def attempt(self) -> bool:
         """Commit, put into place and stage what is missing. Return whether HEAD now holds the texts."""
         root, left = self.home.root, set(self.record.get("left", ()))
+        if history.branch(root) != self.branch:
+            return False
         wanted = {path: text for path, text in self.texts.items() if path not in left}
         if history.converted(root, list(wanted)):
             return self._commit_from_disk(list(wanted))
-        now = history.snapshot(root, list(wanted))
+        now = history.snapshot(root, list(wanted), staged=True)
         held = self._merged_with_head(now, wanted)
+        files = {path: held.get(path, text) for path, text in self.texts.items()}
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
+        # Before the branch moves: a person's `git commit` that begins afterwards must not hold the old texts.
+        blobs = commits.store_texts(root, held, died_at=self.died_at)
+        self._set_staged_aside(held, now)
+        self._put_into_place(files)
+        self._stage(blobs)
         if changed:
             try:
                 self.commit = commits.commit_texts(
@@ -172,14 +186,22 @@ class _Redo:
                     raise
                 _log.debug("the branch moved: %s", error)
                 return False
-        files = {path: held.get(path, text) for path, text in self.texts.items()}
+        after = history.snapshot(root, list(held), staged=True)
+        if any(after.staged[path] == now.texts[path] for path in changed):  # a person's stash or reset came between
+            self._stage(blobs)
         self._put_into_place(files)
-        if held:
-            commits.stage_texts(root, held, self.commit or now.commit, died_at=self.died_at)
-            self._put_into_place(files)  # until then, `git checkout -- .` brings the old ones back
-        after = history.snapshot(root, list(held))
         self.commit = self.commit or after.commit
         return after.texts == held and history.branch(root) == self.branch
+
+    def _stage(self, blobs: Mapping[str, str]) -> None:
+        if blobs:
+            commits.stage_texts(self.home.root, blobs, died_at=self.died_at)
+
+    def _set_staged_aside(self, held: Mapping[str, str], now: history.Snapshot) -> None:
+        """Set aside what a person put into the staging area since the transaction began."""
+        for path, text in held.items():
+            if now.staged[path] not in {text, now.texts[path]}:
+                _keep_staged(self.home, path, now.staged[path], (text, now.texts[path]), at=self.record["at"])
 
     def _commit_from_disk(self, paths: Sequence[str]) -> bool:
         """Commit *paths* through the filters and line ends that git's attributes name, from the work tree.
@@ -258,9 +280,19 @@ def remove_git_leftovers(home: Home) -> list[str]:
 
 
 def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
-    """Commit *paths* as they are on the disk. Return the commit's id."""
+    """Commit *paths* as they are on the disk. Return the commit's id. What is staged otherwise is set aside."""
     with _git_mark(home) as died_at:
-        return commits.commit_files(home.root, paths, message, trailers, died_at=died_at)
+        now = history.snapshot(home.root, paths, staged=True)
+        for path in paths:
+            if now.staged[path] != now.texts[path]:
+                present = storage.read_text(home.path(path))
+                _keep_staged(home, path, now.staged[path], (now.texts[path], present), at=time.time())
+        for _ in range(_ATTEMPTS):
+            commit = commits.commit_files(home.root, paths, message, trailers, died_at=died_at)
+            if not (pruning.await_pruning(home.root) and pruning.is_damaged(home.root, now.commit)):
+                break
+            commits.take_back(home.root, history.branch(home.root), now.commit)
+        return commit
 
 
 def audit(home: Home, row: Mapping[str, Any]) -> None:
@@ -310,6 +342,29 @@ def marked_git(home: Home) -> Iterator[None]:
         time.sleep(0.05)
     with _git_mark(home):
         yield
+
+
+def _keep_staged(home: Home, path: str, staged: str, known: Iterable[str], *, at: float) -> None:
+    """Set a version of *path* aside that a person staged, unless all of its lines are in the *known* texts."""
+    lines = {line.strip() for text in known for line in text.splitlines()}
+    if any(line.strip() and line.strip() not in lines for line in staged.splitlines()):
+        set_aside.keep(home, path, staged, at=at, number=int(_digest(staged)[:8], 16))
+        _log.warning("%s was staged with another text than it is saved with. `memory review` asks about it", path)
+
+
+def _take_back_damaged(home: Home, record: Mapping[str, Any]) -> None:
+    """Take commits back whose objects a person's ``git prune`` deleted: those since the transaction began.
+
+    Their files are in the work tree, and this transaction's texts in its record.
+    """
+    start, branch = record.get("head", ""), history.branch(home.root)
+    if not branch or branch != own_branch(home):
+        return
+    if start and history.head(home.root) != start and pruning.is_damaged(home.root, start):
+        _log.warning("objects of the newest commits were deleted by `git prune`. They are made again")
+        commits.take_back(home.root, branch, start)
+    for name in proposals.broken(home) if record.get("proposals") else ():
+        commits.drop_broken_branch(home.root, proposals.branch_of(name))
 
 
 def _is_reverted(home: Home, record: Mapping[str, Any]) -> bool:

@@ -61,12 +61,11 @@ def reject_loss(home: Home, loss_id: str, *, person: str, now: datetime) -> str 
 
 
 def settle_losses(home: Home, now: datetime) -> list[Loss]:
-    """Bring back what is lost now, and return the losses that wait.
+    """Bring back what is lost now, and return the losses that wait. The write of a process that died is completed.
 
     The record of a loss goes when it is decided, or when none of its entries is in its file any more.
     """
-    if losses.pending(home):
-        prepare(home, now)
+    prepare(home, now)
     found = losses.waiting(home)
     decided = decisions(home) if found else None
     done = {row.id for row in (*decided.approved, *decided.rejected)} if decided else set()

@@ -35,7 +35,7 @@ from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
 from agent_home.store.gateway import transaction
 from agent_home.store.proposals import Proposal, ProposalDraft
-from agent_home.store.recovery import recover
+from agent_home.store.recovery import marked_git, recover
 from guard import Action
 
 from ..entries.promotion import PromotionCandidate
@@ -166,7 +166,8 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str) -> 
         _refuse_changed(home, proposal)
         digests = " ".join([*_earlier_digests(proposal), rejection_digest(proposal.text)])
         trailers = {"Evidence": "unchecked", "Risk": risk, "Edited-By": person, "Was": digests}
-        proposals.rewrite(home, proposal, text, trailers)
+        with marked_git(home):
+            proposals.rewrite(home, proposal, text, trailers)
 
 
 def settle_proposals(home: Home) -> list[Proposal]:
@@ -230,7 +231,7 @@ def _refuse_changed(home: Home, proposal: Proposal) -> None:
 
 
 def _withdraw(home: Home, proposal_id: str) -> None:
-    with hold(home.lock):
+    with hold(home.lock), marked_git(home):
         proposals.withdraw(home, proposal_id)
 
 

@@ -45,7 +45,9 @@ def _reports(kind: str, place: Path, given: argparse.Namespace) -> Iterator[Repo
             yield Report(kind, skipped=reason)
             return
         with faults(place) as ready:
-            yield from kill_everywhere(ready, place, fault=fault, every=given.every, only=given.only, progress=_meter)
+            yield from kill_everywhere(
+                ready, place, fault=fault, every=given.every, first=given.first, only=given.only, progress=_meter
+            )
     elif kind == "power":
         if reason := power_cut.missing():
             yield Report("power cut", skipped=reason)
@@ -54,7 +56,7 @@ def _reports(kind: str, place: Path, given: argparse.Namespace) -> Iterator[Repo
     elif kind == "beside":
         yield from work_beside(place, closings=given.closings, only=given.only, progress=_meter)
     else:
-        yield damage_pages(place, every=given.every, progress=_meter)
+        yield damage_pages(place, every=given.every, first=given.first, progress=_meter)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -62,6 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("kinds", nargs="*", default=list(KINDS), help=f"kinds of trials: {', '.join(KINDS)}")
     parser.add_argument("--only", default="", help="only the trials whose names contain this")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th change of a file, or page")
+    parser.add_argument("--first", type=int, default=1, metavar="K", help="begin with the K-th change or page")
     parser.add_argument("--cuts", type=int, default=3, help="power cuts for each command")
     parser.add_argument("--closings", type=int, default=60, help="closings beside each thing that a person does")
     parser.add_argument("--folder", type=Path, help="folder for the homes (default: the system's temporary folder)")

@@ -25,8 +25,8 @@ _SESSIONS, _TURNS = 10, 20
 QUESTION, ANSWER = "At how many bar does the pump run?", "40 bar"
 
 
-def damage_pages(folder: Path, *, every: int = 1, progress: Progress = lambda *_: None) -> Report:
-    """Zero every *every*-th page of a small index, one at a time, and ask for a prompt each time."""
+def damage_pages(folder: Path, *, every: int = 1, first: int = 1, progress: Progress = lambda *_: None) -> Report:
+    """Zero every *every*-th page of a small index from *first* on, one at a time, and ask for a prompt each time."""
     home = make(folder / "pages")
     for number in range(_SESSIONS):
         said = [f"The crane {number * 7} stands at quay {number}, part {part}." for part in range(_TURNS)]
@@ -38,7 +38,7 @@ def damage_pages(folder: Path, *, every: int = 1, progress: Progress = lambda *_
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     whole = database.read_bytes()
     report = Report("index: one page zeroed")
-    for start in range(0, len(whole), size * every):
+    for start in range(size * (first - 1), len(whole), size * every):
         _replace(database, whole[:start] + bytes(size) + whole[start + size :])
         report.add(_wrong(home, f"page {start // size}"))
         progress(report.name, start // size + 1, len(whole) // size)

@@ -9,6 +9,7 @@ import pytest
 
 from agent_home.documents import daily_log
 from agent_home.documents.daily_log import Closing, anchor_of
+from agent_home.git import history
 from agent_home.home import Home
 from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
@@ -50,6 +51,21 @@ def test_a_name_that_the_guard_took_away_is_known_by_its_anchor(home: Home) -> N
     assert anchor_of("secret", 7) in section
     closed = closings.closed_parts(home)
     assert [closed.end_of(name) for name in ("secret", "other", "[REDACTED:credential]")] == [50, 0, 0]
+
+
+@pytest.mark.parametrize("gone", ["git", "the newest commit"])
+def test_what_is_closed_is_known_without_git(
+    home: Home, monkeypatch: pytest.MonkeyPatch, now: datetime, gone: str
+) -> None:
+    closings.record(home, made("a", 0, 80), history.head(home.root), now)
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        edits.write("USER.md", "# Newer\n")
+    head = history.head(home.root)
+    if gone == "git":
+        monkeypatch.setenv("PATH", "")
+    else:
+        (home.root / ".git" / "objects" / head[:2] / head[2:]).unlink()
+    assert closings.closed_parts(home).end_of("a") == 80
 
 
 def test_lines_that_are_no_record_are_passed_over(home: Home, now: datetime) -> None:

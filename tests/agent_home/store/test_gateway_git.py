@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +36,88 @@ PERSONS_COMMANDS = {
     "reset": ["reset", "-q", "--hard"],
     "add": ["add", "--all"],
 }
+
+
+WHO = ["-c", "user.name=P", "-c", "user.email=p@localhost"]
+
+
+def test_a_commit_with_an_open_editor_takes_no_write_back(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("old")
+    real, trees = commits.commit_texts, list[tuple[str, str]]()
+
+    def begun_right_behind(*arguments: Any, **named: Any) -> str:
+        made = real(*arguments, **named)
+        trees.append((git("rev-parse", "HEAD").strip(), git("write-tree").strip()))  # what `git commit` remembers
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "commit_texts", begun_right_behind)
+        add_entry("new")
+    ((parent, tree),) = trees
+    git("update-ref", "refs/heads/main", git(*WHO, "commit-tree", "-p", parent, "-m", "Mine", tree).strip(), parent)
+    assert "new" in git("show", "HEAD:MEMORY.md")
+    assert git("status", "--porcelain", "--", "MEMORY.md") == ""
+
+
+@pytest.mark.parametrize("staged", ["# Memory\n\nOnly staged.\n", ""])
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_staged_version_that_is_nowhere_else_is_set_aside(
+    home: Home, git: Git, add_entry: AddEntry, *, staged: str, edited: bool
+) -> None:
+    add_entry("old")
+    path = home.root / "MEMORY.md"
+    saved = path.read_text()
+    path.write_text(staged or saved.replace("# Memory\n", "# Memory\n\nOnly staged.\n"))
+    git("add", "MEMORY.md")
+    path.write_text(saved.replace("# Memory\n", "# Memory\n\nOnly saved.\n") if edited else saved)
+    add_entry("new")
+    assert titles(home.root) == ["new", "old"]
+    assert ("Only saved." in git("show", "HEAD:MEMORY.md")) == edited
+    (kept,) = (home.machine / "recovered").iterdir()
+    assert "Only staged." in kept.read_text()
+    assert git("status", "--porcelain") == ""
+
+
+def test_a_staged_version_that_says_nothing_else_is_not_asked_about(home: Home, git: Git, add_entry: AddEntry) -> None:
+    add_entry("old")
+    path = home.root / "MEMORY.md"
+    path.write_text(path.read_text().replace("# Memory\n", "# Memory\n\nOne line.\n"))
+    git("add", "MEMORY.md")
+    path.write_text(path.read_text().replace("One line.\n", "One line.\nAnother.\n"))
+    add_entry("new")
+    assert not (home.machine / "recovered").exists()
+
+
+PRUNE = """#!/bin/sh
+# Deletes what no branch reached when it began, as `git prune --expire=now` does.
+old=$(cat .git/refs/heads/main)
+echo begun
+while [ "$(cat .git/refs/heads/main)" = "$old" ]; do sleep 0.01; done
+sleep 0.3
+new=$(cat .git/refs/heads/main)
+rm -f ".git/objects/$(echo "$new" | cut -c1-2)/$(echo "$new" | cut -c3-)"
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="processes are read from /proc")
+def test_a_prune_of_a_person_that_began_before_the_commit_deletes_nothing(
+    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path
+) -> None:
+    add_entry("old")
+    script = tmp_path / "git"
+    script.write_text(PRUNE)
+    script.chmod(0o755)
+    with subprocess.Popen([script, "prune"], cwd=home.root, stdout=subprocess.PIPE) as prune:
+        assert prune.stdout is not None
+        prune.stdout.readline()
+        outcome = add_entry("new")
+    add_entry("next")
+    assert titles(home.root) == ["next", "new", "old"]
+    assert git("log", "--format=%s", "-3").splitlines() == ["Add next", "Add new", "Add old"]
+    assert git("rev-parse", "HEAD~1").strip() == outcome.commit
+    assert "error" not in git("fsck", "--full", "--strict")
 
 
 @pytest.mark.parametrize("step", ["commit_texts", "stage_texts", "snapshot"])
