@@ -16,7 +16,7 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents import daily_log
 from agent_home.documents.document import Document, parse
-from agent_home.documents.entry import Entry, parse_entry
+from agent_home.documents.entry import Entry, parse_entry, superseded_by
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
@@ -60,7 +60,6 @@ from .learning.governance import record_rule_references
 from .learning.lesson_extraction import lessons_from
 from .projects import ProjectUpdate, update_projects
 from .reading.model_reader import ModelUse
-from .reading.self_corrections import settle_self_corrections
 from .review.entry_endings import draft_endings, is_rejected
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
@@ -362,7 +361,10 @@ def _draft(
     """Summarise *fresh*, which are some of *turns*."""
     earlier = [turn.message for turn in turns if turn.start < fresh[0].start]
     said = [turn.message for turn in fresh]
-    composed = compose(home, said, earlier, settings=settings, models=models, now=now)
+    entries = _live_entries(home)
+    composed = compose(
+        home, said, earlier, settings=settings, models=models, now=now, statements=_statements(entries)
+    )  # fmt: skip
     work = find_evidence(
         home, composed.summary, [turn.message for turn in turns], () if composed.read else said, now=now,
         settings=settings, endpoint=None if composed.unread else models.endpoint,
@@ -370,9 +372,9 @@ def _draft(
     )  # fmt: skip
     composed = composed.with_work(work, said)
     summary, evidence = composed.summary, work.evidence
-    said = [settle_self_corrections(message) for message in said]
+    said = list(composed.messages)
     settled = with_endings(
-        summary, said, _live_entries(home), evidence=evidence, embedder=models.loaded_embedder(),
+        summary, said, entries, evidence=evidence, embedder=models.loaded_embedder(),
         tell=lambda saying: stand_alone(
             saying.text, said[saying.place], said[max(0, saying.place - 1) : saying.place], owner_name(home), now
         ),
@@ -556,6 +558,14 @@ def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tu
 def _live_entries(home: Home) -> list[Entry]:
     """Return the entries of ``MEMORY.md`` on the disk. The transaction applies operations to the file that it locks."""
     return list(parse(storage.read_text(home.root / MEMORY)).entries())
+
+
+def _statements(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the statements of one line of the *entries* that may be superseded, by id."""
+    replaced = superseded_by(entries)
+    live = (entry for entry in entries if not (entry.retired or entry.protected or entry.id in replaced))
+    found = {entry.id: stated_text(entry) for entry in live}
+    return {entry_id: text for entry_id, text in found.items() if "\n" not in text}
 
 
 def _memory_documents(edits: Transaction, found: Sequence[PromotionCandidate]) -> dict[str, Document]:

@@ -161,7 +161,8 @@ class EndingWeights:
             return Ending(chance=0.0, kind=kind)
         least = f"{threshold_name(older, newer, kind, thread=thread)}{suffix}"
         likely = chance >= self.likely[least]
-        certain = chance >= self.certain[least] and not names_owned_thing(older, newer)
+        called_off = thread and kind == "resolve" and role == "user" and likely and _calls_off(older, newer)
+        certain = (chance >= self.certain[least] or called_off) and not names_owned_thing(older, newer)
         if role == "user" and _asks_to_forget(older, newer):
             return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
         return Ending(chance=chance, kind=kind, certain=certain, likely=likely)
@@ -236,6 +237,21 @@ def _asks_to_forget(older: str, newer: str) -> bool:
     least = _LEAST_NAMED_HAN if HAN_CHARACTER.search(about) else _LEAST_NAMED
     known = statement_terms(older).keys()
     return bool(words) and sum(term in known for term in words) >= least * len(words)
+
+
+def _calls_off(older: str, newer: str) -> bool:
+    """Return whether the first clause of *newer* calls something off, and *older* has all its other words.
+
+    What is denied, supposed or still to come calls nothing off.
+    """
+    clause = _CLAUSE_END.split(narrowed(newer[:MAX_CHARS]).strip())[0]
+    rest, signs = _patterns()["drop"].subn(" ", clause)
+    if signs != 1 or any(_patterns()[name].search(rest) for name in ("negated", "open", "future")):
+        return False
+    terms = statement_terms(rest)
+    return (
+        bool(terms) and terms.keys() <= statement_terms(older).keys() and not _compared(older, newer)["supposed newer"]
+    )
 
 
 def _is_vetoed(older: str, newer: str, chance: float) -> bool:

@@ -16,7 +16,7 @@ from ..statements.sentences import is_question, narrowed, split_sentences
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import value_span
 
-__all__ = ["settle_self_corrections", "with_settled_values"]
+__all__ = ["repaired_value", "settle_self_corrections", "with_settled_values"]
 
 _MAX_LINE_CHARS, _MAX_SENTENCE_CHARS = 4000, 300
 #: A longer rest behind a word of repair is a statement of its own.
@@ -78,7 +78,7 @@ def _within(sentence: str) -> str:
     match = _INNER.search(narrow) if len(narrow) == len(sentence) <= _MAX_SENTENCE_CHARS else None
     if match is None:
         return sentence
-    value = _repaired_value(sentence[match.end() :])
+    value = repaired_value(sentence[match.end() :])
     settled = _exchanged(sentence[: match.start()], value) if value else ""
     return f"{settled}{sentence[-1] if sentence[-1] in _END else ''}" if settled else sentence
 
@@ -87,7 +87,7 @@ def _merged(first: str, second: str) -> str:
     """Return one sentence for two of which the *second* corrects the *first*, or an empty string."""
     if is_question(first) or is_question(second) or max(len(first), len(second)) > _MAX_SENTENCE_CHARS:
         return ""
-    value = _repaired_value(second)
+    value = repaired_value(second)
     if not value:
         return ""
     end = first[-1] if first[-1] in _END else ""
@@ -100,7 +100,7 @@ def _merged(first: str, second: str) -> str:
     return ""
 
 
-def _repaired_value(sentence: str) -> str:
+def repaired_value(sentence: str) -> str:
     """Return the words behind the word of repair that opens *sentence*, if they are few."""
     narrow = narrowed(sentence)
     match = _REPAIR.match(narrow)

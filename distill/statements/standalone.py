@@ -25,6 +25,7 @@ from .sentences import is_question, prose_lines, split_sentences
 __all__ = [
     "Standalone",
     "Surroundings",
+    "day_of",
     "find_surroundings",
     "is_elliptical",
     "join_sentences",
@@ -215,7 +216,7 @@ def with_context(
     if not words or len(words) > _MAX_CHARS:
         return Standalone(text=words)
     found = find_surroundings(words, turn, earlier) if around is None else around
-    said = _day(turn.ts, now)
+    said = day_of(turn.ts, now)
     told = _clean(words, said, answers=found.asked, blame=kind not in _PERSONAL)
     if found.own:
         own = _clean(found.own, said, answers=False, blame=False)
@@ -286,7 +287,7 @@ def _aside(found: Surroundings, told: str, name: str, owner: str, now: datetime,
     other = speaker_of(found.turn, owner) if found.turn is not None else ""
     other = "" if other == name else other
     if found.topic and found.topic_turn is not None:
-        said = _day(found.topic_turn.ts, now)
+        said = day_of(found.topic_turn.ts, now)
         topic = _clean(found.topic, said, answers=False, blame=False)
         if is_cjk:
             asked = f"\uff0c问“{found.other}”" if found.other else ""
@@ -458,7 +459,7 @@ def _length(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _day(ts: str, now: datetime) -> date | None:
+def day_of(ts: str, now: datetime) -> date | None:
     """Return the day of a turn in the time zone of *now*, or ``None`` when the turn has no time."""
     try:
         said = datetime.fromisoformat(ts)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from .contradiction import named_change
 from .statement_parser import Statement, Token, parse_statement
 
-__all__ = ["exchange_value", "exchanges_value", "says_more", "sets_another_value", "value_span"]
+__all__ = ["exchange_value", "exchanges_value", "put_value", "says_more", "sets_another_value", "value_span"]
 
 #: The date in brackets that closings put behind a relative word.
 _DATED = re.compile(r"\s?[(\uff08](?:about )?\d{4}-\d{2}(?:-\d{2})?(?: to [\d-]+)?[)\uff09]")
@@ -119,6 +119,11 @@ def says_more(older: str, newer: str) -> bool:
     wrong = {token.key for token in run or change[0].tokens}
     others = [part for part in parts if not wrong & {token.key for token in part}]
     return len(others) < len(parts) and any(_weight(_missing(part, now)) >= _LEAST_MORE for part in others)
+
+
+def put_value(statement: str, old: Token, value: str) -> str:
+    """Return *statement* with *value* in the place of its token *old*, whose date in brackets goes with it."""
+    return _put(statement, (old,), value, "")
 
 
 def value_span(said: Statement, value: Statement) -> tuple[Token, ...]:

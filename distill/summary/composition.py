@@ -8,7 +8,7 @@ model could not do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,10 +18,10 @@ from recall.embedding.embedder import Embedder, NoEmbedder
 from recall.text.identity import identity_key
 
 from ..language_model.endpoint import Endpoint
+from ..reading.bare_corrections import settle_turns
 from ..reading.labels import parse_label, parse_request
 from ..reading.model_gate import GatedEntry
 from ..reading.model_reader import ModelReading, ModelUse, read_with_model
-from ..reading.self_corrections import settle_self_corrections
 from ..settings import DistillSettings
 from ..statements.sentences import prose_lines, split_sentences
 from ..statements.topics import content_terms
@@ -30,6 +30,7 @@ from .reported_work import WorkEvidence
 from .requests import with_requests
 from .rewording import reword
 from .selection import add_facts
+from .settled_items import with_settled_items
 from .standalone_items import tell_items
 
 __all__ = ["NO_MODELS", "Composition", "Models", "compose"]
@@ -57,10 +58,11 @@ class Composition:
 
     *use* is what the model read and cost, or ``None`` where none was asked. *unread* is true if the model should read
     the messages again, because it gave no answer for some of them. *work_problem* says why the model did not read the
-    session's commits.
+    session's commits. *messages* are the turns as the rules read them.
     """
 
     summary: Summary
+    messages: Sequence[Message] = ()
     reworded: int = 0
     problem: str = ""
     use: ModelUse | None = None
@@ -95,12 +97,14 @@ def compose(
     settings: DistillSettings,
     models: Models,
     now: datetime,
+    statements: Mapping[str, str] | None = None,
 ) -> Composition:
-    """Summarise *messages*. *before* are the session's earlier messages.
+    """Summarise *messages*. *before* are the session's earlier messages, and *statements* those of live entries by id.
 
-    A model reads the words as they were said. The rules read them with the user's self-corrections settled.
+    A model reads the words as they were said. The rules read them with the user's corrections settled.
     """
-    said, messages = messages, [settle_self_corrections(message) for message in messages]
+    said, settled = messages, settle_turns(messages, before, statements or {})
+    messages = settled.messages
     embedder = models.loaded_embedder()
     summary = summarise(messages, before, max_topics=settings.max_topics, embedder=embedder)
     reading: ModelReading | None = None
@@ -115,12 +119,17 @@ def compose(
     summary = with_requests(summary, messages)
     if reading is not None:
         summary = tell_items(summary, messages, before, home, now)
-        return Composition(summary=summary, problem=reading.problem, use=reading.use, unread=not reading.complete)
+        if not reading.complete:
+            summary = with_settled_items(summary, settled, said, now)
+        return Composition(
+            summary=summary, messages=messages, problem=reading.problem, use=reading.use, unread=not reading.complete
+        )
     if models.endpoint is None:
-        return Composition(summary=tell_items(summary, messages, before, home, now))
+        told = with_settled_items(tell_items(summary, messages, before, home, now), settled, said, now)
+        return Composition(summary=told, messages=messages)
     done = reword(home, summary, messages, models.endpoint, now)
-    told = tell_items(done.summary, messages, before, home, now)
-    return Composition(summary=told, reworded=done.changed, problem=done.problem)
+    told = with_settled_items(tell_items(done.summary, messages, before, home, now), settled, said, now)
+    return Composition(summary=told, messages=messages, reworded=done.changed, problem=done.problem)
 
 
 def _with_reading(summary: Summary, reading: ModelReading, messages: Sequence[Message]) -> Summary:

@@ -86,6 +86,21 @@ def test_open_work_questions_and_other_statements_end_nothing(older: str, newer:
     assert not judge_ending(older, newer, "user").certain
 
 
+@pytest.mark.parametrize(
+    ("thread", "said", "certain"),
+    [
+        ("book the B&B for our Whitby trip", "Never mind the Whitby trip.", True),
+        ("去威海的民宿我还没订", "威海不去了。", True),
+        ("book the B&B for our Whitby trip", "Never mind the typo in the Whitby mail.", False),
+        ("book the B&B for our Whitby trip", "Don't forget the Whitby trip.", False),
+        ("book the B&B for our Whitby trip", "We might cancel the Whitby trip.", False),
+        ("去威海的民宿我还没订", "威海那封邮件里的错字不用管了。", False),
+    ],
+)
+def test_what_is_called_off_ends_the_thread_that_has_all_its_words(thread: str, said: str, certain: bool) -> None:
+    assert judge_ending(thread, said, "user", thread=True).certain is certain
+
+
 def test_thresholds_are_those_at_which_the_pairs_left_out_are_precise() -> None:
     told = [("resolve", 0.9), ("resolve", 0.8), ("", 0.7), ("resolve", 0.6)]
     pairs = [
