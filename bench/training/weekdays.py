@@ -26,9 +26,11 @@ __all__ = ["WeekdaySentence", "labelled_weekdays", "main", "train"]
 
 _LABELS = Path(__file__).parents[1] / "memory_data" / "weekdays.jsonl"
 _WEIGHTS = Path(statements.__file__).parent / "data" / "weekday_weights.json"
-#: Strength of the pull of every weight towards 0, and the number of steps.
-_RIDGE, _STEPS = 0.4, 400
+#: Strength of the pull towards 0 of the weight of a sign and of a word, and the number of steps.
+_RIDGE, _WORD_RIDGE, _STEPS = 0.3, 1.0, 300
 _FOLDS = 8
+#: Words with smaller weights are left out of the file.
+_LEAST_WEIGHT = 0.05
 _CHANCES = (0.5, 0.6, 0.65, 0.7, 0.75, 0.8)
 
 Matrix = NDArray[np.float64]
@@ -51,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parser.parse_args(arguments).check:
         _report(rows)
         return 0
-    lines = (f'  "{sign}": {[round(float(weight), 3) for weight in weights]}' for sign, weights in train(rows).items())
+    trained = {sign: weights for sign, weights in train(rows).items() if abs(weights).max() >= _LEAST_WEIGHT}
+    lines = (f'  "{sign}": {[round(float(weight), 2) for weight in weights]}' for sign, weights in trained.items())
     _WEIGHTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     print(f"{len(rows)} labelled sentences; wrote {_WEIGHTS.name}")
     return 0
@@ -68,14 +71,15 @@ def train(rows: Sequence[WeekdaySentence], *, steps: int = _STEPS) -> dict[str, 
     found = [signs_of(row.before, row.after) for row in rows]
     features = np.array([[float(sign in own) for sign in signs] for own in found])
     wanted = np.eye(3)[[DIRECTIONS.index(row.direction) for row in rows]]
-    rate = 2.0 / (float(np.linalg.norm(features, 2)) ** 2 / 2 + _RIDGE)
+    pull = np.array([_WORD_RIDGE if "word " in sign else _RIDGE for sign in signs])
+    rate = 2.0 / (float(np.linalg.norm(features, 2)) ** 2 / 2 + _WORD_RIDGE)
     weights: Matrix = np.zeros((3, len(signs)))
     ahead = weights
     for step in range(steps):
         scores = features @ ahead.T
         chances = np.exp(scores - scores.max(1, keepdims=True))
         chances /= chances.sum(1, keepdims=True)
-        moved = ahead - rate * ((chances - wanted).T @ features + _RIDGE * ahead)
+        moved = ahead - rate * ((chances - wanted).T @ features + pull * ahead)
         ahead = moved + step / (step + 3) * (moved - weights)
         weights = moved
     return {sign: weights[:, column] for column, sign in enumerate(signs)}

@@ -12,7 +12,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
-from .weekday_direction import direction_of
+from .weekday_direction import direction_of, direction_scores
 
 __all__ = ["add_dates", "named_dates", "without_dates"]
 
@@ -54,6 +54,8 @@ _STEPPED = r"(?<!next )(?<!last )(?<!this )(?<!by )(?<!until )(?<!before )"
 _NOT_FELT = "(?<!day before )(?<!like )(?<!like just )"
 #: Characters on either side of a weekday that may say its direction, with dates among them.
 _NEAR_CHARS = 240
+#: Least chance that a day of the month is one of every month ("the rent must be there by the 1st").
+_RECURS = 0.6
 _PART_OF_DAY = "(?: morning| afternoon| evening| night)?"
 _CJK_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九]|十[一二]?)"
 #: A past verb.
@@ -266,7 +268,10 @@ def _directed_day(match: re.Match[str], said: date, text: str) -> str:
     return f"{date.fromisoformat(_month(said, int(month)) + '-01').replace(day=day)}"
 
 
-def _day_of_month(match: re.Match[str], said: date, _text: str) -> str:
+def _day_of_month(match: re.Match[str], said: date, text: str) -> str:
+    before, after = text[max(0, match.start() - _NEAR_CHARS) : match.start()], text[match.end() :][:_NEAR_CHARS]
+    if direction_scores(without_dates(before), without_dates(after))[2] >= _RECURS:
+        return ""  # "the rent has to be there by the 1st" holds each month
     day = int(match["day"])
     month = 0 if day >= said.day else 1
     return f"{date.fromisoformat(_month(said, month) + '-01').replace(day=day)}"

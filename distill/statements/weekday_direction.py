@@ -1,8 +1,10 @@
 """Direction of a bare weekday: the one before or the one after the day on which it was said.
 
 "Ship the crate on Thursday" looks forward, "the crate left on Thursday" back, and "I'm off on Thursday" names no day.
-A linear model over the signs of the sentence tells them apart: tense, habit, a request, a change of plan, and where the
-weekday stands. Its weights are a file beside this module, written by ``python -m bench.training.weekdays``.
+So does what recurs: "choir practice moved to Wednesday", "the rent is due on the 1st". A linear model tells them apart
+by the signs of the sentence (tense, habit, a request, a change of plan, where the weekday stands) and by its words, in
+Chinese by characters and pairs of them. Its weights are a file beside this module, written by
+``python -m bench.training.weekdays``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ _LEAST_CHANCE = 0.7
 _MAX_CHARS = 160
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
+_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
 _SENTENCE_END = re.compile(r"[.;!?。；！？]")
 _CJK_CLAUSE_END = re.compile(r"[,，、。；！？]")
 #: A comma before a clause with a subject of its own: "my nephew is having it, he shook hands on Saturday".
@@ -139,7 +142,21 @@ def signs_of(before: str, after: str) -> frozenset[str]:
     head = head if chinese else _NEW_CLAUSE.split(head)[-1]
     found = set(_cjk_signs(head, body) if chinese else _english_signs(head, body))
     found |= {"question"} if asks else set()
+    found |= set(_cjk_words(head, body) if chinese else _english_words(head, body))
     return frozenset(f"zh {sign}" if chinese else sign for sign in found | {"bias"})
+
+
+def _english_words(head: str, tail: str) -> Iterator[str]:
+    """Yield the words of the sentence, without the ending of a plural."""
+    for word in _WORD.findall(f"{head} {tail}".lower()):
+        yield f"word {word[:-1] if len(word) > 3 and word.endswith('s') else word}"
+
+
+def _cjk_words(head: str, tail: str) -> Iterator[str]:
+    """Yield the characters of the weekday's clause and their pairs."""
+    for part in (_CJK_CLAUSE_END.split(head)[-1], _CJK_CLAUSE_END.split(tail)[0]):
+        said = "".join(_HAN.findall(part))
+        yield from (f"word {said[place : place + size]}" for size in (1, 2) for place in range(len(said) - size + 1))
 
 
 def _english_signs(head: str, tail: str) -> Iterator[str]:
