@@ -62,6 +62,7 @@ class HomeSearcher:
             else:
                 self._embedder = _CachingEmbedder(opened)
         self._current: tuple[str, ...] = ()
+        self._locked = False
         self._warm = False
         self._load_ms = (time.perf_counter() - started) * 1000
 
@@ -82,7 +83,7 @@ class HomeSearcher:
         try:
             if query.strip() and self._embedder is not None:
                 self._embedder.embed_query(query)
-            if query.strip() and not self._warm:
+            if query.strip() and not self._warm and not self._locked:
                 # The first search of a process loads libraries and the index, outside the deadline of any layer.
                 self._warm = True
                 search(self._home, query, settings=self._settings, embedder=self._embedder, k=1)
@@ -106,6 +107,8 @@ class HomeSearcher:
         settings = self._settings
         if settings is None:
             return RecallHits(hits=(), degraded=self._lasting)
+        if self._locked:  # each look at it would wait again
+            return RecallHits(hits=(), degraded=(*self._lasting, *self._current))
 
         def found_now() -> SearchResult:
             return search(
@@ -144,7 +147,8 @@ class HomeSearcher:
         if self._settings is None:
             return
         try:
-            self._current = ensure_fresh(self._home, self._settings, self._embedder).degraded
+            done = ensure_fresh(self._home, self._settings, self._embedder)
+            self._current, self._locked = done.degraded, done.locked
         except OSError as error:
             self._current = (f"changed files are not in the index: {error}",)
 

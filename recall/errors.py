@@ -1,14 +1,17 @@
 """Errors of recall. Every message names the problem, the place and the next step.
 
-``RecallError`` ├── ``IndexUnusable`` the index file cannot be opened, and no new one can be made ├── ``IndexStale`` the
-index holds another model's vectors └── ``ModelError`` the embedding model is not usable
+``RecallError``
+├── ``IndexUnusable``      the index file cannot be opened, and no new one can be made
+│   └── ``IndexLocked``    another program holds the index locked
+├── ``IndexStale``         the index holds another model's vectors
+└── ``ModelError``         the embedding model is not usable
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["IndexStale", "IndexUnusable", "ModelError", "RecallError"]
+__all__ = ["IndexLocked", "IndexStale", "IndexUnusable", "ModelError", "RecallError"]
 
 
 class RecallError(Exception):
@@ -23,6 +26,17 @@ class IndexUnusable(RecallError):
             f"the index {path} is unusable and could not be rebuilt: {problem}. Check the disk and permissions there"
         )
         self.path, self.problem = path, problem
+
+
+class IndexLocked(IndexUnusable):
+    """Another program holds the index locked."""
+
+    def __init__(self, path: Path) -> None:
+        RecallError.__init__(
+            self,
+            f"another program holds the index {path} locked. End that program, or try again when it is done",
+        )
+        self.path, self.problem = path, "it is locked"
 
 
 class IndexStale(RecallError):

@@ -39,9 +39,11 @@ def set_marked_aside(index: Path) -> str:
 
 
 def sound(index: Path) -> bool:
-    """Read every page of *index*, and mark it when one is damaged. Return whether it is sound or absent."""
+    """Read every page of *index*, and mark it when one is damaged. Return whether it is sound, absent or locked."""
     try:
         conn = schema.open_reader(index)
+    except schema.IndexBusy:  # it can be read later
+        return True
     except schema.IndexCorrupt as error:
         mark(index, error)
         return False

@@ -31,7 +31,7 @@ _WRITE_BATCH = 2000
 
 @dataclass(slots=True)
 class SyncState:
-    """Counters and notes of a running sync."""
+    """Counters and notes of a running sync. It waits up to *timeout_ms* for another program's lock."""
 
     settings: RecallSettings
     progress: Progress
@@ -39,6 +39,7 @@ class SyncState:
     embedded: int = 0
     skipped: list[str] = field(default_factory=list)
     degraded: list[str] = field(default_factory=list)
+    timeout_ms: int = schema.BUSY_TIMEOUT_MS
 
 
 def index_words(conn: apsw.Connection, home: Home, state: SyncState) -> None:

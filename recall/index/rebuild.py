@@ -38,7 +38,7 @@ def rebuild(home: Home, state: SyncState, embedder: Embedder | None, signature: 
             schema.set_meta(conn, signature)
         index_words(conn, home, state)
         _reuse_vectors(conn, home.index, embedder)
-        live, note = schema.open_writer(home.index)
+        live, note = schema.open_writer(home.index, state.timeout_ms)
         try:
             with live.backup("main", conn, "main") as copy:
                 copy.step(-1)

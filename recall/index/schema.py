@@ -18,13 +18,15 @@ from urllib.parse import quote
 
 import apsw
 
-from ..errors import IndexUnusable
+from ..errors import IndexLocked, IndexUnusable
 from ..text.terms import TOKENIZER
 
 __all__ = [
     "CORRUPTION_ERRORS",
     "METRIC",
+    "READER_TIMEOUT_MS",
     "UNAVAILABLE_ERRORS",
+    "IndexBusy",
     "IndexCorrupt",
     "connect",
     "describe_vectors",
@@ -48,11 +50,12 @@ METRIC = "cosine"
 BUSY_TIMEOUT_MS = 10_000
 #: Errors of SQLite for a file that is no database, or not a complete one.
 CORRUPTION_ERRORS = (apsw.NotADBError, apsw.CorruptError)
+#: Errors of SQLite for an index that another program holds locked.
+LOCK_ERRORS = (apsw.BusyError, apsw.LockedError)
 #: Errors of SQLite for a sound index that cannot be used at the moment: another program's lock, a full or failing disk,
 #: a read-only folder.
 UNAVAILABLE_ERRORS = (
-    apsw.BusyError,
-    apsw.LockedError,
+    *LOCK_ERRORS,
     apsw.ReadOnlyError,
     apsw.FullError,
     apsw.IOError,
@@ -154,20 +157,29 @@ class IndexCorrupt(Exception):
     """The file cannot be used as an index. The text gives the reason."""
 
 
-def open_writer(path: Path) -> tuple[apsw.Connection, str]:
+class IndexBusy(IndexCorrupt):
+    """Another program holds the index locked."""
+
+
+def open_writer(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> tuple[apsw.Connection, str]:
     """Return a connection that writes, and a note if an unusable file was set aside (else ``""``).
 
+    Its statements wait up to *timeout_ms* for another program's lock.
+
     Raises:
+        IndexLocked: another program holds the index locked.
         IndexUnusable: the file cannot be set aside, or no new one can be made.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            return _migrated(path), ""
+            return _migrated(path, timeout_ms), ""
         except (IndexCorrupt, *CORRUPTION_ERRORS) as error:
             aside = set_aside(path)
             note = f"{path.name} could not be used ({error}). It is now {aside.name}, and the index is rebuilt"
-            return _migrated(path), note
+            return _migrated(path, timeout_ms), note
+    except LOCK_ERRORS as error:
+        raise IndexLocked(path) from error
     except (OSError, apsw.Error) as error:
         raise IndexUnusable(path, str(error)) from error
 
@@ -176,28 +188,30 @@ def open_reader(path: Path) -> apsw.Connection | None:
     """Return a connection that only reads, or ``None`` when there is no index yet.
 
     Raises:
-        Damaged: the file is no index of this program's version.
+        IndexBusy: another program holds it locked.
+        IndexCorrupt: the file is no index of this program's version.
     """
     if not path.is_file():
         return None
     try:
         return _reader(path)
+    except LOCK_ERRORS as error:
+        raise IndexBusy("another program holds it locked") from error
     except (*UNAVAILABLE_ERRORS, *CORRUPTION_ERRORS) as error:
         raise IndexCorrupt(str(error)) from error
 
 
 def _reader(path: Path) -> apsw.Connection:
     try:
-        return _checked(connect(path, apsw.SQLITE_OPEN_READWRITE))
+        return _checked(connect(path, apsw.SQLITE_OPEN_READWRITE, READER_TIMEOUT_MS))
     except (apsw.ReadOnlyError, apsw.CantOpenError):
         # A reader of a write-ahead log writes beside the file. Where that is not allowed, no other process can write.
         uri = f"file:{quote(str(path))}?immutable=1"
-        return _checked(connect(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+        return _checked(connect(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, READER_TIMEOUT_MS))
 
 
 def _checked(conn: apsw.Connection) -> apsw.Connection:
     try:
-        conn.set_busy_timeout(READER_TIMEOUT_MS)
         _require_ours(conn)
         _require_current(conn)
         conn.pragma("query_only", True)
@@ -215,16 +229,24 @@ def open_reader_or_none(path: Path) -> apsw.Connection | None:
         return None
 
 
-def connect(path: Path | str, flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) -> apsw.Connection:
+def connect(
+    path: Path | str,
+    flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
+    timeout_ms: int = BUSY_TIMEOUT_MS,
+) -> apsw.Connection:
     """Return a connection with sqlite-vec loaded and every pragma set."""
     import sqlite_vec
 
     conn = apsw.Connection(str(path), flags=flags)
-    conn.set_busy_timeout(BUSY_TIMEOUT_MS)
-    conn.enable_load_extension(True)
-    conn.load_extension(sqlite_vec.loadable_path())
-    conn.enable_load_extension(False)
-    conn.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
+    try:
+        conn.set_busy_timeout(timeout_ms)
+        conn.enable_load_extension(True)
+        conn.load_extension(sqlite_vec.loadable_path())
+        conn.enable_load_extension(False)
+        conn.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
+    except BaseException:
+        conn.close()
+        raise
     return conn
 
 
@@ -301,7 +323,7 @@ def set_aside(path: Path) -> Path:
     }
     number = 1 + max(copies.values(), default=0)
     for copy, age in copies.items():
-        if age <= number - MOST_ASIDE:
+        if age <= number - MOST_ASIDE and not copy.is_dir():  # a folder is a person's
             copy.unlink(missing_ok=True)
     aside = path.with_name(f"{path.name}.corrupt-{number}")
     for suffix in ("-wal", "-shm"):
@@ -312,8 +334,10 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
-def _migrated(path: Path) -> apsw.Connection:
-    conn = connect(path)
+def _migrated(path: Path, timeout_ms: int) -> apsw.Connection:
+    if path.exists() and not path.is_file():
+        raise IndexCorrupt("it is no file")
+    conn = connect(path, timeout_ms=timeout_ms)
     try:
         _require_ours(conn)
         conn.execute("PRAGMA journal_mode = WAL")

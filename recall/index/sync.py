@@ -20,7 +20,7 @@ from agent_home.lock import hold
 from agent_home.screening.ruleset import guard_signature
 
 from ..embedding.embedder import Embedder, NoEmbedder
-from ..errors import IndexStale, IndexUnusable
+from ..errors import IndexLocked, IndexStale, IndexUnusable
 from ..settings import RecallSettings
 from ..text.terms import VERSION
 from . import damage, passage_store, schema
@@ -38,7 +38,7 @@ class SyncReport:
     """Result of a sync, counted in passages. *pending* passages have no vector yet.
 
     *skipped* names files or lines that could not be read. *degraded* names other problems, with the command that
-    solves each.
+    solves each. *locked* says that another program keeps everybody from reading the index.
     """
 
     added: int = 0
@@ -50,6 +50,7 @@ class SyncReport:
     seconds: float = 0.0
     skipped: tuple[str, ...] = ()
     degraded: tuple[str, ...] = ()
+    locked: bool = False
 
 
 def sync(
@@ -106,13 +107,13 @@ def reindex(
 def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEmbedder | None) -> SyncReport:
     """Index the words of changed files before a search, and embed a few passages.
 
-    The cost is one stat for each file when nothing changed. The function never waits for another sync and never raises
-    for the state of the index. Problems are in ``degraded``.
+    The cost is one stat for each file when nothing changed. The function never waits for another sync, half a second
+    for another program's lock, and never raises for the state of the index. Problems are in ``degraded``.
     """
     start = time.perf_counter()
-    state = SyncState(settings=settings, progress=_ignore_progress)
+    state = SyncState(settings=settings, progress=_ignore_progress, timeout_ms=schema.READER_TIMEOUT_MS)
     usable = _usable(embedder)
-    total = 0
+    total, locked = 0, False
     try:
         fresh, pending = _state(home, settings)
         few = usable is not None and 0 < pending <= settings.fresh_embeddings
@@ -128,6 +129,9 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     except Locked:
         state.degraded.append("another sync is running. The latest changes may be missing")
         pending = 0
+    except schema.IndexBusy:
+        state.degraded.append(str(IndexLocked(home.index)))
+        pending, locked = 0, True
     except (IndexStale, IndexUnusable) as error:
         state.degraded.append(str(error))
         pending = 0
@@ -137,7 +141,7 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     except (OSError, *schema.UNAVAILABLE_ERRORS) as error:
         state.degraded.append(f"the index cannot be updated now ({error})")
         pending = 0
-    report = replace(_report(state, pending, start), passages=total)
+    report = replace(_report(state, pending, start), passages=total, locked=locked)
     if usable is None:  # a search by words alone does not need vectors
         return replace(report, degraded=tuple(state.degraded))
     return report
@@ -159,7 +163,7 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
     signature = _signature(home, state.settings)
     try:
         notes = [damage.set_marked_aside(home.index)]
-        conn, note = schema.open_writer(home.index)
+        conn, note = schema.open_writer(home.index, state.timeout_ms)
         state.degraded += filter(None, [*notes, note])
         try:
             recorded = schema.read_meta(conn)
@@ -184,7 +188,7 @@ def _finish(
     home: Home, state: SyncState, embedder: Embedder | NoEmbedder | None, limit: int | None, start: float
 ) -> SyncReport:
     """Run the second half of a sync: vectors and windows. Return the report."""
-    conn, _ = schema.open_writer(home.index)
+    conn, _ = schema.open_writer(home.index, state.timeout_ms)
     try:
         if isinstance(embedder, NoEmbedder):
             state.degraded.append(embedder.reason)
@@ -220,8 +224,16 @@ def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
     """Return whether the index has the current state of every file, and the number of pending passages.
 
     The cost is one stat for each file.
+
+    Raises:
+        IndexBusy: another program holds the index locked.
     """
-    conn = schema.open_reader_or_none(home.index)
+    try:
+        conn = schema.open_reader(home.index)
+    except schema.IndexBusy:
+        raise
+    except schema.IndexCorrupt:
+        return False, 0
     if conn is None:
         return False, 0
     if damage.is_marked(home.index):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from agent_home.home import Home
 from assembler.prompt import Request, assemble
 from assembler.searcher import HomeSearcher
 from recall.embedding.embedder import Vector
+from recall.index import schema
 from recall.index.sync import sync
 from recall.settings import RecallSettings
 
@@ -151,10 +154,39 @@ def test_with_a_failing_model_words_are_searched(home_with_talks: Home, now: dat
     assert any("the question has no vector: out of memory" in problem for problem in receipt.degraded)
 
 
-@pytest.mark.parametrize("damage", ["no index", "no index file", "no machine folder"])
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_locked_index_costs_a_prompt_no_second(home_with_talks: Home, now: datetime, *, changed: bool) -> None:
+    sync(home_with_talks, RecallSettings(), None)
+    (home_with_talks.root / "SOUL.md").write_text("Kind.\n")
+    with closing(schema.connect(home_with_talks.index)) as holder:
+        if not changed:  # nobody else may even read
+            holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+        else:
+            (home_with_talks.root / "Knowledge" / "zebra.md").write_text("# Zebra\n\nA zebra sleeps.\n")
+        holder.execute("BEGIN IMMEDIATE")
+        holder.execute("CREATE TABLE theirs(x)")
+        started = time.monotonic()
+        searcher = HomeSearcher(home_with_talks, Letters())
+        searcher.refresh("zebra")
+        receipt = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
+        assert time.monotonic() - started < 5  # it was more than a minute, and a busy machine takes its time
+        holder.execute("ROLLBACK")
+    assert "Kind." in receipt.text
+    assert ("the zebra budget is frozen" in receipt.text) == changed
+    assert any("locked" in problem for problem in receipt.degraded)
+    searcher.refresh("zebra")
+    again = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
+    assert "the zebra budget is frozen" in again.text
+    assert not list(home_with_talks.machine.glob("*corrupt*"))
+
+
+@pytest.mark.parametrize("damage", ["no index", "a folder", "no index file", "no machine folder"])
 def test_an_unusable_index_disables_only_recall(home_with_talks: Home, now: datetime, damage: str) -> None:
     if damage == "no index":
         home_with_talks.index.write_bytes(b"this is no database" * 500)
+    elif damage == "a folder":
+        home_with_talks.index.unlink(missing_ok=True)
+        (home_with_talks.index / "theirs").mkdir(parents=True)
     else:
         shutil.rmtree(home_with_talks.machine)
     if damage == "no machine folder":

@@ -46,6 +46,18 @@ def test_a_damaged_file_is_set_aside_and_replaced(tmp_path: Path, content: bytes
     assert (tmp_path / "index.db.corrupt-1").read_bytes() == content
 
 
+def test_a_folder_is_set_aside_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "index.db"
+    for number in range(1, 6):
+        path.mkdir()
+        (path / "theirs").touch()
+        conn, note = schema.open_writer(path)
+        conn.close()
+        path.unlink()
+        assert f"it is no file). It is now index.db.corrupt-{number}" in note
+    assert len(list(tmp_path.glob("*/theirs"))) == 5
+
+
 def test_another_programs_database_is_set_aside(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     other = sqlite3.connect(path)
