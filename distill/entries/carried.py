@@ -19,12 +19,22 @@ from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchange_value, says_more
 from .withheld import has_placeholder
 
-__all__ = ["INSTEAD_OF", "ended_part", "narrowed", "replaces_unknown_part", "stated_text", "with_kept_words"]
+__all__ = [
+    "INSTEAD_OF",
+    "ended_part",
+    "narrowed",
+    "replaces_unknown_part",
+    "stated_text",
+    "with_all_kept",
+    "with_kept_words",
+]
 
 #: Opens the detail line with the sentence that an entry replaced.
 INSTEAD_OF = "Instead of: "
 #: Least weight of words beside a changed value with which the newer sentence is kept as well.
 _LEAST_OWN = 1.5
+#: Values that move, and most weight of the other words of a sentence that only moves one.
+_MOVED, _MOST_MOVED = frozenset({"date", "day", "time"}), 1.0
 
 
 def with_kept_words(older: Entry, newer: Entry, *, reworded: bool = True) -> Entry:
@@ -38,7 +48,9 @@ def with_kept_words(older: Entry, newer: Entry, *, reworded: bool = True) -> Ent
         return newer
     touched = replaced_clauses(body, said)
     if touched.certain and not touched.kept and not says_more(body, said):
-        return newer
+        moved = _with_moved_value(body, said) if reworded and _origin(older) == _origin(newer) else ""
+        opening = was[: len(was) - len(body)]
+        return newer.changed(title=f"{opening}{moved}", body="", detail="") if moved else newer
     # The words of another origin are only quoted, so that a correction of the user's stays the user's.
     if _origin(older) != _origin(newer):
         return _with_lines(newer, f"{INSTEAD_OF}{was}")
@@ -62,6 +74,20 @@ def with_kept_words(older: Entry, newer: Entry, *, reworded: bool = True) -> Ent
     head = newer.title[: len(newer.title) - len(mine)] or opening
     lines = [] if exchanged else [f"{INSTEAD_OF}{touched.gone}"]
     return _with_lines(cited.changed(title=f"{head}{title}"), *lines)
+
+
+def with_all_kept(older: Entry, newer: Entry, *, reworded: bool = True) -> Entry:
+    """Return *newer*, which a person put in the place of *older*, so that no word of *older* gets lost.
+
+    Where the words do not tell what stays, the older sentence is quoted. See :func:`with_kept_words`.
+    """
+    kept = with_kept_words(older, newer, reworded=reworded)
+    if kept is not newer or has_placeholder(stated_text(older)) or has_placeholder(stated_text(newer)):
+        return kept
+    body, said = split_speaker(stated_text(older))[1], split_speaker(stated_text(newer))[1]
+    known = {token.key for token in parse_statement(said).tokens}
+    lost = sum(token.weight for token in parse_statement(body).tokens if token.key not in known)
+    return _with_lines(newer, f"{INSTEAD_OF}{stated_text(older)}") if lost >= _LEAST_OWN else newer
 
 
 def replaces_unknown_part(older: Entry, newer: Entry) -> bool:
@@ -110,6 +136,20 @@ def _with_lines(entry: Entry, *lines: str) -> Entry:
         if line not in known and not (line.startswith(INSTEAD_OF) and any(text in line for text in quoted))
     ]
     return entry.changed(detail="\n".join([*known, *fresh])) if fresh else entry
+
+
+def _with_moved_value(older: str, newer: str) -> str:
+    """Return *older* with the day, date or time that *newer* gives, if *newer* says nothing else and *older* does."""
+    moved = exchange_value(older, newer)
+    if not moved or named_change(newer) is not None:
+        return ""
+    was, now = parse_statement(older).tokens, parse_statement(newer).tokens
+    value = next((token for token in now if token.kind in _MOVED and token.key not in {t.key for t in was}), None)
+    said, known = {token.key for token in now}, {token.key for token in parse_statement(moved).tokens}
+    own = sum(token.weight for token in now if token.key not in known)
+    lost = [token for token in was if token.key not in said and (value is None or token.kind != value.kind)]
+    details = sum(token.weight for token in lost)
+    return moved if value is not None and own <= _MOST_MOVED and details >= _LEAST_OWN else ""
 
 
 def _ended(clause: str) -> str:

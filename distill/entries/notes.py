@@ -7,7 +7,7 @@ already adds nothing, and counts as a reference to the known entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
@@ -29,10 +29,12 @@ from ..reading.classifier import ACTS, Act, act_chances
 from ..reading.labels import kind_of_request
 from ..statements.dated_words import add_dates
 from .archived_statements import statement_key
+from .carried import with_all_kept
 from .citation import cite
 from .consolidation import Consolidation, Link, consolidate
 from .operations import retired
 from .promotion import PREFIXES
+from .resolution import doubted_entries
 from .withheld import has_placeholder, is_empty_without, withheld_words
 
 __all__ = ["NOTE_TYPES", "Finished", "NoteType", "Remembered", "finish", "remember"]
@@ -62,8 +64,9 @@ NAMED_BY_A_PERSON = "named with --replaces"
 class Remembered:
     """Result of :func:`remember`. *known*: an entry said the same, and *id* is that entry.
 
-    *superseded* links older entries to the note. *quarantined* is not empty when the guard held the note back.
-    *forgotten* are words of the note that ``memory forget`` keeps out of memory.
+    *superseded* links older entries to the note. *doubted* are live entries that the note perhaps contradicts, by id.
+    They stand nevertheless. *quarantined* is not empty when the guard held the note back. *forgotten* are words of the
+    note that ``memory forget`` keeps out of memory.
     """
 
     id: str
@@ -71,6 +74,7 @@ class Remembered:
     text: str
     known: bool = False
     superseded: tuple[Link, ...] = ()
+    doubted: Mapping[str, str] = field(default_factory=dict)
     redacted: int = 0
     forgotten: str = ""
     quarantined: tuple[Quarantined, ...] = ()
@@ -135,7 +139,11 @@ def remember(
     if known is not None and (older is None or known.id == older.id):
         return _known(home, known, rule.title, now, dry_run=dry_run)
     if dry_run:
-        return Remembered(id=new_id(rule.prefix, _seed(note), proposals.taken_ids(home)), section=rule.title, text=text)
+        planned = new_id(rule.prefix, _seed(note), proposals.taken_ids(home))
+        return Remembered(
+            id=planned, section=rule.title, text=text,
+            doubted=doubted_entries(parse(storage.read_text(home.root / MEMORY)), note),
+        )  # fmt: skip
     with transaction(home, actor="remember", message="Remember", source=origin, now=now) as edits:
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
@@ -145,7 +153,8 @@ def remember(
         if older is not None and older.id not in {link.older for link in done.superseded}:
             done = _with_replaced(done, _replaceable(home, older.id, done.documents[MEMORY], origin), note.id)
         edits.write(MEMORY, done.documents[MEMORY])
-    return _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
+    stored = _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
+    return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
 
 
 def _stored(outcome: WriteOutcome, done: Consolidation, note: Entry, section: str, forgotten: str) -> Remembered:
@@ -246,6 +255,7 @@ def _with_replaced(done: Consolidation, older: Entry, note_id: str) -> Consolida
     newer = memory.entry(newer_id)
     if newer is None or newer.id == older.id:
         return done
+    newer = with_all_kept(older, newer, reworded=newer.id == note_id)
     links = [part.strip() for part in newer.fields.get("Supersedes", "").split(",") if part.strip()]
     newer = newer.changed(fields={**newer.fields, "Supersedes": ", ".join([*links, older.id])})
     memory = memory.with_entry_changed(newer).with_entry_changed(

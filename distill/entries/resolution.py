@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, superseded_by
 from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder
@@ -22,16 +23,17 @@ from ..evidence.status import Evidence
 from ..learning.correction_comparison import same_lesson
 from ..reading.endings import Ending, Head, judge_ending, shows_ending
 from ..reading.labels import parse_label
-from ..reading.pair_terms import statement_terms
+from ..reading.pair_terms import is_related, statement_terms
 from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
+from ..statements.pair_features import compare
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, Summary, spoken_messages
 from .operations import RESOLVABLE
 from .withheld import has_placeholder
 
-__all__ = ["Saying", "find_endings", "sayings", "settle_items", "with_endings"]
+__all__ = ["Saying", "doubted_entries", "find_endings", "sayings", "settle_items", "with_endings"]
 
 #: Longer sentences are pasted texts.
 _MAX_CHARS = 300
@@ -47,6 +49,10 @@ _LABELLED_SHARE = 0.3
 _NOT_YET = re.compile(
     r"(?:\bnot\b|n['’]t\b)[^.;]{0,80}\byet\b|\bstill (?:open|pending|to do)\b|还没|尚未", re.IGNORECASE
 )
+#: Prefixes of entries that a note may contradict, and most of them that are named.
+_NOTED, _MOST_DOUBTED = frozenset({"SP", "KD", "LL", "CO", "OT", "RC"}), 3
+#: Least share of the shorter statement in one that says the opposite.
+_OPPOSED_SHARE = 0.5
 _THREADS = frozenset({"open_thread", "next_step"})
 _OPERATIONS: Mapping[Head, OperationKind] = {"replace": "supersede", "resolve": "resolve", "retract": "retract"}
 #: Kinds of items that claim nothing that could be taken back.
@@ -194,6 +200,42 @@ def find_endings(
             )
         )  # fmt: skip
     return operations
+
+
+def doubted_entries(memory: Document, note: Entry) -> dict[str, str]:
+    """Return the live entries of *memory* that *note* perhaps contradicts, by id, those that it may end first."""
+    entries = list(memory.entries())
+    replaced = superseded_by(entries)
+    role = "assistant" if note.fields.get("Origin") == "agent" else "user"
+    live = {
+        entry.id: split_speaker(entry.text)[1]
+        for entry in entries
+        if not (entry.retired or entry.id in replaced or entry.id == note.id or entry.prefix not in _NOTED)
+    }
+    said = Saying(text=note.text[:_MAX_CHARS], source="note", role=role, place=0)
+    ended = [
+        found.target
+        for found in find_endings(entries, [said])
+        if found.target in live and not _is_of_another(live[found.target], note.text)
+    ]
+    opposed = [entry_id for entry_id, text in live.items() if _opposes(text, note.text)]
+    return {entry_id: live[entry_id] for entry_id in list(dict.fromkeys([*ended, *opposed]))[:_MOST_DOUBTED]}
+
+
+def _opposes(older: str, newer: str) -> bool:
+    """Return whether *newer* says of the same thing the opposite, or the same with another sign."""
+    if max(len(older), len(newer)) > _MAX_CHARS or not is_related(older, newer):
+        return False
+    found = compare(older, newer)
+    turned = found["polarity differs"] > 0 or found["opposites"] > 0
+    other = _is_of_another(older, newer) or found["heads differ"] or found["name changed"]
+    return turned and not other and found["share of lighter"] >= _OPPOSED_SHARE
+
+
+def _is_of_another(older: str, newer: str) -> bool:
+    """Return whether *newer* speaks of another relative."""
+    found = compare(older, newer)
+    return bool(found["kin differs"] or found["kin added"])
 
 
 def settle_items(

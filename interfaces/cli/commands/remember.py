@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,7 @@ def remember(
         "text": done.text,
         "known": done.known,
         "superseded": [link.older for link in done.superseded],
+        "perhaps_contradicts": list(done.doubted),
         "redacted": done.redacted,
         "quarantined": [item.id for item in done.quarantined],
         "dry_run": dry_run,
@@ -117,6 +119,9 @@ def _lines(done: Remembered, *, dry_run: bool) -> Iterator[str]:
     where = "dry run, nothing is written" if dry_run else f"commit {done.commit[:7]}" if done.commit else "unchanged"
     yield f"[{done.id}] {done.section}: {done.text} ({where})"
     yield from _superseded(done)
+    for entry_id, text in done.doubted.items():
+        yield f"  [{entry_id}] perhaps says the opposite, and stands: {text}"
+        yield f"  if it is over: memory remember {shlex.quote(done.text)} --replaces {entry_id}"
     if done.forgotten:
         yield f"  {done.forgotten!r} was forgotten with `memory forget` and stays out of memory"
     elif done.redacted:

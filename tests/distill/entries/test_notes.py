@@ -194,3 +194,39 @@ def test_a_wish_without_a_type_supersedes_the_wish_before_it(home: Home, older: 
     done = remember(home, newer, now=NOW)
     assert (first.section, done.section) == ("Standing Preferences", "Standing Preferences")
     assert [link.older for link in done.superseded] == [first.id]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I work at Acme.", "I don't work at Acme any more."),
+        ("Deploys happen on Fridays.", "Never deploy on Fridays."),
+        ("我对花生过敏。", "我对花生不过敏。"),
+    ],
+)
+def test_a_note_names_the_entry_that_it_perhaps_contradicts(home: Home, older: str, newer: str) -> None:
+    first = remember(home, older, now=NOW)
+    done = remember(home, newer, now=NOW)
+    assert (done.known, dict(done.doubted)) == (False, {first.id: older})
+    assert remember(home, newer, now=NOW, replaces=first.id).superseded[0].older == first.id
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My sister is allergic to nuts.", "My brother is not allergic to nuts."),
+        ("I like tea.", "I like coffee."),
+        ("我爱喝茶。", "我爱喝咖啡。"),
+    ],
+)
+def test_a_note_about_another_thing_contradicts_nothing(home: Home, older: str, newer: str) -> None:
+    remember(home, older, now=NOW)
+    assert not remember(home, newer, now=NOW).doubted
+
+
+def test_a_note_in_the_place_of_an_entry_keeps_its_details(home: Home) -> None:
+    first = remember(home, "Party on Friday at 6 pm in the main hall.", now=NOW)
+    done = remember(home, "The party moved to Saturday.", now=NOW, replaces=first.id)
+    assert done.text == "Party on Saturday at 6 pm in the main hall."
+    last = remember(home, "We cancelled all of it.", now=NOW, replaces=done.id)
+    assert "Instead of: Party on Saturday" in last.text
