@@ -290,7 +290,7 @@ def _aside(found: Surroundings, told: str, name: str, owner: str, now: datetime,
         said = day_of(found.topic_turn.ts, now)
         topic = _clean(found.topic, said, answers=False, blame=False)
         if is_cjk:
-            asked = f"\uff0c问“{found.other}”" if found.other else ""
+            asked = f"\uff0c被问“{found.other}”" if found.other else ""
             return f"\uff08就“{topic}”{asked}\uff09"
         asked = ', asked: "{}"'.format(found.other.replace('"', "'")) if found.other else ""
         return ' (on "{}"{})'.format(topic.replace('"', "'"), asked)
@@ -298,7 +298,8 @@ def _aside(found: Surroundings, told: str, name: str, owner: str, now: datetime,
         is_addressed = other and not is_cjk and _SECOND_PERSON.search(told)
         return f" (to {other})" if is_addressed else ""
     if is_cjk:
-        return f"\uff08{other if found.asked else ''}{'问' if found.asked else '就'}“{found.other}”\uff09"
+        verb = (f"{other}问" if other else "被问") if found.asked else "就"
+        return f"\uff08{verb}“{found.other}”\uff09"
     quoted = found.other.replace('"', "'")
     if found.asked:
         return f' (asked by {other}: "{quoted}")' if other else f' (asked: "{quoted}")'

@@ -75,7 +75,9 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     if place is None or not words:
         return item
     if item.consented:
-        return replace(item, standalone=_agreed(item, words, spoken[place], owner, now))
+        reply = next((spoken[places[source]] for source in reversed(item.sources) if source in places), spoken[place])
+        by = speaker_of(reply, owner) if reply.role == "user" else owner
+        return replace(item, standalone=_agreed(item, words, spoken[place], by, now))
     earlier = spoken[max(0, place - _NEAR_TURNS) : place]
     around = choose_surroundings(words, spoken[place], earlier) if _may_enter(item) else None
     if item.asked:
@@ -89,16 +91,16 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     )
 
 
-def _agreed(item: Item, words: str, proposal: Message, owner: str, now: datetime) -> str:
-    """Return what the assistant proposed and the user accepted or chose, with both of them."""
+def _agreed(item: Item, words: str, proposal: Message, user: str, now: datetime) -> str:
+    """Return what the assistant proposed and the *user* accepted or chose, with both of them."""
     told = with_context(words, proposal, (), "", now, kind=item.kind, around=Surroundings()).text
     told = split_speaker(told, _ASSISTANTS)[1]
     by = speaker_of(proposal)
     if is_chinese(told):
         by = by or "助手"
         how = f"接受{by}的提议" if not item.asked else f"{by}问“{item.asked}”\uff0c选定"
-        return f"{owner or '用户'}\uff08{how}\uff09\uff1a{told}"
-    name, by = owner or "User", by or "the assistant"
+        return f"{user or '用户'}\uff08{how}\uff09\uff1a{told}"
+    name, by = user or "User", by or "the assistant"
     if item.asked:
         quoted = item.asked.replace('"', "'")
         return f'{name} (asked by {by}: "{quoted}", chose): {told}'

@@ -79,7 +79,7 @@ def test_the_person_of_an_open_thread_stays() -> None:
         ("Do you eat fish?", "no, not since 2019", 'Maya (asked: "Do you eat fish?"): no, not since 2019'),
         ("Is it late?", "I work from home on Mondays and Thursdays", "Maya: I work from home on Mondays and Thursdays"),
         ("Keep them in Redis.", "agreed, do it", 'Maya (on "Keep them in Redis."): agreed, do it'),
-        ("下次复诊是什么时候?", "下周三", "Maya（问“下次复诊是什么时候?”）：下周三（2026-11-25）"),
+        ("下次复诊是什么时候?", "下周三", "Maya（被问“下次复诊是什么时候?”）：下周三（2026-11-25）"),
         ("How are you?", "Fine and busy.", "Maya: Fine and busy."),
         ("The hotel at the lake is free. Which one do you want?", "that one",
          'Maya (asked: "The hotel at the lake is free. Which one do you want?"): that one'),

@@ -102,6 +102,15 @@ def test_an_accepted_proposal_names_both_speakers(
     assert split_speaker(found.told)[1] == proposal
 
 
+def test_who_accepted_is_named_as_in_the_reply(home: Home, now: datetime) -> None:
+    agreed = Item(
+        kind="decision", text="book the van.", sources=("s#m1", "s#m2"), role="assistant", accepted=True, consented=True
+    )
+    turns = [turn(1, "assistant", "Shall we book the van? I say: book the van.", ""), turn(2, "user", "ok", "Ana")]
+    (found,) = tell_items(Summary(title="T", items=(agreed,)), turns, (), home, now).items
+    assert found.told == "Ana (accepted, proposed by the assistant): book the van."
+
+
 @pytest.mark.parametrize(
     ("kind", "marked", "dangling"), [("lesson", False, True), ("preference", False, False), ("lesson", True, False)]
 )
