@@ -25,6 +25,10 @@ _OF = re.compile(
     r"(?:(?:the|our|my|his|her|their|your)\s+)?(?P<which>[a-z][\w-]+)\b",
     re.IGNORECASE,
 )
+#: A thing with its make or name behind the same words: "We buy the Bosch oven".
+_NAMED = re.compile(
+    r"(?P<before>(?:\w+ ){1,6}(?:the|an?|our|my|one)) (?P<which>[A-Z][\w-]*) (?P<noun>[a-z][\w-]{2,})\b(?! [A-Z])"
+)
 _HAN = re.compile(r"(?:我们?的?|咱们?的?)?(?P<whole>[\u4e00-\u9fff]{4,8})的")
 #: Words that tell an earlier state of the same thing from a later one.
 _SAME_THING = frozenset({
@@ -47,8 +51,21 @@ _MAX_CHARS = 200
 
 
 def names_other_thing(older: str, newer: str) -> bool:
-    """Return whether both statements begin with the same noun, qualified as two different things."""
+    """Return whether both statements begin with the same noun, qualified as two different things.
+
+    Two different nouns with two different names behind the same words are two things as well.
+
+    >>> names_other_thing("We buy the Bosch oven.", "We buy the Liebherr fridge.")
+    True
+    >>> names_other_thing("We buy the Bosch oven.", "We buy the Siemens oven.")
+    False
+    """
     old, new = older[:_MAX_CHARS], newer[:_MAX_CHARS]
+    first, second = _NAMED.match(old), _NAMED.match(new)
+    if first and second and first["before"].casefold() == second["before"].casefold():
+        says_both = re.search(rf"\b{first['noun']}\b", new) or re.search(rf"\b{second['noun']}\b", old)
+        if not says_both and first["which"] != second["which"]:
+            return True
     for pattern in (_OF, _QUALIFIED):
         was, now = pattern.match(old), pattern.match(new)
         if was and now and was["noun"].casefold() == now["noun"].casefold():

@@ -107,6 +107,7 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:book|novel|film|movie|episode|dream(?:t|ed)?|story|joke)\b", r"小说|电影|梦见|据说|听说|剧里"
     ),
 }
+_NEW_THING = re.compile(r"\bnew [a-z][\w-]*", re.IGNORECASE)
 #: Words behind which a value stands that no longer holds.
 _GONE = re.compile(
     r"(?:\b(?:instead of|rather than|in place of|no longer|not(?! only| just| yet| sure)|no more|forget(?: the)?|"
@@ -192,6 +193,7 @@ class _Side:
 def compare(older: str, newer: str) -> PairFeatures:
     """Return the features of the text *newer* beside the text *older*."""
     was, now = _with_one_spelling(_side(older), _side(newer))
+    now = _without_known_news(was, now)
     mine, other = _left(was.said.tokens, now.said.tokens), _left(now.said.tokens, was.said.tokens)
     unsaid = _left(now.said.tokens, _left(was.said.tokens, was.gone))
     total, new_total = _sum(was.said.tokens), _sum(now.said.tokens)
@@ -409,6 +411,15 @@ def _side(text: str) -> _Side:
         self_told=_FIRST_PERSON.search(plain) is not None,
         clauses=_clauses(said),
     )
+
+
+def _without_known_news(was: _Side, now: _Side) -> _Side:
+    """Return *now* without the cue of change that is only a new thing which *was* names as well: "the new kitchen"."""
+    known = was.said.text.casefold()
+    left = _NEW_THING.sub(lambda match: "" if match.group().casefold() in known else match.group(), now.said.text)
+    if left == now.said.text or _CUES["change"].search(left):
+        return now
+    return replace(now, cues={**now.cues, "change": False})
 
 
 def _with_one_spelling(was: _Side, now: _Side) -> tuple[_Side, _Side]:

@@ -13,6 +13,7 @@ from distill.statements.other_subject import names_other_thing, names_owned_thin
         ("The mail server runs on port 2525.", "The test server runs on port 9090 now."),
         ("The backup of the shop runs at 2 am.", "The backup of the wiki runs at 4 am now."),
         ("发票服务器的端口是8080", "测试服务器的端口改成9090了"),
+        ("We buy the Bosch oven for the new kitchen.", "We buy the Liebherr fridge for the new kitchen, the tall one."),
     ],
 )
 def test_another_thing_of_the_sort_is_another_thing(older: str, newer: str) -> None:
@@ -28,6 +29,7 @@ def test_another_thing_of_the_sort_is_another_thing(older: str, newer: str) -> N
         ("We use Jenkins for builds.", "We use Buildkite for builds now."),
         ("发票服务器的端口是8080", "发票服务器的端口改成9090了"),
         ("The rehearsal is on Monday.", "The party is on Friday."),
+        ("We buy the Bosch oven.", "We buy the Siemens oven."),
     ],
 )
 def test_a_new_value_of_the_same_thing_is_not(older: str, newer: str) -> None:

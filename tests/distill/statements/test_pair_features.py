@@ -43,3 +43,9 @@ def test_a_word_of_change_weighs_less_than_a_rare_word() -> None:
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_features_of_any_two_texts_are_small_numbers(older: str, newer: str) -> None:
     assert all(-1 <= value <= 6 for value in compare(older, newer).values)
+
+
+def test_a_new_thing_that_both_name_is_no_word_of_change() -> None:
+    older = "We buy the Bosch oven for the new kitchen."
+    assert not compare(older, "We buy the Liebherr fridge for the new kitchen.")["change newer"]
+    assert compare(older, "We buy a new oven for the new kitchen.")["change newer"]
