@@ -9,6 +9,7 @@ at its first use because its import runs git.
 from __future__ import annotations
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -122,6 +123,8 @@ _FIXED = {
     "LANGUAGE": "C",
     "LC_ALL": "C.UTF-8",
 }
+#: What git says where its folder cannot be written.
+_NOT_WRITABLE = re.compile(r"Permission denied|insufficient permission|Read-only file system")
 _KINDS = frozenset({b"blob", b"commit", b"tag", b"tree"})
 _CHUNK_BYTES = 1 << 16
 #: Of the error output, enough for a message.
@@ -335,6 +338,11 @@ class GitClient:
         reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
         if "dubious ownership" in reason:
             reason += f". If you trust it, run `git config --global --add safe.directory {self.root}`"
+        if _NOT_WRITABLE.search(reason):
+            git_folder = self.root / ".git"
+            reason += (
+                f". Nobody may write in {git_folder}, or not you: run `chmod -R u+w {git_folder}`, or ask its owner"
+            )
         return GitFailed(command, code, reason)
 
 

@@ -6,6 +6,7 @@ and touches neither what a person staged nor what a person is editing.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -29,7 +30,7 @@ NAME, EMAIL = "agent-home", "agent-home@localhost"
 GIT_LOCK_WAIT_S = 10.0
 #: Exit code of ``git update-index --refresh`` where a person's uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
-_LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)'")
+_LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)': File exists")
 #: Files in git's folder while an operation is unfinished, with the command that gives it up. A commit would become part
 #: of that operation, or be lost with it.
 _UNFINISHED = {
@@ -237,7 +238,7 @@ def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, ma
     if any(name in git.environment for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE")):
         author = b"author %s\n" % git.change(*_identity(git), "var", "GIT_AUTHOR_IDENT").strip()
     start = b"from %s\n" % parent.encode() if parent else b""
-    head_lines = b"commit %s\n%s%scommitter %s\n" % (ref.encode(), mark, author, who)
+    head_lines = b"commit %s\n%s%scommitter %s\n" % (os.fsencode(ref), mark, author, who)
     return head_lines + b"data %d\n%s\n%s" % (len(message), message, start)
 
 

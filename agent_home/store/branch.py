@@ -6,6 +6,8 @@ memory when the person comes back.
 
 from __future__ import annotations
 
+import os
+
 from .. import storage
 from ..errors import HistoryError
 from ..git import commits, history
@@ -17,8 +19,14 @@ _FILE = "branch"
 
 
 def own_branch(home: Home) -> str:
-    """Return the name of the home's branch, or an empty string before the first write."""
-    return storage.read_text(home.machine / _FILE).strip()
+    """Return the name of the home's branch, or an empty string before the first write.
+
+    Git names are bytes: those that are no UTF-8 become surrogates, as in :func:`agent_home.git.history.branch`.
+    """
+    try:
+        return os.fsdecode((home.machine / _FILE).read_bytes()).strip()
+    except FileNotFoundError:
+        return ""
 
 
 def tip(home: Home) -> str:
@@ -44,7 +52,7 @@ def refuse_elsewhere(home: Home) -> str:
     present, own = history.branch(home.root), own_branch(home)
     if present and present != own and not (own and history.found(home.root, f"refs/heads/{own}")):
         path = home.machine / _FILE
-        storage.stage(path.with_name("branch.tmp"), f"{present}\n".encode())
+        storage.stage(path.with_name("branch.tmp"), os.fsencode(f"{present}\n"))
         storage.replace(path.with_name("branch.tmp"), path)
         return present
     problem = elsewhere(home)
@@ -58,6 +66,7 @@ def elsewhere(home: Home) -> str:
     present, own = history.branch(home.root), own_branch(home)
     if present and (present == own or not own):
         return ""
+    present, own = (os.fsencode(name).decode("utf-8", "backslashreplace") for name in (present, own))
     where = f"on the branch {present}" if present else "at a commit that is on no branch"
     keep = f", or write {present} into {home.machine / _FILE} to keep memory on that branch" if present else ""
     kept = f"memory is kept on {own or 'a branch'}"

@@ -12,6 +12,7 @@ and does not commit.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections import Counter
@@ -48,6 +49,7 @@ __all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "prepar
 
 #: Folders that are not memory and are never written through the gateway.
 _FORBIDDEN = frozenset({".git", ".memory"})
+_log = logging.getLogger(__name__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -280,13 +282,29 @@ def _finish(edits: Transaction) -> WriteOutcome:
     }
     recovery.stage(home, record, after)
     recovery.refuse_changed(home, record)
+    commit = _completed(home, record, after)
+    return replace(outcome, commit=commit if after else None)
+
+
+def _completed(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> str:
+    """Complete the transaction of *record*, and return its commit.
+
+    A failure behind the commit leaves the rest to the next write: the caller must not take the texts for lost.
+
+    Raises:
+        HistoryError: nothing is committed yet.
+    """
+    commit = ""
     try:
         commit, _ = recovery.complete(home, record, after)
-    except HistoryError as error:
-        raise HistoryError(f"{error}. The text itself is kept, and the next write completes it") from error
-    recovery.audit(home, {**record["audit"], "commit": commit})
-    recovery.remove_record(home)
-    return replace(outcome, commit=commit if after else None)
+        recovery.audit(home, {**record["audit"], "commit": commit})
+        recovery.remove_record(home)
+    except (HistoryError, OSError) as error:
+        commit = commit or recovery.committed(home, record, after)
+        if not commit:
+            raise HistoryError(f"{error}. The text itself is kept, and the next write completes it") from error
+        _log.warning("the commit is made, and the next write completes what follows it: %s", error)
+    return commit
 
 
 def _outcome(

@@ -30,6 +30,7 @@ from .branch import own_branch, refuse_elsewhere
 __all__ = [
     "audit",
     "commit_by_hand",
+    "committed",
     "complete",
     "file_rows",
     "is_pending",
@@ -110,6 +111,18 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
                 f"other git commands kept changing {branch} in {home.root}. Try again when they are done"
             )
     return merge.commit, merge.left_alone
+
+
+def committed(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """Return the commit that holds *texts* of a transaction that failed behind it, or an empty string."""
+    left = set(record.get("left", ()))
+    wanted = {path: text for path, text in texts.items() if path not in left}
+    try:
+        now = history.snapshot(home.root, list(wanted))
+        own = history.branch(home.root) == own_branch(home)
+    except (HistoryError, OSError):
+        return ""
+    return now.commit if wanted and own and now.texts == wanted and now.commit != record.get("head") else ""
 
 
 def file_rows(texts: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -529,23 +530,62 @@ def test_a_full_disk_at_any_step_leaves_whole_files_and_the_next_write_works(
     before = (home.root / "MEMORY.md").read_bytes()
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
-    raised = False
+    refused = False
     try:
         with transaction(home, actor="test", message="m", now=now) as edits:
             entry = Entry(id=edits.new_id("KD", "new"), title="new")
             edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
             edits.write("USER.md", "# New\n")
         after = (home.root / "MEMORY.md").read_bytes()
-    except OSError as error:
-        raised = error.errno == errno.ENOSPC
+    except (OSError, HistoryError) as error:
+        refused = "No space left on device" in str(error)
         after = (home.root / "MEMORY.md").read_bytes()
     monkeypatch.undo()
-    assert raised == (calls[0] >= failing + 1)
+    committed = git("log", "-1", "--format=%s").strip() == "m"
+    assert refused == (calls[0] >= failing + 1 and not committed)
     assert after == before or titles(home.root) == ["new", "old"]
     add_entry("next")
     assert titles(home.root) in (["next", "new", "old"], ["next", "old"])
     assert ((home.root / "USER.md").read_text() == "# New\n") == ("new" in titles(home.root))
     assert git("status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("step", ["audit", "remove_record"])
+def test_a_failure_behind_the_commit_is_no_lost_write(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, step, full)
+        outcome = add_entry("new")
+    assert outcome.commit == git("rev-parse", "HEAD").strip()
+    assert git("status", "--porcelain") == ""
+    add_entry("next")
+    assert titles(home.root) == ["next", "new"]
+    assert [row["commit"] for row in map(json.loads, home.audit.read_text().splitlines())].count(outcome.commit) > 0
+
+
+def test_a_git_folder_that_may_not_be_written_is_named_with_the_remedy(
+    home: Home, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = shutil.which("git")
+    script = tmp_path / "git"
+    said = f"fatal: Unable to create '{home.root}/.git/index.lock': Permission denied"
+    script.write_text(
+        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = update-index ]; then echo "{said}" >&2; exit 128; fi; done\n'
+        f'exec "{real}" "$@"\n'
+    )
+    script.chmod(0o755)
+    began = time.monotonic()
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+        with pytest.raises(HistoryError, match=r"Permission denied.*chmod -R u\+w .*\.git"):
+            add_entry("new")
+    assert time.monotonic() - began < 8
+    add_entry("next")
+    assert titles(home.root) == ["next", "new"]
 
 
 def test_the_full_disk_test_reaches_every_step(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,22 @@ def test_a_branch_that_was_renamed_is_still_the_homes_own(home: Home, git: Git, 
     assert git("log", "--format=%s", "-2", "trunk").splitlines() == ["Add new", "Add old"]
 
 
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_branch_whose_name_is_not_utf8_is_a_branch(home: Home, add_entry: AddEntry, *, renamed: bool) -> None:
+    add_entry("old")
+    how = [b"branch", b"--move"] if renamed else [b"switch", b"--quiet", b"--create"]
+    subprocess.run([b"git", *how, b"caf\xe9"], cwd=home.root, check=True)
+    if not renamed:
+        with pytest.raises(HistoryError, match=r"is on the branch caf\\xe9, and memory is kept on main") as refused:
+            add_entry("lost")
+        str(refused.value).encode()
+        return
+    add_entry("new")
+    add_entry("next")
+    assert titles(home.root) == ["next", "new", "old"]
+    assert (home.machine / "branch").read_bytes() == b"caf\xe9\n"
+
+
 def test_a_crash_before_a_switch_waits_for_the_homes_branch(
     home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
