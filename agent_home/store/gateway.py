@@ -16,7 +16,7 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
@@ -271,6 +271,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
+    _refuse_links(home, after)
     conflicts = _conflicts(edits, after)
     refuse_elsewhere(home)
     left = _keep_edits_by_hand(edits, after)
@@ -345,6 +346,29 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
         if old[key] <= 0 and problem.rule in rules:
             raise DocumentInvalid(path, problem.line, problem.rule, problem.message)
         old[key] -= 1
+
+
+def _refuse_links(home: Home, paths: Iterable[str]) -> None:
+    """Refuse to write a file that is a symbolic link, or below one: a rename would put a plain file in its place.
+
+    Raises:
+        DocumentInvalid: a person keeps the file elsewhere.
+    """
+    for path in sorted(paths):
+        link = next((home.root / part for part in _with_folders(path) if (home.root / part).is_symlink()), None)
+        if link is not None:
+            shown = link.relative_to(home.root).as_posix()
+            problem = (
+                f"{shown} is a link to {link.readlink()}, and memory is written into files only. Nothing was written."
+                f" Put the file itself there: `rm {link} && cp -R {link.resolve()} {link}`"
+            )
+            raise DocumentInvalid(path, 0, "link", problem)
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    """Yield the folders that lead to *path*, and then *path*."""
+    yield from (parent.as_posix() for parent in reversed(PurePosixPath(path).parents) if parent.parts)
+    yield path
 
 
 def _conflicts(edits: Transaction, after: Mapping[str, str]) -> list[str]:

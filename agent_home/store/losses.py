@@ -210,6 +210,8 @@ def _missing(home: Home) -> list[_Missing]:
     committed = history.snapshot(home.root, paths).texts
     found = []
     for path in sorted(paths):
+        if (home.root / path).is_symlink():  # a write to it stops
+            continue
         try:
             present = storage.read_text(home.path(path))
             missing = _missing_from(home, path, committed[path], present)

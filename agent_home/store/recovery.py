@@ -256,8 +256,9 @@ class _Redo:
             if present == _digest(text):
                 continue
             before = rows[path]["before"]
+            linked = target.is_symlink()  # a person's, since the transaction began
             changed = self._merged_with_disk(path, text, before) if merge and present != before else None
-            placed = text if present == before else changed
+            placed = None if linked else text if present == before else changed
             if placed is None:
                 self._set_aside(path)
             elif not placed:

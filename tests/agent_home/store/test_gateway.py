@@ -229,6 +229,24 @@ def test_a_link_out_of_the_home_is_no_file_to_write(home: Home, tmp_path: Path, 
         edits.read("MEMORY.md")
 
 
+@pytest.mark.parametrize("link", ["MEMORY.md", "Knowledge"])
+def test_a_link_inside_the_home_is_not_replaced(home: Home, git: Git, now: datetime, link: str) -> None:
+    kept = home.root / "dotfiles" / link
+    kept.parent.mkdir()
+    shutil.move(home.root / link, kept)
+    (home.root / link).symlink_to(kept)
+    path = "MEMORY.md" if link == "MEMORY.md" else "Knowledge/a.md"
+    before, head = (home.root / "dotfiles" / "MEMORY.md").exists() and kept.read_text(), git("rev-parse", "HEAD")
+    with (
+        pytest.raises(DocumentInvalid, match=rf"{link} is a link to .*dotfiles/{link}, .*rm .* && cp -R .*dotfiles"),
+        transaction(home, actor="test", message="m", now=now) as edits,
+    ):
+        edits.write(path, "# Memory\n")
+    assert (home.root / link).readlink() == kept
+    assert link != "MEMORY.md" or kept.read_text() == before
+    assert git("rev-parse", "HEAD") == head
+
+
 def test_only_files_that_hold_entries_name_entries_in_the_commit(home: Home, git: Git, now: datetime) -> None:
     with transaction(home, actor="test", message="Note", now=now) as edits:
         edits.write("DailyActivity/2026-11-21.md", "# Day\n\n- **[KD-0001] 2026-11-21 Quoted** - text\n")
