@@ -66,7 +66,7 @@ _HEAD_FILLER = re.compile(
     r"(?:[,.!…;:—-]+ |…| - )\s*"
     r"|(?:uh+|um+|uhm|h+m+|btw|fyi|lol|to be honest|honestly|(?:ha){2,}|oh|ok(?:ay)?(?= so\b)|"
     r"so(?= (?:ok|yeah|basically)\b))\s+"
-    r"|(?:and|so)\s+(?=i\b|i'|we\b|we'|my\b|the\b))",
+    r"|(?:and|so|anyhow|anyway)\s+(?=i\b|i'|we\b|we'|my\b|the\b))",
     re.IGNORECASE,
 )
 _AGREEING_FILLER = re.compile(r"(?:yeah|yep|yup|sure|yes|absolutely|definitely|totally)(?:[,.!]+)\s+", re.IGNORECASE)

@@ -16,6 +16,7 @@ from itertools import compress, pairwise
 
 from agent_home.store.transcript import Message
 
+from ..reading.classifier import SentenceReader
 from ..reading.pair_terms import LIGHT_HAN
 from ..statements.completeness import lacks_its_noun
 from ..statements.sentences import is_question, split_sentences
@@ -46,6 +47,8 @@ _HEADING_CHARS = 40
 #: Fewer words or Chinese characters ("next.") say nothing.
 _HEADING_WORDS = 2
 _HEADING_HAN = 4
+#: Greatest chance of a sentence that stands without the remark before it, and least chance of such a remark.
+_STANDS, _IS_REMARK = 0.2, 0.3
 #: Most words of a reply to the turn before at the start of a turn.
 _LEAD_IN_WORDS = 5
 #: Greatest chance of a sentence that can say what another one is about.
@@ -62,6 +65,8 @@ _NEW_TOPIC = re.compile(
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b"
+#: Words of those who talk. A short sentence without them may be a heading ("about the threshold.").
+_IN_TALK = re.compile(r"\b(?:i|me|my|we|us|you|your|please|thanks)\b|[我你您]", re.IGNORECASE)
 _POINTS = re.compile(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
 #: The same where nothing before it can be its noun.
 _POINTS_BACK = re.compile(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
@@ -95,7 +100,29 @@ _CJK_PERSON = re.compile(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先�
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:
     """Return what stands with *words* of *turn*. *earlier* are the turns before it, oldest first."""
     around = with_answer(_near_words(words, turn, earlier), words, turn)
-    return _with_person(around, words, turn, earlier)
+    return _with_person(_without_remarks(around, words, turn), words, turn, earlier)
+
+
+def _without_remarks(around: Surroundings, words: str, turn: Message) -> Surroundings:
+    """Return *around* without first sentences that are remarks to the other speaker, where *words* stand without them.
+
+    A question that such a remark answers with yes or no goes too. The remark says nothing to keep, leans on what was
+    said before it, and shares no term with *words*.
+    """
+    if not around.own or leans(words) > _STANDS or _POINTS.match(words) or lacks_its_noun(f"A: {words}"):
+        return around
+    before, own, reader = sentences_before(words, turn), around.own, SentenceReader()
+    for sentence in before:
+        rest = own.removeprefix(sentence).lstrip()
+        says = leans(sentence) <= _IS_REMARK or reader.read(sentence, "", turn.role).act != "none"
+        names_topic = bool(content_terms(sentence)) and not (_POINTS.search(sentence) or _IN_TALK.search(sentence))
+        if rest == own or says or names_topic or is_question(sentence) or _share_a_term(sentence, words):
+            break
+        own = rest
+    answered = own != around.own and around.own.startswith(before[0])
+    if answered and around.asked and _OFFERS.search(around.other) and not _share_a_term(around.other, words):
+        return replace(around, own=own, other="", asked=False, topic="", topic_turn=None)
+    return replace(around, own=own)
 
 
 def with_answer(around: Surroundings, words: str, turn: Message) -> Surroundings:

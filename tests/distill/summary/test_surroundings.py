@@ -126,3 +126,25 @@ def test_whom_a_sentence_names_is_not_looked_for_in_an_earlier_turn() -> None:
     earlier = [turn(1, "Brandt climbs ladders now, he went up on a roof"), turn(2, "Good for him.", "assistant")]
     said = turn(3, "Mateo got his braces off on the 15th, the neighbours know about it.")
     assert choose_surroundings(said.content, said, earlier).topic == ""
+
+
+def test_a_remark_before_a_fact_goes_with_the_offer_that_it_answers() -> None:
+    offer = turn(1, "Your sister might worry. Shall I write a poem about it?", "assistant")
+    for remark, fact in (
+        ("Ha, no poems please.", "I start at the library on 4 January, three days a week."),
+        ("Ask me another time.", "My daughter Ffion is coeliac, so no barley for her."),
+        (
+            "I'll not tell her.",
+            "Anyhow I shan't be digging this spring, they've given me a date for the knee, 16 April.",
+        ),
+    ):
+        found = choose_surroundings(fact, turn(2, f"{remark} {fact}"), [offer])
+        assert (found.own, found.other, found.asked) == ("", "", False)
+
+
+def test_a_topic_before_a_fact_stays() -> None:
+    for before, fact in (
+        ("about the threshold.", "0.82 missed the bearing thing in march."),
+        ("My son Leo had a reaction.", "He's allergic to tree nuts."),
+    ):
+        assert choose_surroundings(fact, turn(2, f"{before} {fact}"), []).own == before
