@@ -14,7 +14,7 @@ demo: $(VENV)/.ready           ## make an agent home, import and close two conve
 test: $(VENV)/.ready           ## every test, warnings are errors
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git beside closings: an hour; ARGS="power --cuts 12"
+torture: $(VENV)/.ready        ## kills, full disks, power cuts, a person's git, two machines: 90 minutes; ARGS="machines --seed 7"
 	$(BIN)/python -m tests.torture $(ARGS)
 
 lint: $(VENV)/.ready           ## ruff, mypy strict, docstrings, generated help in docs is current

@@ -14,13 +14,12 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, superseded_by
-from agent_home.documents.entry_merge import merged_entry
 from agent_home.errors import HomeError
 from agent_home.git import packing
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import catalogue, closings
-from agent_home.store.gateway import Transaction, transaction
+from agent_home.store.gateway import transaction
 from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
@@ -29,6 +28,7 @@ from .close import ClosedAll, ClosingFailure, close_all, read_unread, unclosed
 from .entries.chronology import Chronology
 from .entries.consolidation import Consolidation, IsReversed, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path
+from .entries.second_copies import second_copies, settle_second_copies
 from .errors import DistillError
 from .evidence.verification import verify
 from .language_model.unread_sessions import unread_parts
@@ -167,12 +167,12 @@ def _consolidate(context: _StepContext, result: NightlyRun) -> bool:
     vectors = _vectors(context, list(parse(storage.read_text(context.home.root / MEMORY)).entries()))
     order = Chronology(context.home).is_reversed
     done = _plan_consolidation(target, lambda path: parse(storage.read_text(context.home.root / path)), vectors, order)
-    copied = _copied_entries(entry_places(context.home))
+    copied = second_copies(entry_places(context.home))
     if context.apply and (copied or not done.unchanged):
         with transaction(
             context.home, actor="distill", message="Unite and supersede entries", now=context.now
         ) as edits:
-            result.settled += _settle_copies(edits)
+            result.settled += settle_second_copies(edits)
             done = _plan_consolidation(target, edits.read, vectors, order)
             for path, document in done.documents.items():
                 edits.write(path, document)
@@ -254,33 +254,3 @@ def _plan_consolidation(
 ) -> Consolidation:
     documents = {MEMORY: read(MEMORY)} | ({target: read(target)} if read(target).blocks else {})
     return consolidate(documents, archive=target, vectors=vectors, is_reversed=is_reversed)
-
-
-def _copied_entries(places: Mapping[str, Sequence[tuple[str, Entry]]]) -> list[str]:
-    """Return the ids of entries with the same content but different bytes in memory and in the archive.
-
-    They arise when one machine archives an entry that another one changes. ``distill.entries.decay`` removes exact
-    copies.
-    """
-    found = []
-    for entry_id, copies in places.items():
-        live = [entry for path, entry in copies if path == MEMORY]
-        archived = [entry for path, entry in copies if path.startswith("Archive/")]
-        same_content = len(live) == 1 and all(copy.text == live[0].text for copy in archived)
-        if same_content and any(copy.raw.strip() != live[0].raw.strip() for copy in archived):
-            found.append(entry_id)
-    return found
-
-
-def _settle_copies(edits: Transaction) -> tuple[str, ...]:
-    """Merge the archived copies of entries into memory, remove them from the archive, and return the ids."""
-    places = entry_places(edits.home, edits)
-    settled = _copied_entries(places)
-    for entry_id in settled:
-        entry = next(entry for path, entry in places[entry_id] if path == MEMORY)
-        for path, copy in places[entry_id]:
-            if path.startswith("Archive/"):
-                entry = merged_entry(None, entry, copy) or entry
-                edits.write(path, edits.read(path).without_entries({entry_id}))
-        edits.write(MEMORY, edits.read(MEMORY).with_entry_changed(entry))
-    return tuple(settled)

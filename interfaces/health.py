@@ -355,6 +355,7 @@ def _model(home: Home) -> Iterator[Check]:
 
 
 def _index(home: Home) -> Iterator[Check]:
+    from recall.embedding.model import EmbeddingSettings, locate
     from recall.errors import RecallError
     from recall.index.damage import sound
     from recall.index.sync import ensure_fresh
@@ -371,7 +372,7 @@ def _index(home: Home) -> Iterator[Check]:
         yield Check(name="index", status="warning", detail=detail)
     if report.degraded:
         yield Check(name="index", status="warning", detail=". ".join(report.degraded))
-    elif report.pending:
+    elif report.pending and locate(home.manifest.settings("embedding", EmbeddingSettings)).ready:
         detail = f"{counted(report.pending, 'passage has', 'passages have')} no vectors yet. Run `memory sync`"
         yield Check(name="index", status="warning", detail=detail)
     else:

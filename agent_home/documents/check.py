@@ -37,14 +37,14 @@ __all__ = [
 
 #: Every rule, with the advice for a person.
 RULES = {
-    "not-a-file": "create the file, or restore it from git",
+    "not-a-file": "restore the file from git, or let `memory init` create it",
     "outside-home": "replace the link by the file itself",
     "unreadable": "give yourself the right to read it",
     "too-large": "restore it from git, or move a part elsewhere",
     "name-not-utf8": "rename the file",
     "not-utf8": "save the file as UTF-8",
     "bad-manifest": "correct agent.toml",
-    "duplicate-id": "give one of the two entries another id",
+    "duplicate-id": "give one of the two entries another id. `memory archive --apply` does so where one is archived",
     "malformed-entry": "write it as - **[KD-7F3A]** 2026-11-20 Text",
     "bad-date": "write a date that exists, like 2026-11-20",
     "outside-section": "move the entry under its ## heading",

@@ -13,7 +13,7 @@ All moves are one transaction and one commit, and a text reaches the archive bef
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -22,7 +22,7 @@ from typing import Literal
 from agent_home import storage
 from agent_home.documents import daily_log
 from agent_home.documents.check import entry_files
-from agent_home.documents.document import Document, parse
+from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry, SectionRule, section_of, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import closings
@@ -36,6 +36,7 @@ from ..settings import DistillSettings
 from .eviction import EntryUse, select_evictions
 from .lasting import is_lasting
 from .regret import Regret, measure_regret
+from .second_copies import second_copies, settle_second_copies
 
 __all__ = ["ArchiveCandidate", "ArchiveReport", "archive", "archive_path"]
 
@@ -64,7 +65,7 @@ class ArchiveReport:
     Attributes:
         candidates: the entries to archive, in file order.
         daily: paths of the daily logs to archive.
-        settled: ids of entries that stand in ``MEMORY.md`` and, unchanged, in the archive. One copy is removed.
+        settled: ids of entries that stand in two places. One copy is removed (``distill.entries.second_copies``).
         crowded: sizes over their limit that no entry may leave for.
         examined: number of live entries.
         regret: see ``distill.entries.regret``.
@@ -98,16 +99,18 @@ def archive(
     """
     settings = settings or home.manifest.settings("distill", DistillSettings)
     if not apply:
-        found = _survey(home, lambda path: parse(storage.read_text(home.root / path)), now, settings)
+        found = _survey(home, None, now, settings)
+        found = replace(found, settled=(*found.settled, *second_copies(entry_places(home))))
         return replace(found, regret=measure_regret(home.root)) if with_regret else found
     with transaction(home, actor="archive", message="Archive", now=now) as edits:
-        found = _survey(home, edits.read, now, settings)
+        united = settle_second_copies(edits)
+        found = _survey(home, edits, now, settings)
         edits.message = _commit_subject(found, settings.archive_after_days)
         _move_entries(edits, found, archive_path(now))
         for path in found.daily:
             _move_day(edits, path)
     return ArchiveReport(
-        candidates=found.candidates, daily=found.daily, settled=found.settled, crowded=found.crowded,
+        candidates=found.candidates, daily=found.daily, settled=(*found.settled, *united), crowded=found.crowded,
         examined=found.examined, regret=measure_regret(home.root) if with_regret else Regret(),
         commit=edits.outcome.commit,
     )  # fmt: skip
@@ -118,11 +121,11 @@ def archive_path(now: datetime) -> str:
     return f"Archive/MEMORY-{now:%Y-%m}.md"
 
 
-def _survey(home: Home, read: Callable[[str], Document], now: datetime, settings: DistillSettings) -> ArchiveReport:
+def _survey(home: Home, edits: Transaction | None, now: datetime, settings: DistillSettings) -> ArchiveReport:
     days = settings.archive_after_days
-    memory = read(MEMORY)
+    memory = edits.read(MEMORY) if edits else parse(storage.read_text(home.root / MEMORY))
     entries = list(memory.entries())
-    places = entry_places(home)
+    places = entry_places(home, edits)
     duplicated = {entry.id for entry in entries if len(places.get(entry.id, ())) > 1}
     settled = tuple(entry.id for entry in entries if entry.id in duplicated and _is_copy(places[entry.id]))
     movable = [entry for entry in entries if entry.id not in duplicated or entry.id in settled]
@@ -184,7 +187,7 @@ def _evicted_candidate(
 def _is_copy(places: Sequence[tuple[str, Entry]]) -> bool:
     """Return whether an entry stands once in memory, once with the same text in the archive, and nowhere else.
 
-    A person must repair two different texts under one id, which `memory check` reports.
+    ``distill.entries.second_copies`` unites two different texts under one id.
     """
     texts = {entry.raw.strip() for _, entry in places}
     return len(texts) == 1 and Counter(path.startswith("Archive/") for path, _ in places) == {False: 1, True: 1}

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
+from .address_space import lacking
 from .chinese import ChineseTable, chinese_share, shipped_table, without_chinese
 from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
 
@@ -102,6 +103,8 @@ def open_embedder(
     if not location.ready:
         return NoEmbedder(reason=location.detail, location=location)
     try:
+        if reason := lacking(location.onnx.stat().st_size if location.onnx else 0):
+            return NoEmbedder(reason=reason, location=location)
         return _load(settings, location)
     except Exception as error:  # noqa: BLE001 - tokenizers raises bare Exception, onnxruntime children of it; the reason tells
         where = location.folder or settings.model

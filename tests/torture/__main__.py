@@ -14,12 +14,13 @@ from .beside import work_beside
 from .damaged_pages import damage_pages
 from .faults import faults, missing
 from .kills import kill_everywhere
+from .machines import work_on_two_machines
 from .report import Report, table
 
 if TYPE_CHECKING:
     from .faults import Fault
 
-KINDS = ("kills", "full", "power", "beside", "pages")
+KINDS = ("kills", "full", "power", "beside", "pages", "machines")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +56,11 @@ def _reports(kind: str, place: Path, given: argparse.Namespace) -> Iterator[Repo
         yield from power_cut.cut_power(place, trials=given.cuts, only=given.only)
     elif kind == "beside":
         yield from work_beside(place, closings=given.closings, only=given.only, progress=_meter)
+    elif kind == "machines":
+        if reason := missing():
+            yield Report("two machines", skipped=reason)
+            return
+        yield work_on_two_machines(place, examples=given.examples, seed=given.seed, progress=_meter)
     else:
         yield damage_pages(place, every=given.every, first=given.first, progress=_meter)
 
@@ -67,6 +73,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=1, metavar="K", help="begin with the K-th change or page")
     parser.add_argument("--cuts", type=int, default=3, help="power cuts for each command")
     parser.add_argument("--closings", type=int, default=60, help="closings beside each thing that a person does")
+    parser.add_argument("--examples", type=int, default=60, help="ways in which two machines work")
+    parser.add_argument("--seed", type=int, help="other ways: they are the same in every run without it")
     parser.add_argument("--folder", type=Path, help="folder for the homes (default: the system's temporary folder)")
     return parser.parse_args(arguments)
 

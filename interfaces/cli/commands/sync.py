@@ -60,6 +60,7 @@ def index_changes(home: Home, invocation: Invocation) -> list[str]:
     Return problems in lines, so that the command itself does not fail.
     """
     from agent_home.errors import Locked
+    from recall.embedding.model import EmbeddingSettings
     from recall.errors import RecallError
     from recall.index.sync import ensure_fresh
     from recall.index.sync import sync as bring_up
@@ -67,7 +68,8 @@ def index_changes(home: Home, invocation: Invocation) -> list[str]:
 
     settings = home.manifest.settings("recall", RecallSettings)
     report = ensure_fresh(home, settings, None)
-    if not 0 < report.pending <= MAX_VECTORS:
+    wanted = home.manifest.settings("embedding", EmbeddingSettings).enabled
+    if not wanted or not 0 < report.pending <= MAX_VECTORS:
         return list(report.degraded)
     try:
         embedder = home_embedder(home, invocation, build_missing=True)

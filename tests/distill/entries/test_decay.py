@@ -204,13 +204,18 @@ def test_entry_in_memory_and_archive_keeps_one_copy(home: Home) -> None:
     assert archive(home, now=NOW, apply=True).commit is None
 
 
-def test_different_texts_under_one_id_are_left_alone(home: Home) -> None:
-    keep(home, "LL-0001", OLD)
+def test_different_texts_under_one_id_stay_under_two_ids(home: Home) -> None:
+    keep(home, "LL-0001", "2026-11-01")
     with transaction(home, actor="test", message="Copy", now=NOW) as edits:
         edits.write("Archive/MEMORY-2026-11.md", "# A\n\n## Lessons Learned\n\n- **[LL-0001] 2026-01-01 another**\n")
     assert [problem.rule for problem in problems(home)] == ["duplicate-id"]
+    assert archive(home, now=NOW).settled == ("LL-0001",)
+    archive(home, now=NOW, apply=True)
+    assert problems(home) == []
+    (archived,) = parse(storage.read_text(home.root / "Archive/MEMORY-2026-11.md")).entries()
+    assert (archived.title, archived.fields) == ("another", {"Superseded-By": "LL-0001"})
+    assert live_ids(home) == ["LL-0001"]
     assert archive(home, now=NOW, apply=True).commit is None
-    assert (live_ids(home), archived_ids(home)) == (["LL-0001"], ["LL-0001"])
 
 
 def say(home: Home, talk: Talk, session: str, day: str, now: datetime, first: int = 1) -> None:

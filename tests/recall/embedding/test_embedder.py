@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from agent_home.home import Home
 from recall.embedding.bert import BertShape, bert_graph
 from recall.embedding.embedder import Embedder, NoEmbedder, distinguishes_meaning, open_embedder
 from recall.embedding.model import MAX_TOKENS, EmbeddingSettings, build
@@ -242,6 +243,20 @@ def test_a_search_does_not_wait_for_a_build_and_a_sync_does(tmp_path: Path) -> N
     assert "memory model build" in answer.reason
     assert list(tmp_path.iterdir()) == []
     assert not isinstance(open_embedder(EmbeddingSettings(), build_missing=True, cache=tmp_path), NoEmbedder)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="address space is limited on Linux")
+def test_a_prompt_comes_in_200_mb_of_address_space_although_the_model_does_not_fit(home: Home, cache: Path) -> None:
+    command = ["sh", "-c", 'ulimit -v 204800; exec "$0" "$@"', sys.executable, "-c"]
+    script = "from interfaces.cli import main; main()"
+    done = subprocess.run(
+        [*command, script, "prompt", "--json", "--message", "What do we sort by?", "--home", str(home.root)],
+        env={**os.environ, "AGENT_HOME_CACHE": str(cache)}, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    prompt = json.loads(done.stdout)
+    assert "# Memory" in prompt["text"]
+    assert "of address space" in str(prompt["layers"]["L3"]["degraded"])
 
 
 def test_nothing_is_downloaded_unless_the_user_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,16 @@ def test_sync_reports_its_counts(run: Run) -> None:
     assert data(run("sync", "--json"))["added"] == 0
 
 
+def test_who_switched_vectors_off_is_not_told_to_compute_them(home: Home) -> None:
+    with (home.root / "agent.toml").open("a") as manifest:
+        manifest.write("\n[embedding]\nenabled = false\n")
+    arguments = ["--home", str(home.root)]
+    remembered = CliRunner().invoke(cli, ["remember", "Leo is allergic to nuts", *arguments])
+    assert (remembered.exit_code, remembered.stderr) == (0, "")
+    doctor = CliRunner().invoke(cli, ["doctor", "--json", *arguments])
+    assert next(row["status"] for row in json.loads(doctor.stdout)["checks"] if row["name"] == "index") == "ok"
+
+
 def test_search_indexes_new_files_first(run: Run) -> None:
     found = data(run("search", "where does it nest?", "--json"))
     assert found["hits"][0]["source"] == "Knowledge/falcon.md#L3"
