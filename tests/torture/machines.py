@@ -19,7 +19,7 @@ from typing import cast
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from agent_home.creation import create
 
@@ -65,6 +65,15 @@ class TwoMachines(RuleBasedStateMachine):
         self.remote = Promise()
         self.remote.take(self.clones[0].promise)
         self._now, self._words, self._trace = BEGIN, 100, list[str]()
+
+    @initialize(kill_at=st.integers(90, 420))
+    def begin(self, kill_at: int) -> None:
+        """Close different parts of one conversation on both machines, and edit both by hand."""
+        for machine in (0, 1):
+            self.talk((machine,), "channel", [SAID[machine], SAID[3], SAID[5]], machine, 0)
+            self.edit(machine, "change", 0)
+            self.close(machine, machine * kill_at)
+            self.edit(machine, "prose", 0)
 
     # What the program does.
 

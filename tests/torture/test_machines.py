@@ -1,4 +1,4 @@
-"""A few of the ways in which two machines work, as in ``python -m tests.torture machines``."""
+"""One of the ways in which two machines work, as in ``python -m tests.torture machines``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from .machines import work_on_two_machines
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_two_machines_and_a_remote_lose_nothing(tmp_path: Path) -> None:
-    report = work_on_two_machines(tmp_path, examples=2, steps=6, shrink=False)
-    assert report.trials >= 2
+    report = work_on_two_machines(tmp_path, examples=1, steps=5, shrink=False)
+    assert report.trials == 1
     assert [finding.what for finding in report.findings] == []
