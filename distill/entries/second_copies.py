@@ -56,7 +56,7 @@ def settle_second_copies(edits: Transaction) -> tuple[str, ...]:
                 taken[version.id] = version
                 document = document.with_entry(section, version)
             edits.write(path, document)
-            entry = merged or entry
+            entry = merged or _ended_as(entry, other)
         if entry.render() != copies.entry.render():
             edits.write(copies.path, edits.read(copies.path).with_entry_changed(entry))
     return tuple(settled)
@@ -72,6 +72,13 @@ def _copies(places: Sequence[tuple[str, Entry]]) -> _Copies | None:
         return None
     path, entry = live[0] if live else archived[-1]
     return _Copies(path, entry, tuple(archived if live else archived[:-1]))
+
+
+def _ended_as(entry: Entry, other: Entry) -> Entry:
+    """Return *entry* with the end that a machine gave its *other* version: it does not begin again by a merge."""
+    if not (other.resolved or other.retired) or entry.fields.get("State"):
+        return entry
+    return entry.changed(fields={**entry.fields, "State": other.fields["State"]})
 
 
 def _superseded_version(entry_id: str, entry: Entry, taken: Mapping[str, Entry]) -> Entry:

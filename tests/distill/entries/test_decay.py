@@ -332,10 +332,10 @@ def test_run_after_a_kill_between_archive_and_memory_finishes_the_move(home: Hom
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert (live_ids(home), archived_ids(home)) == (["LL-0002", "LL-0001"], ["LL-0001"])
     assert problems(home) == []
-    before = commits(home)  # with the move, which is committed before the files are renamed
+    before = commits(home)  # without the move, which is committed behind the files
     archive(home, now=NOW, apply=True)
     assert (live_ids(home), archived_ids(home)) == (["LL-0002"], ["LL-0001"])
-    assert commits(home) == before
+    assert commits(home) == before + 1
     assert problems(home) == []
 
 

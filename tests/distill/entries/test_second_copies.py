@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from agent_home.documents.check import problems
+from agent_home.documents.document import parse
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
 from agent_home.store.references import entry_places
@@ -44,6 +45,14 @@ def test_words_of_three_versions_stay(home: Home) -> None:
     assert found["LL-0001"] == [("MEMORY.md", "Warm it.")]
     kept = {places[0][0]: places[0][1] for name, places in found.items() if name != "LL-0001"}
     assert kept == {FIRST: "Cool it.", SECOND: "Leave it."}
+
+
+def test_an_entry_that_one_machine_ended_and_another_one_reworded_stays_ended(home: Home) -> None:
+    put(home, "MEMORY.md", "Warm it soon.")
+    put(home, FIRST, "Warm it.\n  State: resolved 2026-01-02")
+    settle(home)
+    (entry,) = parse((home.root / "MEMORY.md").read_text("utf-8")).entries()
+    assert (entry.title, entry.resolved) == ("Warm it soon.", True)
 
 
 def test_two_entries_outside_the_archive_are_left_to_a_person(home: Home) -> None:
