@@ -317,8 +317,8 @@ class TwoMachines(RuleBasedStateMachine):
         self._written(machine, self._run(machine, "close", "--all"))
         if clone.uncommitted():
             self._git(machine, "commit", "--quiet", "--all", "--message", "Mine")
-        left = self._complaints(machine)
-        assert not left, self._says(f"the doctor is not content: {left}")
+        complaints = self._complaints(machine)
+        assert not complaints, self._says(f"the doctor is not content: {complaints}")
         self._check(machine)
 
     def _complaints(self, machine: int) -> list[tuple[str, str]]:
