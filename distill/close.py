@@ -28,6 +28,7 @@ from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.transcript import Turn
 from recall.text.identity import identity_key
 
+from .entries.answered_entries import ask_about_answered
 from .entries.archived_statements import files_stating
 from .entries.carried import stated_text
 from .entries.chronology import Chronology
@@ -50,7 +51,7 @@ from .entries.promotion import (
     statements,
 )
 from .entries.recurrence import EarlierMention, find_recurring, read_recent_logs
-from .entries.resolution import with_endings
+from .entries.resolution import Saying, with_endings
 from .errors import Contended, DistillError, EmptySession, NoSuchSession
 from .evidence.session_repositories import local_time
 from .evidence.status import Evidence
@@ -372,13 +373,7 @@ def _draft(
     )  # fmt: skip
     composed = composed.with_work(work, said)
     summary, evidence = composed.summary, work.evidence
-    said = list(composed.messages)
-    settled = with_endings(
-        summary, said, entries, evidence=evidence, embedder=models.loaded_embedder(),
-        tell=lambda saying: stand_alone(
-            saying.text, said[saying.place], said[max(0, saying.place - 1) : saying.place], owner_name(home), now
-        ),
-    )  # fmt: skip
+    settled = _settled_endings(composed, entries, evidence, models, owner_name(home), now)
     pairs = zip(summary.items, settled.items, strict=True)
     evidence = {item: evidence[before] for before, item in pairs if before in evidence}
     summary = settled
@@ -401,6 +396,31 @@ def _draft(
         closing=closing, summary=summary, evidence=evidence,
         origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed,
     )  # fmt: skip
+
+
+def _settled_endings(
+    composed: Composition,
+    entries: Sequence[Entry],
+    evidence: Mapping[Item, Evidence],
+    models: Models,
+    owner: str,
+    now: datetime,
+) -> Summary:
+    """Return the summary with the operations on *entries* that its turns call for, and its own items settled."""
+    said = composed.messages
+
+    def tell(saying: Saying) -> str:
+        before = said[max(0, saying.place - 1) : saying.place]
+        return stand_alone(saying.text, said[saying.place], before, owner, now)
+
+    settled = with_endings(
+        composed.summary, said, entries, evidence=evidence, embedder=models.loaded_embedder(), tell=tell
+    )  # fmt: skip
+    if composed.read:
+        return settled
+    named = {operation.target for operation in settled.operations}
+    asked = ask_about_answered(entries, said, named, tell)
+    return replace(settled, operations=(*settled.operations, *asked))
 
 
 def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSettings) -> Closed | None:

@@ -51,6 +51,7 @@ __all__ = [
     "EndingWeights",
     "Head",
     "VectorPair",
+    "chance_of_ending",
     "is_kept",
     "judge_ending",
     "likeliest_kind",
@@ -154,8 +155,7 @@ class EndingWeights:
             return Ending(chance=_NAMED, kind="replace", certain=True, likely=True)
         suffix = "" if vectors is None else "+vector"
         features = self._inputs(older, newer, role, vectors)
-        score = self._score(f"end{suffix}", features) + float(self.trees[suffix].score(features)[0])
-        chance = _chance(score / 2)
+        chance = self._end_chance(features, suffix)
         kind = likeliest_kind([_chance(self._score(f"{head}{suffix}", features)) for head in HEADS], thread=thread)
         if _holds(older, newer, kind, chance, thread=thread):
             return Ending(chance=0.0, kind=kind)
@@ -176,6 +176,13 @@ class EndingWeights:
             cosine = float(vectors[0] @ vectors[1])
             scores.append(self.masked["+vector"].score(buckets, vector_part(*vectors)))
         return np.concatenate([pair_features(older, newer, role, cosine), scores])
+
+    def chance(self, older: str, newer: str, role: str) -> float:
+        """Return the chance of an ending by the words alone, without the rules. See :func:`chance_of_ending`."""
+        return self._end_chance(self._inputs(older, newer, role, None), "")
+
+    def _end_chance(self, features: NDArray[np.float64], suffix: str) -> float:
+        return _chance((self._score(f"end{suffix}", features) + float(self.trees[suffix].score(features)[0])) / 2)
 
     def _score(self, key: str, features: NDArray[np.float64]) -> float:
         weights = self.weights[key]
@@ -276,6 +283,11 @@ def judge_ending(
         thread: the entry is an open thread, which is resolved rather than replaced.
     """
     return load_weights().judge(older, newer, role, vectors, thread=thread)
+
+
+def chance_of_ending(older: str, newer: str, role: str) -> float:
+    """Return the chance that *newer* ends *older*, by the weights for words and without a rule."""
+    return load_weights().chance(older, newer, role)
 
 
 @cache
