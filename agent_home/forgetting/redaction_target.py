@@ -1,7 +1,8 @@
 """Redact a text or an entry in the text of any file.
 
 Each kind of file has one rule, which also holds for its versions in git. A mark replaces a passage. The target entry is
-removed whole, and so is an entry that holds nothing but marks. A line of JSON stays a line of JSON. A line of a
+removed whole, and so is an entry that holds nothing but marks. Links of other entries to a removed one go with it. A
+mark keeps an entry superseded whose successor is forgotten. A line of JSON stays a line of JSON. A line of a
 transcript keeps its length in bytes, because watermarks of closings are byte offsets.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
@@ -35,6 +36,8 @@ _ENTRY_HEAD = re.compile(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
 _MARK = re.compile(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
 #: Lines that a closing writes below a statement. They say nothing without it.
 _ABOUT_STATEMENT = re.compile(r"(?:Wrong|Root cause|Instead of|Occurrences): ")
+#: A field that links an entry to others.
+_LINK = re.compile(r"(?P<name>Superseded-By|Supersedes): (?P<ids>[^\n·]*)")
 _INDENTED = re.compile(r"[ \t]+\S")
 
 
@@ -65,7 +68,7 @@ class RedactionTarget:
 
     def may_occur_in(self, data: bytes) -> bool:
         """Return whether these bytes may contain a phrase or the entry. ``False`` is certain."""
-        if self.entry_id and f"[{self.entry_id}]".encode() in data:
+        if self.entry_id and self.entry_id.encode() in data:
             return True
         return any(phrase.may_occur_in(data) for phrase in self.phrases)
 
@@ -79,7 +82,7 @@ class RedactionTarget:
 
 def redacted(path: str, text: str, target: RedactionTarget) -> str:
     """Return the text of the file *path* without the target."""
-    names_entry = bool(target.entry_id) and f"[{target.entry_id}]" in text
+    names_entry = bool(target.entry_id) and target.entry_id in text
     if not names_entry and not target.occurs_in(text):
         return text
     kind = PurePosixPath(path).suffix
@@ -108,6 +111,7 @@ def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
     starts = {start for phrase in target.phrases for start, _ in phrase.spans(text)}
     if target.entry_id:
         starts |= {match.start() for match in _ENTRY_HEAD.finditer(text) if match["id"] == target.entry_id}
+        starts |= {match.start() for match in _LINK.finditer(text) if target.entry_id in match["ids"]}
     return sorted({text.count("\n", 0, start) + 1 for start in starts}) or [1]
 
 
@@ -132,21 +136,40 @@ def _lines(text: str) -> list[str]:
 
 def _redacted_markdown(text: str, target: RedactionTarget) -> str:
     passages = list(_redacted_passages(_PASSAGE_BORDER.split(text), target))
-    done = "".join(passages)
+    removed = {name for name, done in passages if not done} | ({target.entry_id} if target.entry_id else set())
+    done = "".join(_without_links(part, removed - {""}, target) for _, part in passages)
     return target.redact(done) if target.occurs_in(done) else done
 
 
-def _redacted_passages(passages: Sequence[str], target: RedactionTarget) -> Iterator[str]:
+def _redacted_passages(passages: Sequence[str], target: RedactionTarget) -> Iterator[tuple[str, str]]:
+    """Yield each passage without the target, with the id of the entry that begins there."""
     inside = False  # the target entry
     for passage in passages:
         head = _ENTRY_HEAD.match(passage)
-        if head is not None and head["id"] == target.entry_id:
+        name = head["id"] if head is not None else ""
+        if name and name == target.entry_id:
             inside = True
             continue
         if inside and _INDENTED.match(passage.lstrip("\n")):
             continue  # another paragraph of that entry
         inside = False
-        yield _redacted_passage(passage, target)
+        yield name, _redacted_passage(passage, target)
+
+
+def _without_links(passage: str, removed: Collection[str], target: RedactionTarget) -> str:
+    """Return an entry without its links to *removed* entries. A superseded one stays so, by a mark."""
+    links = [match["ids"] for match in _LINK.finditer(passage)]
+    entry = parse_entry(passage) if any(name in ids for name in removed for ids in links) else None
+    if entry is None:
+        return passage
+    fields = dict(entry.fields)
+    for field in ("Supersedes", "Superseded-By"):
+        names = [name.strip() for name in fields.get(field, "").split(",")]
+        left = ", ".join(name for name in names if name not in removed)
+        if left != ", ".join(names):
+            fields[field] = left or ((target.mark or "forgotten") if field == "Superseded-By" else "")
+    end = passage[len(passage.rstrip()) :]
+    return entry.changed(fields=fields).render().rstrip() + end
 
 
 @lru_cache(maxsize=50_000)  # versions of a file share nearly all of their passages

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.documents.document import parse
+from agent_home.documents.entry import superseded_by
 from agent_home.forgetting.redaction_target import (
     RedactionTarget,
     find_entries,
@@ -41,6 +42,45 @@ def test_a_mark_replaces_a_passage_and_an_emptied_entry_is_removed() -> None:
     assert f"it is {MARK}, said twice." in done
     assert "stock builds lack extensions" in done
     assert done.endswith("\n## Lessons Learned\n")
+
+
+LINKED = """# Memory
+
+## Key Decisions
+
+- **[KD-7F3A]** 2026-11-20 meet at the blue heron
+  Supersedes: KD-9X1Z · Superseded-By: KD-0D0D
+- **[KD-9X1Z]** 2026-11-19 meet at the inn
+  Sources: a#m1 · Superseded-By: KD-7F3A · Origin: user
+- **[KD-0D0D]** 2026-11-21 meet at home
+  Supersedes: KD-7F3A, KD-5A5A · Origin: user
+
+- **[KD-1B1B]** 2026-11-22 KD-7F3A is no link
+  Supersedes: KD-7F3A
+"""
+
+
+@pytest.mark.parametrize("target", [RedactionTarget((), "KD-7F3A", "f-0a1b2c3d"), RedactionTarget(
+    (Phrase("meet at the blue heron"),), name="f-0a1b2c3d")])  # fmt: skip
+def test_links_to_a_forgotten_entry_go_and_what_it_superseded_stays_superseded(target: RedactionTarget) -> None:
+    done = redacted("MEMORY.md", LINKED, target)
+    entries = {entry.id: entry for entry in parse(done).entries()}
+    assert list(entries) == ["KD-9X1Z", "KD-0D0D", "KD-1B1B"]
+    assert entries["KD-9X1Z"].fields == {"Sources": "a#m1", "Superseded-By": MARK, "Origin": "user"}
+    assert superseded_by(entries.values()).keys() == {"KD-9X1Z", "KD-5A5A"}
+    assert entries["KD-0D0D"].fields == {"Supersedes": "KD-5A5A", "Origin": "user"}
+    assert entries["KD-1B1B"].text == "KD-7F3A is no link"
+    assert entries["KD-1B1B"].fields == {}
+    assert "\n\n- **[KD-1B1B]" in done
+    assert redacted("MEMORY.md", done, target) == done
+
+
+def test_links_from_another_file_are_found() -> None:
+    archive = LINKED[LINKED.index("- **[KD-9X1Z]") : LINKED.index("- **[KD-0D0D]")]
+    target = RedactionTarget((), "KD-7F3A", "f-0a1b2c3d")
+    assert target.may_occur_in(archive.encode())
+    assert matching_lines("Archive/2026-11.md", archive, target) == [2]
+    assert "KD-7F3A" not in redacted("Archive/2026-11.md", archive, target)
 
 
 LESSON = """- **[CR-Y9HE]** 2026-11-20 {}
