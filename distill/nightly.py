@@ -24,6 +24,7 @@ from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
+from . import interrupted_night
 from .close import ClosedAll, ClosingFailure, close_all, read_unread, unclosed
 from .entries.chronology import Chronology
 from .entries.consolidation import Consolidation, IsReversed, Link, consolidate, embed_entries
@@ -85,6 +86,9 @@ def distill_home(
     result = NightlyRun()
     steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
+        if apply:
+            result.interrupted = interrupted_night.interrupted(home)
+            interrupted_night.begin(home, now)
         before = _superseded_entries(home).keys()
         for name, step in zip(STEPS, steps, strict=False):
             progress(name, 0, 1)
@@ -214,13 +218,14 @@ def _write_report(context: _StepContext, result: NightlyRun) -> None:
     """Refresh the generated files and add the report in one commit. Write no report when nothing happened."""
     path = report_path(context.now)
     try:
-        with transaction(context.home, actor="distill", message="Report of the night", now=context.now) as edits:
+        with transaction(context.home, actor="distill", message=interrupted_night.REPORT, now=context.now) as edits:
             catalogue.refresh(edits)
             if not result.idle:
                 edits.write(path, render_report(edits.text(path), result, context.now))
     except (HomeError, OSError) as error:
         result.failed.append(ClosingFailure(session="step report", error=str(error)))
         return
+    interrupted_night.end(context.home)
     result.commits += [edits.outcome.commit] if edits.outcome.commit else []
     result.report = path if (context.home.root / path).exists() else ""
 

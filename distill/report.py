@@ -41,7 +41,8 @@ class NightlyRun:
 
     *sessions* are the closed ones in their order. *merged* and *superseded* have the entries with the reason, where it
     is known. *rechecked* are the entries whose evidence changed. *settled* were both in memory and in the archive.
-    *failed* has sessions and steps. *report* is the path of the day's report, or empty.
+    *interrupted* has the commits of an earlier run that was killed before its report. *failed* has sessions and steps.
+    *report* is the path of the day's report, or empty.
     *packed* says what became of git's loose objects, or would. It is empty where there was nothing to gain.
     """
 
@@ -55,6 +56,7 @@ class NightlyRun:
     archived_days: tuple[str, ...] = ()
     settled: tuple[str, ...] = ()
     proposed: tuple[ReportedProposal, ...] = ()
+    interrupted: tuple[str, ...] = ()
     failed: list[ClosingFailure] = field(default_factory=list)
     commits: list[str] = field(default_factory=list)
     report: str = ""
@@ -64,7 +66,7 @@ class NightlyRun:
     def idle(self) -> bool:
         """True when nothing changed. A failure is not a change."""
         done = (self.sessions, self.merged, self.superseded, self.rechecked, self.archived, self.archived_days)
-        return not any((*done, self.settled, self.proposed))
+        return not any((*done, self.settled, self.proposed, self.interrupted))
 
 
 def report_path(now: datetime) -> str:
@@ -97,6 +99,8 @@ def _lines(result: NightlyRun) -> Iterator[str]:
     if result.settled:
         yield _counted("removed from the archive as copies", result.settled)
     yield _counted("proposed", (f"{proposal.id} ({proposal.kind})" for proposal in result.proposed))
+    if result.interrupted:
+        yield _counted("commits of an interrupted run", result.interrupted)
     quarantined = sum(len(closed.quarantined) for closed in result.closed)
     redacted = sum(closed.redacted for closed in result.closed)
     if quarantined or redacted:

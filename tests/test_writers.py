@@ -79,6 +79,7 @@ STORERS = {
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.entries.archived_statements": "digests of what the archive states, in .memory, under the lock",
+    "distill.interrupted_night": "the mark of a nightly run, machine state in .memory, under the nightly lock",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
     "distill.language_model.unread_sessions": "session parts for the model to read again, in .memory, under the lock",
     "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",

@@ -76,6 +76,8 @@ def _trial(
         if code not in scenario.ends:
             found.append(Finding(trial, "stuck", f"run again, it ends with {code}: {errors.strip()[-300:]}"))
         found += check(home, wanted, trial)
+        if scenario.leaves and not list(home.root.glob(scenario.leaves)):
+            found.append(Finding(trial, "lost", f"no {scenario.leaves}"))
         if scenario.forgets:
             found += _kept(home, scenario.forgets, trial)
         return found

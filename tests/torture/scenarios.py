@@ -64,11 +64,12 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A command that changes a home. *forgets* is a text that it erases."""
+    """A command that changes a home. *forgets* is a text that it erases, *leaves* the pattern of a file of its own."""
 
     name: str
     arguments: Callable[[Home, Path], Sequence[str]]
     forgets: str = ""
+    leaves: str = ""
     #: Exit codes of a command that ran to its end.
     ends: Sequence[int] = (0,)
 
@@ -148,7 +149,7 @@ SCENARIOS = (
         name="review reject", ends=(0, 2),
         arguments=lambda home, _: ["review", "reject", _proposal(home), "--as", "Ada"],
     ),
-    Scenario(name="distill", arguments=lambda *_: ["distill"]),
+    Scenario(name="distill", leaves="ledger/nights/*.md", arguments=lambda *_: ["distill"]),
     Scenario(name="reindex", arguments=lambda *_: ["reindex"]),
 )  # fmt: skip
 
