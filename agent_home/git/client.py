@@ -338,6 +338,8 @@ class GitClient:
         reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
         if "dubious ownership" in reason:
             reason += f". If you trust it, run `git config --global --add safe.directory {self.root}`"
+        if "bad object HEAD" in reason:
+            reason += f". The newest commit is gone: run `git reset --soft HEAD@{{1}}` in {self.root}. The files stay"
         if _NOT_WRITABLE.search(reason):
             git_folder = self.root / ".git"
             reason += (

@@ -120,6 +120,19 @@ def test_a_prune_of_a_person_that_began_before_the_commit_deletes_nothing(
     assert "error" not in git("fsck", "--full", "--strict")
 
 
+def test_a_newest_commit_that_is_gone_is_named_with_a_remedy_that_works(
+    home: Home, git: Git, add_entry: AddEntry
+) -> None:
+    add_entry("old")
+    newest = add_entry("new").commit or ""
+    (home.root / ".git" / "objects" / newest[:2] / newest[2:]).unlink()
+    with pytest.raises(HistoryError, match=r"bad object HEAD. .* run `git reset --soft HEAD@\{1\}` in "):
+        add_entry("next")
+    git("reset", "--soft", "HEAD@{1}")
+    add_entry("next")
+    assert titles(home.root) == ["next", "new", "old"]
+
+
 @pytest.mark.parametrize("step", ["commit_texts", "stage_texts", "snapshot"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("command", PERSONS_COMMANDS)
