@@ -21,7 +21,7 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init", "refuse_unfinished", "stage_texts", "store_texts", "take_back",
+    "drop_broken_branch", "init", "refuse_unfinished", "stage_blobs", "store_files", "take_back",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -144,27 +144,23 @@ def commit_texts(
     return output.decode().strip()
 
 
-def store_texts(root: Path, texts: Mapping[str, str], *, died_at: float | None = None) -> dict[str, str]:
-    """Write *texts* by path into git's store of objects, and return their hashes. An empty text has no hash.
+def store_files(root: Path, files: Sequence[str], *, died_at: float | None = None) -> list[str]:
+    """Write the *files* of the home into git's store of objects as they are, and return their hashes in order.
 
     *died_at* is as for :func:`commit_files`.
     """
-    blobs = {path: text.encode() for path, text in texts.items() if text}
-    if not blobs:
-        return dict.fromkeys(texts, "")
-    stream = bytearray(b"feature done\n")
-    for number, data in enumerate(blobs.values(), 1):
-        stream += b"blob\nmark :%d\ndata %d\n%s\nget-mark :%d\n" % (number, len(data), data, number)
-    output = _with_git_lock(
-        home_client(root), died_at, "fast-import", "--quiet", "--done", stdin=bytes(stream) + b"done\n"
-    )
-    return dict.fromkeys(texts, "") | dict(zip(blobs, output.decode().split(), strict=True))
+    if not files:
+        return []
+    names = "".join(f"{file}\n" for file in files).encode()
+    arguments = ("hash-object", "-w", "--no-filters", "--stdin-paths")
+    return _with_git_lock(home_client(root), died_at, *arguments, stdin=names).decode().split()
 
 
-def stage_texts(root: Path, blobs: Mapping[str, str], *, died_at: float | None = None) -> None:
+def stage_blobs(root: Path, blobs: Mapping[str, str], *, died_at: float | None = None) -> None:
     """Make the staging area hold *blobs* by path, so that a person's next commit does not take them back.
 
-    *blobs* are what :func:`store_texts` returned. *died_at* is as for :func:`commit_files`.
+    *blobs* are the hashes that :func:`store_files` returned, empty for a file that goes. *died_at* is as for
+    :func:`commit_files`.
     """
     options = ["--add"]
     for path, blob in blobs.items():

@@ -184,7 +184,7 @@ class _Redo:
         files = {path: held.get(path, text) for path, text in self.texts.items()}
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
         # Before the branch moves: a person's `git commit` that begins afterwards must not hold the old texts.
-        blobs = commits.store_texts(root, held, died_at=self.died_at)
+        blobs = self._stored(held)
         self._set_staged_aside(held, now)
         self._put_into_place(files)
         self._stage(blobs)
@@ -206,9 +206,21 @@ class _Redo:
         self.commit = self.commit or after.commit
         return after.texts == held and history.branch(root) == self.branch
 
+    def _stored(self, held: Mapping[str, str]) -> dict[str, str]:
+        """Write *held* into git's store of objects. Return the hashes by path, empty for a file that goes."""
+        rows = {item["path"]: item["staged"] for item in self.record["files"]}
+        files = {path: _staging(self.home) / rows[path] for path, text in held.items() if text}
+        for path, staged in files.items():
+            if held[path] != self.texts[path] or not staged.exists():
+                files[path] = staged.with_name(f"merged-{staged.name}")
+                storage.stage(files[path], held[path].encode())
+        names = [self.home.relative(staged) for staged in files.values()]
+        hashes = commits.store_files(self.home.root, names, died_at=self.died_at)
+        return dict.fromkeys(held, "") | dict(zip(files, hashes, strict=True))
+
     def _stage(self, blobs: Mapping[str, str]) -> None:
         if blobs:
-            commits.stage_texts(self.home.root, blobs, died_at=self.died_at)
+            commits.stage_blobs(self.home.root, blobs, died_at=self.died_at)
 
     def _set_staged_aside(self, held: Mapping[str, str], now: history.Snapshot) -> None:
         """Set aside what a person put into the staging area since the transaction began."""

@@ -31,7 +31,9 @@ def test_texts_are_committed_without_the_work_tree(home: Home, git: Git, path: s
     assert git("rev-parse", "HEAD").strip() == made
     assert history.snapshot(home.root, [path, "USER.md"]).texts == {path: "one\n", "USER.md": ""}
     assert (home.root / "USER.md").exists()
-    commits.stage_texts(home.root, commits.store_texts(home.root, {path: "one\n", "USER.md": ""}))
+    (home.root / "other").write_text("one\n")
+    (blob,) = commits.store_files(home.root, ["other"])
+    commits.stage_blobs(home.root, {path: blob, "USER.md": ""})
     assert git("diff", "--cached", "--name-only") == ""
 
 
@@ -47,9 +49,10 @@ def test_a_hash_of_sha256_is_staged_as_such(tmp_path_factory: pytest.TempPathFac
     root = tmp_path_factory.mktemp("long")
     home_client(root).change("init", "--quiet", "--object-format=sha256", "--initial-branch=main")
     commits.commit_texts(root, "", {"a.md": "a\n"}, "m", TRAILERS, branch="main")
-    blobs = commits.store_texts(root, {"a.md": "a\n"})
-    commits.stage_texts(root, blobs)
-    assert len(blobs["a.md"]) == 64
+    (root / "a.md").write_text("a\n")
+    (blob,) = commits.store_files(root, ["a.md"])
+    commits.stage_blobs(root, {"a.md": blob})
+    assert len(blob) == 64
     assert history.query(root, "diff", "--cached", "--name-only") == ""
 
 
@@ -72,6 +75,7 @@ def test_the_branch_is_that_of_head(home: Home, git: Git, arguments: list[str], 
 def test_an_executable_file_stays_executable(home: Home, git: Git) -> None:
     (home.root / "USER.md").chmod(0o755)
     commits.commit_texts(home.root, git("rev-parse", "HEAD").strip(), {"USER.md": "x\n"}, "m", {}, branch="main")
-    commits.stage_texts(home.root, commits.store_texts(home.root, {"USER.md": "x\n"}))
+    (home.root / "USER.md").write_text("x\n")
+    commits.stage_blobs(home.root, {"USER.md": commits.store_files(home.root, ["USER.md"])[0]})
     assert git("ls-tree", "HEAD", "USER.md").startswith("100755")
     assert git("diff", "--cached", "--name-only") == ""

@@ -133,7 +133,7 @@ def test_a_newest_commit_that_is_gone_is_named_with_a_remedy_that_works(
     assert titles(home.root) == ["next", "new", "old"]
 
 
-@pytest.mark.parametrize("step", ["commit_texts", "stage_texts", "snapshot"])
+@pytest.mark.parametrize("step", ["commit_texts", "stage_blobs", "snapshot"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("command", PERSONS_COMMANDS)
 def test_a_git_command_of_a_person_beside_a_write_takes_nothing_away(

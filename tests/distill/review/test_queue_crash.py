@@ -55,7 +55,7 @@ STEPS = {
     "before the text leaves": dying(quarantine, "discard", before=True),
     "before the branch goes": dying(commits, "drop_branch", before=True),
     "after the branch went": dying(commits, "drop_branch"),
-    "before the staging area": dying(commits, "stage_texts", before=True),
+    "before the staging area": dying(commits, "stage_blobs", before=True),
     "with a lock of git": dying(commits, "drop_branch", before=True, when=lock_of_git),
 }
 if what == "close":
