@@ -49,7 +49,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "distill": [
         ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],
-        ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["close"], ["report"],
+        ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["close"], ["interrupted_night", "report"],
         ["forget", "nightly", "resume"],
     ],
 }  # fmt: skip
