@@ -280,6 +280,7 @@ def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin
                 raise
             if died_at is not None and is_leftover(Path(match["path"]), died_at, git.root):
                 Path(match["path"]).unlink(missing_ok=True)
+                continue  # also on a machine so busy that the time is over
             if time.monotonic() > deadline:
                 raise HistoryError(
                     f"another git command holds {match['path']}. End that command, or remove the file if none runs"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from agent_home.errors import GitFailed, HistoryError
@@ -43,6 +46,17 @@ def test_a_branch_that_moved_is_not_overwritten(home: Home, git: Git) -> None:
     with pytest.raises(GitFailed):
         commits.commit_texts(home.root, parent, {"b.md": "b\n"}, "m", TRAILERS, branch="main")
     assert git("rev-parse", "HEAD").strip() == newer
+
+
+def test_a_lock_of_a_dead_writer_is_removed_however_late(home: Home, git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "GIT_LOCK_WAIT_S", 0.0)
+    died_at = time.time() - 5
+    for name in ("HEAD.lock", "refs/heads/main.lock"):
+        (home.root / ".git" / name).touch()
+        os.utime(home.root / ".git" / name, (died_at, died_at))
+    parent = git("rev-parse", "HEAD").strip()
+    made = commits.commit_texts(home.root, parent, {"a.md": "a\n"}, "m", {}, branch="main", died_at=died_at)
+    assert git("rev-parse", "HEAD").strip() == made
 
 
 def test_a_hash_of_sha256_is_staged_as_such(tmp_path_factory: pytest.TempPathFactory, git: Git) -> None:
