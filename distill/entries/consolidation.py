@@ -17,7 +17,7 @@ from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
-from ..statements.contradiction import SAID_CHANGE, SAME_COSINE, Relation, relation
+from ..statements.contradiction import SAID_CHANGE, SAME_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchanges_value, sets_another_value
@@ -59,6 +59,7 @@ _LISTENER = re.compile(r"^ \(to [^)\n]*\)")
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
 _ELSEWHERE = "the same text in another section"
+_SAID_TWICE = "the same change in another section"
 _UNDECIDED = "the newer entry replaces a part of the older one, and the words do not tell which"
 _OUTRANKED = "a contradiction, but the older entry has a more trusted origin"
 
@@ -139,8 +140,8 @@ def consolidate(
                 superseded.append(Link(older=first, newer=last, reason=found.reason))
             elif found.reason in left and fresh_ids is not None and last in fresh_ids:
                 left[found.reason].append(Link(older=first, newer=last, reason=found.reason))
-            elif found.reason == _ELSEWHERE and fresh_ids is not None and fresh_ids >= {older, newer}:
-                kept, other = sorted((older, newer), key=lambda entry_id: _RANKS.index(entry_id[:2]))
+            elif kept := _kept_elsewhere(found.reason, older, newer, fresh_ids or frozenset()):
+                other = newer if kept == older else older
                 live.merge(kept, other)
                 merged.append(Link(older=other, newer=kept, reason=found.reason))
     successors = {link.older: link.newer for link in merged}
@@ -155,6 +156,13 @@ def consolidate(
         documents=result, merged=tuple(merged), superseded=tuple(superseded), outranked=tuple(left[_OUTRANKED]),
         undecided=tuple(left[_UNDECIDED]),
     )  # fmt: skip
+
+
+def _kept_elsewhere(reason: str, older: str, newer: str, fresh: frozenset[str]) -> str:
+    """Return which of two entries in two sections stays where one session says the same, or says a change twice."""
+    if reason == _ELSEWHERE and fresh >= {older, newer}:
+        return min(older, newer, key=lambda entry_id: _RANKS.index(entry_id[:2]))
+    return older if reason == _SAID_TWICE and newer in fresh else ""
 
 
 def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -> Relation:
@@ -181,7 +189,7 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
     ):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
     if found.kind == "same" and older.prefix != newer.prefix:
-        return Relation(kind="different", reason=_ELSEWHERE)
+        return Relation(kind="different", reason=_SAID_TWICE if found.reason == SAME_CHANGE else _ELSEWHERE)
     if found.kind == "same" and newer.protected:
         return Relation(kind="different", reason="the same text, but protected")
     if found.kind == "replaced" and not _may_replace(older, newer, found):

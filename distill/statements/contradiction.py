@@ -29,6 +29,7 @@ from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = [
     "SAID_CHANGE",
+    "SAME_CHANGE",
     "SAME_COSINE",
     "SAME_WORDS",
     "Relation",
@@ -36,6 +37,7 @@ __all__ = [
     "are_same_change",
     "named_change",
     "relation",
+    "restates_change",
 ]
 
 #: Least cosine of two statements in other words, chosen on observations and labelled pairs (``bench.promotion``).
@@ -49,6 +51,8 @@ _REPLACED = 0.66
 _REPLACED_SLOT = 0.55
 _WHOLE_FRAME = 0.6
 _SAME = 0.4
+#: Words of one who repeats something.
+_SAID_AGAIN = frozenset({"said", "say", "again"})
 #: Probability of *same* from which a statement with the same values replaces nothing.
 _MAY_BE_SAME = 0.3
 #: Least weight of two statements that are the same in other words.
@@ -56,6 +60,7 @@ _LEAST_TOLD = 1.5
 _LEARNED = "another value of the same"
 #: Reason of a newer statement that says of itself that something changes.
 SAID_CHANGE = "another value of the same, with words of change"
+SAME_CHANGE = "the same change in other words"
 _ENDS = "says that it holds no longer"
 #: Least share of the lighter statement's words that both must have before a changed value means anything.
 _FRAME = 0.75
@@ -181,11 +186,15 @@ def relation(
     """
     if names_other_thing(older, newer):
         return Relation(kind="different", reason="it tells of another thing")
+    if restates_change(older, newer):
+        return Relation(kind="same", reason=SAME_CHANGE)
     found = _related(older, newer, cosine=cosine, lasting=lasting, apart=apart)
     if found.kind == "replaced" and names_owned_thing(older, newer):
         return Relation(kind="different", reason="it tells of what belongs to the other")
     if found.kind == "replaced" and shares_only_name(older, newer):
         return Relation(kind="different", reason="it tells another thing of the same name")
+    if found.kind == "replaced" and _shares_only_values(parse_statement(older), parse_statement(newer)):
+        return Relation(kind="different", reason="it shares only a value with it, in another language")
     return found
 
 
@@ -229,6 +238,42 @@ def are_same_change(one: str, other: str) -> bool:
         if gone is not None
     ]
     return changes[0] == changes[1] and not _without(second.said.tokens, parse_statement(one).tokens)
+
+
+def restates_change(one: str, other: str) -> bool:
+    """Return whether both name the same value as gone and give the same one, and one has no word beyond the other's.
+
+    >>> restates_change("The fair is on 12 December, not the 5th.", "It's the fair on 12 Dec, not on 5 December.")
+    True
+    """
+    first, second = _newer_statement(one), _newer_statement(other)
+    if first.gone is None or second.gone is None or not (first.gone.tokens and second.gone.tokens):
+        return False
+    if not _are_same_values(first.gone, second.gone) or first.said.negations % 2 != second.said.negations % 2:
+        return False
+    a, b = first.said, second.said
+    if a.distinguishing_tokens != b.distinguishing_tokens:
+        return False
+    mine, theirs = ({t.key for t in said.tokens if not t.particular or t.kind == "name"} for said in (a, b))
+    mine, theirs = mine - _SAID_AGAIN, theirs - _SAID_AGAIN
+    return bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+
+
+def _are_same_values(a: Statement, b: Statement) -> bool:
+    """Return whether both name the same values. A day of the month may stand without its month."""
+    mine, theirs = sorted(a.keys), sorted(b.keys)
+    return len(mine) == len(theirs) and all(
+        one == other or (one.startswith("date:") and one.rpartition("-")[2] == other.rpartition("-")[2]
+                         and (one.startswith("date:--") or other.startswith("date:--")))
+        for one, other in zip(mine, theirs, strict=True)
+    )  # fmt: skip
+
+
+def _shares_only_values(a: Statement, b: Statement) -> bool:
+    """Return whether one of both has Chinese words and the other none, and they share numbers and days alone."""
+    if any(t.kind == "han" for t in a.tokens) == any(t.kind == "han" for t in b.tokens):
+        return False
+    return not {t.key for t in a.tokens if not t.particular or t.kind == "name"} & set(b.keys)
 
 
 def named_change(text: str) -> tuple[Statement, Statement] | None:

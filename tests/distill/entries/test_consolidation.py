@@ -278,3 +278,20 @@ def test_a_correction_said_once_is_one_entry() -> None:
     result = consolidated(correction, fact, fresh={"CO-0001", "RC-0002"})
     assert set(live(result)) == {"CO-0001"}
     assert not consolidated(correction, fact, fresh={"RC-0002"}).merged
+
+
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        (entry("CO-0001", "The choir concert is on 12 December, not the 5th."),
+         entry("OT-0002", "So the concert of the choir is on 12 December and not on 5 December.")),
+        (entry("CO-0001", "The limit is 800 requests, not 500."),
+         entry("CO-0002", "No, 800 requests a minute is the limit, not 500.", "2026-11-08")),
+        (entry("CO-0001", "会议改到周五下午三点,不是周四。"), entry("KD-0002", "会议是周五下午三点开,不是周四。")),
+    ],
+    ids=["in another section", "in another session", "chinese"],
+)  # fmt: skip
+def test_a_correction_said_twice_is_one_entry(first: Entry, again: Entry) -> None:
+    result = consolidated(first, again, fresh={again.id})
+    assert set(live(result)) == {first.id}
+    assert not result.superseded

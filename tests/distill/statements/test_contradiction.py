@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.statements.contradiction import are_same_change, relation
+from distill.statements.contradiction import are_same_change, relation, restates_change
 from distill.statements.statement_parser import parse_statement
 from recall.text.stems import stem
 
@@ -174,3 +174,20 @@ def test_tokens_have_their_places_in_the_text(text: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("deploys", "deployed"), ("policies", "policy"), ("froze", "frozen")])
 def test_forms_of_a_word_have_one_stem(one: str, other: str) -> None:
     assert stem(one) == stem(other)
+
+
+def test_a_change_of_another_thing_is_not_the_same_change() -> None:
+    older = "We take MySQL for the orders instead of Postgres."
+    assert restates_change(older, "As I said, we take MySQL for orders instead of Postgres.")
+    for newer in (
+        "We take MySQL for the users instead of Postgres.",
+        "We take Redis for the orders instead of Postgres.",
+        "We take MySQL for the orders instead of Oracle.",
+        "We don't take MySQL for the orders instead of Postgres.",
+    ):
+        assert not restates_change(older, newer)
+
+
+def test_a_day_alone_links_no_statements_in_two_languages() -> None:
+    older = "The dentist appointment moved to Thursday the 26th."
+    assert relation(older, "会议改到周五下午三点,不是周四。").kind == "different"
