@@ -265,7 +265,8 @@ def test_a_decision_that_the_assistant_repeats_is_the_users(home: Home, talk: Ta
     repeated = "Decision: the supplier is Textilka instead of Novatex."
     keep(home, talk(("user", said), ("assistant", repeated), session="two"), now)
     close(home, "two", now=now)
-    (entry,) = (e for e in parse(memory(home)).entries() if e.title == "the supplier is Textilka instead of Novatex.")
+    (entry,) = (e for e in parse(memory(home)).entries() if "Textilka" in e.title)
+    assert entry.title == said
     assert (entry.fields["Origin"], entry.fields["Sources"]) == ("user", "two#m1, two#m2")
 
 
