@@ -5,6 +5,7 @@
     python -m bench.memory --only weeks [--weeks FOLDER]
     python -m bench.memory --only grounding [--grounding FILE ...]
     python -m bench.memory --only relations [--pairs FILE]
+    python -m bench.memory --only changes
 
 With ``--model``, the command reads the sessions of weeks and relations: it gets a prompt and prints an answer.
 ``bench.recorded.replay`` is a command that replays answers, or lets a person answer.
@@ -21,12 +22,14 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import get_args
 
 from bench.measure.page import aligned
 from distill.language_model.endpoint import Endpoint, EndpointSettings
 from recall.embedding.embedder import Embedder, NoEmbedder, open_embedder
 from recall.embedding.model import EmbeddingSettings
 
+from .changed_minds import ChangeFate, count_changes, read_changes
 from .citations import measure_citations
 from .closed_homes import AskedModel, Told, Unread
 from .ended_pairs import PairOutcome, confusions, count_outcomes, end_pairs, read_pairs
@@ -215,6 +218,17 @@ def _relations(options: argparse.Namespace, embedder: Embedder | NoEmbedder | No
         options.entries.write_text("".join(lines), "utf-8")
 
 
+def _changes(_options: argparse.Namespace, embedder: Embedder | NoEmbedder | None) -> None:
+    counts = count_changes(read_changes(DATA / "changes.jsonl"), embedder)
+    fates: Sequence[ChangeFate] = get_args(ChangeFate)
+    groups = sorted({key[:3] for key in counts}, key=lambda group: (group[0], not group[2], group[1]))
+    rows = [
+        [half, kind, "ends" if ends else "stands", *(str(counts[half, kind, ends, fate]) for fate in fates)]
+        for half, kind, ends in groups
+    ]  # fmt: skip
+    print(aligned(("half", "change", "entry", *fates), rows))
+
+
 def _as_outcome(outcome: PairOutcome) -> dict[str, object]:
     pair = outcome.pair
     row: dict[str, object] = {"older": pair.older, "newer": pair.newer, "relation": pair.relation, "lang": pair.lang}
@@ -246,6 +260,7 @@ _PARTS: Mapping[str, Callable[[argparse.Namespace, Embedder | NoEmbedder | None]
     "turns": _turns,
     "weeks": _weeks,
     "relations": _relations,
+    "changes": _changes,
     "grounding": _grounding,
     "citations": _citations,
     "gold-memories": _gold_memories,
