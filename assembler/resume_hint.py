@@ -6,6 +6,7 @@ only limits and fences it, because it may not import ``distill``.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -100,8 +101,7 @@ def _recent(home: Home, since: datetime) -> list[SessionFile]:
     """Return the transcripts that may have turns after *since*, those written last first."""
     month = f"{since - _BEGAN_WITHIN:%Y/%m}"
     files = sessions(home, month)
-    files.sort(key=lambda file: (-file.path.stat().st_mtime_ns, file.session))
-    return files[:_CANDIDATES]
+    return heapq.nsmallest(_CANDIDATES, files, key=lambda file: (-file.mtime_ns, file.session))
 
 
 def _last_message(file: SessionFile) -> Message | None:

@@ -2,8 +2,8 @@
 
     python -m bench.durability [--sizes 50,500,5000] [--runs N] [--folder DIR] [--write-docs]
 
-Each home gets a past of so many closings (``bench.measure.grown_home``). New sessions are then imported and closed, and
-old entries are archived, with the three ways in which git may treat a new object: leave it to the operating system,
+Each home gets a past of so many closings (``bench.measure.grown_home``). New sessions are then imported, indexed and
+closed, and old entries are archived, with the three ways in which git may treat a new object: leave it to the operating system,
 git's default, and wait for the disk, as set for homes. The ways take turns, so that other jobs of the machine disturb
 all of them alike. ``--folder`` must be on a real disk: a memory file system waits for nothing.
 """
@@ -34,6 +34,8 @@ from agent_home.imports.intake import import_chat
 from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
 from distill import archive, close
+from recall.index.sync import ensure_fresh, sync
+from recall.settings import RecallSettings
 
 from .measure.grown_home import END, give_past, moment_of, talk
 from .measure.page import DOCS, markdown, put, stamp
@@ -42,7 +44,7 @@ __all__ = ["Cost", "main", "measure"]
 
 #: What ``core.fsync`` is set to, by the name of the column. Git's default is what homes had before.
 MODES: Mapping[str, str] = {"no fsync in git": "none", "git's default": "", "now": "as set"}
-_STEPS = ("import", "close", "prompt", "archive")
+_STEPS = ("import", "index", "close", "prompt", "archive")
 #: Long after the past, so that lessons are archived.
 _MUCH_LATER = END + timedelta(days=200)
 
@@ -69,6 +71,7 @@ def measure(home: Home, sessions: int, runs: int) -> Iterator[Cost]:
             with _fsync(MODES[mode]):
                 steps: dict[str, Callable[[], object]] = {
                     "import": partial(import_chat, home, [chat], now=now),
+                    "index": partial(ensure_fresh, home, RecallSettings(), None),
                     "close": partial(_closed, home, number, now),
                     "prompt": partial(assemble, home, Request(now=now)),
                 }
@@ -159,6 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             started = moment_of(0, size) - timedelta(days=1)
             home = create(Path(folder) / "home", name="Bench", now=started).home
             give_past(home, size)
+            sync(home, RecallSettings(), None)
             costs += measure(home, size, options.runs)
             if size == sizes[0]:
                 costs += measure_archive(home, size, options.runs)

@@ -21,6 +21,8 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 #: Memory file system that temporary folders go to when it has this much room: most of a test's time is ``fsync``.
 MEMORY_FILES = Path("/dev/shm")
 MEMORY_FILES_BYTES = 2 << 30
+#: Homes are many small files, so a file system runs out of these first.
+MEMORY_FILES_NUMBER = 300_000
 _OURS = pytest.StashKey[Path]()
 # Examples are the same in every run, and a busy machine fails nothing.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
@@ -30,9 +32,16 @@ settings.load_profile("repeatable")
 def pytest_configure(config: pytest.Config) -> None:
     """Put temporary folders into memory, unless ``--basetemp`` names a place. The controller tells its workers."""
     asked = config.option.basetemp or hasattr(config, "workerinput")
-    if not asked and MEMORY_FILES.is_dir() and shutil.disk_usage(MEMORY_FILES).free >= MEMORY_FILES_BYTES:
+    if not asked and _has_room(MEMORY_FILES):
         config.option.basetemp = tempfile.mkdtemp(prefix="agent-home-tests-", dir=MEMORY_FILES)
         config.stash[_OURS] = Path(config.option.basetemp)
+
+
+def _has_room(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    free = os.statvfs(folder)
+    return free.f_bavail * free.f_frsize >= MEMORY_FILES_BYTES and free.f_favail >= MEMORY_FILES_NUMBER
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -91,11 +92,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionFile:
-    """A session's transcript: *path* on disk, *size* in bytes."""
+    """A session's transcript: *name* in *folder*, *size* in bytes, and when it was written."""
 
     session: str
-    path: Path
+    folder: str
+    name: str
     size: int
+    mtime_ns: int
+
+    @property
+    def path(self) -> Path:
+        """The transcript's path. It is made when it is asked for: most of thousands never are."""
+        return Path(self.folder, self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,11 +229,9 @@ def sessions(home: Home, since: str = "") -> list[SessionFile]:
 
     Only regular files whose names are UTF-8 count. ``memory check`` names the others.
     """
-    months = (month for year in _folders(home.sessions) for month in _folders(year))
+    months = sorted(month for year in _folders(home.sessions) for month in _folders(year))
     folders = (month for month in months if f"{month.parent.name}/{month.name}" >= since)
-    named = (path for folder in folders for path in folder.glob("*.jsonl"))
-    paths = sorted(path for path in named if is_text(path.name) and path.is_file())
-    return [SessionFile(session=_session_of(path), path=path, size=path.stat().st_size) for path in paths]
+    return [file for folder in folders for file in _transcripts(str(folder))]
 
 
 def count(home: Home) -> int:
@@ -369,11 +375,27 @@ def _file_name(session: str) -> str:
     return f"{name}.jsonl"
 
 
-def _session_of(path: Path) -> str:
+def _transcripts(folder: str) -> list[SessionFile]:
+    """Return the transcripts of one month, ordered by name. The cost is one stat for each, and no object of paths."""
+    found = []
+    with suppress(PermissionError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".jsonl") and is_text(name) and entry.is_file():
+                with suppress(FileNotFoundError):
+                    status = entry.stat()
+                    found.append((name, status.st_size, status.st_mtime_ns))
+    return [
+        SessionFile(session=_session_of(folder, name), folder=folder, name=name, size=size, mtime_ns=mtime_ns)
+        for name, size, mtime_ns in sorted(found)
+    ]
+
+
+def _session_of(folder: str, name: str) -> str:
     """Return the session id: from the file's name, or from its first message where the name had to be cut."""
-    stem = path.name.removesuffix(".jsonl")
+    stem = name.removesuffix(".jsonl")
     if "~" in stem:
-        first = next((m for m, _, _ in read_lines(path) if m is not None), None)
+        first = next((m for m, _, _ in read_lines(Path(folder, name)) if m is not None), None)
         return first.session if first else stem
     return unquote(stem, errors="surrogatepass")
 

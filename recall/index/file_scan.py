@@ -31,6 +31,7 @@ def scan(home: Home) -> dict[str, tuple[int, int]]:
 
 
 def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[int, int]]) -> None:
+    plain = ".jsonl" if layer == "sessions" else ".md"  # nearly all files, asked of ten thousand
     try:
         entries = os.scandir(folder)
     except OSError:
@@ -38,11 +39,11 @@ def _scan_folder(folder: str, relative: str, layer: str, found: dict[str, tuple[
     with entries:
         for entry in entries:
             name = entry.name
-            if name.startswith(".") or not is_text(name):  # `memory check` names the latter
+            if name[0] == "." or not (name.isascii() or is_text(name)):  # `memory check` names the latter
                 continue
             if entry.is_dir(follow_symlinks=False):
                 _scan_folder(entry.path, f"{relative}/{name}", layer, found)
-            elif is_searchable(layer, name) and entry.is_file(follow_symlinks=False):
+            elif (name.endswith(plain) or is_searchable(layer, name)) and entry.is_file(follow_symlinks=False):
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError:

@@ -31,7 +31,10 @@ _WRITE_BATCH = 2000
 
 @dataclass(slots=True)
 class SyncState:
-    """Counters and notes of a running sync. It waits up to *timeout_ms* for another program's lock."""
+    """Counters and notes of a running sync. It waits up to *timeout_ms* for another program's lock.
+
+    *found* is a scan that the caller made a moment ago, if any.
+    """
 
     settings: RecallSettings
     progress: Progress
@@ -40,19 +43,24 @@ class SyncState:
     skipped: list[str] = field(default_factory=list)
     degraded: list[str] = field(default_factory=list)
     timeout_ms: int = schema.BUSY_TIMEOUT_MS
+    found: Mapping[str, tuple[int, int]] | None = None
 
 
 def index_words(conn: apsw.Connection, home: Home, state: SyncState) -> None:
     """Update files, passages and postings to the state of the folder, a bounded number of passages at a time."""
-    known, found = passage_store.file_records(conn), scan(home)
-    gone = [stamp.id for path, stamp in known.items() if path not in found]
+    statuses, found = passage_store.file_statuses(conn), state.found or scan(home)
+    if statuses.keys() - found.keys():  # an early scan lacks what another sync has indexed since then
+        found = scan(home)
+    gone = [path for path in statuses if path not in found]
     for at in range(0, len(gone), 100):
+        records = passage_store.file_records(conn, gone[at : at + 100])
         with schema.transaction(conn):
-            removed = sum(passage_store.remove_file(conn, file) for file in gone[at : at + 100])
+            removed = sum(passage_store.remove_file(conn, record.id) for record in records.values())
         state.changes += passage_store.Changes(removed=removed)
-    state.skipped += [stamp.skipped for path, stamp in known.items() if stamp.skipped and path in found]
-    due = [path for path, status in found.items() if path not in known or status != _status(known[path])]
+    state.skipped += [note for path, note in passage_store.skipped_files(conn) if path in found]
+    due = [path for path, status in found.items() if statuses.get(path) != status]
     due.sort(key=lambda path: (LAYERS.index(layer_of(path) or ""), path))
+    known = passage_store.file_records(conn, due)
     done = 0
     for batch in _batches(conn, home, due, known, state):
         with schema.transaction(conn):
@@ -117,7 +125,3 @@ def _write(
         conn, path, layer_of(path) or "", content,
         sha256=digest, mtime_ns=mtime_ns, size=size, reach=WINDOW_NEIGHBOURS,
     )  # fmt: skip
-
-
-def _status(stamp: passage_store.FileRecord) -> tuple[int, int]:
-    return stamp.mtime_ns, stamp.size

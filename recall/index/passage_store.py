@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +27,12 @@ __all__ = [
     "FileRecord",
     "count_pending",
     "file_records",
+    "file_statuses",
     "file_text",
     "pending_ids",
     "pending_meanings",
     "remove_file",
+    "skipped_files",
     "store_file",
 ]
 
@@ -86,10 +88,28 @@ class _PassageRow:
         return self.values[2], self.values[1]
 
 
-def file_records(conn: apsw.Connection) -> dict[str, FileRecord]:
-    """Return the record of every indexed file by its path."""
-    rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
+def file_statuses(conn: apsw.Connection) -> dict[str, tuple[int, int]]:
+    """Return the modification time in ns and the size of every indexed file by its path."""
+    rows = conn.execute("SELECT path, mtime_ns, size FROM files")
+    return {path: (mtime_ns, size) for path, mtime_ns, size in rows}
+
+
+def file_records(conn: apsw.Connection, paths: Collection[str] | None = None) -> dict[str, FileRecord]:
+    """Return the record of every indexed file by its path, or of those of *paths* that are indexed."""
+    if paths is None:
+        rows = conn.execute("SELECT path, id, sha256, mtime_ns, size, skipped FROM files")
+    else:
+        rows = conn.execute(
+            "SELECT path, id, sha256, mtime_ns, size, skipped FROM files"
+            " WHERE path IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(paths)),),
+        )
     return {r[0]: FileRecord(id=r[1], sha256=r[2], mtime_ns=r[3], size=r[4], skipped=r[5]) for r in rows}
+
+
+def skipped_files(conn: apsw.Connection) -> list[tuple[str, str]]:
+    """Return the paths of indexed files of which something was left out, with the note about it."""
+    return list(conn.execute("SELECT path, skipped FROM files WHERE skipped != ''"))
 
 
 def store_file(

@@ -115,13 +115,14 @@ def ensure_fresh(home: Home, settings: RecallSettings, embedder: Embedder | NoEm
     usable = _usable(embedder)
     total, locked = 0, False
     try:
-        fresh, pending = _state(home, settings)
+        state.found = scan(home)
+        fresh, pending = _state(home, settings, state.found)
         few = usable is not None and 0 < pending <= settings.fresh_embeddings
         if not fresh or few:
             with sync_lock(home, 0.0):
                 if not fresh:
                     _index_files(home, state, None)
-                    _, pending = _state(home, settings)
+                    pending = _pending(home)
                 # More than a few would delay this search, and the next one again.
                 few = pending <= settings.fresh_embeddings
                 done = _finish(home, state, usable if few else None, settings.fresh_embeddings, start)
@@ -220,10 +221,8 @@ def _report(state: SyncState, pending: int, start: float) -> SyncReport:
     )
 
 
-def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
-    """Return whether the index has the current state of every file, and the number of pending passages.
-
-    The cost is one stat for each file.
+def _state(home: Home, settings: RecallSettings, found: Mapping[str, tuple[int, int]]) -> tuple[bool, int]:
+    """Return whether the index has every file as it was *found*, and the number of pending passages.
 
     Raises:
         IndexBusy: another program holds the index locked.
@@ -243,12 +242,26 @@ def _state(home: Home, settings: RecallSettings) -> tuple[bool, int]:
         pending = passage_store.count_pending(conn)
         if _signature(home, settings).items() - schema.read_meta(conn).items():
             return False, pending
-        known = conn.execute("SELECT path, mtime_ns, size FROM files").fetchall()
+        known = passage_store.file_statuses(conn)
     except schema.CORRUPTION_ERRORS:
         return False, 0
     finally:
         conn.close()
-    return {path: (mtime_ns, size) for path, mtime_ns, size in known} == scan(home), pending
+    return known == found, pending
+
+
+def _pending(home: Home) -> int:
+    """Return the number of pending passages of an index that was written just now, or 0 if it cannot be read."""
+    try:
+        conn = schema.open_reader(home.index)
+        if conn is None:
+            return 0
+        try:
+            return passage_store.count_pending(conn)
+        finally:
+            conn.close()
+    except (schema.IndexBusy, schema.IndexCorrupt, *schema.CORRUPTION_ERRORS):
+        return 0
 
 
 def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:

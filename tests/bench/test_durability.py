@@ -25,7 +25,7 @@ def test_each_step_is_measured_in_each_mode(tmp_path: Path, monkeypatch: pytest.
     assert check.problems(home) == []
     costs = [*measure(home, 3, 1), *measure_archive(home, 3, 1)]
     assert [(cost.step, cost.mode) for cost in costs] == [
-        (step, "now") for step in ("import", "close", "prompt", "archive")
+        (step, "now") for step in ("import", "index", "close", "prompt", "archive")
     ]
     assert "| close | 3 |" in table(costs)
     assert GitClient._started.__wrapped__.__defaults__ == settings  # type: ignore[attr-defined]

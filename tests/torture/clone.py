@@ -141,12 +141,15 @@ class Clone:
         assert not self.is_merging, f"the merge cannot be finished: {done.stdout}{done.stderr}"
 
     def words(self, *, committed: bool = False) -> set[str]:
-        """Return the words of statements in entries, archived ones too, and in files of a person."""
+        """Return the words of statements in entries, archived ones too, and in files of a person.
+
+        With *committed* the branch of memory counts, which a rebase moves at its end only.
+        """
         return {found for text in self._texts(committed=committed) for found in _WORD.findall(text)}
 
     def _texts(self, *, committed: bool) -> Iterator[str]:
         for name in dict.fromkeys([*entry_files(self.home), "MEMORY.md", *_PROSE]):
-            yield self.git("show", f"HEAD:{name}").stdout if committed else self.text(name)
+            yield self.git("show", f"main:{name}").stdout if committed else self.text(name)
 
     def entries(self) -> dict[str, str]:
         """Return the texts of the entries of MEMORY.md by their ids. A file in conflict has none."""

@@ -8,8 +8,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -296,3 +298,38 @@ def test_a_row_of_an_earlier_version_has_no_digest_and_counts_as_equal(home: Hom
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({k: v for k, v in row.items() if k != "said"}) + "\n" for row in rows))
     assert add(home, message(1, "Tuesday")).added == 0
+
+
+def test_a_list_of_sessions_costs_little_for_each(home: Home) -> None:
+    folder = home.sessions / "2026" / "11"
+    folder.mkdir(parents=True)
+    calls = []
+    for number in range(2):
+        for at in range(100):
+            (folder / f"s{number}-{at}.jsonl").write_bytes(b"")
+        count = [0]
+
+        def counted(_frame: FrameType, event: str, _argument: object, count: list[int] = count) -> None:
+            count[0] += event in {"call", "c_call"}
+
+        sys.setprofile(counted)
+        try:
+            assert len(sessions(home)) == 100 * (number + 1)
+        finally:
+            sys.setprofile(None)
+        calls.append(count[0])
+    assert calls[1] - calls[0] < 100 * 25  # with a path object for each, it was 41
+
+
+def test_sessions_are_regular_files_and_links_to_them_with_their_size_and_time(home: Home, tmp_path: Path) -> None:
+    folder = home.sessions / "2026" / "11"
+    folder.mkdir(parents=True)
+    (folder / "b.jsonl").write_bytes(b"{}\n")
+    (folder / "a.jsonl").symlink_to(folder / "b.jsonl")
+    (folder / "c.jsonl").mkdir()
+    (folder / "d.jsonl").symlink_to(tmp_path / "nowhere")
+    found = sessions(home)
+    assert [(file.session, file.size, file.path) for file in found] == [
+        (name, 3, folder / f"{name}.jsonl") for name in ("a", "b")
+    ]
+    assert found[0].mtime_ns == (folder / "b.jsonl").stat().st_mtime_ns

@@ -13,7 +13,8 @@ import pytest
 from agent_home.errors import Locked
 from agent_home.home import Home
 from recall.errors import IndexStale
-from recall.index import embedding_queue, schema
+from recall.index import embedding_queue, file_scan, ingest, schema
+from recall.index import sync as index_sync
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
 from recall.index.verify import verify
 from recall.search.hybrid import SearchResult
@@ -370,3 +371,43 @@ def test_an_index_of_the_first_version_is_rebuilt_and_reported(
     assert verify(home, settings).ok
     assert sources("where do falcons nest")[0] == "s1#m1"
     assert update().degraded == ()
+
+
+def test_a_search_after_a_change_looks_at_each_file_once(
+    update: Update, say: Say, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("s1", "one")
+    update()
+    scans: list[int] = []
+
+    def counted(where: Home) -> dict[str, tuple[int, int]]:
+        scans.append(1)
+        return file_scan.scan(where)
+
+    for module in (index_sync, ingest):
+        monkeypatch.setattr(module, "scan", counted)
+    say("s2", "two")
+    assert counts(ensure_fresh(home, RecallSettings(), None)) == (1, 0, 0, 0)
+    assert len(scans) == 1
+
+
+def test_a_file_that_another_sync_indexed_meanwhile_stays(
+    update: Update, say: Say, home: Home, settings: RecallSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("s1", "one")
+    update()
+    real = file_scan.scan
+
+    def overtaken(where: Home) -> dict[str, tuple[int, int]]:
+        found = real(where)
+        monkeypatch.setattr(index_sync, "scan", real)
+        say("s2", "two")
+        update()  # another process indexes a file that this scan does not know
+        say("s3", "three")
+        return found
+
+    monkeypatch.setattr(index_sync, "scan", overtaken)
+    say("s1", "more")
+    assert ensure_fresh(home, settings, None).removed == 0
+    update()
+    assert verify(home, settings).differences == ()
