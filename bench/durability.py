@@ -3,9 +3,9 @@
     python -m bench.durability [--sizes 50,500,5000] [--runs N] [--folder DIR] [--write-docs]
 
 Each home gets a past of so many closings (``bench.measure.grown_home``). New sessions are then imported, indexed and
-closed, and old entries are archived, with the three ways in which git may treat a new object: leave it to the operating system,
-git's default, and wait for the disk, as set for homes. The ways take turns, so that other jobs of the machine disturb
-all of them alike. ``--folder`` must be on a real disk: a memory file system waits for nothing.
+closed, and old entries are archived, with the three ways in which git may treat a new object: leave it to the operating
+system, git's default, and wait for the disk, as set for homes. The ways take turns, so that other jobs of the machine
+disturb all of them alike. ``--folder`` must be on a real disk: a memory file system waits for nothing.
 """
 
 from __future__ import annotations
