@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
+__all__ = ["append", "create", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
 
 #: Largest Markdown file that is read: a million tokens, more than any window holds, parsed in seconds.
 MAX_MARKDOWN_BYTES = 4 << 20
@@ -65,6 +65,15 @@ def stage(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def create(path: Path) -> bool:
+    """Create an empty file, and return whether it was not there: a lock that one process gets."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))
+    except FileExistsError:
+        return False
+    return True
 
 
 def replace(staged: Path, target: Path) -> None:

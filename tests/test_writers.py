@@ -25,7 +25,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
          "tempfile.mkstemp"},
     ),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
-    "agent_home.git.commits": ("the orphaned lock of a git command of ours, and a damaged ref", {"?.unlink"}),
+    "agent_home.git.commits": (
+        "the orphaned lock of a git command of ours, a damaged ref, and git's staging area under git's own lock",
+        {"?.unlink", "area.replace", "copy.unlink", "lock.unlink"},
+    ),
     "agent_home.git.packing": (
         "temporary packs of a killed packing, and its mark in .memory",
         {"?.unlink", "path.unlink", "mark.unlink"},
@@ -71,6 +74,7 @@ STORERS = {
     "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
     "agent_home.store.losses": "entries that an edit by hand lost, from HEAD: under the lock, screened when they came",
     "agent_home.store.set_aside": "texts of the gateway that a person's change stands in the way of, under the lock",
+    "agent_home.git.commits": "git's lock of the staging area, and the copy that becomes the new one",
     "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state in .memory",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
@@ -87,7 +91,7 @@ STORERS = {
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
     "recall.index.damage": "the mark beside a damaged index, which is a cache",
 }
-_STORING = {"append", "write_cache", "remove", "replace", "stage"}
+_STORING = {"append", "create", "write_cache", "remove", "replace", "stage"}
 _WRITING_METHODS = {
     "write_text", "write_bytes", "rename", "touch", "symlink_to", "hardlink_to", "unlink", "rmdir", "tofile",
 }  # fmt: skip

@@ -331,11 +331,8 @@ class GitClient:
         except OSError as error:
             raise GitFailed(_command(arguments), -1, f"{program} cannot be started in {self.root}: {error}") from error
 
-    def _failure(self, command: str, code: int, stderr: str) -> GitFailed | NoRepository:
-        if "not a git repository" in stderr:
-            return NoRepository(self.root)
-        lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
-        reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+    def explained(self, reason: str) -> str:
+        """Return what git or the system said, with what a person can do about it."""
         if "dubious ownership" in reason:
             reason += f". If you trust it, run `git config --global --add safe.directory {self.root}`"
         if "bad object HEAD" in reason:
@@ -345,7 +342,14 @@ class GitClient:
             reason += (
                 f". Nobody may write in {git_folder}, or not you: run `chmod -R u+w {git_folder}`, or ask its owner"
             )
-        return GitFailed(command, code, reason)
+        return reason
+
+    def _failure(self, command: str, code: int, stderr: str) -> GitFailed | NoRepository:
+        if "not a git repository" in stderr:
+            return NoRepository(self.root)
+        lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
+        reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+        return GitFailed(command, code, self.explained(reason))
 
 
 class _Output:

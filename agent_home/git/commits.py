@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
 from .client import GitClient, home_client, open_repository
 from .history import head
@@ -21,7 +22,7 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init", "refuse_unfinished", "stage_blobs", "store_files", "take_back",
+    "drop_broken_branch", "init", "refuse_unfinished", "stage_blobs", "staging_area", "store_files", "take_back",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -156,9 +157,38 @@ def store_files(root: Path, files: Sequence[str], *, died_at: float | None = Non
     return _with_git_lock(home_client(root), died_at, *arguments, stdin=names).decode().split()
 
 
-def stage_blobs(root: Path, blobs: Mapping[str, str], *, died_at: float | None = None) -> None:
-    """Make the staging area hold *blobs* by path, so that a person's next commit does not take them back.
+@contextmanager
+def staging_area(root: Path, *, died_at: float | None = None) -> Iterator[Path]:
+    """Hold git's lock of the staging area for the block, and yield the copy that :func:`stage_blobs` changes.
 
+    Meanwhile no command of a person can stash, reset, check out or commit: one that sees the branch after a commit and
+    the files before it would take the commit back. *died_at* is as for :func:`commit_files`.
+
+    Raises:
+        HistoryError: another command holds the lock.
+    """
+    git = home_client(root)
+    folder = git.git_folder()
+    index, lock, copy = folder / "index", folder / "index.lock", folder / f"next-index-{os.getpid()}"
+    deadline = time.monotonic() + GIT_LOCK_WAIT_S
+    try:
+        while not storage.create(lock):
+            _await_lock(git, lock, died_at, deadline)
+    except OSError as error:
+        raise GitFailed("index.lock", -1, git.explained(f"{lock} cannot be made: {error.strerror}")) from error
+    try:
+        if index.exists():
+            storage.stage(copy, index.read_bytes())
+        yield copy
+    finally:
+        copy.unlink(missing_ok=True)
+        lock.unlink(missing_ok=True)
+
+
+def stage_blobs(root: Path, area: Path, blobs: Mapping[str, str], *, died_at: float | None = None) -> None:
+    """Put *blobs* by path into the staging area, so that a person's next commit does not take them back.
+
+    *area* is the copy that :func:`staging_area` yields. It takes the place of the staging area, which stays locked.
     *blobs* are the hashes that :func:`store_files` returned, empty for a file that goes. *died_at* is as for
     :func:`commit_files`.
     """
@@ -167,11 +197,14 @@ def stage_blobs(root: Path, blobs: Mapping[str, str], *, died_at: float | None =
         options += ["--cacheinfo", f"{_mode(root, path)},{blob},{path}"] if blob else []
     removed = [f"./{path}" for path, blob in blobs.items() if not blob]
     options += ["--force-remove", *removed] if removed else []
+    git = home_client(root)
+    git = replace(git, environment={**git.environment, "GIT_INDEX_FILE": str(area.absolute())})
     try:
-        _with_git_lock(home_client(root), died_at, "update-index", *options, "--refresh")
+        _with_git_lock(git, died_at, "update-index", *options, "--refresh")
     except GitFailed as error:
         if error.exit_code != _NEEDS_UPDATE:
             raise
+    area.replace(area.with_name("index"))
 
 
 def commit_to_branches(root: Path, drafts: Sequence[BranchCommit], *, died_at: float | None = None) -> None:
@@ -278,11 +311,21 @@ def _with_git_lock(git: GitClient, died_at: float | None, *arguments: str, stdin
             match = _LOCKED.search(error.reason)
             if match is None:
                 raise
-            if died_at is not None and is_leftover(Path(match["path"]), died_at, git.root):
-                Path(match["path"]).unlink(missing_ok=True)
-                continue  # also on a machine so busy that the time is over
-            if time.monotonic() > deadline:
-                raise HistoryError(
-                    f"another git command holds {match['path']}. End that command, or remove the file if none runs"
-                ) from error
-            time.sleep(0.05)
+            _await_lock(git, Path(match["path"]), died_at, deadline, error)
+
+
+def _await_lock(
+    git: GitClient, lock: Path, died_at: float | None, deadline: float, error: GitFailed | None = None
+) -> None:
+    """Wait a moment for *lock*, or remove it at once if a dead writer left it.
+
+    Raises:
+        HistoryError: the time is over.
+    """
+    if died_at is not None and is_leftover(lock, died_at, git.root):
+        lock.unlink(missing_ok=True)
+    elif time.monotonic() > deadline:
+        problem = f"another git command holds {lock}. End that command, or remove the file if none runs"
+        raise HistoryError(problem) from error
+    else:
+        time.sleep(0.05)

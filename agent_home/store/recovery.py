@@ -179,15 +179,21 @@ class _Redo:
         wanted = {path: text for path, text in self.texts.items() if path not in left}
         if history.converted(root, list(wanted)):
             return self._commit_from_disk(list(wanted))
+        # A person's stash, reset or commit must not see the new branch with the old files: it would take them back.
+        with commits.staging_area(root, died_at=self.died_at) as area:
+            done = self._commit_texts(wanted, area)
+        return done and history.branch(root) == self.branch
+
+    def _commit_texts(self, wanted: Mapping[str, str], area: Path) -> bool:
+        """Put *wanted* into place and into the staging area *area*, and commit it. Return whether HEAD holds it."""
+        root = self.home.root
         now = history.snapshot(root, list(wanted), staged=True)
         held = self._merged_with_head(now, wanted)
-        files = {path: held.get(path, text) for path, text in self.texts.items()}
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
-        # Before the branch moves: a person's `git commit` that begins afterwards must not hold the old texts.
-        blobs = self._stored(held)
         self._set_staged_aside(held, now)
-        self._put_into_place(files)
-        self._stage(blobs)
+        self._put_into_place({path: held.get(path, text) for path, text in self.texts.items()})
+        if held:
+            commits.stage_blobs(root, area, self._stored(held), died_at=self.died_at)
         if changed:
             try:
                 self.commit = commits.commit_texts(
@@ -199,12 +205,9 @@ class _Redo:
                     raise
                 _log.debug("the branch moved: %s", error)
                 return False
-        after = history.snapshot(root, list(held), staged=True)
-        if any(after.staged[path] == now.texts[path] for path in changed):  # a person's stash or reset came between
-            self._stage(blobs)
-        self._put_into_place(files)
+        after = history.snapshot(root, list(held))
         self.commit = self.commit or after.commit
-        return after.texts == held and history.branch(root) == self.branch
+        return after.texts == held
 
     def _stored(self, held: Mapping[str, str]) -> dict[str, str]:
         """Write *held* into git's store of objects. Return the hashes by path, empty for a file that goes."""
@@ -217,10 +220,6 @@ class _Redo:
         names = [self.home.relative(staged) for staged in files.values()]
         hashes = commits.store_files(self.home.root, names, died_at=self.died_at)
         return dict.fromkeys(held, "") | dict(zip(files, hashes, strict=True))
-
-    def _stage(self, blobs: Mapping[str, str]) -> None:
-        if blobs:
-            commits.stage_blobs(self.home.root, blobs, died_at=self.died_at)
 
     def _set_staged_aside(self, held: Mapping[str, str], now: history.Snapshot) -> None:
         """Set aside what a person put into the staging area since the transaction began."""

@@ -36,7 +36,8 @@ def test_texts_are_committed_without_the_work_tree(home: Home, git: Git, path: s
     assert (home.root / "USER.md").exists()
     (home.root / "other").write_text("one\n")
     (blob,) = commits.store_files(home.root, ["other"])
-    commits.stage_blobs(home.root, {path: blob, "USER.md": ""})
+    with commits.staging_area(home.root) as area:
+        commits.stage_blobs(home.root, area, {path: blob, "USER.md": ""})
     assert git("diff", "--cached", "--name-only") == ""
 
 
@@ -65,7 +66,8 @@ def test_a_hash_of_sha256_is_staged_as_such(tmp_path_factory: pytest.TempPathFac
     commits.commit_texts(root, "", {"a.md": "a\n"}, "m", TRAILERS, branch="main")
     (root / "a.md").write_text("a\n")
     (blob,) = commits.store_files(root, ["a.md"])
-    commits.stage_blobs(root, {"a.md": blob})
+    with commits.staging_area(root) as area:
+        commits.stage_blobs(root, area, {"a.md": blob})
     assert len(blob) == 64
     assert history.query(root, "diff", "--cached", "--name-only") == ""
 
@@ -90,6 +92,7 @@ def test_an_executable_file_stays_executable(home: Home, git: Git) -> None:
     (home.root / "USER.md").chmod(0o755)
     commits.commit_texts(home.root, git("rev-parse", "HEAD").strip(), {"USER.md": "x\n"}, "m", {}, branch="main")
     (home.root / "USER.md").write_text("x\n")
-    commits.stage_blobs(home.root, {"USER.md": commits.store_files(home.root, ["USER.md"])[0]})
+    with commits.staging_area(home.root) as area:
+        commits.stage_blobs(home.root, area, {"USER.md": commits.store_files(home.root, ["USER.md"])[0]})
     assert git("ls-tree", "HEAD", "USER.md").startswith("100755")
     assert git("diff", "--cached", "--name-only") == ""
