@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from .client import home_client
@@ -56,11 +58,11 @@ def is_leftover(path: Path, died_at: float, root: Path) -> bool:
 
 
 def _candidates(folder: Path) -> Iterator[Path]:
-    for number, path in enumerate(path for pattern in _PATTERNS for path in folder.glob(pattern)):
-        if number >= _MOST:
-            return
-        if path.is_file():
-            yield path
+    found: list[Path] = []
+    for pattern in _PATTERNS:
+        with suppress(FileNotFoundError):  # a person's `git gc` removes folders meanwhile
+            found += islice(folder.glob(pattern), _MOST - len(found))
+    return (path for path in found if path.is_file())
 
 
 def git_commands_in(root: Path, names: Collection[str] = ()) -> list[str]:

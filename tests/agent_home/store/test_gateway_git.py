@@ -52,7 +52,7 @@ def test_a_commit_with_an_open_editor_takes_no_write_back(
         made = real(*arguments, **named)
         index = shutil.copy(home.root / ".git" / "index", tmp_path)
         with monkeypatch.context() as other:
-            other.setenv("GIT_INDEX_FILE", index)
+            other.setenv("GIT_INDEX_FILE", str(index))
             trees.append((git("rev-parse", "HEAD").strip(), git("write-tree").strip()))  # what `git commit` remembers
         return made
 
