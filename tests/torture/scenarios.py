@@ -175,12 +175,14 @@ def state(home: Home) -> State:
 def prompt_problems(home: Home, trial: str) -> Iterator[Finding]:
     """Yield a finding if no prompt comes, or one without what was known before."""
     try:
-        text = assemble(Home(home.root), Request(now=NOW, message="What do we sort by?")).text
+        receipt = assemble(Home(home.root), Request(now=NOW, message="What do we sort by?"))
     except Exception as error:
         yield Finding(trial, "prompt", f"{type(error).__name__}: {error}")
         return
-    if "by risk" not in text:
-        yield Finding(trial, "prompt", "the prompt lacks what was known before")
+    if "by risk" not in receipt.text:
+        parts = [f"{line.name}: {line.action} {line.reason}" for line in receipt.sections]
+        why = "; ".join((*receipt.degraded, *parts))
+        yield Finding(trial, "prompt", f"the prompt lacks what was known before ({why})")
 
 
 def check(home: Home, wanted: State, trial: str) -> Iterator[Finding]:
