@@ -172,6 +172,28 @@ def test_a_git_command_of_a_person_beside_a_write_takes_nothing_away(
     assert git("status", "--porcelain", "--", "MEMORY.md") == ""
 
 
+def test_a_stash_right_behind_a_commit_brings_no_old_files_back(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("old")
+    (home.root / "USER.md").write_text("# By hand\n")
+    real = commits.commit_texts
+
+    def stash_behind(*arguments: Any, **named: Any) -> str:
+        made = real(*arguments, **named)
+        for command in (["restore", "--source=HEAD~1", "--staged", "--worktree", "MEMORY.md"], ["stash"]):
+            subprocess.run(["git", *command], cwd=home.root, check=False)
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "commit_texts", stash_behind)
+        add_entry("new")
+    subprocess.run(["git", "stash", "pop"], cwd=home.root, check=False)
+    add_entry("next")
+    assert titles(home.root) == ["next", "new", "old"]
+    assert "By hand" in (home.root / "USER.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("where", "said"),
     [("--detach", "at a commit that is on no branch"), ("-c other", "on the branch other, and memory is kept on main")],
