@@ -99,13 +99,13 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
     with _git_mark(home) as died_at:
         merge = _Redo(home, record, dict(texts), branch, died_at)
         for _ in range(_ATTEMPTS):
-            if not merge.attempt():
-                time.sleep(_ATTEMPT_WAIT_S)
-                continue
-            proposals.make(home, record.get("proposals", ()), died_at=died_at)
-            if not pruning.await_pruning(home.root):
+            done = merge.attempt()
+            if done:
+                proposals.make(home, record.get("proposals", ()), died_at=died_at)
+            if not pruning.await_pruning(home.root) and done:
                 break
             _take_back_damaged(home, record)
+            time.sleep(_ATTEMPT_WAIT_S)
         else:
             raise HistoryError(
                 f"other git commands kept changing {branch} in {home.root}. Try again when they are done"
@@ -188,6 +188,9 @@ class _Redo:
         """Put *wanted* into place and into the staging area *area*, and commit it. Return whether HEAD holds it."""
         root = self.home.root
         now = history.snapshot(root, list(wanted), staged=True)
+        start = self.record.get("head", "")
+        if now.commit != start and pruning.is_damaged(root, start):  # a file that cannot be read is not a removed one
+            return False
         held = self._merged_with_head(now, wanted)
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
         self._set_staged_aside(held, now)

@@ -124,6 +124,29 @@ def test_a_prune_of_a_person_that_began_before_the_commit_deletes_nothing(
     assert "error" not in git("fsck", "--full", "--strict")
 
 
+@pytest.mark.parametrize("what", ["HEAD", "HEAD^{tree}", "HEAD:MEMORY.md"])
+def test_objects_that_go_right_behind_the_commit_are_not_taken_for_removed_files(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    add_entry("old")
+    real, gone = commits.commit_texts, list[str]()
+
+    def pruned(*arguments: Any, **named: Any) -> str:
+        made = real(*arguments, **named)
+        if not gone:
+            gone.append(git("rev-parse", what).strip())
+            (home.root / ".git" / "objects" / gone[0][:2] / gone[0][2:]).unlink()
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commits, "commit_texts", pruned)
+        outcome = add_entry("new")
+    assert titles(home.root) == ["new", "old"]
+    assert git("log", "--format=%s", "-2").splitlines() == ["Add new", "Add old"]
+    assert git("rev-parse", "HEAD").strip() == outcome.commit
+    assert "error" not in git("fsck", "--full", "--strict")
+
+
 def test_a_newest_commit_that_is_gone_is_named_with_a_remedy_that_works(
     home: Home, git: Git, add_entry: AddEntry
 ) -> None:
