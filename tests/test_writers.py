@@ -222,7 +222,7 @@ def test_storage_is_used_for_writing_only_by_the_gateway_and_named_machine_state
     users = {module: stores(path) for path, module in zip(FILES, MODULES, strict=True)}
     assert {module for module, used in users.items() if used} == set(STORERS)
     assert users["agent_home.store.gateway"] == {"append"}
-    assert users["agent_home.store.recovery"] == _STORING - {"write_cache"}
+    assert users["agent_home.store.recovery"] == _STORING - {"create", "write_cache"}
 
 
 def test_processes_are_started_by_named_modules_alone() -> None:
