@@ -24,7 +24,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from assembler.prompt import Request, assemble
 
-from .faults import Faults
+from .faults import Fault, Faults
 
 __all__ = ["Acted", "Clone", "Promise", "word"]
 
@@ -93,9 +93,10 @@ class Clone:
         self.lossy = False
 
     def memory(self, *arguments: str, now: datetime, kill_at: int = 0) -> Acted:
-        """Run ``memory`` with *arguments*, and kill it at a change of a file."""
+        """Run ``memory``, and kill it at a change of a file. Below 0, the disk is full from that one on."""
         command = [*arguments, "--home", str(self.home.root), "--now", now.isoformat()]
-        code, _, output, errors = self._faults.run(*command, fault="kill" if kill_at else "count", at=kill_at)
+        fault: Fault = "kill" if kill_at > 0 else "full" if kill_at else "count"
+        code, _, output, errors = self._faults.run(*command, fault=fault, at=abs(kill_at))
         return Acted(code, output, errors)
 
     def git(self, *arguments: str) -> subprocess.CompletedProcess[str]:
