@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import HistoryError
+from ..git import history
 from ..git.client import GitObject, home_client, open_repository
 from ..git.commits import refuse_unfinished
 from ..git.objects import blob_origins, git_files, objects, tree_entries
@@ -221,6 +222,7 @@ def purge(home: Home, target: RedactionTarget) -> PurgeReport:
         git = home_client(root)
         git.change("read-tree", "HEAD")
         _restore_stashes(root)
+        _drop_dangling_heads(root)
         _drop_leftovers(root, target)
         git.change("repack", "-a", "-d", "-q")
         git.change("prune", "--expire=now")
@@ -341,6 +343,14 @@ def _move(root: Path, moves: list[tuple[_Ref, str]]) -> None:
             lines.append(f"update {ref.name} {new} {ref.id}")
     commands = "".join(f"{line}\n" for line in lines).encode()
     home_client(root).change(*_NO_REFLOG, "update-ref", "--no-deref", "--stdin", stdin=commands)
+
+
+def _drop_dangling_heads(root: Path) -> None:
+    """Remove the HEADs of remotes whose branch was dropped, which every clone has. Git calls them damaged."""
+    for path in sorted((_git_folder(root) / "refs" / "remotes").glob("*/HEAD")):
+        kind, _, branch = path.read_text(encoding="utf-8").partition(": ")
+        if kind == "ref" and not history.found(root, branch.strip()):
+            home_client(root).change(*_NO_REFLOG, "symbolic-ref", "--delete", f"refs/remotes/{path.parent.name}/HEAD")
 
 
 def _restore_stashes(root: Path) -> None:

@@ -102,6 +102,17 @@ def test_every_ref_moves_to_its_rewritten_object(home: Home, git: Git, commit: C
     assert git("reflog") == ""
 
 
+def test_the_head_of_a_remote_goes_with_its_branch(home: Home, git: Git, commit: Commit) -> None:
+    old = commit("Knowledge/bird.md", "The blue heron.\n", "Add")
+    for remote, branch in (("origin", old), ("young", git("rev-parse", "HEAD~1").strip())):
+        git("update-ref", f"refs/remotes/{remote}/main", branch)
+        git("symbolic-ref", f"refs/remotes/{remote}/HEAD", f"refs/remotes/{remote}/main")  # as in every clone
+    purge(home, HERON)
+    assert_gone(home)
+    left = git("for-each-ref", "--format=%(refname)", "refs/remotes").split()
+    assert left == ["refs/remotes/young/HEAD", "refs/remotes/young/main"]
+
+
 def test_stashes_stay_in_their_order_without_the_text(home: Home, git: Git, commit: Commit) -> None:
     commit("Knowledge/k.md", "Blue Heron\n", "First")
     commit("Knowledge/k.md", "clean\n", "Second")
