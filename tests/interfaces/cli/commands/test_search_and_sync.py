@@ -176,8 +176,7 @@ def test_a_busy_index_exits_with_5(run: Run, home: Home) -> None:
 
 def test_an_unusable_index_exits_with_6(run: Run, home: Home) -> None:
     home.index.parent.mkdir(exist_ok=True)
-    home.index.mkdir()
-    (home.index / "in-the-way").touch()
+    home.index.symlink_to(home.root / "not-mounted" / "index.db")
     result = run("sync")
     assert result.exit_code == 6, result.output
     assert "Traceback" not in result.output
