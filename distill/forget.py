@@ -277,7 +277,8 @@ def _commit_tracked(home: Home, changed: Sequence[tuple[str, str]], target: Reda
     in_git = tracked_files(home)
     paths = list(dict.fromkeys(path for pair in changed if pair[0] in in_git for path in pair))
     if paths:
-        commits.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
+        with marked_git(home):
+            commits.commit_files(home.root, paths, f"Forget {target.name}", {"Actor": actor})
 
 
 def _update_commit_ids(home: Home, target: RedactionTarget, actor: str, now: datetime) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from agent_home.documents.check import problems
 from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid, NoSuchEntry, SettingsInvalid
 from agent_home.forgetting.tombstones import LEDGER, scrubbed, tombstones
+from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
@@ -260,7 +262,16 @@ def test_binary_files_are_reported_and_stop_a_purge(home: Home, now: datetime) -
         forget(home, "blue heron", now=now, history_too=True)
 
 
-def test_all_changed_files_in_git_are_committed(word_home: Home, now: datetime) -> None:
+def test_all_changed_files_in_git_are_committed(
+    word_home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, marked = commits.commit_files, list[bool]()
+
+    def noted(*arguments: Any, **named: Any) -> str:
+        marked.append((word_home.machine / "committing").exists())
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(commits, "commit_files", noted)
     path = word_home.root / "sessions/2026/11/blue heron.jsonl"
     path.write_text((word_home.root / "sessions/2026/11/fc-1.jsonl").read_text().replace("fc-1", "blue heron"))
     (word_home.root / "Knowledge/table.csv").write_text("a,b\n" * 30_000 + "Blue Heron,1\n")
@@ -269,6 +280,7 @@ def test_all_changed_files_in_git_are_committed(word_home: Home, now: datetime) 
     done = forget(word_home, "blue heron", now=now, history_too=True)
     assert done.remaining == ()
     assert git(word_home, "status", "--porcelain") == ""
+    assert marked == [True]  # so that the lock of a killed git is known as ours
     assert paths_with(word_home) == []
 
 
