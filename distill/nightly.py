@@ -8,6 +8,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +20,7 @@ from agent_home.git import packing
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import catalogue, closings
-from agent_home.store.gateway import transaction
+from agent_home.store.gateway import prepare, transaction
 from agent_home.store.references import entry_places
 from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
@@ -87,6 +88,8 @@ def distill_home(
     steps: tuple[Callable[[_StepContext, NightlyRun], object], ...] = (_close, _verify, _consolidate, _archive, _govern)
     with hold(home.machine / "nightly.lock"):
         if apply:
+            with suppress(HomeError, OSError):  # the steps report it
+                prepare(home, now)  # what the killed run was about to write is what it did
             result.interrupted = interrupted_night.interrupted(home)
             interrupted_night.begin(home, now)
         before = _superseded_entries(home).keys()

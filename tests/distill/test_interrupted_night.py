@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.store import transcript
 from distill import close_all, distill_home, interrupted_night
@@ -28,11 +29,11 @@ def told(home: Home, talk: Talk, now: datetime) -> Home:
 
 
 def killed(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
-    def die(*_: object) -> None:
+    def die(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(NIGHTLY, before, die)
+        patch.setattr(commits if before == "commit_texts" else NIGHTLY, before, die)
         with pytest.raises(KeyboardInterrupt):
             distill_home(home, now=now)
 
@@ -42,7 +43,7 @@ def report(home: Home, now: datetime) -> str:
     return path.read_text() if path.exists() else ""
 
 
-@pytest.mark.parametrize("before", ["_consolidate", "_write_report"])
+@pytest.mark.parametrize("before", ["commit_texts", "_consolidate", "_write_report"])
 def test_the_next_run_reports_what_a_killed_one_did(
     told: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, before: str
 ) -> None:
