@@ -1,10 +1,11 @@
-"""Train the chance that a reader of memory keeps an entry from judged entries, and write its weights.
+"""Train what a reader of memory says of an entry from judged entries, and write the weights.
 
     python -m bench.training.standing [--check]
 
-The labels are our own (``bench/memory_data/standing.jsonl``): entries of fifteen weeks and chats, told with the words
-that stand with them, and how many of two judges understand them alone and how many keep them. ``--check`` prints how
-many of the best entries the judges keep, each chat told by the others, and writes nothing.
+The labels are our own (``bench/memory_data/standing.jsonl``): entries of weeks and chats, told with the words that
+stand with them, and how many of the judges understand them alone, keep them, and find them in the right section. A few
+are labelled sentences that say a thing plainly, which chats have too few of. ``--check`` prints how well each answer is
+told and how many of the best entries the judges keep, each chat told by the others, and writes nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from numpy.typing import NDArray
 
 from distill import summary
 from distill.reading.labels import ItemKind
-from distill.summary.standing import standing_signs
+from distill.summary.standing import Question, standing_signs
 
 __all__ = ["JudgedEntry", "judged_entries", "left_out_chances", "main", "train"]
 
 _LABELS = Path(__file__).parents[1] / "memory_data" / "standing.jsonl"
 _WEIGHTS = Path(summary.__file__).parent / "standing.json"
 #: Strength of the pull of every weight towards 0.
-_RIDGE = 30.0
+_RIDGE = 10.0
+_QUESTIONS: tuple[Question, ...] = ("alone", "kept", "section")
+#: A share of judges, or a chance, above which the answer is yes.
+_HALF = 0.5
 _CHANCES = (0.0, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6)
 
 Matrix = NDArray[np.float64]
@@ -36,7 +40,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedEntry:
-    """An entry with its turn and the one before it, and the shares of judges that understand it and that keep it."""
+    """An entry with its turn and the one before it, and the shares of judges that answer each question with yes.
+
+    *kept*: it is true, understood alone, worth keeping and told of the right person. *section*: its section is right.
+    """
 
     told: str
     kind: ItemKind
@@ -44,6 +51,7 @@ class JudgedEntry:
     previous: str
     alone: float
     kept: float
+    section: float
     source: str
 
 
@@ -55,8 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parser.parse_args(arguments).check:
         _report(rows)
         return 0
-    lines = (f'  "{name}": {round(weight, 3)}' for name, weight in train(rows).items())
-    _WEIGHTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    weights = {
+        question: {name: round(weight, 3) for name, weight in train(rows, question).items()} for question in _QUESTIONS
+    }
+    _WEIGHTS.write_text(json.dumps(weights, indent=1) + "\n", "utf-8")
     print(f"{len(rows)} judged entries; wrote {_WEIGHTS.name}")
     return 0
 
@@ -66,17 +76,17 @@ def judged_entries() -> list[JudgedEntry]:
     return [JudgedEntry(**json.loads(line)) for line in _LABELS.read_text("utf-8").splitlines()]
 
 
-def train(rows: Sequence[JudgedEntry], *, ridge: float = _RIDGE) -> dict[str, float]:
+def train(rows: Sequence[JudgedEntry], question: Question, *, ridge: float = _RIDGE) -> dict[str, float]:
     """Return the weight of each sign: a logistic regression on standardised signs, for the signs as they are."""
     names, features = _features(rows)
-    weights = _fit(features, np.array([_wanted(row) for row in rows]), ridge)
+    weights = _fit(features, _wanted(rows, question), ridge)
     return dict(zip(names, map(float, weights), strict=True))
 
 
-def left_out_chances(rows: Sequence[JudgedEntry]) -> Matrix:
+def left_out_chances(rows: Sequence[JudgedEntry], question: Question = "kept") -> Matrix:
     """Return the chance of each entry by the entries of the other chats."""
     _, features = _features(rows)
-    wanted, sources = np.array([_wanted(row) for row in rows]), np.array([row.source for row in rows])
+    wanted, sources = _wanted(rows, question), np.array([row.source for row in rows])
     scores = np.zeros(len(rows))
     for source in sorted(set(sources)):
         held = sources == source
@@ -84,8 +94,8 @@ def left_out_chances(rows: Sequence[JudgedEntry]) -> Matrix:
     return np.asarray(1 / (1 + np.exp(-scores)), np.float64)
 
 
-def _wanted(row: JudgedEntry) -> float:
-    return row.kept
+def _wanted(rows: Sequence[JudgedEntry], question: Question) -> Matrix:
+    return np.array([getattr(row, question) for row in rows])
 
 
 def _features(rows: Sequence[JudgedEntry]) -> tuple[list[str], Matrix]:
@@ -109,18 +119,28 @@ def _fit(features: Matrix, wanted: Matrix, ridge: float) -> Matrix:
 
 
 def _report(rows: Sequence[JudgedEntry]) -> None:
-    """Print for several chances the share of entries that enter, and what the judges say of them."""
-    chances = left_out_chances(rows)
-    kept, alone = np.array([row.kept for row in rows]), np.array([row.alone for row in rows])
-    second = np.array([row.source.startswith("second") for row in rows])
-    print("chance  enter  kept by judges  alone  of those kept | second: enter  kept by judges  alone  of those kept")
+    """Print the area under the curve of each question, and what the judges say of the entries above several chances."""
+    judged = np.array([not row.source.startswith("sentence") for row in rows])
+    newest = np.array([row.source.startswith("fourth") for row in rows])
+    for question in _QUESTIONS:
+        chances, wanted = left_out_chances(rows, question), _wanted(rows, question) > _HALF
+        areas = [_area(wanted[own], chances[own]) for own in (judged, newest)]
+        print(f"{question}: area {areas[0]:.3f}, newest chats {areas[1]:.3f}")
+    chances, kept, section = left_out_chances(rows), _wanted(rows, "kept"), _wanted(rows, "section")
+    right = np.where(left_out_chances(rows, "section") < _HALF, kept, kept * section)
+    print("chance  enter  kept  of those kept | newest: enter  kept  of those kept (a moved entry counts as right)")
     for least in _CHANCES:
         parts = []
-        for own in (np.ones(len(rows), bool), second):
+        for own in (judged, newest):
             enters = own & (chances >= least)
-            share = kept[enters].sum() / kept[own].sum()
-            parts.append(f"{enters.sum():5}  {kept[enters].mean():14.2f}  {alone[enters].mean():5.2f}  {share:13.2f}")
+            parts.append(f"{enters.sum():5}  {right[enters].mean():.2f}  {right[enters].sum() / right[own].sum():.2f}")
         print(f"{least:6.2f}  " + " | ".join(parts))
+
+
+def _area(wanted: NDArray[np.bool_], chances: Matrix) -> float:
+    """Return how often an entry with the answer yes has the greater chance than one with no."""
+    yes, no = chances[wanted], chances[~wanted]
+    return float((yes[:, None] > no[None]).mean())
 
 
 if __name__ == "__main__":

@@ -239,7 +239,9 @@ def _own_items(exchange: _Exchange, reader: SentenceReader) -> Iterator[Item]:
             yield from _labelled_items(message, label.kind, label.rest)
             continue
         if list_kind and (line.kind == "bullet" or not (heading or line.gap)):
-            yield from _labelled_items(message, list_kind, line.text)
+            for item in _labelled_items(message, list_kind, line.text):
+                # A heading of an explanation («Next Steps») marks nothing on purpose.
+                yield replace(item, marked=item.marked and not (heading and message.role == "assistant"))
             list_kind = list_kind if line.kind == "bullet" else None
             continue
         list_kind = None

@@ -19,14 +19,15 @@ from recall.text.identity import identity_key
 
 from ..reading.classifier import is_chinese
 from ..reading.corrections import corrects_value, names_old_value, states_correction
+from ..reading.vital_facts import vital_act
 from ..statements.completeness import lacks_its_noun
 from ..statements.dated_words import without_dates
 from ..statements.sentences import split_sentences
 from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_speaker, with_context
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
-from .standing import stands
-from .surroundings import choose_surroundings, with_answer
+from .standing import kind_of_entry, leans_alone
+from .surroundings import choose_surroundings, opening_words, with_answer
 
 __all__ = ["owner_name", "tell_items"]
 
@@ -83,12 +84,15 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     if item.asked:
         around = with_answer(Surroundings(other=item.asked, asked=True, turn=earlier[-1]), words, spoken[place])
     found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
+    previous = _other_turn(item, spoken[:place])
+    if around is not None and not around.topic and _misses_topic(item, words, found.text, spoken[place], previous):
+        topic, topic_turn = opening_words(spoken[place], earlier)
+        around = replace(around, topic=topic, topic_turn=topic_turn)
+        found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
-    dangling = _leans_still(item, words, found.text, spoken, place)
-    return replace(
-        item, standalone=found.text if found.text != item.text else "", context=found.context, dangling=dangling
-    )
+    item = replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
+    return _placed(item, words, found.text, spoken[place].content, previous)
 
 
 def _agreed(item: Item, words: str, proposal: Message, user: str, now: datetime) -> str:
@@ -137,23 +141,38 @@ def _may_enter(item: Item) -> bool:
     return item.role == "user" and not (item.marked or item.read) and (item.kind != "fact" or item.lasting)
 
 
+def _other_turn(item: Item, earlier: Sequence[Message]) -> str:
+    """Return the latest turn of another role than the item's, or an empty string."""
+    return next((turn.content for turn in reversed(earlier) if turn.role != item.role), "")
+
+
 def _is_wanted(item: Item, words: str, previous: str) -> bool:
-    """Return whether *item* is kept whatever it leans on: on purpose, a preference, or an explicit correction."""
-    if not _may_enter(item) or item.kind == "preference" or item.replaces or names_old_value(words):
+    """Return whether *item* is kept whatever it leans on: on purpose, or an explicit correction."""
+    if not _may_enter(item) or item.replaces or names_old_value(words):
         return True
     return item.kind == "correction" and (states_correction(words) or corrects_value(words, previous))
 
 
-def _leans_still(item: Item, words: str, told: str, spoken: Sequence[Message], place: int) -> bool:
-    """Return whether *item* leans on its conversation as it is *told*, so that only the daily log keeps it."""
+def _misses_topic(item: Item, words: str, told: str, turn: Message, previous: str) -> bool:
+    """Return whether a reader of the entry would miss what the conversation is about."""
+    return not _is_wanted(item, words, previous) and leans_alone(told, item.kind, turn.content, previous)
+
+
+def _placed(item: Item, words: str, told: str, content: str, previous: str) -> Item:
+    """Return *item* with the kind of its entry, or as one that leans on its conversation still.
+
+    Only the daily log keeps the latter.
+    """
     if item.marked or item.read:
-        return False
+        return item
     if lacks_its_noun(told) and lacks_its_noun(f"A: {words}"):
-        return True
-    other = next((turn for turn in reversed(spoken[:place]) if turn.role != item.role), None)
-    previous = other.content if other is not None else ""
-    wanted = _is_wanted(item, words, previous)
-    return not wanted and not stands(told, item.kind, spoken[place].content, previous)
+        return replace(item, dangling=True)
+    if _is_wanted(item, words, previous) or vital_act(words) is not None:
+        return item
+    kind = kind_of_entry(told, item.kind, content, previous)
+    if kind is None:
+        return replace(item, dangling=True)
+    return replace(item, kind=kind, lasting=item.lasting or kind == "fact")
 
 
 def _said_words(text: str, content: str) -> str:

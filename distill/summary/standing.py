@@ -1,9 +1,9 @@
-"""Chance that a reader of memory keeps an entry: that it is understood alone and worth keeping where it stands.
+"""Chances that an entry is understood alone, that it is worth keeping, and that it stands in the section of its kind.
 
 ``distill.summary.surroundings`` chose the words around the sentence before, so what still leans on its conversation
-here has no noun nearby. The chance is that of a linear model over the form of the entry, the reader's chances and the
-place of the sentence in its conversation. Its weights are a file beside this module, written by ``python -m
-bench.training.standing`` from entries that two judges read without their conversations.
+here has no noun nearby. Each chance is that of a linear model over the form of the entry, the reader's chances and the
+place of the sentence in its conversation. The weights are a file beside this module, written by ``python -m
+bench.training.standing`` from entries that judges read without their conversations.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from math import exp, log, log1p
+from typing import Literal
 
 from ..reading.classifier import ACTS, Act, act_chances, is_chinese
 from ..reading.labels import ItemKind
@@ -25,10 +26,16 @@ from ..statements.standalone import plain_turn, split_speaker
 from ..statements.topics import content_terms
 from .leaning import leans
 
-__all__ = ["LEAST_CHANCE", "standing_chance", "standing_signs", "stands"]
+__all__ = ["LEAST_CHANCE", "Question", "kind_of_entry", "leans_alone", "standing_chance", "standing_signs"]
 
-#: Least chance of an entry.
-LEAST_CHANCE = 0.2
+#: What a chance tells: whether a reader understands the entry alone, keeps it, and would look for it in its section.
+Question = Literal["alone", "kept", "section"]
+#: Least chance to be kept of an entry.
+LEAST_CHANCE = 0.45
+#: Least chance of an entry that stays in the section of its kind. Any other one is told as a fact.
+_LEAST_SECTION = 0.5
+#: Least chance to be understood of an entry that needs no more words of its conversation.
+_LEAST_ALONE = 0.6
 _WEIGHTS = "standing.json"
 _MAX_CHARS = 800
 #: Act of the reader for each kind of item. Any other kind is told as a fact.
@@ -53,23 +60,41 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _NUMBER = re.compile(r"\d|[一二三四五六七八九十]")
 
 
-def stands(told: str, kind: ItemKind, content: str, previous: str) -> bool:
-    """Return whether an item that is *told* so earns an entry. See :func:`standing_chance` for the arguments."""
-    return standing_chance(told, kind, content, previous) >= LEAST_CHANCE
+def kind_of_entry(told: str, kind: ItemKind, content: str, previous: str) -> ItemKind | None:
+    """Return the kind under which an item that is *told* so earns an entry, or ``None``.
+
+    What is worth keeping but stands in the wrong section is a fact. See :func:`standing_chance` for the arguments.
+    """
+    misplaced = kind != "fact" and standing_chance("section", told, kind, content, previous) < _LEAST_SECTION
+    if standing_chance("kept", told, kind, content, previous) < LEAST_CHANCE:
+        return None
+    return "fact" if misplaced else kind
 
 
-def standing_chance(told: str, kind: ItemKind, content: str, previous: str) -> float:
-    """Return the chance that a reader keeps the entry.
+def leans_alone(told: str, kind: ItemKind, content: str, previous: str) -> bool:
+    """Return whether a reader would miss the conversation. See :func:`standing_chance` for the arguments."""
+    return standing_chance("alone", told, kind, content, previous) < _LEAST_ALONE
+
+
+def standing_chance(question: Question, told: str, kind: ItemKind, content: str, previous: str) -> float:
+    """Return the chance that a reader of the entry answers *question* with yes.
 
     Args:
+        question: see :data:`Question`.
         told: the words of the entry, with its speaker and the words that stand with it.
         kind: the kind of its item.
         content: the turn that says it.
         previous: the turn of the other speaker before it, or empty.
     """
-    weights = _load_weights()
-    score = sum(weights.get(name, 0.0) * value for name, value in standing_signs(told, kind, content, previous).items())
+    weights = _load_weights()[question]
+    signs = _signs(told[:_MAX_CHARS], kind, content[:_MAX_CHARS], previous[-_MAX_CHARS:])
+    score = sum(weights.get(name, 0.0) * value for name, value in signs.items())
     return 1 / (1 + exp(-max(-50.0, min(50.0, score))))
+
+
+@lru_cache(maxsize=256)
+def _signs(told: str, kind: ItemKind, content: str, previous: str) -> Mapping[str, float]:
+    return standing_signs(told, kind, content, previous)
 
 
 def standing_signs(told: str, kind: ItemKind, content: str, previous: str) -> dict[str, float]:
@@ -148,6 +173,6 @@ def _odds(chance: float) -> float:
 
 
 @cache
-def _load_weights() -> Mapping[str, float]:
-    stored: dict[str, float] = json.loads((files(__package__) / _WEIGHTS).read_text("utf-8"))
+def _load_weights() -> Mapping[str, Mapping[str, float]]:
+    stored: dict[str, dict[str, float]] = json.loads((files(__package__) / _WEIGHTS).read_text("utf-8"))
     return stored

@@ -34,7 +34,7 @@ from .leaning import leans
 from .selection import is_courtesy
 from .sentence_kinds import is_request
 
-__all__ = ["choose_surroundings", "with_answer"]
+__all__ = ["choose_surroundings", "opening_words", "with_answer"]
 
 #: Least chance of a sentence that gets the sentences before it in its turn, and of one that gets words of other turns.
 _LEANS_ON_TURN, _LEANS_ON_OTHERS = 0.12, 0.26
@@ -57,6 +57,12 @@ _CLEAR_TOPIC = 0.4
 _MAX_OWN_CHARS, _MAX_TOPIC_CHARS = 260, 200
 #: Turns before a sentence that are searched for the speaker's own one.
 _NEAR = 3
+#: Turns of a conversation whose first words still say what it is about, and least terms of words that do. Readers
+#: understood three of four entries with opening words of three turns ago, and one of three with older ones, which
+#: misled one of four.
+_NEAR_OPENING = 6
+_OPENING_TERMS = 3
+_MAX_OPENING_CHARS = 140
 _ASKS = re.compile(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
 #: Words that open another topic.
 _NEW_TOPIC = re.compile(
@@ -136,6 +142,20 @@ def with_answer(around: Surroundings, words: str, turn: Message) -> Surroundings
         return around
     fits = len(start) <= _HEADING_CHARS and not is_question(start) and not is_courtesy(start)
     return replace(around, own=start) if fits else around
+
+
+def opening_words(turn: Message, earlier: Sequence[Message]) -> tuple[str, Message | None]:
+    """Return the first sentence of the user that says what a young conversation is about, with its turn.
+
+    Empty words and no turn where none has enough terms, and where *turn* comes late in its conversation.
+    """
+    session = [message for message in earlier if message.session == turn.session]
+    for message in session if len(session) <= _NEAR_OPENING else ():
+        for sentence in split_sentences(plain_turn(message.content)) if message.role == "user" else ():
+            says = len(content_terms(sentence)) >= _OPENING_TERMS and not is_courtesy(sentence)
+            if says and len(sentence) <= _MAX_OPENING_CHARS:
+                return sentence, message
+    return "", None
 
 
 def _near_words(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:

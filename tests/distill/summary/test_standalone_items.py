@@ -112,7 +112,7 @@ def test_who_accepted_is_named_as_in_the_reply(home: Home, now: datetime) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "marked", "dangling"), [("lesson", False, True), ("preference", False, False), ("lesson", True, False)]
+    ("kind", "marked", "dangling"), [("lesson", False, True), ("preference", False, True), ("lesson", True, False)]
 )
 def test_what_leans_still_stays_in_the_log_unless_it_is_wanted(
     home: Home, now: datetime, kind: ItemKind, marked: bool, dangling: bool

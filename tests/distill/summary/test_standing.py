@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from distill.summary.standing import LEAST_CHANCE, standing_chance, standing_signs, stands
+from distill.reading.labels import ItemKind
+from distill.summary.standing import LEAST_CHANCE, kind_of_entry, leans_alone, standing_chance, standing_signs
 
 
 @pytest.mark.parametrize(
@@ -17,7 +18,8 @@ from distill.summary.standing import LEAST_CHANCE, standing_chance, standing_sig
     ],
 )
 def test_a_bare_answer_does_not_stand(told: str, content: str, previous: str) -> None:
-    assert not stands(told, "correction", content, previous)
+    assert kind_of_entry(told, "correction", content, previous) is None
+    assert leans_alone(told, "correction", content, previous)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,19 @@ def test_a_bare_answer_does_not_stand(told: str, content: str, previous: str) ->
     ],
 )
 def test_a_fact_with_its_nouns_stands(told: str, content: str) -> None:
-    assert standing_chance(told, "fact", content, "") > LEAST_CHANCE + 0.2
+    assert standing_chance("kept", told, "fact", content, "") > LEAST_CHANCE + 0.1
+    assert not leans_alone(told, "fact", content, "")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "entered"),
+    [
+        ("I've got a van with a bed in it and two folding bikes from my uncle Odd.", "preference", "fact"),
+        ("Always answer me in short paragraphs, please, never in lists.", "preference", "preference"),
+    ],
+)
+def test_what_stands_in_the_wrong_section_is_a_fact(said: str, kind: ItemKind, entered: ItemKind) -> None:
+    assert kind_of_entry(f"Ida: {said}", kind, said, "") == entered
 
 
 def test_every_sign_is_a_number_and_the_kind_is_one() -> None:
@@ -39,5 +53,5 @@ def test_every_sign_is_a_number_and_the_kind_is_one() -> None:
 @pytest.mark.parametrize(("piece", "count"), [("", 1), ("他", 20_000), ("it, ", 20_000), ("“", 20_000), ("a", 20_000)])
 def test_any_text_has_a_chance_in_linear_time(piece: str, count: int) -> None:
     text, start = piece * count, time.process_time()
-    assert 0 <= standing_chance(text, "fact", text, text) <= 1
+    assert 0 <= standing_chance("kept", text, "fact", text, text) <= 1
     assert time.process_time() - start < 1.0
