@@ -31,7 +31,7 @@ __all__ = ["LEAST_CHANCE", "Question", "kind_of_entry", "leans_alone", "standing
 #: What a chance tells: whether a reader understands the entry alone, keeps it, and would look for it in its section.
 Question = Literal["alone", "kept", "section"]
 #: Least chance to be kept of an entry.
-LEAST_CHANCE = 0.45
+LEAST_CHANCE = 0.35
 #: Least chance of an entry that stays in the section of its kind. Any other one is told as a fact.
 _LEAST_SECTION = 0.5
 #: Least chance to be understood of an entry that needs no more words of its conversation.
