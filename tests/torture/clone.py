@@ -171,6 +171,15 @@ class Clone:
         """Hold the clone to what it has now."""
         self.promise.take(Promise(self.words(), self._logged(), self._sections()))
 
+    def committed(self) -> Promise:
+        """Return what was acknowledged and is committed."""
+        mine = self.promise
+        return Promise(
+            words=mine.words & self.words(committed=True),
+            logged=mine.logged & self._logged(committed=True),
+            sections=mine.sections & self._sections(committed=True),
+        )
+
     def missing(self) -> list[str]:
         """Return what was acknowledged, was not released, and is not there."""
         gone = self.promise.words - self.released
@@ -207,11 +216,24 @@ class Clone:
             found.setdefault(row["status"], []).append((row["name"], row["detail"]))
         return found
 
-    def _sections(self) -> set[tuple[str, str]]:
-        return {(closing.date, closing.anchor) for closing in daily_log.closings(self.home)}
+    def _sections(self, *, committed: bool = False) -> set[tuple[str, str]]:
+        return {
+            (closing.date, closing.anchor)
+            for day, text in self._logs(committed=committed)
+            for closing in daily_log.parse_closings(text, day)
+        }
 
-    def _logged(self) -> set[str]:
-        return {found for path in daily_log.daily_files(self.home) for found in _WORD.findall(path.read_text("utf-8"))}
+    def _logged(self, *, committed: bool = False) -> set[str]:
+        return {found for _, text in self._logs(committed=committed) for found in _WORD.findall(text)}
+
+    def _logs(self, *, committed: bool) -> Iterator[tuple[str, str]]:
+        """Yield day and text of each daily file, archived ones too."""
+        if not committed:
+            yield from ((path.stem, path.read_text("utf-8")) for path in daily_log.daily_files(self.home))
+            return
+        folders = ("DailyActivity", "Archive/DailyActivity")
+        for name in self.git("ls-tree", "-r", "--name-only", "main", "--", *folders).stdout.splitlines():
+            yield Path(name).stem, self.git("show", f"main:{name}").stdout
 
     def _is_released(self, said: str) -> bool:
         return not self.released.isdisjoint(_WORD.findall(said))

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -222,7 +221,7 @@ class TwoMachines(RuleBasedStateMachine):
                 self.released.update(words_of(lines[at:end]))
                 del lines[at:end]
             clone.write("MEMORY.md", "".join(lines))
-        clone.acknowledge()
+        clone.promise.words |= {new} & clone.words()
         self._check(machine)
 
     @rule(machine=machines, how=st.sampled_from(["delete", "empty", "stale"]))
@@ -264,7 +263,7 @@ class TwoMachines(RuleBasedStateMachine):
     def push(self, machine: int) -> None:
         clone = self.clones[machine]
         if not clone.is_merging and self._git(machine, "push", "--quiet", "origin", "main").returncode == 0:
-            self._pushed(clone)
+            self.remote.take(clone.committed())
 
     @rule(machine=machines, how=st.sampled_from(["--no-rebase", "--no-rebase", "--rebase"]))
     def pull(self, machine: int, how: str) -> None:
@@ -320,7 +319,7 @@ class TwoMachines(RuleBasedStateMachine):
             self._check(machine)
             pushed = self._git(machine, "push", "--quiet", "origin", "main")
             assert pushed.returncode == 0, self._says(f"a push is refused: {pushed.stderr}")
-            self._pushed(clone)
+            self.remote.take(clone.committed())
         heads = {clone.git("rev-parse", "HEAD").stdout for clone in self.clones}
         assert len(heads) == 1, self._says("the machines have different commits")
 
@@ -372,11 +371,6 @@ class TwoMachines(RuleBasedStateMachine):
         if not clone.is_merging and "nothing" not in done.output:
             clone.lossy = clone.lossy and bool(clone.uncommitted())
         clone.acknowledge()
-
-    def _pushed(self, clone: Clone) -> None:
-        """Let the remote promise what was pushed. Edits that are not committed stay behind."""
-        committed = clone.promise.words & clone.words(committed=True)
-        self.remote.take(replace(clone.promise, words=committed))
 
     def _git(self, machine: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         done = self.clones[machine].git(*arguments)
