@@ -200,7 +200,7 @@ class TwoMachines(RuleBasedStateMachine):
     def edit(self, machine: int, what: str, which: int) -> None:
         """Add, change or remove an entry in an editor, or write a line somewhere else."""
         clone = self.clones[machine]
-        if clone.is_merging or clone.lossy:
+        if clone.is_merging or clone.lossy or not clone.text("MEMORY.md"):
             return
         new, text, entries = self._word(), clone.text("MEMORY.md"), clone.entries()
         name = sorted(entries)[which % len(entries)] if entries else ""
@@ -228,7 +228,7 @@ class TwoMachines(RuleBasedStateMachine):
     def lose(self, machine: int, how: str) -> None:
         """Delete or empty MEMORY.md, or save it from a stale buffer. That waits for a person."""
         clone = self.clones[machine]
-        if clone.is_merging or clone.lossy or clone.uncommitted():
+        if clone.is_merging or clone.lossy or clone.uncommitted() or not clone.text("MEMORY.md"):
             return
         text, entries = clone.text("MEMORY.md"), clone.entries()
         self._note(f"{machine}: lose {how}")

@@ -25,7 +25,7 @@ def indexed(home: Home) -> Home:
 def test_a_read_only_folder_is_searched(indexed: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = schema.connect
 
-    def read_only(path: object, flags: int = apsw.SQLITE_OPEN_READWRITE) -> apsw.Connection:
+    def read_only(path: object, flags: int = apsw.SQLITE_OPEN_READWRITE, *_: object, **__: object) -> apsw.Connection:
         if flags & apsw.SQLITE_OPEN_READWRITE:
             raise apsw.ReadOnlyError("attempt to write a readonly database")
         return connect(str(path), flags)
