@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from agent_home.creation import create
+from agent_home.documents.document import parse
 
 from .clone import Acted, Clone, Promise, word, words_of
 from .faults import Faults, faults
@@ -238,9 +239,7 @@ class TwoMachines(RuleBasedStateMachine):
         elif how == "empty":
             path.write_text("", "utf-8")
         elif len(entries) >= 12:
-            gone = list(entries)[-6:]
-            kept = [line for line in text.splitlines(keepends=True) if not any(f"**[{one}]" in line for one in gone)]
-            clone.write("MEMORY.md", "".join(kept))
+            clone.write("MEMORY.md", parse(text).without_entries(list(entries)[-6:]).render())
         clone.lossy = True
         self._check(machine)
 
