@@ -169,6 +169,7 @@ def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path, forks: Fo
     done = forks.run(*command, *files, "MEMORY.md")
     assert done.returncode == 7
     assert "cannot be merged" in done.stderr
+    assert "`git merge --abort`" in done.stderr
 
 
 def test_a_session_that_reached_two_machines_in_parts_is_closed_whole(

@@ -34,7 +34,13 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     conflict with ...". A file with a broken structure is left to you as a conflict without markers.
     """
     from agent_home.documents.document_merge import merge_files
+    from agent_home.errors import DocumentInvalid
 
-    merged = merge_files(base, ours, theirs, path)
+    try:
+        merged = merge_files(base, ours, theirs, path)
+    except DocumentInvalid:
+        lacks = f"memory: {path} has your version alone, so a commit now would lose the other side's entries"
+        click.echo(f"{lacks}. `git merge --abort` or `git rebase --abort` undoes the attempt", err=True)
+        raise
     for name in merged.flagged:
         click.echo(f"memory: {path}: both sides changed the same entry, and both versions stay: {name}", err=True)
