@@ -23,6 +23,8 @@ _ILL = r"(?:coeliac|celiac|diabetic|epileptic|asthmatic|(?:lactose|gluten|fructo
 _HEALTH = re.compile(
     rf"{_WHO}{_BE}{_HOW}\s+(?:allergic\s+to\s+\w|{_ILL}\b)"
     rf"|{_WHO}(?:['’]s\s+got|\s+(?:has|have|had always))\s+an?\s+(?:[\w-]+\s+){{0,3}}(?:allergy|intolerance)\b"
+    r"|\b(?i:my|our)(?: [\w'’-]+){1,2} (?:can['’]?t|cannot) (?:have|eat|tolerate) "
+    r"(?!(?:it|that|this|him|her|us|you|me|any|out|more)\b)[\w-]+(?: (?:or|and|nor) [\w-]+)?(?=[,.;!]|$)"
     r"|对[^,。;!?]{1,12}(?:严重)?过敏(?!性|原|吗|么)"
     r"|(?:我|爸|妈|儿|女|儿子|女儿|老婆|老公|爱人|孩子|小宝|[\u4e00-\u9fff]{2,3})(?:一直)?不能[吃喝碰][\u4e00-\u9fff]{1,8}(?=[,。;!]|$)"
     r"|(?:我|爸|妈|奶奶|爷爷|外婆|外公|儿子|女儿)(?:有|得了|查出了?)(?:[一二]型)?(?:糖尿病|哮喘|癫痫|乳糜泻|蚕豆病)",

@@ -17,6 +17,7 @@ from ..reading.corrections import corrects_value, states_correction, states_reje
 from ..reading.labels import ItemKind
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
 from ..statements.topics import content_terms
+from .standing import Question, standing_chance
 
 __all__ = [
     "asks_for_always",
@@ -50,6 +51,10 @@ _FOR_NOW = re.compile(
     r"(?:今天|今晚|这次|这回|这一[次回])[^,。]{0,3}(?:先|就|别|不|只|用|写|要|压)|^先别",
     re.IGNORECASE,
 )
+#: Least chances of a sentence that enters below the reader's threshold: to be worth keeping by the reader, and to be
+#: kept and in the right section by the judges of entries.
+_LEAST_KEEP = 0.8
+_LEAST_STANDING: Mapping[Question, float] = {"kept": 0.55, "section": 0.6}
 #: Least chance that an order for always is worth keeping.
 _LIKELY_ORDER = 0.4
 #: An order for always, in so few words that the reader is unsure of it.
@@ -84,9 +89,27 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
         reading = _correcting(sentence, previous, reader, reading)
     if reading.likeliest == "preference" and _FOR_NOW.search(narrowed(sentence)):
         return None
-    if reading.enters and reading.likeliest in _KINDS and _has_content(sentence):
+    if (reading.enters or _stands_plainly(sentence, previous, reading)) and _may_be_kept(sentence, reading):
         return narrower_kind(_KINDS[reading.likeliest], sentence)
     return "deliverable" if is_completed_work(narrowed(sentence), "user") else None
+
+
+def _may_be_kept(sentence: str, reading: SentenceReading) -> bool:
+    return reading.likeliest in _KINDS and _has_content(sentence)
+
+
+def _stands_plainly(sentence: str, previous: str, reading: SentenceReading) -> bool:
+    """Return whether a sentence just below the reader's threshold is one that judges of memory would keep.
+
+    The threshold is that of all sentences. What judges kept tells those apart that were nearly entered.
+    """
+    if reading.act not in _KINDS or reading.keep < _LEAST_KEEP:
+        return False
+    kind, told = _KINDS[reading.act], f"用户\uff1a{sentence}" if is_chinese(sentence) else f"User: {sentence}"
+    return all(
+        standing_chance(question, told, kind, sentence, previous) >= least
+        for question, least in _LEAST_STANDING.items()
+    )
 
 
 def _has_content(sentence: str) -> bool:

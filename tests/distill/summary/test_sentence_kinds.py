@@ -85,3 +85,16 @@ def test_a_word_of_always_alone_is_no_order(sentence: str) -> None:
 @pytest.mark.parametrize("previous", ["", "OK.", "Hello! How can I help you today?"])
 def test_a_plain_fact_enters_whatever_was_said_before(sentence: str, previous: str) -> None:
     assert stated_kind(sentence, previous, SentenceReader()) == "fact"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("Rust for the parser, and the rest can remain Python.", "decision"),
+        ("I'm the treasurer of the rowing club.", "fact"),
+        ("变量名用驼峰。", "preference"),
+    ],
+)
+def test_what_judges_would_keep_enters_just_below_the_threshold(sentence: str, kind: str) -> None:
+    assert not SentenceReader().read(sentence, "", "user").enters
+    assert stated_kind(sentence, "", SentenceReader()) == kind
