@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ..statements import pair_features as relations
 from ..statements.contradiction import relation
 from ..statements.life_changes import ends_life_fact
-from ..statements.other_subject import names_other_thing, names_owned_thing, shares_only_name
+from ..statements.other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
 from ..statements.pair_model import (
     ENDS_THREAD,
     SAME_THING_VETOES,
@@ -211,7 +211,7 @@ def _is_comparable(older: str, newer: str, *, thread: bool) -> bool:
     """Return whether *newer* tells something, and of the thing that *older* is about."""
     if is_question(newer) or not is_related(older, newer) or names_other_thing(older, newer):
         return False
-    return thread or not shares_only_name(older, newer)
+    return thread or not (shares_only_name(older, newer) or shares_only_person(older, newer))
 
 
 def _holds(older: str, newer: str, kind: Head, chance: float, *, thread: bool) -> bool:

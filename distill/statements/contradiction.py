@@ -22,7 +22,7 @@ from typing import Literal
 
 from recall.text.identity import identity_key
 
-from .other_subject import names_other_thing, names_owned_thing, shares_only_name
+from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
 from .pair_features import PairFeatures, compare
 from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
@@ -193,6 +193,8 @@ def relation(
         return Relation(kind="different", reason="it tells of what belongs to the other")
     if found.kind == "replaced" and shares_only_name(older, newer):
         return Relation(kind="different", reason="it tells another thing of the same name")
+    if found.kind == "replaced" and shares_only_person(older, newer):
+        return Relation(kind="different", reason="it tells another thing of the same person")
     if found.kind == "replaced" and _shares_only_values(parse_statement(older), parse_statement(newer)):
         return Relation(kind="different", reason="it shares only a value with it, in another language")
     return found

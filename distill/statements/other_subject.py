@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
-from .pair_features import compare
+from .pair_features import MAX_CHARS, compare, relative_spans, word_weight
 from .statement_parser import Statement, Token, parse_statement
 
-__all__ = ["names_other_thing", "names_owned_thing", "shares_only_name"]
+__all__ = ["names_other_thing", "names_owned_thing", "shares_only_name", "shares_only_person"]
 
 #: A qualified noun at the head of a statement.
 _QUALIFIED = re.compile(
@@ -48,6 +49,17 @@ _UNIT = re.compile(r"\s?(?!(?:from|at|on|in|and|for|to|with|every|by|or|now)\b)[
 _AGED = re.compile(r"\bturn(?:s|ed|ing)\b")
 _AMOUNTS = frozenset({"number", "time"})
 _MAX_CHARS = 200
+#: A familiar form of a Chinese name at the head of a sentence.
+_FAMILIAR_HAN = re.compile(r"[小老阿][\u4e00-\u9fff]")
+#: Where somebody is. 现在 and 正在 tell of time.
+_WHERE_HAN = re.compile(r"(?<![现正])在[\u4e00-\u9fff]{2}")
+_LIVES = re.compile(r"\bliv(?:es?|ing)\b|住", re.IGNORECASE)
+_MOVES = re.compile(r"\bmov(?:ed|ing)\b|搬(?:家|[来到去出进])", re.IGNORECASE)
+_HAN_DIGITS = frozenset("一二三四五六七八九十")
+#: Least weight of a word that is no light one.
+_LEAST_WORD = 0.15
+#: Most weight of the other words of a sentence that only gives another value, and of the sentence with the old one.
+_MOST_BESIDE, _MOST_BESIDE_OLD = 0.5, 1.0
 
 
 def names_other_thing(older: str, newer: str) -> bool:
@@ -115,6 +127,87 @@ def shares_only_name(older: str, newer: str) -> bool:
         return not any(token.kind == "name" for token in shared) and not _share_pair(was, now)
     amounts = [_amounts(said, known & {token.key for token in now.tokens}) for said in (was, now)]
     return bool(shared) and all(amounts) and not amounts[0] & amounts[1]
+
+
+def shares_only_person(older: str, newer: str) -> bool:
+    """Return whether two statements share no more than a person and light words.
+
+    A newer one that says nothing but another value of the same kind is about the same thing.
+
+    >>> shares_only_person("My daughter is allergic to nuts.", "My daughter plays the violin now.")
+    True
+    >>> shares_only_person("My daughter plays the piano.", "My daughter plays the violin now.")
+    False
+    >>> shares_only_person("My boss is Karin.", "My boss is now Elias.")
+    False
+    """
+    was, now = parse_statement(older[:MAX_CHARS]), parse_statement(newer[:MAX_CHARS])
+    people, others = _people(was), _people(now)
+    if not people & others or _share_pair_besides(was, now, people | others) or _tell_where(was, now):
+        return False
+    mine, theirs = _said_besides(was, people | others), _said_besides(now, people | others)
+    shared = {token.key for token in mine} & {token.key for token in theirs}
+    if shared:
+        return False
+    kinds = {token.kind for token in mine if token.particular} & {token.kind for token in theirs if token.particular}
+    beside = [sum(word_weight(token) for token in said if not token.particular) for said in (theirs, mine)]
+    return not kinds or beside[0] > _MOST_BESIDE or beside[1] > _MOST_BESIDE_OLD
+
+
+def _tell_where(was: Statement, now: Statement) -> bool:
+    """Return whether both say in Chinese where somebody is, or one where somebody lives and the other of a move."""
+    moved = _LIVES.search(was.text) is not None and _MOVES.search(now.text) is not None
+    return moved or all(_WHERE_HAN.search(said.text) for said in (was, now))
+
+
+def _people(said: Statement) -> set[str]:
+    """Return the keys of the tokens that name relatives and other people, and of the names at the head."""
+    spans = relative_spans(said.text)
+    familiar = _FAMILIAR_HAN.match(said.text)
+    if familiar:
+        spans = (*spans, familiar.span())
+    found = {token.key for token in said.tokens if _lies_in(token, spans)}
+    end = -1
+    for token in said.tokens:
+        if token.key not in found:
+            # "My boss is Karin" gives the name of the boss, and "our client Hana" is one person.
+            named = token.kind == "name" or token.key == said.opener
+            if not named or (token.start > end + 1 if end >= 0 else said.text[: token.start].strip()):
+                break
+            found.add(token.key)
+        end = token.end
+    return found
+
+
+def _lies_in(token: Token, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= token.start < end for start, end in spans)
+
+
+def _said_besides(said: Statement, people: set[str]) -> list[Token]:
+    """Return the tokens that say something besides *people*. A Chinese character counts where a word begins."""
+    found: list[Token] = []
+    before: Token | None = None
+    for token in said.tokens:
+        begins = before is None or before.particular or before.key in people or before.key in _HAN_DIGITS
+        begins = begins or (before is not None and word_weight(before) < _LEAST_WORD)
+        if token.key not in people and word_weight(token) >= _LEAST_WORD and (token.kind != "han" or begins):
+            found.append(token)
+        before = token
+    return found
+
+
+def _share_pair_besides(was: Statement, now: Statement, people: set[str]) -> bool:
+    """Return whether two neighbouring Chinese characters besides *people* stand in both texts."""
+    pairs = [
+        {
+            one.key + other.key
+            for one, other in pairwise(said.tokens)
+            if one.kind == other.kind == "han" and one.end == other.start and not {one.key, other.key} & people
+            and max(word_weight(one), word_weight(other)) >= _LEAST_WORD
+        }
+        for said in (was, now)
+    ]  # fmt: skip
+    return bool(pairs[0] & pairs[1])
 
 
 def _share_pair(was: Statement, now: Statement) -> bool:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
-__all__ = ["FEATURES", "MAX_CHARS", "PairFeatures", "compare", "word_weight"]
+__all__ = ["FEATURES", "MAX_CHARS", "PairFeatures", "compare", "relative_spans", "word_weight"]
 
 #: Only the beginning of a longer statement is compared.
 MAX_CHARS = 600
@@ -466,6 +466,11 @@ def _left(tokens: Sequence[Token], others: Iterable[Token]) -> tuple[Token, ...]
 
 def _sum(tokens: Iterable[Token]) -> float:
     return sum(word_weight(token) for token in tokens)
+
+
+def relative_spans(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where *text* names people by their part: "mum", "landlord", 女儿."""
+    return tuple(match.span() for match in _KIN.finditer(text))
 
 
 def word_weight(token: Token) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from distill.statements.other_subject import names_other_thing, names_owned_thing, shares_only_name
+from distill.statements.contradiction import relation
+from distill.statements.other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
 
 
 @pytest.mark.parametrize(
@@ -81,3 +82,37 @@ def test_what_belongs_to_somebody_is_another_thing(older: str, newer: str) -> No
 )
 def test_a_verb_or_a_thing_that_was_owned_before_is_the_same(older: str, newer: str) -> None:
     assert not names_owned_thing(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("我女儿对花生过敏。", "我女儿现在改学小提琴了。"),
+        (
+            "My brother can't have lactose and my mum is vegetarian.",
+            "My mum's off metoprolol now, she takes amlodipine.",
+        ),
+        ("My mum is a nurse and my dad is diabetic", "My mum is in Malmö now, she switched apartments"),
+        ("Tom is coeliac.", "Tom has moved to the second floor now."),
+        ("Our client Hana prefers calls.", "Our client Hana changed her logo now."),
+        ("小李负责接口测试。", "小李现在搬到五楼了。"),
+    ],
+)
+def test_a_person_alone_is_no_shared_subject(older: str, newer: str) -> None:
+    assert shares_only_person(older, newer)
+    assert relation(older, newer).kind == "different"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My son goes to swimming on Tuesdays.", "My son's swimming is on Thursdays now."),
+        ("Kestrel is due on 3 May.", "Kestrel slipped to 10 May."),
+        ("My boss is Karin.", "My boss is now Elias."),
+        ("我女儿学钢琴。", "我女儿现在改学小提琴了。"),
+        ("我儿子在二班。", "我儿子现在换到三班了。"),
+        ("爷爷一个人住在乡下。", "爷爷搬来跟我们挤了"),
+    ],
+)
+def test_an_attribute_or_a_value_of_the_kind_is_a_shared_subject(older: str, newer: str) -> None:
+    assert not shares_only_person(older, newer)
