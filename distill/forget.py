@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from unicodedata import normalize
 
-from agent_home.documents.entry import ENTRY_ID, Entry
-from agent_home.errors import DocumentInvalid, HistoryError, NoSuchEntry
+from agent_home.documents.entry import ENTRY_ID
+from agent_home.errors import DocumentInvalid
 from agent_home.forgetting.erasure import (
     Occurrence,
     erase,
@@ -38,17 +38,15 @@ from agent_home.forgetting.purge import (
     remote_addresses,
     with_new_hashes,
 )
-from agent_home.forgetting.redaction_target import RedactionTarget, find_entries, redacted, without_empty_entries
+from agent_home.forgetting.redaction_target import RedactionTarget, redacted, without_empty_entries
 from agent_home.forgetting.structural_words import structural_name
 from agent_home.forgetting.text_matcher import Phrase, has_word_borders
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
-from agent_home.git import commits, history
-from agent_home.git.objects import object_kinds, objects
+from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.settings import MANIFEST, parse_manifest
-from agent_home.storage import read_text
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
 from agent_home.store.recovery import marked_git, recover
@@ -56,15 +54,22 @@ from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
 from recall.settings import RecallSettings
 
-__all__ = ["MIN_CHARS", "ForgetResult", "StructuralWord", "TextTooShort", "forget", "places", "redaction_target"]
+from .entry_target import RemovalPlan, Turns, entry_plan
+
+__all__ = [
+    "MIN_CHARS",
+    "ForgetResult",
+    "StructuralWord",
+    "TextTooShort",
+    "forget",
+    "places",
+    "redaction_target",
+    "removal_plan",
+]
 
 #: A shorter text is part of too many unrelated words. A Chinese, Japanese or Korean character counts twice: a name has
 #: two or three of them.
 MIN_CHARS = 4
-#: A part of an entry is searched for elsewhere from this many characters and words on, or from this many characters
-#: that are not ASCII. A shorter part is likely to be in unrelated texts too.
-_MIN_PART_CHARS, _MIN_PART_WORDS = 16, 3
-_MIN_PART_WIDE = 6
 #: ``progress(step)``, called before each step.
 Progress = Callable[[str], None]
 
@@ -102,6 +107,7 @@ class ForgetResult:
     warnings: tuple[str, ...] = ()
     commit: str | None = None
     purged: PurgeReport | None = None
+    plan: RemovalPlan
 
     @property
     def in_history(self) -> tuple[Occurrence, ...]:
@@ -110,10 +116,15 @@ class ForgetResult:
 
 
 def redaction_target(home: Home, text: str, *, exact: bool = False) -> RedactionTarget:
-    """Return the redaction target of *text*: the entry with that id and all its earlier versions, or the text itself.
+    """Return the redaction target of *text*, see :func:`removal_plan`."""
+    return removal_plan(home, text, exact=exact).target
+
+
+def removal_plan(home: Home, text: str, *, exact: bool = False, turns: Turns = "sentences") -> RemovalPlan:
+    """Return what is forgotten with *text*: the entry with that id and what its turns say of it, or the text itself.
 
     *exact* treats *text* as an identifier: case matters, and it must stand alone. In a script without word borders
-    every text is the same as without *exact*.
+    every text is the same as without *exact*. *turns* is what is forgotten of the turns that an entry cites.
 
     Raises:
         TextTooShort: *text* is too short to be searched for.
@@ -121,22 +132,16 @@ def redaction_target(home: Home, text: str, *, exact: bool = False) -> Redaction
         NoSuchEntry: *text* is an id that no entry has or had, and that was not forgotten before.
         HistoryError: the history cannot be read.
     """
-    salt = read_salt(home)
     entry_id = text.strip().strip("[]").upper()
-    if exact or not ENTRY_ID.fullmatch(entry_id):
-        alone = exact and any(map(has_word_borders, text.strip()))
-        phrase = Phrase(text.strip(), alone)
-        if not phrase.folded or (_length(phrase) < MIN_CHARS and not alone):
-            raise TextTooShort(normalize("NFC", phrase.folded))
-        if name := structural_name(home, phrase):
-            raise StructuralWord(name)
-        return RedactionTarget((phrase,), name=tombstone_name(phrase, salt))
-    entries = list(_versions(home, entry_id))
-    if not entries and not any(row.id == entry_id for row in tombstones(home)):
-        raise NoSuchEntry(entry_id)
-    phrases = [Phrase(part) for part in dict.fromkeys(part for entry in entries for part in _parts(entry))]
-    specific = tuple(phrase for phrase in phrases if not structural_name(home, phrase))
-    return RedactionTarget(specific, entry_id, tombstone_name(Phrase(entry_id, exact=True), salt))
+    if not exact and ENTRY_ID.fullmatch(entry_id):
+        return entry_plan(home, entry_id, turns)
+    alone = exact and any(map(has_word_borders, text.strip()))
+    phrase = Phrase(text.strip(), alone)
+    if not phrase.folded or (_length(phrase) < MIN_CHARS and not alone):
+        raise TextTooShort(normalize("NFC", phrase.folded))
+    if name := structural_name(home, phrase):
+        raise StructuralWord(name)
+    return RemovalPlan(target=RedactionTarget((phrase,), name=tombstone_name(phrase, read_salt(home))))
 
 
 def places(home: Home, target: RedactionTarget, *, progress: Progress | None = None) -> list[Occurrence]:
@@ -155,13 +160,16 @@ def places(home: Home, target: RedactionTarget, *, progress: Progress | None = N
 
 
 def forget(
-    home: Home, text: str, *, now: datetime, exact: bool = False, history_too: bool = False,
+    home: Home, text: str, *, now: datetime, exact: bool = False, history_too: bool = False, turns: Turns = "sentences",
     actor: str = "forget", progress: Progress | None = None,
 ) -> ForgetResult:  # fmt: skip
     """Remove *text*, or the entry with that id, from the home, and with *history_too* from git's history as well.
 
+    *turns* is what is forgotten of the turns that an entry cites. If the turns say it in other words, they and the
+    history are kept, and the turns are among the places that remain.
+
     Raises:
-        TextTooShort, StructuralWord, NoSuchEntry: see :func:`redaction_target`.
+        TextTooShort, StructuralWord, NoSuchEntry: see :func:`removal_plan`.
         HistoryError: the history cannot be rewritten, see :func:`agent_home.forgetting.purge.refuse_shared`. Nothing
             was changed.
         DocumentInvalid, SettingsInvalid: a file would be invalid without the text. Nothing was changed.
@@ -173,7 +181,8 @@ def forget(
         ensure_salt(home)
         if history_too:
             refuse_shared(home)
-    target = redaction_target(home, text, exact=exact)
+    plan = removal_plan(home, text, exact=exact, turns=turns)
+    target = plan.target
     before = places(home, target, progress=progress)
     say("changing the files")
     done = _remove_from_files(home, target, len(before), actor, now) if before else WriteOutcome()
@@ -184,53 +193,24 @@ def forget(
     say("rebuilding the index")
     notes = index.erase(home, home.manifest.settings("recall", RecallSettings)) if before else []
     purged = None
-    if history_too and (commit_map(home) or any(place.kind == "history" for place in before)):
+    # the history alone still names the turns of a removed entry
+    if history_too and not plan.unclear and (commit_map(home) or any(place.kind == "history" for place in before)):
         say("rewriting the history")
         _refuse_remaining(home, target)
         with hold(home.lock), marked_git(home):
             purged = purge(home, target)
         _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)
-    remaining = places(home, target, progress=progress)
+    remaining = [*places(home, target, progress=progress), *_unclear_places(plan)]
     return ForgetResult(
-        name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged,
-        warnings=(*notes, *_left_uncommitted(home, done), *_out_of_reach(home)),
+        name=target.name, before=tuple(before), remaining=tuple(remaining), commit=commit, purged=purged, plan=plan,
+        warnings=(*notes, *_left_uncommitted(home, done), *_not_here(plan), *_out_of_reach(home)),
     )  # fmt: skip
 
 
 def _length(phrase: Phrase) -> int:
     """Return the length of a text in Latin letters. A letter of a script without word borders counts twice."""
     return sum(1 if has_word_borders(char) else 2 for char in normalize("NFC", phrase.folded))
-
-
-def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
-    """Yield all versions of the entry in the files and in every object of git."""
-    for path in sorted(home.root.glob("**/*.md")):
-        try:
-            yield from find_entries(read_text(path), entry_id)
-        except (DocumentInvalid, OSError):
-            continue
-    try:
-        for item in objects(home.root, [oid for oid, kind in object_kinds(home.root).items() if kind == "blob"]):
-            if f"[{entry_id}]".encode() in item.data:
-                yield from find_entries(item.data.decode("utf-8", "replace"), entry_id)
-    except HistoryError:
-        if history.head(home.root):
-            raise
-
-
-def _parts(entry: Entry) -> Iterator[str]:
-    """Yield the text, title, body and detail lines of an entry, if they are long enough to be specific to it."""
-    for part in (entry.text, entry.title.removesuffix("…"), entry.body, *entry.detail.splitlines()):
-        if _is_specific(part):
-            yield part.strip()
-
-
-def _is_specific(part: str) -> bool:
-    folded = Phrase(part).folded
-    if sum(not char.isascii() for char in folded) >= _MIN_PART_WIDE:
-        return True
-    return len(folded) >= _MIN_PART_CHARS and len(folded.split()) >= _MIN_PART_WORDS
 
 
 def _remove_from_files(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> WriteOutcome:
@@ -317,6 +297,17 @@ def _out_of_reach(home: Home) -> Iterator[str]:
             f"remote {name} ({address}) may have the text. After a purge, push with --force and make new clones. "
             "A fetch or pull before that brings the text back"
         )
+
+
+def _not_here(plan: RemovalPlan) -> Iterator[str]:
+    if plan.missing:
+        yield f"{', '.join(plan.missing)} is cited, and its session is not on this machine. Forget it there as well"
+
+
+def _unclear_places(plan: RemovalPlan) -> Iterator[Occurrence]:
+    for turn in plan.unclear:
+        note = f"{turn.source} may say it in other words"
+        yield Occurrence(kind="transcript", path=turn.path, line=turn.line, note=note)
 
 
 def _silent(_step: str) -> None:

@@ -50,6 +50,7 @@ ORDER: dict[str, list[list[str]]] = {
     "distill": [
         ["errors"], ["language_model"], ["settings", "statements"], ["grounding"], ["evidence"], ["reading"],
         ["summary"], ["learning"], ["entries"], ["review"], ["projects"], ["close"], ["interrupted_night", "report"],
+        ["told_turns"], ["entry_target"],
         ["forget", "nightly", "resume"],
     ],
 }  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Any
@@ -45,12 +45,15 @@ _INDENTED = re.compile(r"[ \t]+\S")
 class RedactionTarget:
     """The *phrases* to forget, and the entry *entry_id* if it is not empty.
 
-    *name* identifies this forgetting in marks and tombstones: ``f-`` and eight hexadecimal digits.
+    *cited* are phrases too short to be forgotten everywhere, each with the source of a turn. They are forgotten in that
+    turn and in the passages of Markdown that name it. *name* identifies this forgetting in marks and tombstones: ``f-``
+    and eight hexadecimal digits.
     """
 
     phrases: tuple[Phrase, ...]
     entry_id: str = ""
     name: str = "f-00000000"
+    cited: tuple[tuple[str, Phrase], ...] = ()
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
@@ -70,7 +73,12 @@ class RedactionTarget:
         """Return whether these bytes may contain a phrase or the entry. ``False`` is certain."""
         if self.entry_id and self.entry_id.encode() in data:
             return True
-        return any(phrase.may_occur_in(data) for phrase in self.phrases)
+        return any(phrase.may_occur_in(data) for phrase in (*self.phrases, *(phrase for _, phrase in self.cited)))
+
+    def beside(self, text: str) -> RedactionTarget:
+        """Return the target with the phrases of the turns whose sources *text* names."""
+        extra = tuple(phrase for source, phrase in self.cited if _names_source(text, source))
+        return replace(self, phrases=self.phrases + extra, cited=()) if extra else self
 
     def redact(self, text: str, mark: str | None = None) -> str:
         """Return *text* with a mark for each passage, including a passage that removing another one forms."""
@@ -83,7 +91,8 @@ class RedactionTarget:
 def redacted(path: str, text: str, target: RedactionTarget) -> str:
     """Return the text of the file *path* without the target."""
     names_entry = bool(target.entry_id) and target.entry_id in text
-    if not names_entry and not target.occurs_in(text):
+    says_cited = any(phrase.occurs_in(text) for _, phrase in target.cited)
+    if not names_entry and not says_cited and not target.occurs_in(text):
         return text
     kind = PurePosixPath(path).suffix
     if kind == ".jsonl":
@@ -112,6 +121,8 @@ def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
     if target.entry_id:
         starts |= {match.start() for match in _ENTRY_HEAD.finditer(text) if match["id"] == target.entry_id}
         starts |= {match.start() for match in _LINK.finditer(text) if target.entry_id in match["ids"]}
+    if target.cited:
+        starts |= set(_starts_of_cited(text, target))
     return sorted({text.count("\n", 0, start) + 1 for start in starts}) or [1]
 
 
@@ -127,6 +138,20 @@ def find_entries(text: str, entry_id: str) -> Iterator[Entry]:
 def is_transcript(path: str) -> bool:
     """Return whether *path*, relative to the home, is a transcript, whose byte offsets are recorded elsewhere."""
     return path.startswith("sessions/") and path.endswith(".jsonl")
+
+
+def _starts_of_cited(text: str, target: RedactionTarget) -> Iterator[int]:
+    """Yield where the phrases begin that are forgotten only beside the source of their turn."""
+    at = 0
+    for passage in _PASSAGE_BORDER.split(text):
+        beside = target.beside(passage)
+        if beside is not target:
+            yield from (at + start for phrase in beside.phrases for start, _ in phrase.spans(passage))
+        at += len(passage)
+
+
+def _names_source(text: str, source: str) -> bool:
+    return source in text and re.search(rf"(?<![\w-]){re.escape(source)}(?![\w~-])", text) is not None
 
 
 def _lines(text: str) -> list[str]:
@@ -174,6 +199,7 @@ def _without_links(passage: str, removed: Collection[str], target: RedactionTarg
 
 @lru_cache(maxsize=50_000)  # versions of a file share nearly all of their passages
 def _redacted_passage(passage: str, target: RedactionTarget) -> str:
+    target = target.beside(passage)
     if not target.occurs_in(passage):
         return passage
     done = target.redact(passage)
@@ -204,9 +230,12 @@ def _redacted_json(text: str, target: RedactionTarget) -> str:
 
 def _redacted_line(line: str, target: RedactionTarget, *, same_length: bool) -> str:
     """Return a JSON line with its strings redacted. *same_length* keeps its bytes, with blanks at the end."""
+    row = _row(line) if target.cited else None
+    if row is not None:
+        target = target.beside(f"{row.get('session')}#{row.get('id')}")
     if not target.occurs_in(line):
         return line
-    row = _row(line)
+    row = row or _row(line)
     size = len(line.encode("utf-8", "surrogatepass"))
     for mark in target.marks:
         for separators in ((", ", ": "), (",", ":")):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,7 +24,7 @@ from ..storage import read_text
 from .redaction_target import RedactionTarget
 from .text_matcher import Phrase, fold, readings
 
-__all__ = ["LEDGER", "Tombstone", "scrubbed", "scrubber", "tombstone", "tombstone_name", "tombstones"]
+__all__ = ["LEDGER", "Tombstone", "recognised", "scrubbed", "scrubber", "tombstone", "tombstone_name", "tombstones"]
 
 LEDGER = "ledger/forgotten.jsonl"
 #: A word of a folded text, or another character. A forgotten text is recognised where one begins.
@@ -93,6 +93,13 @@ def scrubber(home: Home) -> Callable[[str], str]:
 def scrubbed(home: Home, text: str) -> str:
     """Return *text* with a mark in the place of each forgotten text."""
     return scrubber(home)(text)
+
+
+def recognised(home: Home, rows: Sequence[Tombstone], texts: Iterable[str]) -> Iterator[str]:
+    """Yield the forgotten texts of *rows* in *texts*, folded. Without this machine's salt nothing is recognised."""
+    salt, heads = read_salt(home), _by_head(tuple(rows))
+    for text in texts if salt and heads else ():
+        yield from (words for words, _ in _recognised(text, heads, salt))
 
 
 def _recognised(text: str, rows: dict[str, tuple[Tombstone, ...]], salt: str) -> Iterator[tuple[str, str]]:

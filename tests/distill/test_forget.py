@@ -405,3 +405,72 @@ def test_a_manifest_that_would_become_invalid_is_not_changed(home: Home, now: da
     with pytest.raises(SettingsInvalid, match=r"agent\.toml"):
         forget(home, "version", now=now)
     assert git(home, "rev-parse", "HEAD") == head
+
+
+DRESSED = (
+    ("user", "Hello! By the way, my sister Clara is moving to Lisbon next Friday. What is the weather like?"),
+    ("assistant", "Sunny. Any food you must not eat?"),
+    ("user", "My son has a severe peanut allergy. I like green tea too."),
+)
+REWORDED = """- **[RC-AAAA]** 2026-11-20 User: my sister Clara is moving to Lisbon next Friday (2026-11-27).
+  Sources: fc-1#m1
+- **[RC-BBBB]** 2026-11-20 User (asked: "Any food you must not eat?"): My son's peanut allergy is severe.
+  Sources: fc-1#m3, fc-1#m2
+- **[RC-CCCC]** 2026-11-20 Her brother will relocate abroad soon.
+  Sources: fc-1#m1
+"""
+
+
+@pytest.fixture
+def dressed_home(home: Home, talk: Talk, now: datetime) -> Home:
+    """A home with entries that add something to their turns, or say them in other words."""
+    transcript.append(home, "fc-1", talk(*DRESSED), actor="test", now=now)
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        text = edits.text("MEMORY.md")
+        edits.write("MEMORY.md", text.replace("## Recent Context\n", f"## Recent Context\n\n{REWORDED}"))
+        edits.write("DailyActivity/2026-11-20.md", "# 2026-11-20\n\n- Clara leaves for Lisbon. (fc-1#m1)\n")
+    sync(home, RecallSettings(), None)
+    return home
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_entry_is_forgotten_in_the_words_of_its_turn(
+    dressed_home: Home, talk: Talk, now: datetime, at_once: bool
+) -> None:
+    if not at_once:
+        forget(dressed_home, "RC-AAAA", now=now)
+    done = forget(dressed_home, "RC-AAAA", now=now, history_too=True)
+    assert done.remaining == ()
+    assert paths_with(dressed_home, b"clara") == paths_with(dressed_home, b"lisbon") == []
+    transcript.append(dressed_home, "fc-1", talk(*DRESSED), actor="import", now=now)
+    transcript.append(dressed_home, "fc-2", talk(*DRESSED, session="fc-2"), actor="import", now=now)
+    close(dressed_home, "fc-2", now=now)
+    assert paths_with(dressed_home, b"clara") == []
+    assert "What is the weather like?" in str(raw(dressed_home)["sessions/2026/11/fc-1.jsonl"])
+
+
+def test_the_question_that_an_entry_quotes_is_forgotten_with_it(dressed_home: Home, now: datetime) -> None:
+    assert forget(dressed_home, "RC-BBBB", now=now, history_too=True).remaining == ()
+    assert paths_with(dressed_home, b"peanut") == paths_with(dressed_home, b"must not eat") == []
+    said = str(raw(dressed_home)["sessions/2026/11/fc-1.jsonl"])
+    assert "Sunny." in said
+    assert "I like green tea too." in said
+
+
+def test_turns_that_say_an_entry_in_other_words_are_left_and_named(dressed_home: Home, now: datetime) -> None:
+    before = raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
+    for _ in range(2):
+        done = forget(dressed_home, "RC-CCCC", now=now, history_too=True)
+        assert [place.line for place in done.remaining if place.kind == "transcript"] == [1]
+        assert done.purged is None
+        assert raw(dressed_home)["sessions/2026/11/fc-1.jsonl"] == before
+    done = forget(dressed_home, "RC-CCCC", now=now, history_too=True, turns="whole")
+    assert done.remaining == ()
+    assert b"weather" not in raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
+    assert paths_with(dressed_home, b"relocate") == []
+
+
+def test_turns_can_be_kept(dressed_home: Home, now: datetime) -> None:
+    before = raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
+    assert forget(dressed_home, "RC-CCCC", now=now, history_too=True, turns="keep").remaining == ()
+    assert raw(dressed_home)["sessions/2026/11/fc-1.jsonl"] == before

@@ -16,6 +16,7 @@ from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
     from agent_home.forgetting.erasure import Occurrence
+    from distill.entry_target import RemovalPlan, Turns
     from distill.forget import ForgetResult
 
 __all__ = ["forget"]
@@ -45,17 +46,30 @@ _KINDS = {
 @click.option("--apply", "do_it", is_flag=True, help="Erase it (default: only list the places).")
 @click.option("--purge", is_flag=True, help="Rewrite git's history without it as well, on every branch.")
 @click.option("--exact-id", is_flag=True, help="TEXT is an identifier: match it exactly and as a whole word.")
+@click.option("--whole-turns", is_flag=True, help="Erase all of each turn that the entry cites.")
+@click.option("--keep-turns", is_flag=True, help="Erase nothing else of the turns that the entry cites.")
 @click.option("--actor", default="forget", show_default=True, help="Name for the tombstone and the commit.")
 @click.pass_context
 def forget(
-    context: click.Context, invocation: Invocation, text: str, do_it: bool, purge: bool, exact_id: bool, actor: str
+    context: click.Context,
+    invocation: Invocation,
+    text: str,
+    do_it: bool,
+    purge: bool,
+    exact_id: bool,
+    whole_turns: bool,
+    keep_turns: bool,
+    actor: str,
 ) -> None:
     """Erase an entry or a text everywhere in the home.
 
-    ID names an entry: the entry goes, and its text is erased in other places too, unless it is only a word or two. TEXT
-    is found in any case, spacing and Unicode form, and also when written with escapes. It has at least four characters,
-    or two in Chinese, Japanese or Korean. A placeholder replaces it. With - the text is read from standard input, so
-    that no shell remembers it.
+    ID names an entry: the entry goes, and its text is erased in other places too, unless it is only a word or two. The
+    sentences that say it go from the turns that it cites. Without --apply the command shows them. If the turns say it
+    in other words, choose --whole-turns or --keep-turns.
+
+    TEXT is found in any case, spacing and Unicode form, and also when written with escapes. It has at least four
+    characters, or two in Chinese, Japanese or Korean. A placeholder replaces it. With - the text is read from standard
+    input, so that no shell remembers it.
 
     The command searches memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the
     index and every git object. Without --apply it changes nothing. Without --purge, git's history keeps the text.
@@ -65,9 +79,12 @@ def forget(
 
     The exit code is 1 when the text is still somewhere, git's history included.
     """
-    from distill.forget import StructuralWord, TextTooShort, places, redaction_target
+    from distill.forget import StructuralWord, TextTooShort, places, removal_plan
     from distill.forget import forget as forget_it
 
+    if whole_turns and keep_turns:
+        raise click.UsageError("--whole-turns and --keep-turns exclude each other. Give one of them")
+    turns: Turns = "whole" if whole_turns else "keep" if keep_turns else "sentences"
     target_text = sys.stdin.read() if text == "-" else text
     progress = _progress()
     home = invocation.home
@@ -79,19 +96,21 @@ def forget(
                 now=invocation.moment,
                 exact=exact_id,
                 history_too=purge,
+                turns=turns,
                 actor=actor,
                 progress=progress,
             )
-            _show_done(invocation, done, purge=purge)
+            _show_done(invocation, done, text, purge=purge)
             context.exit(FINDINGS if done.remaining else 0)
-        target = redaction_target(home, target_text, exact=exact_id)
-        found = places(home, target, progress=progress)
+        plan = removal_plan(home, target_text, exact=exact_id, turns=turns)
+        found = places(home, plan.target, progress=progress)
     except (StructuralWord, TextTooShort) as error:
         raise click.UsageError(str(error)) from error
-    invocation.show({"applied": False, "id": target.entry_id, "places": _rows(found)}, _plan(found, purge=purge))
+    data = {"applied": False, "id": plan.target.entry_id, "places": _rows(found), "turns": _turns(plan)}
+    invocation.show({**data, "missing": list(plan.missing)}, _plan(found, plan, purge=purge))
 
 
-def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> None:
+def _show_done(invocation: Invocation, done: ForgetResult, text: str, *, purge: bool) -> None:
     for warning in done.warnings:
         invocation.warn(warning)
     data = {
@@ -101,21 +120,36 @@ def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> No
         "purged": None if done.purged is None else {"blobs": done.purged.blobs, "commits": len(done.purged.commits)},
         "places": _rows(done.before),
         "remaining": _rows(done.remaining),
+        "turns": [{key: turn[key] for key in ("source", "path", "line", "unclear")} for turn in _turns(done.plan)],
         "warnings": list(done.warnings),
     }
-    invocation.show(data, _result(done, purge=purge))
+    invocation.show(data, _result(done, text, purge=purge))
 
 
-def _plan(found: Sequence[Occurrence], *, purge: bool) -> Iterator[str]:
-    if not found:
+def _plan(found: Sequence[Occurrence], plan: RemovalPlan, *, purge: bool) -> Iterator[str]:
+    if not found and not plan.unclear:
         yield "found nowhere in this home, git's objects included"
         return
     yield from _table(found)
+    yield from _told(plan)
     kept = "" if purge else ", and --purge to erase it in git's history too"
     yield f"Nothing was changed. Add --apply to erase it{kept}"
 
 
-def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
+def _told(plan: RemovalPlan) -> Iterator[str]:
+    """Yield what goes from each turn that the entry cites."""
+    if plan.turns:
+        yield f"turns that the entry cites: {len(plan.turns)}"
+    for turn in plan.turns:
+        yield f"  {turn.source} ({turn.path}:{turn.line}): {'' if turn.passages else 'nothing goes'}".rstrip()
+        yield from (f"    {' '.join(passage.split())}" for passage in turn.passages)
+    if plan.unclear:
+        yield "The turns say it in other words. Add --whole-turns to erase them, or --keep-turns to keep them"
+    if plan.missing:
+        yield f"not on this machine: {', '.join(plan.missing)}"
+
+
+def _result(done: ForgetResult, text: str, *, purge: bool) -> Iterator[str]:
     remaining = {(place.kind, place.path) for place in done.remaining}
     erased = [place for place in done.before if _is_erased(place, remaining, purge=purge)]
     counts = Counter(place.kind for place in erased)
@@ -131,11 +165,15 @@ def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     if not done.remaining:
         yield "searched again, git's objects included: found nowhere"
         return
-    if done.in_history and not purge:
+    unclear = bool(done.plan.unclear)
+    if unclear:
+        yield "The turns that the entry cites say it in other words, so they and git's history are kept. Run"
+        yield f"`memory forget {text} --apply --purge --whole-turns` to erase them, or give --keep-turns instead"
+    elif done.in_history and not purge:
         commits = len({place.commit for place in done.in_history if place.commit})
         places = counted(commits, "commit")
         yield f"git's history still holds it in {places}. Run it again with --purge --apply to erase it"
-    others = done.remaining if purge else [place for place in done.remaining if place.kind != "history"]
+    others = done.remaining if purge and not unclear else [place for place in done.remaining if place.kind != "history"]
     if others:
         yield "still found here:"
         yield from _table(others)
@@ -162,6 +200,10 @@ def _address(place: Occurrence) -> str:
     where = f"{place.path}:{place.line}" if place.line else place.path
     where = f"{place.commit[:7]}:{where}" if place.commit else where
     return f"{where} - {place.note}" if place.note else where
+
+
+def _turns(plan: RemovalPlan) -> list[dict[str, object]]:
+    return [dataclasses.asdict(turn) for turn in plan.turns]
 
 
 def _rows(found: Iterable[Occurrence]) -> list[dict[str, object]]:
