@@ -16,7 +16,7 @@ from agent_home.documents.check import markdown_files, problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry_merge import conflicting_id
 from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
-from agent_home.git import history
+from agent_home.git import commits, history
 from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
@@ -296,7 +296,7 @@ def _files(home: Home) -> Iterator[Check]:
         names = " ".join(dict.fromkeys(problem.file for problem in conflicts))
         detail = (
             f"conflict markers of a merge at {places}. Writes to {names} are refused until you keep the lines that hold"
-            f" and remove the markers, or run `git checkout HEAD -- {names}`"
+            f" and remove the markers, or run `{commits.undoing(home.root) or f'git checkout HEAD -- {names}'}`"
         )
         yield Check(name="files", status="failed", detail=detail)
     if found:

@@ -77,6 +77,7 @@ STORERS = {
     "agent_home.git.commits": "git's lock of the staging area, and the copy that becomes the new one",
     "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state in .memory",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
+    "agent_home.git.line_merge": "the same file, when it cannot be merged by entries",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",

@@ -5,7 +5,7 @@ merge keeps every addition of either side. It drops what one side removed, unles
 that both sides changed is merged field by field (``agent_home.documents.entry_merge``). Where the fields do not fit
 together, both versions stay and the second one is flagged. Sections and order stay, the result never has conflict
 markers, and merging again changes nothing. Git calls this module as a merge driver (``agent_home.git.merge_driver``).
-A file with an unclosed block is left to a person.
+A file with an unclosed block is left to a person (``agent_home.git.line_merge``).
 """
 
 from __future__ import annotations

@@ -206,6 +206,20 @@ class GitClient:
             return own.absolute()
         return Path(self.text("rev-parse", "--absolute-git-dir").removesuffix("\n"))
 
+    def merged_lines(self, base: Path, ours: Path, theirs: Path, *, labels: tuple[str, str, str]) -> bytes:
+        """Return git's merge of three files by lines, with conflict markers that name *labels*: ours, base, theirs."""
+        named = [word for label in labels for word in ("-L", label)]
+        files = [str(file) for file in (ours, base, theirs)]
+        data = bytearray()
+        try:
+            with self._started(["merge-file", "-p", "-q", *named, "--", *files], b"", None) as output:
+                while chunk := output.read():
+                    data += chunk
+        except GitFailed as error:
+            if not 0 < error.exit_code < 128:  # the number of conflicts, 127 at most
+                raise
+        return bytes(data)
+
     def objects(self, names: Iterable[str] | None = None) -> Iterator[GitObject | None]:
         """Yield the objects *names* in their order, with ``None`` for a missing one. Without names, yield every object.
 

@@ -23,6 +23,7 @@ from .leftovers import is_leftover
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
     "drop_broken_branch", "init", "refuse_unfinished", "stage_blobs", "staging_area", "store_files", "take_back",
+    "undoing",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -75,10 +76,20 @@ def refuse_unfinished(root: Path) -> None:
     Raises:
         HistoryError: a merge, cherry-pick, revert, rebase or bisection is unfinished.
     """
-    folder = home_client(root).git_folder()
-    for name, (operation, end) in _UNFINISHED.items():
-        if (folder / name).exists():
-            raise HistoryError(f"a {operation} is unfinished in {root}. Finish it or run `{end}`, then try again")
+    found = _unfinished(root)
+    if found:
+        operation, end = found
+        raise HistoryError(f"a {operation} is unfinished in {root}. Finish it or run `{end}`, then try again")
+
+
+def undoing(root: Path) -> str:
+    """Return the command that gives up a person's unfinished git operation, or an empty string.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    found = _unfinished(root)
+    return found[1] if found else ""
 
 
 def configure(root: Path, key: str, value: str) -> None:
@@ -329,3 +340,9 @@ def _await_lock(
         raise HistoryError(problem) from error
     else:
         time.sleep(0.05)
+
+
+def _unfinished(root: Path) -> tuple[str, str] | None:
+    """Return a person's unfinished git operation and the command that gives it up."""
+    folder = home_client(root).git_folder()
+    return next((operation for name, operation in _UNFINISHED.items() if (folder / name).exists()), None)

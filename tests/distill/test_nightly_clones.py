@@ -15,6 +15,7 @@ from agent_home.creation import create
 from agent_home.documents import check, daily_log
 from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
+from agent_home.errors import DocumentInvalid
 from agent_home.home import MEMORY, Home
 from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
@@ -170,6 +171,32 @@ def test_the_merge_command_writes_the_result_into_ours(tmp_path: Path, forks: Fo
     assert done.returncode == 7
     assert "cannot be merged" in done.stderr
     assert "`git merge --abort`" in done.stderr
+    assert (tmp_path / "ours").read_text().count("\n- **[") == 2
+    assert check.conflict_marker("MEMORY.md", (tmp_path / "ours").read_text()) is not None
+
+
+def test_a_file_that_cannot_be_merged_keeps_both_sides(clones: tuple[Home, Home], now: datetime) -> None:
+    here, there = clones
+    with transaction(there, actor="test", message="Theirs", now=now) as edits:
+        entry = Entry(id="KD-0002", date="2026-11-02", title="Of the other machine")
+        edits.write(MEMORY, edits.read(MEMORY).with_entry("Key Decisions", entry))
+    path = here.root / MEMORY
+    path.write_text(path.read_text().replace("## Key Decisions", "```\nnever closed\n\n## Key Decisions"))
+    git(here.root, "commit", "--quiet", "--no-verify", "-a", "-m", "Broken")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(here.root, "pull", "--quiet", "--no-rebase", "--no-edit", str(there.root), "main")
+    for expected in ("KD-0001", "KD-0002", "never closed", "Old lesson 1", "<<<<<<< ours", ">>>>>>> theirs"):
+        assert path.read_text().count(expected) == 1, expected
+    (named, *_) = [one for one in examine(here, now) if one.name == "files"]
+    assert ("conflict markers" in named.detail, "`git merge --abort`" in named.detail) == (True, True)
+    git(here.root, "add", "-A")
+    git(here.root, "commit", "--quiet", "--no-verify", "--no-edit")
+    assert "Of the other machine" in git(here.root, "show", f"HEAD:{MEMORY}")
+    with (
+        pytest.raises(DocumentInvalid, match="conflict marker"),
+        transaction(here, actor="test", message="More", now=now) as edits,
+    ):
+        edits.write(MEMORY, edits.text(MEMORY).replace("\n", "\n\nMore.\n", 1))
 
 
 def test_a_session_that_reached_two_machines_in_parts_is_closed_whole(

@@ -31,16 +31,19 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
     the result to OURS. BASE is the common ancestor, and PATH is the file's name in the home. `memory init` configures
     git, in a new home and in a clone. Additions of both sides stay. An entry that both sides changed becomes one entry
     if the changes are compatible. Otherwise both versions stay, the second one under its own id with a line "State:
-    conflict with ...". A file with a broken structure is left to you as a conflict without markers.
+    conflict with ...". A file with a broken structure is merged by lines, with conflict markers, and left to you.
     """
     from agent_home.documents.document_merge import merge_files
     from agent_home.errors import DocumentInvalid
+    from agent_home.git.line_merge import write_both_sides
 
     try:
         merged = merge_files(base, ours, theirs, path)
     except DocumentInvalid:
-        lacks = f"memory: {path} has your version alone, so a commit now would lose the other side's entries"
-        click.echo(f"{lacks}. `git merge --abort` or `git rebase --abort` undoes the attempt", err=True)
+        write_both_sides(base, ours, theirs, path)
+        remedy = "Keep the lines that hold, remove the markers and commit. `memory check` names what else is wrong"
+        undo = "`git merge --abort` or `git rebase --abort` undoes the attempt"
+        click.echo(f"memory: {path} has both sides, with conflict markers. {remedy}. {undo}", err=True)
         raise
     for name in merged.flagged:
         click.echo(f"memory: {path}: both sides changed the same entry, and both versions stay: {name}", err=True)
