@@ -23,6 +23,7 @@ __all__ = [
     "asks_for_always",
     "is_refused",
     "is_request",
+    "is_standing_order",
     "narrower_kind",
     "reported_kind",
     "reports_work",
@@ -79,7 +80,7 @@ def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKin
     if explicit:
         return explicit
     reading = reader.read(sentence, previous, "user")
-    if _STANDING_ORDER.match(sentence) and _reads_as_preference(sentence, reading, reader):
+    if is_standing_order(sentence) and _reads_as_preference(sentence, reading, reader):
         return "preference"
     if _REQUEST.match(sentence) and reading.likeliest != "preference":
         return None
@@ -115,6 +116,11 @@ def _stands_plainly(sentence: str, previous: str, reading: SentenceReading) -> b
 def _has_content(sentence: str) -> bool:
     """Return whether *sentence* names or counts anything. "Not yet." does not, whatever the turn before it asked."""
     return is_chinese(sentence) or bool(content_terms(sentence)) or any(char.isdigit() for char in sentence)
+
+
+def is_standing_order(sentence: str) -> bool:
+    """Return whether *sentence* opens as an order for always ("From now on, ...", «以后都...»)."""
+    return _STANDING_ORDER.match(sentence) is not None
 
 
 def asks_for_always(wish: str, reader: SentenceReader, *, has_reason: bool) -> bool:

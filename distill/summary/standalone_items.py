@@ -26,6 +26,7 @@ from ..statements.sentences import split_sentences
 from ..statements.standalone import Surroundings, plain_turn, speaker_of, split_speaker, with_context
 from .extraction import Item, Summary, spoken_messages
 from .leaning import leans
+from .sentence_kinds import is_standing_order
 from .standing import kind_of_entry, leans_alone
 from .surroundings import choose_surroundings, opening_words, with_answer
 
@@ -147,8 +148,10 @@ def _other_turn(item: Item, earlier: Sequence[Message]) -> str:
 
 
 def _is_wanted(item: Item, words: str, previous: str) -> bool:
-    """Return whether *item* is kept whatever it leans on: on purpose, or an explicit correction."""
+    """Return whether *item* is kept whatever it leans on: an order for always, or an explicit correction."""
     if not _may_enter(item) or item.replaces or names_old_value(words):
+        return True
+    if item.kind == "preference" and is_standing_order(words):
         return True
     return item.kind == "correction" and (states_correction(words) or corrects_value(words, previous))
 

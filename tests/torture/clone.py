@@ -41,7 +41,7 @@ def word(number: int) -> str:
     """Return a word that no other number has.
 
     >>> word(0), word(1)
-    ('bababax', 'bemuvox')
+    ('bababax', 'dupobex')
     """
     rest, letters = number * 7919 % 70**3, ""  # neighbours do not look alike
     for _ in range(3):

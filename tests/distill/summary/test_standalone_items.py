@@ -120,3 +120,10 @@ def test_what_leans_still_stays_in_the_log_unless_it_is_wanted(
     found = Item(kind=kind, text="吃了两口", sources=("s#m2",), role="user", marked=marked)
     turns = [turn(1, "assistant", "它吃了吗?"), turn(2, "user", "吃了两口", "阿岚")]
     assert tell_items(Summary(title="T", items=(found,)), turns, (), home, now).items[0].dangling is dangling
+
+
+def test_an_order_for_always_stays_a_preference(home: Home, now: datetime) -> None:
+    said = "From now on, put the result first and the reasons after it."
+    found = Item(kind="preference", text=said, sources=("s#m1",), role="user")
+    (item,) = tell_items(Summary(title="T", items=(found,)), [turn(1, "user", said, "Ana")], (), home, now).items
+    assert (item.kind, item.dangling) == ("preference", False)

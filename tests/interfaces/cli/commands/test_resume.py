@@ -67,7 +67,13 @@ def test_a_resume_is_fenced_as_data_and_cannot_close_its_fence(home: Home) -> No
 def test_json_has_every_line_with_its_turn_and_the_text(home: Home) -> None:
     found = data(home, "resume", "work")
     assert found["decided"] == [
-        {"text": "let the lock expire after six hours.", "source": "work#m2", "role": "user", "contradicted": False}
+        {
+            "text": "let the lock expire after six hours.",
+            "source": "work#m2",
+            "role": "user",
+            "contradicted": False,
+            "ended": "",
+        }
     ]
     assert isinstance(found["tokens"], int)
     assert 0 < found["tokens"] <= 600
