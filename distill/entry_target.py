@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent_home.documents.entry import Entry
@@ -24,10 +24,11 @@ from agent_home.home import Home
 from agent_home.salt import read_salt
 from agent_home.storage import read_text
 from agent_home.store import transcript
+from agent_home.store.references import entry_places
 
 from .statements.dated_words import without_dates
 from .statements.standalone import split_speaker
-from .told_turns import told_passages
+from .told_turns import states, told_passages
 
 __all__ = ["RemovalPlan", "TurnRemoval", "Turns", "entry_plan"]
 
@@ -48,6 +49,7 @@ _ENDS = ".!?\u3002\uff01\uff1f"
 class TurnRemoval:
     """A turn that an entry cites, at *line* of the transcript *path*, with its *passages* that are to be forgotten.
 
+    *quoted* are those of them that the entry only quotes. They are forgotten in this turn, and not elsewhere.
     *unclear* is set if the turn says the entry in other words, so that nobody can tell which passage it is.
     """
 
@@ -55,6 +57,7 @@ class TurnRemoval:
     path: str
     line: int
     passages: tuple[str, ...] = ()
+    quoted: tuple[str, ...] = ()
     unclear: bool = False
 
 
@@ -88,7 +91,8 @@ def entry_plan(home: Home, entry_id: str, turns: Turns = "sentences") -> Removal
     own = {tombstone(Phrase(part), salt, ts="", name="", entry_id="", places=0, actor="").digest for part in parts}
     earlier = [row for row in rows if row.head and row.digest not in own]
     cited, missing = _cited_turns(home, entries, turns, name, done=bool(earlier))
-    passages = [(turn.source, passage) for turn in cited for passage in turn.passages]
+    passages = [(turn.source, passage) for turn in cited for passage in turn.passages if passage not in turn.quoted]
+    quoted = [(turn.source, Phrase(passage)) for turn in cited for passage in turn.quoted]
     if turns != "keep":
         passages += _log_passages(home, entries)
     texts = [*parts, *(text.strip().rstrip(_ENDS) or text for _, text in passages), *_recognised(home, earlier)]
@@ -96,7 +100,7 @@ def entry_plan(home: Home, entry_id: str, turns: Turns = "sentences") -> Removal
     short = [(source, Phrase(text.strip())) for source, text in passages if not _is_specific(text.rstrip(_ENDS))]
     target = RedactionTarget(
         tuple(phrase for phrase in phrases if not structural_name(home, phrase)), entry_id, name,
-        tuple(dict.fromkeys(pair for pair in short if pair[1].folded)),
+        tuple(dict.fromkeys(pair for pair in (*quoted, *short) if pair[1].folded)),
     )  # fmt: skip
     return RemovalPlan(target=target, turns=tuple(cited), missing=tuple(missing))
 
@@ -162,24 +166,38 @@ def _cited_turns(
             if message is not None and message.source in wanted:
                 found[message.source] = TurnRemoval(source=message.source, path=home.relative(path), line=line)
                 contents[message.source] = message.content
-    return list(_with_passages(entries, found, contents, turns, (name, *[_SHORTEST_MARK] * done))), missing
+    return list(_with_passages(home, entries, found, contents, turns, (name, *[_SHORTEST_MARK] * done))), missing
 
 
 def _with_passages(
-    entries: Sequence[Entry], found: Mapping[str, TurnRemoval], contents: Mapping[str, str], turns: Turns,
+    home: Home, entries: Sequence[Entry], found: Mapping[str, TurnRemoval], contents: Mapping[str, str], turns: Turns,
     marks: Collection[str],
 ) -> Iterator[TurnRemoval]:  # fmt: skip
-    """Yield the turns with their passages. A turn with one of *marks* was redacted by an earlier run."""
+    """Yield the turns with their passages. A turn with one of *marks* was redacted by an earlier run.
+
+    What the entry only quotes stays if another entry of that turn states it.
+    """
     fresh = {source: text for source, text in contents.items() if not any(mark in text for mark in marks)}
     told = told_passages([entry.text for entry in entries], fresh) if turns == "sentences" else None
     is_unclear = told is not None and told.unclear and len(fresh) == len(contents)
+    others = list(_other_entries(home, entries[0].id)) if told is not None and told.quoted else []
     for source, turn in found.items():
-        passages: tuple[str, ...] = ()
+        passages, quoted = list[str](), list[str]()
         if turns == "whole" and re.search(r"\w", _MARK.sub("", contents[source])):
-            passages = (contents[source],)
+            passages = [contents[source]]
         elif told is not None and not is_unclear:
-            passages = told.passages.get(source, ())
-        yield TurnRemoval(source=source, path=turn.path, line=turn.line, passages=passages, unclear=is_unclear)
+            passages = list(told.passages.get(source, ()))
+            quoted = [passage for passage in passages if (source, passage) in told.quoted]
+        beside = [other.text for other in others if source in _sources([other])]
+        kept = {passage for passage in quoted if any(states(text, passage) for text in beside)}
+        yield replace(
+            turn, passages=tuple(passage for passage in passages if passage not in kept), unclear=is_unclear,
+            quoted=tuple(passage for passage in quoted if passage not in kept),
+        )  # fmt: skip
+
+
+def _other_entries(home: Home, entry_id: str) -> Iterator[Entry]:
+    return (place[0][1] for other, place in entry_places(home).items() if other != entry_id)
 
 
 def _log_passages(home: Home, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
@@ -190,7 +208,8 @@ def _log_passages(home: Home, entries: Sequence[Entry]) -> Iterator[tuple[str, s
             source = match["sources"].partition(",")[0].strip()  # the others are only quoted
             if source in wanted:
                 told = told_passages(texts, {source: match["text"]})
-                yield from ((source, passage) for passage in told.passages.get(source, ()))
+                passages = told.passages.get(source, ())
+                yield from ((source, passage) for passage in passages if (source, passage) not in told.quoted)
 
 
 def _recognised(home: Home, rows: Sequence[Tombstone]) -> list[str]:

@@ -17,7 +17,7 @@ from .statements.dated_words import without_dates
 from .statements.sentences import split_sentences
 from .statements.standalone import split_speaker
 
-__all__ = ["ToldPassages", "told_passages"]
+__all__ = ["ToldPassages", "states", "told_passages"]
 
 #: Share of the words of a sentence that the entry has.
 _LEAST_SHARE = 0.5
@@ -34,10 +34,12 @@ _ROLES = frozenset({"user", "assistant", "\u7528\u6237", "\u52a9\u624b"})
 class ToldPassages:
     """The *passages* of each turn, as the turn says them. *unclear* is set if most of the entry is said in other words.
 
-    A turn without a passage is left out.
+    A turn without a passage is left out. *quoted* are the passages, with their source, that the entry only quotes
+    behind its speaker: a question, or what the statement refers to.
     """
 
     passages: Mapping[str, tuple[str, ...]]
+    quoted: frozenset[tuple[str, str]] = frozenset()
     unclear: bool = False
 
 
@@ -64,7 +66,20 @@ def told_passages(texts: Sequence[str], turns: Mapping[str, str]) -> ToldPassage
         found[source] = (*found.get(source, ()), sentence)
     forms = [_terms(form) for text in texts for form in (text, split_speaker(text)[1])]
     is_clear = any(len(form & left) <= (1 - _LEAST_TOLD) * len(form) for form in forms)
-    return ToldPassages(passages=found, unclear=not is_clear)
+    core = _terms(*(split_speaker(text)[1] for text in texts))
+    quoted = frozenset(
+        sentences[at] for at in chosen if not _tells(terms[at], core) and len(terms[at] & core) < _LEAST_NEW
+    )
+    return ToldPassages(passages=found, quoted=quoted, unclear=not is_clear)
+
+
+def states(text: str, sentence: str) -> bool:
+    """Return whether the entry *text* states *sentence* itself, and does not only quote it behind its speaker.
+
+    >>> states('Ana (asked: "Any allergies?"): Only kiwi.', "Only kiwi."), states("Ana: I ski.", "I like tea.")
+    (True, False)
+    """
+    return _tells(_terms(sentence), _terms(split_speaker(text)[1]))
 
 
 def _tells(said: Collection[str], wanted: set[str]) -> bool:

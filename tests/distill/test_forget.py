@@ -457,6 +457,20 @@ def test_the_question_that_an_entry_quotes_is_forgotten_with_it(dressed_home: Ho
     assert "I like green tea too." in said
 
 
+def test_a_quoted_sentence_that_another_entry_states_is_kept(dressed_home: Home, now: datetime) -> None:
+    memory = dressed_home.root / "MEMORY.md"
+    asked = (
+        '- **[RC-DDDD]** 2026-11-20 User (on "my sister Clara is moving to Lisbon next Friday"): I like green tea too.'
+    )
+    with transaction(dressed_home, actor="test", message="m", now=now) as edits:
+        edits.write("MEMORY.md", f"{memory.read_text()}{asked}\n  Sources: fc-1#m3, fc-1#m1\n")
+    done = forget(dressed_home, "RC-DDDD", now=now, history_too=True)
+    assert done.remaining == ()
+    assert paths_with(dressed_home, b"green tea") == []
+    assert "RC-AAAA" in memory.read_text()
+    assert "Clara is moving to Lisbon" in str(raw(dressed_home)["sessions/2026/11/fc-1.jsonl"])
+
+
 def test_turns_that_say_an_entry_in_other_words_are_left_and_named(dressed_home: Home, now: datetime) -> None:
     before = raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
     for _ in range(2):

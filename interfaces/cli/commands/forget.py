@@ -100,7 +100,7 @@ def forget(
                 actor=actor,
                 progress=progress,
             )
-            _show_done(invocation, done, text, purge=purge)
+            _show_done(invocation, done, purge=purge)
             context.exit(FINDINGS if done.remaining else 0)
         plan = removal_plan(home, target_text, exact=exact_id, turns=turns)
         found = places(home, plan.target, progress=progress)
@@ -110,7 +110,7 @@ def forget(
     invocation.show({**data, "missing": list(plan.missing)}, _plan(found, plan, purge=purge))
 
 
-def _show_done(invocation: Invocation, done: ForgetResult, text: str, *, purge: bool) -> None:
+def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> None:
     for warning in done.warnings:
         invocation.warn(warning)
     data = {
@@ -123,7 +123,7 @@ def _show_done(invocation: Invocation, done: ForgetResult, text: str, *, purge: 
         "turns": [{key: turn[key] for key in ("source", "path", "line", "unclear")} for turn in _turns(done.plan)],
         "warnings": list(done.warnings),
     }
-    invocation.show(data, _result(done, text, purge=purge))
+    invocation.show(data, _result(done, purge=purge))
 
 
 def _plan(found: Sequence[Occurrence], plan: RemovalPlan, *, purge: bool) -> Iterator[str]:
@@ -149,7 +149,7 @@ def _told(plan: RemovalPlan) -> Iterator[str]:
         yield f"not on this machine: {', '.join(plan.missing)}"
 
 
-def _result(done: ForgetResult, text: str, *, purge: bool) -> Iterator[str]:
+def _result(done: ForgetResult, *, purge: bool) -> Iterator[str]:
     remaining = {(place.kind, place.path) for place in done.remaining}
     erased = [place for place in done.before if _is_erased(place, remaining, purge=purge)]
     counts = Counter(place.kind for place in erased)
@@ -168,7 +168,8 @@ def _result(done: ForgetResult, text: str, *, purge: bool) -> Iterator[str]:
     unclear = bool(done.plan.unclear)
     if unclear:
         yield "The turns that the entry cites say it in other words, so they and git's history are kept. Run"
-        yield f"`memory forget {text} --apply --purge --whole-turns` to erase them, or give --keep-turns instead"
+        command = f"memory forget {done.plan.target.entry_id} --apply --purge"
+        yield f"`{command} --whole-turns` to erase them, or give --keep-turns instead"
     elif done.in_history and not purge:
         commits = len({place.commit for place in done.in_history if place.commit})
         places = counted(commits, "commit")

@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from agent_home.home import Home
+from agent_home.store import transcript
 from agent_home.store.gateway import transaction
+from agent_home.store.transcript import Message
 from interfaces.cli import cli
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
@@ -72,6 +74,41 @@ def test_a_remote_is_a_warning(home_with_text: Home) -> None:
     result = run(home_with_text, "forget", "blue heron", "--apply", "--purge")
     assert result.exit_code == 0
     assert "remote origin (https://example.com/x.git) may have the text" in result.stderr
+
+
+@pytest.fixture
+def home_with_entries(home: Home, now: datetime) -> Home:
+    said = "Hello. My son Leo has a peanut allergy. Bye."
+    transcript.append(home, "s1", [Message(session="s1", id="m1", role="user", content=said)], actor="test", now=now)
+    entries = "".join(
+        f"- **[{name}]** 2026-11-20 {text}\n  Sources: s1#m1\n"
+        for name, text in (("RC-AAAA", "User: Leo has a peanut allergy."), ("RC-BBBB", "The boy avoids groundnuts."))
+    )
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        edits.write("MEMORY.md", edits.text("MEMORY.md") + "\n" + entries)
+    return home
+
+
+def test_a_dry_run_shows_which_sentences_go(home_with_entries: Home) -> None:
+    result = run(home_with_entries, "forget", "RC-AAAA")
+    assert "turns that the entry cites: 1" in result.stdout
+    assert "\n    My son Leo has a peanut allergy.\n" in result.stdout
+    (turn,) = data(run(home_with_entries, "forget", "RC-AAAA", "--json"))["turns"]
+    assert turn["passages"] == ["My son Leo has a peanut allergy."]
+    done = run(home_with_entries, "forget", "RC-AAAA", "--apply", "--purge")
+    assert done.exit_code == 0
+    assert "found nowhere" in done.stdout
+
+
+def test_turns_in_other_words_are_a_finding_with_the_next_command(home_with_entries: Home) -> None:
+    assert "Add --whole-turns" in run(home_with_entries, "forget", "RC-BBBB").stdout
+    result = run(home_with_entries, "forget", "RC-BBBB", "--apply", "--purge")
+    assert result.exit_code == 1
+    assert "`memory forget RC-BBBB --apply --purge --whole-turns`" in result.stdout
+    assert "found nowhere" not in result.stdout
+    assert run(home_with_entries, "forget", "RC-BBBB", "--apply", "--purge", "--whole-turns").exit_code == 0
+    assert "Leo" not in next((home_with_entries.root / "sessions").rglob("*.jsonl")).read_text()
+    assert run(home_with_entries, "forget", "RC-BBBB", "--whole-turns", "--keep-turns").exit_code == 2
 
 
 @pytest.mark.parametrize(("arguments", "message"), [(["abc"], "too many words"), (["KD-0000"], "no entry KD-0000")])
