@@ -26,6 +26,9 @@ _LEAST_NEW = 2
 #: Share of the words of the entry that its turns say. Below it, the entry is told in other words.
 _LEAST_TOLD = 0.5
 
+#: Words of a sentence that an entry repeats by purpose, and not because they are common ones.
+_LEAST_QUOTED = 3
+_MOST_FILLER = 2
 #: Words for a speaker, which an entry adds.
 _ROLES = frozenset({"user", "assistant", "\u7528\u6237", "\u52a9\u624b"})
 
@@ -49,10 +52,11 @@ def told_passages(texts: Sequence[str], turns: Mapping[str, str]) -> ToldPassage
     >>> told_passages(["User: I like tea."], {"a#m1": "Hello there. I like tea. Bye now."}).passages
     {'a#m1': ('I like tea.',)}
     """
-    wanted = _terms(*texts)
+    wanted = _terms(*texts) - _terms(*(split_speaker(text)[0] for text in texts))
     sentences = [(source, sentence) for source, content in turns.items() for sentence in _sentences(content)]
     terms = [_terms(sentence) for _, sentence in sentences]
-    chosen = {at for at, said in enumerate(terms) if _tells(said, wanted)}
+    whole = [f" {' '.join(words_of(without_dates(text)))} " for text in texts]
+    chosen = {at for at, said in enumerate(terms) if _tells(said, wanted) or _is_quoted(sentences[at][1], whole)}
     left = wanted.difference(*(terms[at] for at in chosen))
     while left:
         best = max(range(len(terms)), key=lambda at: (len(terms[at] & left), -at), default=-1)
@@ -85,6 +89,16 @@ def states(text: str, sentence: str) -> bool:
 def _tells(said: Collection[str], wanted: set[str]) -> bool:
     shared = len(wanted.intersection(said))
     return shared >= _LEAST_SHARE * len(said) and shared >= min(_LEAST_NEW, max(len(said), 1))
+
+
+def _is_quoted(sentence: str, texts: Sequence[str]) -> bool:
+    """Return whether *texts*, as words between blanks, repeat *sentence*, though its words may all be common ones.
+
+    They may leave out filler at its head.
+    """
+    words = words_of(sentence)
+    starts = range(min(_MOST_FILLER, len(words) - _LEAST_QUOTED) + 1)
+    return any(f" {' '.join(words[start:])} " in text for start in starts for text in texts)
 
 
 def _sentences(content: str) -> Iterator[str]:

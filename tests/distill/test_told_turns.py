@@ -43,6 +43,13 @@ def test_the_question_of_another_turn_is_told_too() -> None:
     }
 
 
+def test_a_sentence_of_common_words_is_told_and_a_name_alone_is_not() -> None:
+    text = "Ana: That is just how it was with me. I sold the boat."
+    turn = "Yes, Ana! Well, that is just how it was with me. I sold the boat."
+    told = told_passages([text], {"a#m1": turn}).passages["a#m1"]
+    assert told == ("Well, that is just how it was with me.", "I sold the boat.")
+
+
 def test_a_turn_in_other_words_is_unclear() -> None:
     assert told_passages(
         ["Clara dislikes travelling by aeroplane."], {"a#m1": "Flights scare her. Trains do not."}

@@ -145,7 +145,7 @@ class TwoMachines(RuleBasedStateMachine):
         target = known[which % len(known)]
         if how == "id":
             target = sorted(entries)[which % len(entries)]
-            self.released.update(words_of([entries[target]]))
+            self.released.update(words_of([entries[target], *self._told(machine, target)]))
         else:
             self.released.add(target)
         done = self._run(machine, "forget", target, "--apply", kill_at=kill_at)
@@ -376,6 +376,12 @@ class TwoMachines(RuleBasedStateMachine):
         said = f"{done.stdout}{done.stderr}".strip()[-300:]
         self._note(f"{machine}: git {' '.join(arguments)} -> {done.returncode} {said}")
         return done
+
+    def _told(self, machine: int, name: str) -> list[str]:
+        """Return the sentences that go from the turns of an entry when it is forgotten."""
+        planned = self._run(machine, "forget", name, "--json")
+        turns = planned.json()["turns"] if planned.code == 0 else []
+        return [passage for turn in turns for passage in turn["passages"]]
 
     def _proposed(self, machine: int) -> Iterator[str]:
         clone = self.clones[machine]
