@@ -14,6 +14,7 @@ from agent_home.documents.entry import Entry
 
 from ..statements.clauses import TouchedClauses, ended_clauses, replaced_clauses
 from ..statements.contradiction import named_change
+from ..statements.pair_features import word_weight
 from ..statements.standalone import join_sentences, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchange_value, says_more
@@ -22,8 +23,11 @@ from .withheld import has_placeholder
 __all__ = [
     "INSTEAD_OF",
     "ended_part",
+    "is_of_another_talk",
+    "lost_words",
     "narrowed",
     "replaces_unknown_part",
+    "says_more_than",
     "stated_text",
     "with_all_kept",
     "with_kept_words",
@@ -33,6 +37,10 @@ __all__ = [
 INSTEAD_OF = "Instead of: "
 #: Least weight of words beside a changed value with which the newer sentence is kept as well.
 _LEAST_OWN = 1.5
+#: Least weight of the words of a newer sentence, and of the older one, that the other lacks, of another talk.
+_MUCH_ELSE, _MUCH_LOST = 4.2, 2.5
+#: Least weight of a word that says something.
+_CONTENT = 0.2
 #: Values that move, and most weight of the other words of a sentence that only moves one.
 _MOVED, _MOST_MOVED = frozenset({"date", "day", "time"}), 1.0
 
@@ -96,6 +104,38 @@ def replaces_unknown_part(older: Entry, newer: Entry) -> bool:
     return not replaced_clauses(body, said).certain and not exchange_value(body, said)
 
 
+def is_of_another_talk(older: Entry, newer: Entry) -> bool:
+    """Return whether *newer* says much that *older* does not, and no single value of *older* is exchanged.
+
+    Where one value could be, *older* says much else as well. One that names what it replaces is of the same talk.
+    """
+    body, said = split_speaker(stated_text(older))[1], split_speaker(stated_text(newer))[1]
+    change = named_change(said)
+    known = set(parse_statement(body).keys)
+    if change is not None and known & set(change[0].keys):
+        return False
+    own, lost = _weight_beside(said, body), _weight_beside(body, said)
+    return own >= _MUCH_ELSE and (lost >= _MUCH_LOST or not exchange_value(body, said))
+
+
+def lost_words(older: Entry, newer: Entry) -> str:
+    """Return the words of *older* that its successor *newer* neither keeps nor exchanges one value of."""
+    body, said = split_speaker(stated_text(older))[1], split_speaker(stated_text(newer))[1]
+    return "" if exchange_value(body, said) else replaced_clauses(body, said).gone
+
+
+def says_more_than(known: str, said: str) -> bool:
+    """Return whether *said* has a content word, a number or a name that *known* lacks.
+
+    >>> says_more_than("My husband is allergic to penicillin.", "My husband is allergic to penicillin and aspirin.")
+    True
+    >>> says_more_than("The release date is May 3.", "Release date: May 3.")
+    False
+    """
+    keys = set(parse_statement(known).keys)
+    return any(word_weight(token) >= _CONTENT for token in parse_statement(said).tokens if token.key not in keys)
+
+
 def ended_part(entry: Entry, said: str) -> TouchedClauses:
     """Return which clauses of *entry* the sentence *said* ends."""
     return ended_clauses(split_speaker(stated_text(entry))[1], said)
@@ -157,6 +197,12 @@ def _ended(clause: str) -> str:
     clause = clause.rstrip(" ,;\uff0c\uff1b")
     ends = clause[-1:] in ".!?\u3002\uff01\uff1f"
     return clause if ends else f"{clause}{chr(0x3002) if parse_statement(clause).chinese else '.'}"
+
+
+def _weight_beside(said: str, other: str) -> float:
+    """Return the weight of the words of *said* that *other* lacks."""
+    known = set(parse_statement(other).keys)
+    return sum(word_weight(token) for token in parse_statement(said).tokens if token.key not in known)
 
 
 def _own_weight(older: str, newer: str, exchanged: str) -> float:

@@ -17,11 +17,20 @@ from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
 from recall.embedding.embedder import Embedder, Vector
 
+from ..reading.vital_facts import leaves_health_out
 from ..statements.contradiction import SAID_CHANGE, SAME_CHANGE, SAME_COSINE, Relation, relation
 from ..statements.standalone import speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchanges_value, sets_another_value
-from .carried import INSTEAD_OF, replaces_unknown_part, stated_text, with_kept_words
+from .carried import (
+    INSTEAD_OF,
+    is_of_another_talk,
+    lost_words,
+    replaces_unknown_part,
+    says_more_than,
+    stated_text,
+    with_kept_words,
+)
 from .withheld import has_placeholder
 
 __all__ = [
@@ -180,6 +189,8 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         *compared, cosine=cosine,
         lasting=older.prefix in _LASTING and newer.prefix in _LASTING, apart=not _sessions(older) & _sessions(newer),
     )  # fmt: skip
+    if found.kind == "same" and found.reason != SAME_CHANGE and _adds_words(*compared, cosine=cosine):
+        found = Relation(kind="different", reason="it says more")
     if found.kind == "different" and exchanges_value(*compared):
         found = Relation(kind="replaced", reason=_NAMES_REPLACED)
     if found.kind == "different" and older.prefix == newer.prefix == "SP" and sets_another_value(*compared):
@@ -196,7 +207,7 @@ def relate_entries(older: Entry, newer: Entry, *, cosine: float | None = None) -
         return Relation(kind="different", reason="a contradiction, but the older entry may not be replaced")
     if found.kind == "replaced" and least_trusted([_origin(older), _origin(newer)]) != _origin(older):
         return Relation(kind="different", reason=_OUTRANKED)
-    if found.kind == "replaced" and replaces_unknown_part(older, newer):
+    if found.kind == "replaced" and _is_doubtful(older, newer):
         return Relation(kind="different", reason=_UNDECIDED)
     return found
 
@@ -338,6 +349,23 @@ def _may_replace(older: Entry, newer: Entry, found: Relation) -> bool:
     if not older.date or not newer.date or older.date > newer.date:
         return False
     return older.prefix == newer.prefix or found.reason in _EXPLICIT
+
+
+def _adds_words(older: str, newer: str, *, cosine: float | None) -> bool:
+    """Return whether *newer* says more than *older*. Near vectors allow each a few plain words of its own."""
+    if not says_more_than(older, newer):
+        return False
+    known = set(parse_statement(older).keys)
+    own = [token for token in parse_statement(newer).tokens if token.key not in known]
+    near = cosine is not None and cosine >= SAME_COSINE and says_more_than(newer, older)
+    return not near or any(token.kind != "word" for token in own)
+
+
+def _is_doubtful(older: Entry, newer: Entry) -> bool:
+    """Return whether the words leave open what *newer* replaces, or health that it does not name would be lost."""
+    if replaces_unknown_part(older, newer) or is_of_another_talk(older, newer):
+        return True
+    return leaves_health_out(lost_words(older, newer), stated_text(newer))
 
 
 def _instead_of(entry: Entry) -> list[str]:

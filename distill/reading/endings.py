@@ -41,6 +41,7 @@ from .classifier import ACTS, act_chances
 from .masked_pairs import MaskedPairModel, hashed_grams, vector_part
 from .pair_terms import HAN_CHARACTER, MAX_CHARS, is_related, statement_terms, term_of, tokens_of
 from .trees import Trees
+from .vital_facts import leaves_health_out
 
 __all__ = [
     "FEATURES",
@@ -163,6 +164,7 @@ class EndingWeights:
         likely = chance >= self.likely[least]
         called_off = thread and kind == "resolve" and role == "user" and likely and _calls_off(older, newer)
         certain = (chance >= self.certain[least] or called_off) and not names_owned_thing(older, newer)
+        certain = certain and (thread or not leaves_health_out(older, newer))
         if role == "user" and _asks_to_forget(older, newer):
             return Ending(chance=max(chance, _NAMED), kind="retract", certain=True, likely=True)
         return Ending(chance=chance, kind=kind, certain=certain, likely=likely)

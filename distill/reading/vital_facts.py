@@ -10,9 +10,11 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from ..statements.pair_features import relative_spans
 from ..statements.sentences import is_question, narrowed
+from ..statements.statement_parser import parse_statement
 
-__all__ = ["vital_act"]
+__all__ = ["leaves_health_out", "vital_act"]
 
 _MAX_CHARS = 300
 _WHO = r"(?:\b(?i:I|we|he|she|they)|\b(?i:my|our|her|his)(?: [\w'’-]+){1,3}|\b[A-Z][\w'’-]+)"
@@ -29,6 +31,10 @@ _HEALTH = re.compile(
     r"|(?:我|爸|妈|儿|女|儿子|女儿|老婆|老公|爱人|孩子|小宝|[\u4e00-\u9fff]{2,3})(?:一直)?不能[吃喝碰][\u4e00-\u9fff]{1,8}(?=[,。;!]|$)"
     r"|(?:我|爸|妈|奶奶|爷爷|外婆|外公|儿子|女儿)(?:有|得了|查出了?)(?:[一二]型)?(?:糖尿病|哮喘|癫痫|乳糜泻|蚕豆病)",
 )
+_DIET = re.compile(rf"{_WHO}{_BE}{_HOW}\s+(?:vegan|vegetarian)\b|素食|吃素")
+_CLAUSE_END = re.compile(r"[,.;!?\u3002\uff0c\uff1b\uff01]|\s(?:and|but)\s|$")
+#: Characters that begin no name of an illness, and what they stand before.
+_TWO_HAN = re.compile(r"[^\W\x00-\u33ff对我有不能他她][^\W\x00-\u33ff]")
 #: Name of somebody close.
 _PERSON = re.compile(
     r"\b(?i:my) (?:boss|manager|wife|husband|partner|son|daughter|brother|sister|mother|father|mum|mom|dad|doctor|"
@@ -64,3 +70,36 @@ def vital_act(text: str) -> Literal["fact", "preference"] | None:
     if _HEALTH.search(narrow) or _PERSON.search(narrow):
         return "fact"
     return "preference" if _NAME.search(narrow) else None
+
+
+def leaves_health_out(older: str, newer: str) -> bool:
+    """Return whether *older* tells of an allergy, an illness or a diet, and *newer* names neither it nor its value.
+
+    >>> leaves_health_out("My mum is vegetarian.", "My mum is on the night shift now.")
+    True
+    >>> leaves_health_out("I'm allergic to nuts.", "The test says I'm not allergic to nuts.")
+    False
+    """
+    told = (match for pattern in (_HEALTH, _DIET) for match in pattern.finditer(older[:_MAX_CHARS]))
+    return any(not _names_any(_clause_of(older, match), newer) for match in told)
+
+
+def _clause_of(text: str, match: re.Match[str]) -> str:
+    """Return the match up to the end of its clause."""
+    end = _CLAUSE_END.search(text, match.end())
+    return text[match.start() : end.start() if end else len(text)]
+
+
+def _names_any(told: str, newer: str) -> bool:
+    """Return whether *newer* has a word, or two neighbouring Chinese characters, of *told* besides the person."""
+    spans = relative_spans(told)
+    said = parse_statement(told)
+    bare = "".join(" " if any(start <= at < end for start, end in spans) else sign for at, sign in enumerate(told))
+    if any(bare[at : at + 2] in newer for at in range(len(bare) - 1) if _TWO_HAN.fullmatch(bare, at, at + 2)):
+        return True
+    known = set(parse_statement(newer).keys)
+    return any(
+        token.key in known and token.kind != "han" and not any(start <= token.start < end for start, end in spans)
+        and not (token is said.tokens[0] and token.kind == "name") and token.key != said.opener
+        for token in said.tokens
+    )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent_home.documents.entry import Entry
-from distill.entries.carried import stated_text, with_kept_words
+from distill.entries.carried import is_of_another_talk, stated_text, with_kept_words
 
 DOCTOR = Entry(
     id="RC-0001", date="2026-11-01", title="User: My doctor is Dr. Peeters and my appointment is at 9:15.",
@@ -50,3 +52,18 @@ def test_a_statement_with_nothing_more_and_a_placeholder_change_nothing() -> Non
     assert with_kept_words(plain, LATER) == LATER
     hidden = DOCTOR.changed(title="My doctor is [REDACTED:name] and my appointment is at 9:15.")
     assert with_kept_words(hidden, LATER) == LATER
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        ("just the 47, and a few early trips on the 33",
+         "just the 47. now the early warning bit. I've got features per bus at each stop, headway and dwell", True),
+        ("My doctor is Dr Weiss.", "My doctor is now Dr Lang.", False),
+        ("The gym is FitBox.", "The gym is the climbing hall by the river these cold months instead of FitBox.", False),
+    ],
+    ids=["other talk", "a value", "names it"],
+)  # fmt: skip
+def test_a_sentence_that_says_much_else_is_of_another_talk(older: str, newer: str, expected: bool) -> None:
+    one, other = (Entry(id=f"RC-000{n}", date=f"2026-11-0{n}", title=text) for n, text in ((1, older), (2, newer)))
+    assert is_of_another_talk(one, other) is expected

@@ -295,3 +295,12 @@ def test_a_correction_said_twice_is_one_entry(first: Entry, again: Entry) -> Non
     result = consolidated(first, again, fresh={again.id})
     assert set(live(result)) == {first.id}
     assert not result.superseded
+
+
+def test_an_entry_about_another_talk_is_left_to_a_person() -> None:
+    older = entry("RC-0001", "just the 47, and a few early trips on the 33")
+    newer = entry("RC-0002", "just the 47. now the early warning bit. I've got features per bus at each stop and "
+                  "headway and dwell time, and want a score.", "2026-11-08")  # fmt: skip
+    result = consolidated(older, newer, fresh={newer.id})
+    assert not result.superseded
+    assert [(link.older, link.newer) for link in result.undecided] == [(older.id, newer.id)]

@@ -230,3 +230,17 @@ def test_a_note_in_the_place_of_an_entry_keeps_its_details(home: Home) -> None:
     assert done.text == "Party on Saturday at 6 pm in the main hall."
     last = remember(home, "We cancelled all of it.", now=NOW, replaces=done.id)
     assert "Instead of: Party on Saturday" in last.text
+
+
+@pytest.mark.parametrize(
+    ("known", "note"),
+    [
+        ("我老公对青霉素过敏,这个你记一下。", "我老公对青霉素和头孢都过敏"),
+        ("My husband is allergic to penicillin.", "My husband is allergic to penicillin and aspirin."),
+    ],
+)
+def test_a_note_that_says_more_is_stored(home: Home, known: str, note: str) -> None:
+    first = remember(home, known, now=NOW)
+    again = remember(home, note, now=NOW)
+    assert (again.known, again.id != first.id) == (False, True)
+    assert {first.id, again.id} <= set(live_ids(home))

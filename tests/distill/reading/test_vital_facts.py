@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from distill.reading.classifier import read_sentence
-from distill.reading.vital_facts import vital_act
+from distill.reading.vital_facts import leaves_health_out, vital_act
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,18 @@ def test_a_long_text_costs_no_more_than_its_beginning() -> None:
     assert vital_act("My son is " * 5000 + "allergic to nuts.") is None
     assert vital_act("a " * 140) is None
     assert vital_act("我" * 299) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        ("My mum is vegetarian, by the way.", "My mum is on the night shift now.", True),
+        ("我女儿对花生过敏。", "我女儿现在改学小提琴了。", True),
+        ("我女儿对花生过敏。", "医生说花生没事了。", False),
+        ("我对猫过敏", "过敏那事是我瞎说的", False),
+        ("Mia is allergic to nuts.", "Mia can eat nuts again.", False),
+        ("The gate is green.", "The gate is red now.", False),
+    ],
+)
+def test_health_that_a_sentence_does_not_name_is_left_out(older: str, newer: str, expected: bool) -> None:
+    assert leaves_health_out(older, newer) is expected
