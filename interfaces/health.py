@@ -16,6 +16,7 @@ from agent_home.documents.check import markdown_files, problems
 from agent_home.documents.document import parse
 from agent_home.documents.entry_merge import conflicting_id
 from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
+from agent_home.forgetting.tombstones import returned
 from agent_home.git import commits, history
 from agent_home.git.hook import hook_state
 from agent_home.git.merge_driver import driver_state
@@ -66,6 +67,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("hook", lambda: _hook(home)),
         ("merge", lambda: _merge(home)),
         ("files", lambda: _files(home)),
+        ("forgotten", lambda: _forgotten(home)),
         ("quarantine", lambda: _quarantine(home)),
         ("proposals", lambda: _proposals(home)),
         ("model", lambda: _model(home)),
@@ -307,6 +309,22 @@ def _files(home: Home) -> Iterator[Check]:
         yield Check(name="files", status="failed", detail=detail)
     else:
         yield Check(name="files", status="ok", detail="every file is valid")
+
+
+def _forgotten(home: Home) -> Iterator[Check]:
+    """Name what was forgotten and stands in a file again, as after a merge with a clone that still had it."""
+    found = list(returned(home))
+    if not found:
+        yield Check(name="forgotten", status="ok", detail="nothing that was forgotten is back")
+        return
+    places = ", ".join(f"{one.path}:{one.line}{f' {one.id}' if one.id else ''}" for one in found[:_MAX_NAMED])
+    ids = dict.fromkeys(one.id for one in found[:_MAX_NAMED] if one.id)
+    commands = [f"`memory forget {name} --apply`" for name in ids]
+    if any(not one.id for one in found):
+        commands.append("`memory forget TEXT --apply` with the text that stands there")
+    more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+    detail = f"forgotten, and back: {places}{more}. Run {', '.join(commands)}"
+    yield Check(name="forgotten", status="warning", detail=detail)
 
 
 def _quarantine(home: Home) -> Iterator[Check]:

@@ -5,7 +5,7 @@ text and of its first letters. Every write calls :func:`scrubbed` first. Importi
 session or writing the same entry again therefore stores a mark.
 
 A text is recognised at the beginning of a word, or after a character that is not ASCII. The salt stays on this machine.
-A tombstone on another clone says that something was forgotten, but cannot recognise it.
+A tombstone on another clone says that something was forgotten, but recognises only an entry's id.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ..documents.check import holds_entries, markdown_files
+from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import Home
 from ..salt import read_salt
@@ -24,7 +26,10 @@ from ..storage import read_text
 from .redaction_target import RedactionTarget
 from .text_matcher import Phrase, fold, readings
 
-__all__ = ["LEDGER", "Tombstone", "recognised", "scrubbed", "scrubber", "tombstone", "tombstone_name", "tombstones"]
+__all__ = [
+    "LEDGER", "Returned", "Tombstone", "recognised", "returned", "scrubbed", "scrubber", "tombstone", "tombstone_name",
+    "tombstones",
+]  # fmt: skip
 
 LEDGER = "ledger/forgotten.jsonl"
 #: A word of a folded text, or another character. A forgotten text is recognised where one begins.
@@ -50,6 +55,15 @@ class Tombstone:
     chars: int
     places: int
     actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """A place where something forgotten stands again: the entry *id*, or a text when *id* is empty."""
+
+    path: str
+    line: int
+    id: str = ""
 
 
 def tombstones(home: Home) -> tuple[Tombstone, ...]:
@@ -100,6 +114,26 @@ def recognised(home: Home, rows: Sequence[Tombstone], texts: Iterable[str]) -> I
     salt, heads = read_salt(home), _by_head(tuple(rows))
     for text in texts if salt and heads else ():
         yield from (words for words, _ in _recognised(text, heads, salt))
+
+
+def returned(home: Home) -> Iterator[Returned]:
+    """Yield where an entry or a text stands that was forgotten, as after a merge with a clone that still had it.
+
+    An id is recognised on every machine, a text on the machine that forgot it. A file that cannot be read is skipped.
+    """
+    rows = tombstones(home)
+    heads, salt, ids = _by_head(rows), read_salt(home), {row.id for row in rows if row.id}
+    for path in markdown_files(home) if rows else ():
+        try:
+            text = read_text(home.root / path)
+        except (DocumentInvalid, OSError):
+            continue
+        blocks = parse(text).blocks if ids and holds_entries(path) else ()
+        found = {block.line: block.entry.id for block in blocks if block.entry and block.entry.id in ids}
+        for words, _ in dict.fromkeys(_recognised(text, heads, salt)) if salt else ():
+            for start, _ in Phrase(words).spans(text)[:1]:
+                found.setdefault(text.count("\n", 0, start) + 1, "")
+        yield from (Returned(path=path, line=line, id=found[line]) for line in sorted(found))
 
 
 def _recognised(text: str, rows: dict[str, tuple[Tombstone, ...]], salt: str) -> Iterator[tuple[str, str]]:

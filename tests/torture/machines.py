@@ -285,7 +285,7 @@ class TwoMachines(RuleBasedStateMachine):
         clone.write("MEMORY.md", text.replace("\n## ", "\n```\n## ", 1))
         self._git(machine, "commit", "--quiet", "--no-verify", "--all", "--message", "Open")
         done = self._git(machine, "pull", "--quiet", "--no-edit", "--no-rebase", "origin", "main")
-        if clone.is_merging:
+        if self._git(machine, "diff", "--name-only", "--diff-filter=U").stdout:
             gone = (self.remote.words | clone.promise.words) - self.released - clone.words()
             assert not gone, self._says(f"machine {machine}: the conflict lacks {gone}")
             self._git(machine, "merge", "--abort")

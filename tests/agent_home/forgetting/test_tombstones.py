@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from agent_home.forgetting import tombstones as module
 from agent_home.forgetting.text_matcher import Phrase, fold
-from agent_home.forgetting.tombstones import LEDGER, scrubbed, tombstone, tombstone_name, tombstones
+from agent_home.forgetting.tombstones import LEDGER, returned, scrubbed, tombstone, tombstone_name, tombstones
 from agent_home.home import Home
 from agent_home.salt import read_salt
 from agent_home.screening.service import ScreeningService
@@ -75,6 +75,25 @@ def test_no_write_brings_a_forgotten_text_back(buried: Home, now: datetime) -> N
     assert done.redacted == 1
     for path in ("Knowledge/k.md", "Knowledge/notes.txt", "sessions/2026/11/s.jsonl"):
         assert "heron" not in (buried.root / path).read_text().lower()
+
+
+def test_a_text_that_a_merge_brought_back_is_named(buried: Home) -> None:
+    assert list(returned(buried)) == []
+    (buried.root / "Archive").mkdir(exist_ok=True)
+    (buried.root / "Archive/2026.md").write_text("# Old\n\n- **[KD-0009]** 2026-01-01 The blue\n  heron\n")
+    assert [(one.path, one.line, one.id) for one in returned(buried)] == [("Archive/2026.md", 3, "")]
+    (buried.machine / "salt").unlink()
+    assert list(returned(buried)) == []
+
+
+def test_an_entry_that_a_merge_brought_back_is_named_without_the_salt(buried: Home) -> None:
+    path = buried.root / LEDGER
+    row = json.loads(path.read_text().splitlines()[-1])
+    path.write_text(json.dumps({**row, "id": "KD-0009"}) + "\n")
+    (buried.machine / "salt").unlink()
+    (buried.root / "Archive").mkdir(exist_ok=True)
+    (buried.root / "Archive/2026.md").write_text("# Old\n\n- **[KD-0009]** 2026-01-01 The grey heron\n")
+    assert [(one.line, one.id) for one in returned(buried)] == [(3, "KD-0009")]
 
 
 def test_the_verdict_reports_a_redaction(buried: Home) -> None:

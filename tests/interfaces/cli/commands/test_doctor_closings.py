@@ -157,3 +157,22 @@ def test_doctor_says_how_a_deleted_memory_comes_back(home: Home) -> None:
     assert "git checkout HEAD -- MEMORY.md" in found["detail"]
     git(home, "checkout", "HEAD", "--", "MEMORY.md")
     assert check(home, "manifest")["status"] == "ok"
+
+
+def test_doctor_names_a_forgotten_entry_that_a_merge_brought_back(home: Home, now: datetime) -> None:
+    entry = Entry(id="KD-0001", date="2026-11-01", title="The crane is of walnut wood")
+    with transaction(home, actor="test", message="m", now=now) as edits:
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    memory = home.root / "MEMORY.md"
+    before = memory.read_text()
+    forget = ["forget", "KD-0001", "--apply", "--home", str(home.root)]
+    assert CliRunner().invoke(cli, forget).exit_code in {0, 1}  # 1: history has it
+    assert check(home, "forgotten")["status"] == "ok"
+    memory.write_text(before)
+    found = check(home, "forgotten")
+    assert found["status"] == "warning"
+    assert "MEMORY.md:" in found["detail"]
+    assert "`memory forget KD-0001 --apply`" in found["detail"]
+    assert "walnut" not in found["detail"]
+    assert CliRunner().invoke(cli, forget).exit_code in {0, 1}  # 1: history has it
+    assert check(home, "forgotten")["status"] == "ok"
