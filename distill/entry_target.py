@@ -7,6 +7,7 @@ recognised in git's history by their tombstones instead.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -166,7 +167,31 @@ def _cited_turns(
             if message is not None and message.source in wanted:
                 found[message.source] = TurnRemoval(source=message.source, path=home.relative(path), line=line)
                 contents[message.source] = message.content
-    return list(_with_passages(home, entries, found, contents, turns, (name, *[_SHORTEST_MARK] * done))), missing
+    marks = (name, *[_SHORTEST_MARK] * done)
+    if turns == "sentences":
+        contents |= _earlier_contents(home, contents, marks)
+    return list(_with_passages(home, entries, found, contents, turns, marks)), missing
+
+
+def _earlier_contents(home: Home, contents: Mapping[str, str], marks: Collection[str]) -> dict[str, str]:
+    """Return the redacted turns of *contents* as git's history says them, if the home keeps transcripts in git."""
+    wanted = {source for source, text in contents.items() if any(mark in text for mark in marks)}
+    found: dict[str, str] = {}
+    for blob in _blobs(home) if wanted else ():
+        for line in blob.splitlines() if '"content"' in blob else ():
+            row = _row(line)
+            source, content = f"{row.get('session')}#{row.get('id')}", row.get("content")
+            if source in wanted and isinstance(content, str) and not any(mark in content for mark in marks):
+                found[source] = content
+    return found
+
+
+def _row(line: str) -> dict[str, object]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return row if isinstance(row, dict) else {}
 
 
 def _with_passages(

@@ -55,7 +55,7 @@ def told_passages(texts: Sequence[str], turns: Mapping[str, str]) -> ToldPassage
     wanted = _terms(*texts) - _terms(*(split_speaker(text)[0] for text in texts))
     sentences = [(source, sentence) for source, content in turns.items() for sentence in _sentences(content)]
     terms = [_terms(sentence) for _, sentence in sentences]
-    whole = [f" {' '.join(words_of(without_dates(text)))} " for text in texts]
+    whole = [_as_words(text) for text in texts]
     chosen = {at for at, said in enumerate(terms) if _tells(said, wanted) or _is_quoted(sentences[at][1], whole)}
     left = wanted.difference(*(terms[at] for at in chosen))
     while left:
@@ -70,9 +70,14 @@ def told_passages(texts: Sequence[str], turns: Mapping[str, str]) -> ToldPassage
         found[source] = (*found.get(source, ()), sentence)
     forms = [_terms(form) for text in texts for form in (text, split_speaker(text)[1])]
     is_clear = any(len(form & left) <= (1 - _LEAST_TOLD) * len(form) for form in forms)
-    core = _terms(*(split_speaker(text)[1] for text in texts))
+    stated = [split_speaker(text)[1] for text in texts]
+    core, lines = _terms(*stated), [_as_words(text) for text in stated]
     quoted = frozenset(
-        sentences[at] for at in chosen if not _tells(terms[at], core) and len(terms[at] & core) < _LEAST_NEW
+        sentences[at]
+        for at in chosen
+        if not _tells(terms[at], core)
+        and len(terms[at] & core) < _LEAST_NEW
+        and not _is_quoted(sentences[at][1], lines)
     )
     return ToldPassages(passages=found, quoted=quoted, unclear=not is_clear)
 
@@ -99,6 +104,10 @@ def _is_quoted(sentence: str, texts: Sequence[str]) -> bool:
     words = words_of(sentence)
     starts = range(min(_MOST_FILLER, len(words) - _LEAST_QUOTED) + 1)
     return any(f" {' '.join(words[start:])} " in text for start in starts for text in texts)
+
+
+def _as_words(text: str) -> str:
+    return f" {' '.join(words_of(without_dates(text)))} "
 
 
 def _sentences(content: str) -> Iterator[str]:

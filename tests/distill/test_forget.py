@@ -471,6 +471,14 @@ def test_a_quoted_sentence_that_another_entry_states_is_kept(dressed_home: Home,
     assert "Clara is moving to Lisbon" in str(raw(dressed_home)["sessions/2026/11/fc-1.jsonl"])
 
 
+def test_a_later_purge_finds_the_question_in_transcripts_kept_in_git(dressed_home: Home, now: datetime) -> None:
+    git(dressed_home, "add", "--force", "sessions")
+    git(dressed_home, "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "--quiet", "--no-verify", "-m", "m")
+    assert {place.kind for place in forget(dressed_home, "RC-BBBB", now=now).remaining} == {"history"}
+    assert forget(dressed_home, "RC-BBBB", now=now, history_too=True).remaining == ()
+    assert paths_with(dressed_home, b"must not eat") == paths_with(dressed_home, b"peanut") == []
+
+
 def test_turns_that_say_an_entry_in_other_words_are_left_and_named(dressed_home: Home, now: datetime) -> None:
     before = raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
     for _ in range(2):
