@@ -15,7 +15,9 @@ from pathlib import Path
 
 from .client import home_client
 
-__all__ = ["ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "is_leftover", "remove_leftovers"]
+__all__ = [
+    "ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "holds_locks_of", "is_leftover", "remove_leftovers",
+]  # fmt: skip
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
 ORPHAN_GIT_LOCK_S = 2.0
@@ -29,13 +31,13 @@ _PATTERNS = (
 _MOST = 10_000
 
 
-def remove_leftovers(root: Path, died_at: float) -> list[str]:
-    """Remove what a writer that began to commit at *died_at* left, and return the names, relative to git's folder.
+def remove_leftovers(root: Path, *died_at: float) -> list[str]:
+    """Remove what writers left that began to commit at *died_at*, and return the names, relative to git's folder.
 
     *died_at* is in seconds since the epoch.
     """
     folder = home_client(root).git_folder()
-    found = [path for path in _candidates(folder) if is_leftover(path, died_at, root)]
+    found = [path for path in _candidates(folder) if any(is_leftover(path, moment, root) for moment in died_at)]
     for path in found:
         path.unlink(missing_ok=True)
     return [path.relative_to(folder).as_posix() for path in found]
@@ -47,14 +49,27 @@ def holds_locks(root: Path) -> bool:
     return any(path.suffix == ".lock" for path in _candidates(folder))
 
 
+def holds_locks_of(root: Path, *died_at: float) -> bool:
+    """Return whether git's folder holds a lock of the time of such writers, however young it is."""
+    folder = home_client(root).git_folder()
+    return any(path.suffix == ".lock" and _in_time(path, moment) for path in _candidates(folder) for moment in died_at)
+
+
 def is_leftover(path: Path, died_at: float, root: Path) -> bool:
     """Return whether *path* in git's folder of *root* was left by the writer that died."""
     try:
         made_at = path.stat().st_mtime
     except OSError:
         return False
-    in_time = died_at - 1 <= made_at <= died_at + LAST_GIT_LOCK_S
-    return in_time and time.time() - made_at > ORPHAN_GIT_LOCK_S and not git_commands_in(root)
+    old = time.time() - made_at > ORPHAN_GIT_LOCK_S
+    return old and _in_time(path, died_at) and not git_commands_in(root)
+
+
+def _in_time(path: Path, died_at: float) -> bool:
+    try:
+        return died_at - 1 <= path.stat().st_mtime <= died_at + LAST_GIT_LOCK_S
+    except OSError:
+        return False
 
 
 def _candidates(folder: Path) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history, pruning
-from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, remove_leftovers
+from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
 from . import proposals, set_aside
 from .branch import own_branch, refuse_elsewhere
@@ -45,6 +46,8 @@ __all__ = [
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
 _ATTEMPT_WAIT_S = 0.05
+#: Most writers that died one after the other whose locks are known as ours.
+_MOST_DEATHS = 50
 #: Size from which on the audit goes on in a new file: some ten thousand closings.
 MAX_AUDIT_BYTES = 8 << 20
 #: Commits since a crash that are looked at.
@@ -303,8 +306,7 @@ class _Redo:
 
 def remove_git_leftovers(home: Home) -> list[str]:
     """Remove what a killed writer's git left, and return its names, relative to git's folder."""
-    mark = home.machine / "committing"
-    return remove_leftovers(home.root, mark.stat().st_mtime) if mark.exists() else []
+    return remove_leftovers(home.root, *_deaths(home))
 
 
 def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
@@ -349,13 +351,29 @@ def _git_mark(home: Home) -> Iterator[float | None]:
 
     The mark stays behind when this process is killed. It proves that a git lock of that time is ours.
     """
-    mark = home.machine / "committing"
-    died_at = mark.stat().st_mtime if mark.exists() else None
+    mark, deaths = home.machine / "committing", _deaths(home)
     remove_git_leftovers(home)
-    if died_at is None or not holds_locks(home.root):  # a young lock is judged later, by the mark of its time
-        storage.stage(mark, b"")
-    yield died_at
-    mark.unlink()
+    # A young lock is judged later, by the times of the writers that may have left it.
+    kept = deaths if holds_locks_of(home.root, *deaths) else ()
+    storage.stage(mark, " ".join(map(str, (*kept, time.time()))).encode())
+    if kept:
+        os.utime(mark, (kept[0], kept[0]))
+    yield deaths[0] if deaths else None
+    if not holds_locks_of(home.root, *kept):
+        mark.unlink()
+
+
+def _deaths(home: Home) -> tuple[float, ...]:
+    """Return when the writers began that died since git had no lock of theirs, the first one first.
+
+    The mark bears the time of the first, and holds those of the last ones.
+    """
+    mark = home.machine / "committing"
+    try:
+        first, words = mark.stat().st_mtime, storage.read_text(mark).split()[-_MOST_DEATHS:]
+    except FileNotFoundError:
+        return ()
+    return (first, *(float(word) for word in words if word.replace(".", "", 1).isdecimal()))
 
 
 @contextmanager

@@ -352,6 +352,35 @@ def test_a_lock_of_the_first_of_two_killed_writers_is_removed_in_time(
     assert_sound(home, git)
 
 
+def test_a_lock_that_no_commit_needs_is_removed_once_it_is_old(home: Home, git: Git, add_entry: AddEntry) -> None:
+    add_entry("before")
+    (lock,) = leave(home, "config.lock")
+    moment = time.time()
+    for path in (lock, home.machine / "committing"):
+        os.utime(path, (moment, moment))
+    add_entry("second")
+    assert lock.exists()  # it is too young to be known as ours, and commits do not need it
+    os.utime(lock, (moment - 30, moment - 30))
+    os.utime(home.machine / "committing", (moment - 30, moment - 30))
+    add_entry("third")
+    assert not lock.exists()
+    assert not (home.machine / "committing").exists()
+    assert_sound(home, git)
+
+
+def test_locks_of_the_last_of_several_killed_writers_are_removed(home: Home, git: Git, add_entry: AddEntry) -> None:
+    add_entry("before")
+    first, last = time.time() - 300, time.time() - 10
+    left = leave(home, "packed-refs.lock", "HEAD.lock")
+    mark = home.machine / "committing"
+    mark.write_text(f"{first} {last}", "utf-8")
+    for path, moment in zip((*left, mark), (first, last, first), strict=True):
+        os.utime(path, (moment, moment))
+    add_entry("next")
+    assert [path.name for path in left if path.exists()] == []
+    assert_sound(home, git)
+
+
 def test_a_pending_write_whose_first_commit_is_gone_is_completed(
     home: Home, git: Git, add_entry: AddEntry, forks: ForkServer
 ) -> None:
