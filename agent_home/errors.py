@@ -7,6 +7,7 @@
 ├── ``DocumentInvalid``    a Markdown or JSONL file breaks a rule of its format
 ├── ``Locked``             another process held the lock too long
 ├── ``Changed``            another program changed a file during a transaction
+├── ``MachineKeyUnusable`` this user's key cannot be made, or cannot be trusted
 ├── ``GuardRefused``       the guard rejected a text, or could not run
 ├── ``NoSuchEntry``        no entry has that id
 └── ``HistoryError``       git is absent, or a git operation failed
@@ -32,6 +33,7 @@ __all__ = [
     "HistoryError",
     "HomeError",
     "Locked",
+    "MachineKeyUnusable",
     "NoHome",
     "NoRepository",
     "NoSuchEntry",
@@ -99,6 +101,14 @@ class Changed(HomeError):
     def __init__(self, path: str) -> None:
         super().__init__(f"another program changed {path} during the write. Nothing was written. Run the command again")
         self.path = path
+
+
+class MachineKeyUnusable(HomeError):
+    """The key of this machine cannot be made, or cannot be trusted. Nothing can be signed."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"the machine key {path} {problem}. The next write makes a new one")
+        self.path, self.problem = path, problem
 
 
 class GuardRefused(HomeError):

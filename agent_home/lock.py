@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from .errors import Locked
+from .storage import PRIVATE_FILE, make_folder
 from .waiting import announce_wait
 
 __all__ = ["DEFAULT_TIMEOUT_S", "hold"]
@@ -30,8 +31,8 @@ def hold(path: Path, timeout_s: float = DEFAULT_TIMEOUT_S) -> Iterator[None]:
     Raises:
         Locked: the lock was not free within *timeout_s* seconds.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path, poll_interval=0.01)
+    make_folder(path.parent)
+    lock = FileLock(path, poll_interval=0.01, mode=PRIVATE_FILE)
     try:
         _acquire(lock, timeout_s)
     except Timeout as error:

@@ -14,7 +14,10 @@ from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "create", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
+__all__ = ["append", "create", "make_folder", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
+
+#: Modes of machine state, which is its owner's alone. The process's umask decides about memory.
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 #: Largest Markdown file that is read: a million tokens, more than any window holds, parsed in seconds.
 MAX_MARKDOWN_BYTES = 4 << 20
@@ -58,13 +61,26 @@ def _read_bytes(path: Path) -> bytes:
         return file.read()
 
 
-def stage(path: Path, data: bytes) -> None:
-    """Write *data* to *path* and wait until it is on the disk."""
-    _make_folder(path.parent)
-    with path.open("wb") as file:
+def stage(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Write *data* to the new file *path* and wait until it is on the disk. What had that name is replaced.
+
+    A link that lies there, or another name of the same file, leads nowhere: the file is made anew.
+    """
+    make_folder(path.parent)
+    with os.fdopen(_made_anew(path, mode), "wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _made_anew(path: Path, mode: int) -> int:
+    """Return the descriptor of a new, empty file *path*."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(path, flags, mode)
+    except FileExistsError:
+        path.unlink()
+        return os.open(path, flags, mode)
 
 
 def create(path: Path) -> bool:
@@ -78,7 +94,7 @@ def create(path: Path) -> bool:
 
 def replace(staged: Path, target: Path) -> None:
     """Replace *target* by the staged file, and keep the mode of *target*."""
-    _make_folder(target.parent)
+    make_folder(target.parent, 0o777)
     if target.exists():
         staged.chmod(target.stat().st_mode & 0o7777)
     staged.replace(target)
@@ -113,7 +129,7 @@ def append(path: Path, data: bytes) -> int:
 
     A killed writer leaves such a line, which it never reported as stored. If the write fails, the file is restored.
     """
-    _make_folder(path.parent)
+    make_folder(path.parent, 0o777)
     fresh = not path.exists()
     with path.open("ab+", buffering=0) as file:
         start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
@@ -140,11 +156,11 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _make_folder(folder: Path) -> None:
-    """Create *folder* and its parents durably."""
+def make_folder(folder: Path, mode: int = PRIVATE_FOLDER) -> None:
+    """Create *folder* and its parents durably. A new folder has *mode*, and its new parents what the umask leaves."""
     if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        make_folder(folder.parent, 0o777)
+        folder.mkdir(mode, exist_ok=True)
         sync_folder(folder.parent)
 
 

@@ -64,6 +64,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the machine key of the tests, and of the processes that they start, apart from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENT_HOME_STATE", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_git_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set up git without any user configuration, and remove the home from the environment."""

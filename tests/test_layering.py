@@ -34,7 +34,7 @@ ORDER: dict[str, list[list[str]]] = {
     ],
     "agent_home": [
         ["audience", "clock", "errors", "suggestions", "template", "token_weights", "waiting"],
-        ["lock", "storage", "tokens"], ["settings"],
+        ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["home", "window_tiers"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"],
         ["creation", "imports", "last_manifest"],
     ],

@@ -21,9 +21,10 @@ pytestmark = pytest.mark.xdist_group("test_layering.py")
 WRITERS: dict[str, tuple[str, set[str]]] = {
     "agent_home.storage": (
         "the one place that writes bytes of a home",
-        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "staged.replace", "target.unlink",
-         "tempfile.mkstemp"},
+        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "path.unlink", "staged.replace",
+         "target.unlink", "tempfile.mkstemp"},
     ),
+    "agent_home.machine_key": ("opens this user's key to read it", {"os.fdopen", "os.open"}),
     "agent_home.git.hook": ("an older hook of ours, which the new one replaces", {"path.unlink"}),
     "agent_home.git.commits": (
         "the orphaned lock of a git command of ours, a damaged ref, and git's staging area under git's own lock",
@@ -80,6 +81,7 @@ STORERS = {
     "agent_home.git.line_merge": "the same file, when it cannot be merged by entries",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
+    "agent_home.machine_key": "this user's key, which is no part of a home",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",

@@ -101,7 +101,7 @@ def restore(home: Home, now: datetime) -> list[Loss]:
             continue
         loss = _recorded(home, missing, head, now)
         staged = home.machine / "staging" / "restored.tmp"
-        storage.stage(staged, text.encode())
+        storage.stage(staged, text.encode(), mode=0o666)
         storage.replace(staged, home.path(missing.path))
         _log.warning("%s. `memory review show %s` shows them", loss.reason, loss.id)
         restored.append(loss)

@@ -282,7 +282,7 @@ class _Redo:
                 storage.remove(target)
             else:
                 staged = _staging(self.home) / "placed.tmp"
-                storage.stage(staged, placed.encode())
+                storage.stage(staged, placed.encode(), mode=0o666)
                 storage.replace(staged, target)
 
     def _merged_with_disk(self, path: str, text: str, before: str) -> str | None:

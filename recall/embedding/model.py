@@ -355,8 +355,8 @@ def _write_from_package(source: Path, folder: Path, progress: Progress) -> None:
     temporary = Path(tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         for name in TOKENIZER_FILES:
-            stage(temporary / name, _tokenizer_file(source / name))
-        stage(temporary / "model.onnx", _onnx_bytes(source))
+            stage(temporary / name, _tokenizer_file(source / name), mode=0o666)
+        stage(temporary / "model.onnx", _onnx_bytes(source), mode=0o666)
         _write_manifest(temporary, kind="package", dimension=DIMENSION, recipe=_recipe())
         _install(temporary, folder)
     finally:
@@ -394,7 +394,7 @@ def _write_manifest(folder: Path, **facts: Any) -> None:
         facts_of_file = {"sha256": _sha256(path), "bytes": status.st_size, "mtime_ns": status.st_mtime_ns}
         files[path.relative_to(folder).as_posix()] = facts_of_file
     manifest = {"version": MANIFEST_VERSION, **facts, "files": files, "packages": _versions()}
-    stage(folder / MANIFEST, json.dumps(manifest, indent=2).encode())
+    stage(folder / MANIFEST, json.dumps(manifest, indent=2).encode(), mode=0o666)
 
 
 def _versions() -> dict[str, str]:
