@@ -136,9 +136,9 @@ class Clone:
             if (self.home.root / ".git" / "MERGE_HEAD").exists():
                 done = self.git("commit", "--quiet", "--no-edit")
             else:
-                done = self.git("rebase", "--continue")
-                if "--skip" in done.stderr + done.stdout:
-                    done = self.git("rebase", "--skip")
+                # A commit that the other side has already is empty now. Any other one must not be skipped.
+                is_empty = self.git("diff", "--cached", "--quiet", "HEAD").returncode == 0
+                done = self.git("rebase", "--skip" if is_empty else "--continue")
         assert not self.is_merging, f"the merge cannot be finished: {done.stdout}{done.stderr}"
 
     def words(self, *, committed: bool = False) -> set[str]:
