@@ -229,7 +229,11 @@ def _log_passages(home: Home, entries: Sequence[Entry]) -> Iterator[tuple[str, s
     """Yield the lines of daily logs that tell the entry beside a turn that it cites, each with that turn's source."""
     texts, wanted = [entry.text for entry in entries], set(_sources(entries))
     for path in sorted((home.root / "DailyActivity").glob("*.md")) if wanted else ():
-        for match in _LOG_LINE.finditer(read_text(path)):
+        try:
+            log = read_text(path)
+        except (DocumentInvalid, OSError):  # not a text file, reported as a place
+            continue
+        for match in _LOG_LINE.finditer(log):
             source = match["sources"].partition(",")[0].strip()  # the others are only quoted
             if source in wanted:
                 told = told_passages(texts, {source: match["text"]})

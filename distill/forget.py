@@ -63,7 +63,6 @@ __all__ = [
     "TextTooShort",
     "forget",
     "places",
-    "redaction_target",
     "removal_plan",
 ]
 
@@ -113,11 +112,6 @@ class ForgetResult:
     def in_history(self) -> tuple[Occurrence, ...]:
         """The places of *remaining* that only a purge removes."""
         return tuple(place for place in self.remaining if place.kind == "history")
-
-
-def redaction_target(home: Home, text: str, *, exact: bool = False) -> RedactionTarget:
-    """Return the redaction target of *text*, see :func:`removal_plan`."""
-    return removal_plan(home, text, exact=exact).target
 
 
 def removal_plan(home: Home, text: str, *, exact: bool = False, turns: Turns = "sentences") -> RemovalPlan:

@@ -23,7 +23,7 @@ from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from distill.close import close
-from distill.forget import ForgetResult, StructuralWord, TextTooShort, forget, places, redaction_target
+from distill.forget import ForgetResult, StructuralWord, TextTooShort, forget, places, removal_plan
 from recall.index.sync import sync
 from recall.index.verify import verify
 from recall.settings import RecallSettings
@@ -100,7 +100,7 @@ def paths_with(home: Home, word: bytes = b"heron") -> list[str]:
 
 def test_searching_for_places_changes_nothing(word_home: Home) -> None:
     before = raw(word_home)
-    found = places(word_home, redaction_target(word_home, "blue heron"))
+    found = places(word_home, removal_plan(word_home, "blue heron").target)
     assert {place.kind for place in found} == {
         "memory", "transcript", "output", "quarantine", "machine", "index", "history",
     }  # fmt: skip
@@ -321,25 +321,25 @@ def test_a_chinese_name_is_forgotten_everywhere_and_stays_forgotten(
     close(home, "zh-1", now=now, again=True)
     sync(home, RecallSettings(), None)
     assert paths_with(home, plain) == []
-    assert places(home, redaction_target(home, said, exact=exact)) == []
+    assert places(home, removal_plan(home, said, exact=exact).target) == []
 
 
 @pytest.mark.parametrize("text", ["林晓", "佐藤", "김민", "林a晓"])
 def test_two_letters_without_word_borders_are_enough(home: Home, text: str) -> None:
-    assert redaction_target(home, text).phrases
-    assert redaction_target(home, text, exact=True).phrases
+    assert removal_plan(home, text).target.phrases
+    assert removal_plan(home, text, exact=True).target.phrases
 
 
 @pytest.mark.parametrize("text", ["林", "값", "。。。", "林a"])
 def test_one_chinese_letter_is_refused(home: Home, text: str) -> None:
     with pytest.raises(TextTooShort, match="2 in Chinese"):
-        redaction_target(home, text)
+        removal_plan(home, text)
 
 
 def test_one_chinese_letter_is_no_identifier(home: Home) -> None:
     for exact in (False, True):
         with pytest.raises(TextTooShort) as raised:
-            redaction_target(home, "林", exact=exact)
+            removal_plan(home, "林", exact=exact)
         assert "--exact-id" not in str(raised.value)
 
 
@@ -354,7 +354,7 @@ def test_entries_that_an_earlier_erasure_left_empty_go(word_home: Home, now: dat
 @pytest.mark.parametrize("text", ["abc", " a b ", "\u200b\u200b\u200b\u200b", ""])
 def test_a_short_text_is_refused(home: Home, text: str) -> None:
     with pytest.raises(TextTooShort):
-        redaction_target(home, text)
+        removal_plan(home, text)
 
 
 @pytest.mark.parametrize(
@@ -370,7 +370,7 @@ def test_a_name_in_the_structure_of_the_home_is_refused(word_home: Home, now: da
 
 def test_names_given_by_people_can_be_forgotten(word_home: Home) -> None:
     for text in ("blue heron", "fc-1.jsonl", "run.txt", "draft.md", "the launch session"):
-        assert redaction_target(word_home, text).phrases
+        assert removal_plan(word_home, text).target.phrases
 
 
 @pytest.mark.parametrize(("title", "body"), [("SQLite", ""), ("Standing Preferences", ""), ("Open Threads", "Kestrel")])
@@ -397,7 +397,7 @@ def test_an_exact_id_matches_only_when_it_stands_alone(home: Home, now: datetime
 
 def test_an_unknown_id_is_an_error(home: Home) -> None:
     with pytest.raises(NoSuchEntry):
-        redaction_target(home, "KD-0000")
+        removal_plan(home, "KD-0000")
 
 
 def test_a_manifest_that_would_become_invalid_is_not_changed(home: Home, now: datetime) -> None:
@@ -490,6 +490,14 @@ def test_turns_that_say_an_entry_in_other_words_are_left_and_named(dressed_home:
     assert done.remaining == ()
     assert b"weather" not in raw(dressed_home)["sessions/2026/11/fc-1.jsonl"]
     assert paths_with(dressed_home, b"relocate") == []
+
+
+def test_a_daily_log_that_is_not_utf8_stops_no_forgetting(dressed_home: Home, now: datetime) -> None:
+    (dressed_home.root / "DailyActivity/2026-11-19.md").write_bytes(b"# 2026-11-19\n\n- caf\xe9 (fc-1#m1)\n")
+    done = forget(dressed_home, "RC-AAAA", now=now)
+    assert {place.kind for place in done.remaining} == {"history"}
+    assert "Lisbon" not in (dressed_home.root / "DailyActivity/2026-11-20.md").read_text()
+    assert "Lisbon" not in str(raw(dressed_home)["sessions/2026/11/fc-1.jsonl"])
 
 
 def test_turns_can_be_kept(dressed_home: Home, now: datetime) -> None:
