@@ -354,7 +354,8 @@ class GitClient:
         if _NOT_WRITABLE.search(reason):
             git_folder = self.root / ".git"
             reason += (
-                f". Nobody may write in {git_folder}, or not you: run `chmod -R u+w {git_folder}`, or ask its owner"
+                f". You have no permission to write in {git_folder}. Run `chmod -R u+w {git_folder}` if it is yours. "
+                "Otherwise ask its owner for access"
             )
         return reason
 

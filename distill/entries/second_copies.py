@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry
 from agent_home.documents.entry_merge import conflicting_version, merged_entry
 from agent_home.home import MEMORY
@@ -34,24 +35,22 @@ def second_copies(places: Places) -> list[str]:
 
     One exact copy in memory and one in the archive are none of them: ``distill.entries.decay`` decides which one stays.
     """
-    return [entry_id for entry_id in places if _copies(places[entry_id]) is not None]
+    return list(_copies_by_id(places))
 
 
 def settle_second_copies(edits: Transaction) -> tuple[str, ...]:
     """Leave each entry in one place, without losing a version, and return the ids."""
     places = entry_places(edits.home, edits)
     taken = {entry_id: found[0][1] for entry_id, found in places.items()}
-    settled = second_copies(places)
-    for entry_id in settled:
-        copies = _copies(places[entry_id])
-        if copies is None:
-            continue
+    settled = _copies_by_id(places)
+    for entry_id, copies in settled.items():
         entry = copies.entry
         for path, other in copies.others:
-            document = edits.read(path).without_entry(entry_id)
+            before = edits.read(path)
+            document = before.without_entry(entry_id)
             merged = merged_entry(None, entry, other)
             if merged is None:
-                section = next(title for title, has in _sections(edits, path) if entry_id in has)
+                section = _section_title(before, entry_id)
                 version = _superseded_version(entry_id, other, taken)
                 taken[version.id] = version
                 document = document.with_entry(section, version)
@@ -60,6 +59,10 @@ def settle_second_copies(edits: Transaction) -> tuple[str, ...]:
         if entry.render() != copies.entry.render():
             edits.write(copies.path, edits.read(copies.path).with_entry_changed(entry))
     return tuple(settled)
+
+
+def _copies_by_id(places: Places) -> dict[str, _Copies]:
+    return {entry_id: copies for entry_id, found in places.items() if (copies := _copies(found)) is not None}
 
 
 def _copies(places: Sequence[tuple[str, Entry]]) -> _Copies | None:
@@ -87,9 +90,6 @@ def _superseded_version(entry_id: str, entry: Entry, taken: Mapping[str, Entry])
     return version.changed(fields={**entry.fields, "Superseded-By": entry_id})
 
 
-def _sections(edits: Transaction, path: str) -> list[tuple[str, set[str]]]:
-    document = edits.read(path)
-    return [
-        (section.title, {entry.id for entry in document.section_entries(section.title)})
-        for section in document.sections(level=2)
-    ]
+def _section_title(document: Document, entry_id: str) -> str:
+    titles = (section.title for section in document.sections(level=2))
+    return next(title for title in titles if any(entry.id == entry_id for entry in document.section_entries(title)))

@@ -33,7 +33,8 @@ _HEALTH = re.compile(
 )
 _DIET = re.compile(rf"{_WHO}{_BE}{_HOW}\s+(?:vegan|vegetarian)\b|素食|吃素")
 _CLAUSE_END = re.compile(r"[,.;!?\u3002\uff0c\uff1b\uff01]|\s(?:and|but)\s|$")
-#: Characters that begin no name of an illness, and what they stand before.
+#: Two neighbouring Chinese characters. The second may be any. The first is none of the words that lead to the illness
+#: in «对花生过敏», because they stand in many other sentences.
 _TWO_HAN = re.compile(r"[^\W\x00-\u33ff对我有不能他她][^\W\x00-\u33ff]")
 #: Name of somebody close.
 _PERSON = re.compile(

@@ -88,8 +88,9 @@ def _told(item: Item, spoken: Sequence[Message], places: dict[str, int], owner: 
     previous = _other_turn(item, spoken[:place])
     if around is not None and not around.topic and _misses_topic(item, words, found.text, spoken[place], previous):
         topic, topic_turn = opening_words(spoken[place], earlier)
-        around = replace(around, topic=topic, topic_turn=topic_turn)
-        found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
+        if topic:
+            around = replace(around, topic=topic, topic_turn=topic_turn)
+            found = with_context(words, spoken[place], earlier, owner, now, kind=item.kind, around=around)
     if found.context and any(_repeats(message, tools) for message in earlier if message.source in found.context):
         found = with_context(words, spoken[place], (), owner, now, kind=item.kind)
     item = replace(item, standalone=found.text if found.text != item.text else "", context=found.context)
