@@ -17,7 +17,7 @@ from distill import unclosed
 
 
 def test_each_step_is_measured_in_each_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durability, "MODES", {"now": "as set"})
+    monkeypatch.setattr(durability, "MODES", {"now": "none"})
     settings = GitClient._started.__wrapped__.__defaults__  # type: ignore[attr-defined]
     home = create(tmp_path / "home", name="Ada", now=moment_of(0, 3) - timedelta(days=1)).home
     give_past(home, 3)

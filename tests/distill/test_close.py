@@ -635,3 +635,31 @@ def test_a_finished_task_leaves_the_other_one_of_its_entry_open(home: Home, talk
     assert changed.detail == "ended: order the roof tiles"
     (left,) = parse(memory(home)).entries()
     assert (left.title, left.retired) == ("book the plumber for the kitchen.", False)
+
+
+STEP = "Pin the numpy version in the lock file."
+
+
+@pytest.mark.parametrize(
+    ("said", "cwd", "entered"),
+    [
+        (f"The build breaks.\n\n## Next Steps\n\n- {STEP}", "", False),
+        (f"The build breaks.\n\n## Next Steps\n\n- {STEP}", "/srv/app", True),
+        (f"The build breaks.\n\nNext steps: {STEP}", "", True),
+        (f"The build breaks.\n\nNext steps:\n- {STEP}", "", True),
+    ],
+    ids=["heading", "heading in a folder of work", "label line", "list below a label line"],
+)
+def test_a_list_of_the_assistant_below_a_heading_needs_a_folder_of_work(
+    home: Home, talk: Talk, now: datetime, said: str, cwd: str, *, entered: bool
+) -> None:
+    keep(home, talk(("user", "Why does the build break?"), ("assistant", said), cwd=cwd), now)
+    close(home, "fc-1", now=now)
+    assert [entry.title for entry in parse(memory(home)).entries()] == [STEP] * entered
+
+
+def test_a_list_of_the_user_below_a_heading_needs_no_folder_of_work(home: Home, talk: Talk, now: datetime) -> None:
+    keep(home, talk(("user", f"## Next Steps\n\n- {STEP}")), now)
+    close(home, "fc-1", now=now)
+    (entry,) = parse(memory(home)).entries()
+    assert STEP in entry.title

@@ -160,7 +160,7 @@ def test_a_newest_commit_that_is_gone_is_named_with_a_remedy_that_works(
     assert titles(home.root) == ["next", "new", "old"]
 
 
-@pytest.mark.parametrize("step", ["staging_area", "commit_texts", "stage_blobs"])
+@pytest.mark.parametrize("step", ["staging_area", "snapshot", "commit_texts", "stage_blobs"])
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("command", PERSONS_COMMANDS)
 def test_a_git_command_of_a_person_beside_a_write_takes_nothing_away(

@@ -10,11 +10,12 @@ from bench.training.standing import judged_entries, left_out_chances
 
 
 def test_the_better_half_of_chats_that_the_training_left_out_is_kept_more_often() -> None:
-    rows = judged_entries()
+    # An earlier version of the weights chose the entries of the fourth round, so it holds few bad ones.
+    rows = [row for row in judged_entries() if not row.source.startswith("fourth")]
     chances = left_out_chances(rows)
     better = chances >= np.median(chances)
     shares = [np.mean([row.kept for row in compress(rows, half)]) for half in (better, ~better)]
-    assert shares[0] >= shares[1] + 0.12
+    assert shares[0] >= shares[1] + 0.2
 
 
 def test_a_wrong_section_is_told_from_a_right_one_in_chats_that_the_training_left_out() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from agent_home.store.transcript import Message
@@ -96,5 +98,6 @@ def test_a_person_decides_where_two_entries_may_be_meant() -> None:
 
 
 def test_many_turns_cost_little() -> None:
-    said = ["Standup is at 9:30.", "A: Got it, 9:30.", "Oops, 9:15."] * 300
+    said, start = ["Standup is at 9:30.", "A: Got it, 9:30.", "Oops, 9:15."] * 300, time.process_time()
     assert "9:15" in settled(*said).messages[-3].content
+    assert time.process_time() - start < 5.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import isfinite
 
 import pytest
 
@@ -47,6 +48,7 @@ def test_what_stands_in_the_wrong_section_is_a_fact(said: str, kind: ItemKind, e
 
 def test_every_sign_is_a_number_and_the_kind_is_one() -> None:
     signs = standing_signs('Ida (asked: "Which?"): the blue one', "next_step", "the blue one", "Which?")
+    assert all(isfinite(value) for value in signs.values())
     assert signs["bias"] == signs["kind thread"] == signs["asked"] == signs["after a question"] == 1.0
 
 
