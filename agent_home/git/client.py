@@ -112,6 +112,8 @@ _PASSED_SETTINGS = frozenset(
 )
 _MAX_PASSED = 1000
 _HOOK_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+#: Without a configured address, git would look up this machine's name to make one up for the reflog.
+_DEFAULTS = {"EMAIL": "agent-home@localhost"}
 _FIXED = {
     "GIT_ALLOW_PROTOCOL": "none",  # no transport, whatever protocol.* a repository sets
     "GIT_EDITOR": ":",
@@ -514,6 +516,7 @@ def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
     # Git must not climb to a repository that merely contains this folder.
     ceiling = str(Path(os.path.realpath(root)).parent)
     passed = {} if "GIT_CONFIG_COUNT" in kept else _identity_settings()
+    environment = _DEFAULTS | environment
     return environment | passed | _FIXED | {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import sys
 
+from .runtime import text_embedding
+
 __all__ = ["main"]
 
 
 def main(model: str, folder: str) -> int:
     """Fetch *model* into *folder*, run it once, print its dimension. Returns the exit code."""
-    from fastembed import TextEmbedding
     from loguru import logger
 
     logger.remove()
     try:
-        encoder = TextEmbedding(model, cache_dir=folder, threads=1)
+        encoder = text_embedding()(model, cache_dir=folder, threads=1)
         (vector,) = encoder.embed(["ready"])
     except Exception as error:  # noqa: BLE001 - the boundary of this process: whatever fails becomes its one line
         sys.stderr.write(f"\n{' '.join(str(error).split())}\n")

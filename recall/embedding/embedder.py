@@ -33,6 +33,7 @@ from ..errors import ModelError
 from .address_space import lacking
 from .chinese import ChineseTable, chinese_share, shipped_table, without_chinese
 from .model import DEFAULT_MODEL, MAX_TOKENS, EmbeddingSettings, ModelLocation, Progress, build, digest, locate
+from .runtime import onnx_runtime, text_embedding
 
 __all__ = ["Embedder", "NoEmbedder", "Vector", "distinguishes_meaning", "open_embedder"]
 
@@ -187,9 +188,9 @@ def _unit(vector: Vector) -> Vector:
 
 def _sentence_encoder(folder: Path, onnx: Path) -> Callable[[str], Vector]:
     """Return an encoder that averages the token vectors, as all-MiniLM-L6-v2 is pooled."""
-    import onnxruntime
     from tokenizers import Tokenizer
 
+    onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -241,14 +242,13 @@ def _cores() -> int:
 
 def _with_fastembed(location: ModelLocation, threads: int) -> Embedder:
     """Load any other model, from its folder or from its download, with fastembed."""
-    from fastembed import TextEmbedding
     from loguru import logger
 
     logger.disable("fastembed")  # it logs what it then raises
     place: dict[str, Any] = {"cache_dir": str(location.folder), "local_files_only": True}
     if location.origin == "folder":
         place = {"specific_model_path": str(location.folder)}
-    model = TextEmbedding(location.name, threads=1, **place)
+    model = text_embedding()(location.name, threads=1, **place)
     return _ThreadedEmbedder(
         name=location.name,
         fingerprint=f"{location.name}:{digest(location)[:16]}",

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from agent_home.creation import create
 from agent_home.home import Home
 from recall.embedding.bert import BertShape, bert_graph
 from recall.embedding.embedder import Embedder, NoEmbedder, distinguishes_meaning, open_embedder
 from recall.embedding.model import MAX_TOKENS, EmbeddingSettings, build
+from tests.network_calls import network_calls, network_calls_missing
 
 Floats = NDArray[np.float64]
 
@@ -299,3 +302,37 @@ def test_loading_leaves_the_environment_alone(cache: Path) -> None:
     before = dict(os.environ)
     _opened(EmbeddingSettings(), cache).embed_query("hello")
     assert dict(os.environ) == before
+
+
+#: Runs each group of arguments, divided by commas, as one command. All of them embed with the model.
+COMMANDS = """
+import sys
+from interfaces.cli import cli
+
+for line in sys.argv[1].split(","):
+    try:
+        cli([*line.split(), "--home", sys.argv[2]], prog_name="memory")
+    except SystemExit as stopped:
+        assert stopped.code in (0, 1, None), line
+assert "onnxruntime" in sys.modules
+"""
+
+
+@pytest.mark.skipif(bool(network_calls_missing()), reason=network_calls_missing())
+def test_no_command_uses_the_network_or_leaves_an_identifier_of_the_device(cache: Path, tmp_path: Path) -> None:
+    """Count lookups, sockets and connections. Telemetry would write at once and send later."""
+    talk = {"session": "s", "id": "m1", "ts": "2026-11-20T10:00:00Z", "role": "user", "content": "We sort by risk."}
+    home = create(tmp_path / "agent", name="Ada", now=datetime(2026, 11, 21, 9, 0, tzinfo=UTC)).home
+    (tmp_path / "talk.jsonl").write_text(json.dumps(talk), "utf-8")
+    commands = (
+        f"import chat {tmp_path}/talk.jsonl,close --all,sync,search sort,prompt --message sort,watch --once,doctor"
+    )
+    calls = network_calls(COMMANDS, commands, str(home.root), folder=tmp_path, AGENT_HOME_CACHE=str(cache))
+    assert calls == []
+    assert not list(tmp_path.glob(".cache/**/*onnxruntime*"))
+
+
+@pytest.mark.skipif(bool(network_calls_missing()), reason=network_calls_missing())
+def test_a_look_up_is_counted(tmp_path: Path) -> None:
+    script = "import contextlib, socket\nwith contextlib.suppress(OSError): socket.getaddrinfo('a.example', 443)"
+    assert "getaddrinfo a.example" in network_calls(script, folder=tmp_path)
