@@ -59,5 +59,7 @@ def _program_digest() -> bytes:
     """Return a digest of the guard's own source and rules, so that no version number has to be raised by hand."""
     spec = find_spec("guard")
     folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
-    files = sorted(path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml"})
+    files = sorted(
+        path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml", ".json"}
+    )
     return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=8).digest()

@@ -16,6 +16,7 @@ from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet
 from guard.secrets.spoken_codes import SPOKEN_CODES
+from guard.secrets.told_secrets import find_told_secrets
 from guard.text.canonical import TextVariant
 
 __all__ = ["bundled_rules", "find_secrets"]
@@ -40,6 +41,7 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
         for rule in rules.with_keyword(variant):
             for start, end in rule.spans(variant):
                 yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))
+    yield from find_told_secrets(variant)
 
 
 # Python's `re` runs these three in linear time: each starts at a fixed word, and nothing after a repetition can fail.

@@ -21,6 +21,7 @@ __all__ = [
     "is_network_password",
     "is_part_value",
     "is_password_value",
+    "is_plausible_value",
     "is_quoted_password",
     "is_random_token",
     "is_spoken_password",
@@ -48,6 +49,7 @@ _DESCRIPTIONS = (
     r"|none|null|unset|empty|missing|required|optional|reset|changed|expired|incorrect|invalid|wrong|correct|hidden"
     r"|protected|secret|password|passwd|token|test|hash|hashed|encrypted|plain|plaintext|bearer|basic|oauth2?|jwt|base64"
     r"|utf-?8|md5|sha-?(?:1|256|512)|bcrypt|argon2|rsa-(?:2048|4096)|aes-256|ed25519|private|public|unknown|disabled"
+    r"|obbligatori[ao]|obligatori[ao]|obrigatóri[ao]|sbagliat[ao]"
     r"|enabled|prompt|stdin|auto|never|always|rotated|stored|kept|shared|strong|weak|secure|safe"
 )
 """Values that describe a password or token instead of being one."""
@@ -177,6 +179,28 @@ def is_network_password(value: str) -> bool:
         re.fullmatch(r"[A-Za-z]+(?:-[A-Za-z]+){1,4}|[A-Z][a-z]+(?:[A-Z][a-z]+)+", word) is not None
         and not _is_harmless(word)
         and len(word) >= 8
+    )
+
+
+def is_plausible_value(value: str) -> bool:
+    """Return whether a word of a sentence could be a secret: no placeholder, description, path, address or code."""
+    if not 4 <= len(value) <= 100 or _is_harmless(value) or len(set(value)) < 3:
+        return False
+    if (
+        value[0] in "/\\<$%{~-])"
+        or value.endswith(("'s", "’s"))
+        or any(sign in value for sign in ("://", "()", "<", ">", "{", "}", "\\", "=", "`", "["))
+    ):
+        return False
+    if re.search(
+        r"%[0-9A-F]{2}|%[sd]|@[\w-]+\.\w|\.(?:py|js|ts|md|txt|json|ya?ml|toml|conf|cfg|go|rs|sh|html?|php|sql|env|key|pem|com|org|net"
+        r"|io|de)\Z|\w\(|/\w+/|\w/\w+\.",
+        value,
+    ):
+        return False
+    return not re.fullmatch(
+        r"[\W\d_]{1,40}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|v?\d+(?:\.\d+)+\S{0,8}|[A-Za-z]{1,10}(?:[A-Z][a-z]+)+[A-Z]{0,5}",
+        value,
     )
 
 
