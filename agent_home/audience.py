@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-__all__ = ["FOLDERS", "Audience", "may_read"]
+__all__ = ["FOLDERS", "Audience", "may_read", "rule_of"]
 
 
 class Audience(StrEnum):
@@ -49,7 +49,10 @@ def may_read(rules: Mapping[str, Iterable[str]], path: str, audience: str) -> bo
         return True
     if any(part in {"", ".", ".."} for part in path.split("/")):
         return False
+    return audience in rule_of(rules, path)
+
+
+def rule_of(rules: Mapping[str, Iterable[str]], path: str) -> frozenset[str]:
+    """Return the audiences that the longest rule for *path* names. *path* may itself be a folder ending in ``/``."""
     matches = [rule for rule in rules if path == rule or (rule.endswith("/") and path.startswith(rule))]
-    if not matches:
-        return False
-    return audience in set(rules[max(matches, key=len)])
+    return frozenset(rules[max(matches, key=len)]) if matches else frozenset()

@@ -12,6 +12,7 @@ from datetime import datetime
 from importlib import resources
 from pathlib import Path
 
+from .consent.settings_in_effect import accept_settings
 from .documents.entry import Entry, new_id, section_of
 from .errors import NotCreatable
 from .git import commits
@@ -76,6 +77,8 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
             _add_seed(edits, seed, now)
     for folder in _FOLDERS:
         (root / folder).mkdir(exist_ok=True)
+    if not existed:  # the person who makes a home agrees to what the template says
+        accept_settings(load_manifest(root / MANIFEST), home.machine)
     hook = install_hook(home)
     install_driver(home)
     outcome = edits.outcome

@@ -8,6 +8,7 @@
 ├── ``Locked``             another process held the lock too long
 ├── ``Changed``            another program changed a file during a transaction
 ├── ``MachineKeyUnusable`` this user's key cannot be made, or cannot be trusted
+├── ``NotTrustable``       a text names no key that could be trusted
 ├── ``GuardRefused``       the guard rejected a text, or could not run
 ├── ``NoSuchEntry``        no entry has that id
 └── ``HistoryError``       git is absent, or a git operation failed
@@ -39,6 +40,7 @@ __all__ = [
     "NoSuchEntry",
     "NoSuchRevision",
     "NotCreatable",
+    "NotTrustable",
     "SettingsBroken",
     "SettingsInvalid",
 ]
@@ -109,6 +111,18 @@ class MachineKeyUnusable(HomeError):
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"the machine key {path} {problem}. The next write makes a new one")
         self.path, self.problem = path, problem
+
+
+class NotTrustable(HomeError):
+    """A text names no public key, or no single one."""
+
+    def __init__(self, text: str, found: int = -1) -> None:
+        count = "no trusted key has" if found == 0 else f"{found} trusted keys have"
+        problem = f"{count} {text!r} in its line. `memory trust key list` prints the lines"
+        if found < 0:
+            problem = f"{text!r} is no public SSH key, no file of one, and no GPG fingerprint of 40 or 64 digits"
+        super().__init__(problem)
+        self.text = text
 
 
 class GuardRefused(HomeError):

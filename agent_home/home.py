@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .audience import may_read
+from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
 from .settings import MANIFEST, Manifest, load_manifest
 
@@ -33,12 +34,12 @@ class Home:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The content of ``agent.toml``, read once.
+        """The content of ``agent.toml``, read once, with the settings that are in effect on this machine.
 
         Raises:
             SettingsInvalid: see :func:`agent_home.settings.load_manifest`.
         """
-        return self.given or load_manifest(self.root / MANIFEST)
+        return settings_in_effect(self.given or load_manifest(self.root / MANIFEST), self.machine)
 
     @property
     def machine(self) -> Path:

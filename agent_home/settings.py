@@ -27,6 +27,7 @@ __all__ = [
     "TABLES",
     "ContextFile",
     "Manifest",
+    "WaitingSetting",
     "load_manifest",
     "parse_manifest",
     "read_table",
@@ -68,14 +69,33 @@ class ContextFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingSetting:
+    """A setting of ``agent.toml`` that is not in effect, because it widens something and nobody here agreed to it.
+
+    *value* is what the file says, and *kept* what is in effect, ``None`` where it is not set. *why* names the harm.
+    """
+
+    key: str  # "table.key"
+    value: Any
+    kept: Any
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """Content of ``agent.toml``. *tables* holds the other packages' settings, which are not checked yet."""
+    """Content of ``agent.toml``. *tables* holds the other packages' settings, which are not checked yet.
+
+    *waiting* are the settings that wait for a person's consent (``agent_home.consent``), and *refused* says that a
+    person refused them.
+    """
 
     path: Path
     name: str
     context: tuple[ContextFile, ...]
     audiences: Mapping[str, frozenset[str]]
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    waiting: tuple[WaitingSetting, ...] = ()
+    refused: bool = False
 
     def settings(self, table: str, kind: type[T]) -> T:
         """Return the dataclass *kind* filled from ``[table]``, with its defaults where the file is silent.

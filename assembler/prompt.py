@@ -117,6 +117,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     screening = FileScreening(home)
     sources = Sources(home, request.audience, screening, request.at)
     builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
+    builder.degraded += _waiting_settings(home)
     if request.audience not in set(Audience):
         builder.degraded.append(f"audience {request.audience!r} reads nothing. The audiences are {', '.join(Audience)}")
     if request.at and request.message:
@@ -139,6 +140,13 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
     screening.remember()
     return _receipt(builder, budget)
+
+
+def _waiting_settings(home: Home) -> list[str]:
+    """Name the settings that wait for a person's consent, so that their absence surprises nobody."""
+    waiting = () if home.manifest.refused else home.manifest.waiting
+    keys = ", ".join(item.key for item in waiting)
+    return [f"agent.toml: not in effect until a person here agrees: {keys}. `memory trust` shows them"] if keys else []
 
 
 @lru_cache(maxsize=8)

@@ -29,6 +29,7 @@ from agent_home.settings import MANIFEST, TABLES, load_manifest
 from agent_home.store import closings, losses, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import broken, ended_ids, pending_ids
+from agent_home.store.trust import trust_of
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
@@ -55,6 +56,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
     """Run all checks, in an order in which a later one depends only on earlier ones."""
     checks: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("manifest", lambda: _manifest(home)),
+        ("trust", lambda: _trust(home)),
         ("git", lambda: _git(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
@@ -125,11 +127,27 @@ def _wrong_settings(home: Home) -> Iterator[str]:
         "distill": DistillSettings,
         "guard": GuardSettings,
     }
+    manifest = load_manifest(home.root / MANIFEST)  # also what is not in effect yet
     for table in TABLES:
         try:
-            home.manifest.settings(table, kinds[table])
+            manifest.settings(table, kinds[table])
         except SettingsInvalid as error:
             yield " ".join(str(error).split())
+
+
+def _trust(home: Home) -> Iterator[Check]:
+    """Name what came with a pull and waits for a person of this machine."""
+    found = trust_of(home)
+    if found.settings and not found.refused:
+        keys = ", ".join(item.key for item in found.settings[:_MAX_NAMED])
+        detail = f"settings of agent.toml that are not in effect until you agree: {keys}. `memory trust` shows them"
+        yield Check(name="trust", status="warning", detail=detail)
+    if found.approvals:
+        rows = counted(len(found.approvals), "approval")
+        detail = f"{rows} of others count for nothing here, the first {found.approvals[0].id}. See `memory trust`"
+        yield Check(name="trust", status="warning", detail=detail)
+    if not found.approvals and (found.refused or not found.settings):
+        yield Check(name="trust", status="ok", detail="every setting in effect has the consent of this machine")
 
 
 def _lacks_http_client(home: Home) -> bool:

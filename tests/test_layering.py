@@ -35,7 +35,8 @@ ORDER: dict[str, list[list[str]]] = {
     "agent_home": [
         ["audience", "clock", "errors", "suggestions", "template", "token_weights", "waiting"],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
-        ["home", "window_tiers"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"], ["store"],
+        ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
+        ["store"],
         ["creation", "imports", "last_manifest"],
     ],
     "recall": [

@@ -34,6 +34,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "temporary packs of a killed packing, and its mark in .memory",
         {"?.unlink", "path.unlink", "mark.unlink"},
     ),
+    "agent_home.git.signatures": ("the list of trusted keys for one git command", {"tempfile.NamedTemporaryFile"}),
     "agent_home.git.leftovers": ("what a killed git command of ours left", {"path.unlink"}),
     "agent_home.store.recovery": (
         "the gateway's own records in .memory, never memory",
@@ -82,6 +83,8 @@ STORERS = {
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
     "agent_home.forgetting.purge": "git state beside objects, and commit ids in .memory, when history is rewritten",
     "agent_home.machine_key": "this user's key, which is no part of a home",
+    "agent_home.consent.settings_in_effect": "a copy of a rule file that a person agreed to, machine state",
+    "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
     "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",

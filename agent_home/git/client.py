@@ -67,6 +67,11 @@ _SETTINGS = (
     "core.abbrev=auto", "log.showRoot=true", "core.quotePath=false",
     "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
 )  # fmt: skip
+#: Further settings of a command that verifies signatures: the repository names neither programs nor keys.
+_VERIFIERS = (
+    "gpg.program=gpg", "gpg.openpgp.program=gpg", "gpg.x509.program=false", "gpg.ssh.program=ssh-keygen",
+    f"gpg.ssh.revocationFile={os.devnull}", "gpg.ssh.defaultKeyCommand=", "gpg.minTrustLevel=undefined",
+)  # fmt: skip
 _DIFF_FLAGS = ("--no-ext-diff", "--no-textconv", "--submodule=short")
 #: Options added to a command, for what a setting cannot switch off.
 _FLAGS: Mapping[str, tuple[str, ...]] = {
@@ -186,6 +191,16 @@ class GitClient:
     def text(self, *arguments: str, stdin: bytes = b"", empty_on: Sequence[int] = ()) -> str:
         """Return the output of :meth:`query` as text. Bytes that are no UTF-8 become surrogates."""
         return self.query(*arguments, stdin=stdin, empty_on=empty_on).decode("utf-8", "surrogateescape")
+
+    def signatures(self, commits: Sequence[str], fields: str, *, ssh_signers: Path) -> str:
+        """Return *fields*, in the form of ``git log --format``, of each of *commits*, with their signatures verified.
+
+        Git starts ``gpg`` or ``ssh-keygen`` from PATH. *ssh_signers* names the SSH keys that count.
+        """
+        settings = (*_SETTINGS, *_VERIFIERS, f"gpg.ssh.allowedSignersFile={ssh_signers}")
+        arguments = ("show", "--no-patch", "--no-notes", f"--format={fields}", *commits)
+        with self._started(arguments, b"", None, settings) as output:
+            return b"".join(iter(output.read, b"")).decode("utf-8", "replace")
 
     def change(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
         """Run a command that may change the repository and return its output."""

@@ -106,7 +106,7 @@ class PersonalTextJudge:
             self.problem = _unusable(error)
         self._verdicts = verdicts_under(settings)
         self._reading = reading
-        self._decisions = decisions_in(_approvals(home), "")
+        self._decisions = decisions_in(home, _approvals(home), "")
 
     def verdict(self, path: str, text: str) -> Verdict:
         """Return the guard's verdict on a person's *text* for *path*. A guard that cannot run holds it back.

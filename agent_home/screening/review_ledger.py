@@ -5,6 +5,11 @@
 a guess and tells nothing else. ``distill.review.queue`` writes the rows through the gateway, in the commit that they
 belong to, and the screening service reads them.
 
+The ledgers come with a pull, and a pulled row is what somebody else says. So an approval lets a text pass only if this
+machine made it, which its ``mac`` proves, or if a person on this machine agreed to it or trusts the key that signed its
+commit (``agent_home.store.signed_approvals``). The same holds for a decision that ends the wait of a text. A rejection
+by others counts: it only keeps a text out.
+
 An approval covers a text block by block, wherever it stands, so that an approved entry may be archived and restored.
 It covers an entry's statement. An entry's fields are screened as ever.
 """
@@ -14,20 +19,24 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from .. import storage
+from ..consent.signed_record import read_record
 from ..documents.document import Block, parse
 from ..documents.entry import Entry
 from ..home import Home
+from ..machine_key import sign, verify
+from ..salt import read_salt
 
 __all__ = [
     "APPROVED",
     "NO_DECISIONS",
     "REJECTED",
+    "VOUCHED",
     "Decision",
     "Decisions",
     "approval_digests",
@@ -36,10 +45,16 @@ __all__ = [
     "ending_digest",
     "fields_alone",
     "rejection_digest",
+    "rows_of",
+    "sign_row",
     "statement_digest",
+    "vouched",
 ]
 
 APPROVED, REJECTED = "ledger/approved.jsonl", "ledger/rejected.jsonl"
+#: Name of this machine's record of the rows of others that count.
+VOUCHED = "vouched-decisions"
+_PURPOSE = "decision"
 #: The line about the replaced wording is no part of the statement.
 _INSTEAD = "Instead of: "
 
@@ -54,14 +69,21 @@ class Decision:
     by: str
     digests: tuple[str, ...]
     commit: str = ""
+    mac: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The digest of what the row says, without its signature."""
+        return hashlib.sha256(_signed_bytes(self)).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The rows of both ledgers."""
+    """The rows of both ledgers. *own* are those that this machine made or trusts."""
 
     approved: tuple[Decision, ...] = ()
     rejected: tuple[Decision, ...] = ()
+    own: frozenset[Decision] = frozenset()
     _allowed: frozenset[str] = frozenset()
     _refused: frozenset[str] = frozenset()
 
@@ -89,9 +111,19 @@ class Decisions:
     def approval_of(self, waiting_id: str, commit: str = "") -> Decision | None:
         """Return the approval of the text with that id, or ``None``.
 
-        A proposal's names the *commit* that was approved.
+        A proposal's names the *commit* that was approved. Other texts wait on one machine, whose own row counts alone.
         """
-        return next((row for row in self.approved if row.id == waiting_id and row.commit == commit), None)
+        rows = (row for row in self.approved if row.id == waiting_id and row.commit == commit)
+        return next((row for row in rows if commit or row in self.own), None)
+
+    def settled(self, waiting_id: str) -> bool:
+        """Return whether a row of this machine decides about the text with that id."""
+        return any(row.id == waiting_id for row in self.own)
+
+    @property
+    def foreign(self) -> tuple[Decision, ...]:
+        """The approvals that let nothing pass here, because nobody on this machine answers for them."""
+        return tuple(row for row in self.approved if row.digests and row not in self.own)
 
 
 NO_DECISIONS = Decisions()
@@ -103,19 +135,53 @@ def decisions(home: Home) -> Decisions:
     Raises:
         DocumentInvalid: a ledger is not UTF-8.
     """
-    return decisions_in(storage.read_text(home.root / APPROVED), storage.read_text(home.root / REJECTED))
+    return decisions_in(home, storage.read_text(home.root / APPROVED), storage.read_text(home.root / REJECTED))
+
+
+def decisions_in(home: Home, approved: str, rejected: str) -> Decisions:
+    """Return the decisions in two ledgers of *home* with these texts."""
+    if not approved and not rejected:
+        return NO_DECISIONS
+    return _decisions(approved, rejected, read_salt(home), vouched(home))
+
+
+def vouched(home: Home) -> frozenset[str]:
+    """Return the digests of rows that a person on this machine agreed to, or whose signature this machine trusts."""
+    record = read_record(home.machine, VOUCHED) or {}
+    return frozenset(digest for kind in ("consented", "signed") for digest in record.get(kind, ()))
+
+
+def sign_row(home: Home, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ledger row *row* with the signature of this machine.
+
+    Raises:
+        MachineKeyUnusable: nothing can be signed here.
+    """
+    (read,) = rows_of(json.dumps(row))
+    return {**row, "mac": sign(_PURPOSE, read_salt(home).encode() + _signed_bytes(read))}
 
 
 @lru_cache(maxsize=8)
-def decisions_in(approved: str, rejected: str) -> Decisions:
-    """Return the decisions in two ledgers with these texts."""
-    allowing, refusing = tuple(_rows(approved)), tuple(_rows(rejected))
+def _decisions(approved: str, rejected: str, salt: str, known: frozenset[str]) -> Decisions:
+    allowing, refusing = tuple(rows_of(approved)), tuple(rows_of(rejected))
+    own = frozenset(row for row in (*allowing, *refusing) if row.digest in known or _is_own(row, salt))
     return Decisions(
         allowing,
         refusing,
-        frozenset(digest for row in allowing for digest in row.digests),
+        own,
+        frozenset(digest for row in allowing if row in own for digest in row.digests),
         frozenset(digest for row in refusing for digest in row.digests),
     )
+
+
+def _is_own(row: Decision, salt: str) -> bool:
+    return bool(row.mac) and verify(_PURPOSE, salt.encode() + _signed_bytes(row), row.mac)
+
+
+def _signed_bytes(row: Decision) -> bytes:
+    """Return what a row says. The salt before it keeps a row of one home from counting in another."""
+    said = [row.ts, row.kind, row.id, row.by, row.commit, *row.digests]
+    return json.dumps(said, ensure_ascii=True).encode()
 
 
 def approval_digests(text: str) -> tuple[str, ...]:
@@ -170,14 +236,15 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b(joined, digest_size=16, person=b"agent-home").hexdigest()
 
 
-def _rows(ledger: str) -> Iterator[Decision]:
+def rows_of(ledger: str) -> Iterator[Decision]:
+    """Yield the rows of a ledger with this text. Invalid lines are skipped."""
     names = {field.name for field in fields(Decision)}
     for line in ledger.splitlines():
         try:
             values = json.loads(line)
             row = Decision(**{name: values[name] for name in names & values.keys()})
             yield Decision(
-                ts=str(row.ts), kind=row.kind, id=str(row.id), by=str(row.by), commit=str(row.commit),
+                ts=str(row.ts), kind=row.kind, id=str(row.id), by=str(row.by), commit=str(row.commit), mac=str(row.mac),
                 digests=tuple(str(digest) for digest in row.digests),
             )  # fmt: skip
         except (ValueError, TypeError, AttributeError):

@@ -17,19 +17,20 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import clock, storage
+from ..consent.settings_in_effect import remember_settings
 from ..documents.check import RULES, UNCLOSED_RULES, conflict_marker, is_json_object, text_problems
 from ..documents.document import Document, parse
 from ..documents.entry import Entry, new_id
 from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
-from ..errors import DocumentInvalid, HistoryError
+from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
 from ..git import history
 from ..git.entry_diff import entries_touched
 from ..home import Home
@@ -37,7 +38,7 @@ from ..lock import DEFAULT_TIMEOUT_S, hold
 from ..salt import ensure_salt
 from ..screening.added_blocks import moved_to
 from ..screening.quarantine import Quarantined
-from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in
+from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening
 from . import losses, proposals, recovery
@@ -130,8 +131,10 @@ class Transaction:
     def append(self, path: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Append *rows* as JSON lines to the ledger *path*, in the same commit as everything else.
 
-        A half-written last line is removed: nobody was told that it had been stored.
+        A half-written last line is removed: nobody was told that it had been stored. A decision of a person is signed
+        by this machine.
         """
+        rows = [sign_row(self.home, row) for row in rows] if path in (APPROVED, REJECTED) else rows
         text = self.text(path)
         whole, _, last = text.rpartition("\n")
         if last:
@@ -189,6 +192,8 @@ def transaction(
         ensure_salt(home)
         moment = now or clock.now()
         losses.restore(home, moment)
+        with suppress(SettingsInvalid):  # the command that needs a setting names what is wrong with it
+            remember_settings(home.manifest, home.machine)
         edits = Transaction(home=home, actor=actor, message=message, session=session, source=source, now=moment)
         yield edits
         edits.outcome = _finish(edits)
@@ -255,7 +260,7 @@ def append_rows(
 def _finish(edits: Transaction) -> WriteOutcome:
     """Screen, validate, write, audit and commit the files that differ."""
     home = edits.home
-    decided = decisions_in(edits.text(APPROVED), edits.text(REJECTED))
+    decided = decisions_in(home, edits.text(APPROVED), edits.text(REJECTED))
     screening = ScreeningService(home).write(
         source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
     )

@@ -68,11 +68,10 @@ def settle_losses(home: Home, now: datetime) -> list[Loss]:
     prepare(home, now)
     found = losses.waiting(home)
     decided = decisions(home) if found else None
-    done = {row.id for row in (*decided.approved, *decided.rejected)} if decided else set()
     restored = not losses.pending(home) if found else True
     left = []
     for loss in found:
-        if loss.id in done or (restored and not losses.lost_entries(home, loss)):
+        if (decided and decided.settled(loss.id)) or (restored and not losses.lost_entries(home, loss)):
             _discard(home, loss)
         else:
             left.append(loss)

@@ -88,7 +88,7 @@ def settle_recovered(home: Home) -> list[SetAside]:
     """Return the texts that wait, and remove those that are decided."""
     found = set_aside.waiting(home)
     decided = decisions(home) if found else None
-    done = {row.id for row in (*decided.approved, *decided.rejected)} if decided else set()
+    done = {item.id for item in found if decided and decided.settled(item.id)}
     for item in found:
         if item.id in done:
             _discard(home, item)

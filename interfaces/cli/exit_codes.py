@@ -36,6 +36,7 @@ EXIT_CODES: Mapping[str, int] = {
     "click.exceptions.UsageError": WRONG_USAGE,
     "agent_home.errors.NoSuchEntry": 2,
     "agent_home.errors.NoSuchRevision": 2,
+    "agent_home.errors.NotTrustable": 2,
     "distill.errors.NoSuchSession": 2,
     "distill.errors.NoSuchProposal": 2,
     "distill.errors.NotAllowed": 2,

@@ -6,6 +6,7 @@ A command parses, calls one function and prints. It imports slow libraries insid
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -18,8 +19,11 @@ from typing import Any
 import click
 
 from agent_home.clock import now, parse_time
+from agent_home.consent.settings_in_effect import accept_settings, settings_digest
+from agent_home.errors import SettingsInvalid
 from agent_home.home import Home, find_home
 from agent_home.last_manifest import with_last_manifest
+from agent_home.settings import MANIFEST, load_manifest
 
 from .command import Command, Example
 
@@ -46,7 +50,7 @@ class Invocation:
         home, problem = with_last_manifest(found)
         if problem:
             self._warn_once(problem)
-        return home
+        return _with_operators_consent(home, os.environ.get("AGENT_HOME_TRUST_SETTINGS", ""))
 
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
         """Print *data* as one JSON document under ``--json``, else *lines* for a person."""
@@ -66,6 +70,16 @@ class Invocation:
     def warn(self, message: str) -> None:
         """Print *message* on standard error, so that it never mixes with the data."""
         click.echo(f"memory: {message}", err=True)
+
+
+def _with_operators_consent(home: Home, digest: str) -> Home:
+    """Return *home* with the settings that wait in effect, if *digest* names exactly them."""
+    if digest:
+        with contextlib.suppress(SettingsInvalid):  # the command that needs a setting names what is wrong
+            if settings_digest(home.manifest.waiting) == digest:
+                accept_settings(load_manifest(home.root / MANIFEST), home.machine)
+                return Home(home.root)
+    return home
 
 
 def options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,6 +26,8 @@ def home_models(home: Home, invocation: Invocation) -> Models:
     from distill import DistillSettings, Endpoint, Models
 
     endpoint = home.manifest.settings("distill", DistillSettings).endpoint
+    if any(item.key == "distill.endpoint" for item in home.manifest.waiting) and not home.manifest.refused:
+        invocation.warn("[distill.endpoint] is not in effect until a person here agrees. `memory trust` shows it")
     key = os.environ.get(endpoint.key_env, "") if endpoint and endpoint.key_env else ""
     command = os.environ.get(endpoint.command_env, "") if endpoint and endpoint.kind == "command" else ""
     return Models(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent_home.audience import FOLDERS, Audience, may_read
 from agent_home.home import Home
+from tests.consenting import agree
 
 OTHERS = [audience for audience in Audience if audience is not Audience.owner]
 PATHS = st.lists(
@@ -83,6 +84,6 @@ def test_a_rule_that_names_the_alias_itself_wins(manifest: Path) -> None:
 
 
 def test_the_manifest_can_open_and_close_a_folder(manifest: Path) -> None:
-    home = _home(manifest, '[audiences]\n"Knowledge/" = []\n"Archive/" = ["trusted"]\n')
+    home = agree(_home(manifest, '[audiences]\n"Knowledge/" = []\n"Archive/" = ["trusted"]\n'))
     assert not home.may_read("Knowledge/a.md", "group")
     assert home.may_read("Archive/MEMORY-2026-11.md", "trusted")

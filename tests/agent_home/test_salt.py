@@ -10,6 +10,7 @@ from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.screening.service import ScreeningService
+from tests.consenting import agree
 
 from .conftest import AddEntry, Git
 
@@ -48,7 +49,7 @@ def test_the_audit_holds_salted_digests(home: Home, add_entry: AddEntry) -> None
 def test_a_salt_in_the_settings_takes_precedence(home: Home) -> None:
     manifest = home.root / "agent.toml"
     manifest.write_text(manifest.read_text() + '\n[guard]\nsalt = "shared by a team"\n')
-    assert ScreeningService(Home(home.root)).settings.salt == "shared by a team"
+    assert ScreeningService(agree(home)).settings.salt == "shared by a team"
 
 
 def test_the_salt_is_for_its_owner_alone(home: Home) -> None:

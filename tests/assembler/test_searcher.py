@@ -20,6 +20,7 @@ from recall.embedding.embedder import Vector
 from recall.index import schema
 from recall.index.sync import sync
 from recall.settings import RecallSettings
+from tests.consenting import agree
 
 Written = Callable[..., Home]
 
@@ -208,7 +209,7 @@ def test_unreadable_settings_disable_recall_and_not_the_prompt(
 ) -> None:
     with (home_with_talks.root / "agent.toml").open("a", encoding="utf-8") as manifest:
         manifest.write(table)
-    home = Home(home_with_talks.root)
+    home = agree(home_with_talks)
     before = home.index.read_bytes()
     searcher = HomeSearcher(home)
     searcher.refresh("zebra")

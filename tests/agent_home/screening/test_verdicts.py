@@ -9,6 +9,7 @@ import pytest
 from agent_home.home import Home
 from agent_home.screening.verdicts import guard_settings
 from guard import GuardError
+from tests.consenting import agree
 
 RULE = "[[rules]]\nid = 'house-code'\nregex = '''PURPLE-\\d\\d'''\nkeywords = ['purple']\n"
 
@@ -16,7 +17,7 @@ RULE = "[[rules]]\nid = 'house-code'\nregex = '''PURPLE-\\d\\d'''\nkeywords = ['
 def naming(home: Home, path: str) -> Home:
     manifest = home.root / "agent.toml"
     manifest.write_text(f'{manifest.read_text()}\n[guard]\nrules = ["{path}"]\n')
-    return Home(home.root)
+    return agree(home)
 
 
 def test_a_rule_file_is_read_relative_to_the_home(home: Home) -> None:

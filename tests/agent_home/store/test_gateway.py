@@ -30,6 +30,7 @@ from agent_home.store import gateway, recovery
 from agent_home.store.gateway import transaction
 from guard import GuardError
 from interfaces.cli.exit_codes import exit_code
+from tests.consenting import agree
 
 from ..conftest import AddEntry, Git, titles
 
@@ -529,6 +530,7 @@ def test_a_full_disk_at_any_step_leaves_whole_files_and_the_next_write_works(
     home: Home, git: Git, add_entry: AddEntry, now: datetime, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:
     add_entry("old")
+    agree(home)  # a copied home has no valid record of its settings
     calls = [0]
     real_sync, real_replace = os.fsync, Path.replace
 
@@ -608,6 +610,7 @@ def test_a_git_folder_that_may_not_be_written_is_named_with_the_remedy(
 
 
 def test_the_full_disk_test_reaches_every_step(home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    agree(home)  # a copied home has no valid record of its settings
     calls = [0]
     real_sync, real_replace = os.fsync, Path.replace
     monkeypatch.setattr(os, "fsync", lambda d: (calls.__setitem__(0, calls[0] + 1), real_sync(d))[1])
@@ -741,7 +744,7 @@ def with_guard_rules(home: Home, text: str | None) -> Home:
     manifest.write_text(manifest.read_text(encoding="utf-8") + '\n[guard]\nrules = ["rules.toml"]\n', encoding="utf-8")
     if text is not None:
         (home.root / "rules.toml").write_text(text, encoding="utf-8")
-    return Home(home.root)
+    return agree(home)
 
 
 def test_a_rule_file_of_the_home_redacts_what_the_bundled_rules_do_not_know(home: Home) -> None:

@@ -15,6 +15,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from interfaces.cli import cli
+from tests.consenting import agree
 from tests.distill.model_server import rewording, send, serving
 
 KEY = "not-a-" + "real-key"
@@ -37,6 +38,7 @@ def configure(home: Home, url: str) -> None:
     table = f'\n[distill.endpoint]\nurl = "{url}"\nmodel = "m"\nkey-env = "TEST_MODEL_KEY"\ntimeout-s = 5\n'
     table += 'task = "reword"\n'
     path.write_text(storage.read_text(path) + table, encoding="utf-8")
+    agree(home)
 
 
 def test_the_key_is_read_from_the_variable_in_the_settings(
@@ -75,6 +77,7 @@ def test_an_invalid_endpoint_prints_one_line_and_closes_nothing(home_with_sessio
 def test_a_command_of_this_machine_reads_the_session(home_with_session: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     path = home_with_session.root / "agent.toml"
     path.write_text(storage.read_text(path) + '\n[distill.endpoint]\nkind = "command"\n', encoding="utf-8")
+    agree(home_with_session)
     row = {
         "op": "add", "type": "decision", "text": "The index uses apsw.",
         "cites": [{"turn": "m1", "quote": "the index uses apsw"}],
@@ -93,6 +96,7 @@ def test_a_command_that_only_agent_toml_asks_for_is_not_run(
     monkeypatch.delenv("AGENT_HOME_MODEL_COMMAND", raising=False)
     path = home_with_session.root / "agent.toml"
     path.write_text(storage.read_text(path) + '\n[distill.endpoint]\nkind = "command"\n', encoding="utf-8")
+    agree(home_with_session)
     data = json.loads(closed(home_with_session, "a", "--json").stdout)
     assert "AGENT_HOME_MODEL_COMMAND is empty" in data["degraded"][0]
     assert data["entries"]

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
+from tests.consenting import agree
 
 SECRET = "AKIA" + "Z7QX3VJ5LMN2KP4R"
 
@@ -66,6 +67,7 @@ def test_a_malformed_rule_stops_the_commit_and_is_named(home: Home) -> None:
     (home.root / "own.toml").write_text("[[rules]]\nid = 'broken'\nregex = '(unclosed'\n")
     manifest = home.root / "agent.toml"
     manifest.write_text(manifest.read_text() + '\n[guard]\nrules = ["own.toml"]\n')
+    agree(home)
     (home.root / "Knowledge" / "a.md").write_text("# A\n\nNothing wrong here.\n")
     subprocess.run(["git", "add", "--all"], cwd=home.root, check=True)
     result = run(home, "guard", "staged")

@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from agent_home.home import Home
 from interfaces.cli import cli
+from tests.consenting import agree
 
 KEYS = {"name", "origin", "folder", "dimension", "ready", "sha256"}
 
@@ -28,6 +29,7 @@ def run(*arguments: str) -> Result:
 def configure(home: Home, table: str) -> None:
     path = home.root / "agent.toml"
     path.write_text(path.read_text(encoding="utf-8") + f"\n[embedding]\n{table}\n", encoding="utf-8")
+    agree(home)
 
 
 def test_model_shows_the_missing_model_and_build_makes_it_ready() -> None:

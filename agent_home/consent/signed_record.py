@@ -1,0 +1,60 @@
+"""Small records of this machine about a home, each signed with the machine's key.
+
+A record of another machine, of another home or of nobody counts as absent, so what it would allow is not allowed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import storage
+from ..errors import DocumentInvalid, MachineKeyUnusable
+from ..machine_key import sign, verify
+
+__all__ = ["read_record", "try_write_record", "write_record"]
+
+
+def read_record(machine: Path, name: str) -> dict[str, Any] | None:
+    """Return the record *name* in *machine*, a home's folder of machine state, or ``None`` without a valid one."""
+    try:
+        row = json.loads(storage.read_text(_path(machine, name)))
+        body = row["record"]
+        valid = isinstance(body, dict) and verify(f"record {name}", _bytes(machine, body), row["mac"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, DocumentInvalid):
+        return None
+    return body if valid else None
+
+
+def write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
+    """Write the record *name* durably. The same record is not written again.
+
+    Raises:
+        MachineKeyUnusable: nothing can be signed on this machine.
+    """
+    if read_record(machine, name) == record:
+        return
+    row = {"record": record, "mac": sign(f"record {name}", _bytes(machine, record))}
+    path = _path(machine, name)
+    staged = path.with_name(f"{path.name}.tmp")
+    storage.stage(staged, json.dumps(row, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace"))
+    storage.replace(staged, path)
+
+
+def try_write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
+    """Write the record *name* where that is possible. Without it, what it would allow waits for a person again."""
+    try:
+        write_record(machine, name, record)
+    except (MachineKeyUnusable, OSError):
+        return
+
+
+def _path(machine: Path, name: str) -> Path:
+    return machine / f"{name}.json"
+
+
+def _bytes(machine: Path, record: Mapping[str, Any]) -> bytes:
+    """Return what is signed: the record and the folder it is in, so that it does not count for another home."""
+    return json.dumps([str(machine.resolve()), record], sort_keys=True, ensure_ascii=True).encode()
