@@ -117,7 +117,7 @@ def _fsync(value: str) -> Iterator[None]:
     settings: tuple[str, ...] = vars(client)["_SETTINGS"]
     kept = tuple(word for word in settings if value == "as set" or not word.startswith("core.fsync"))
     kept += (f"core.fsync={value}",) if value not in {"", "as set"} else ()
-    with mock.patch("agent_home.git.client.GitClient._started.__wrapped__.__defaults__", (kept,)):
+    with mock.patch("agent_home.git.client._SETTINGS", kept):
         yield
 
 

@@ -30,6 +30,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "the orphaned lock of a git command of ours, a damaged ref, and git's staging area under git's own lock",
         {"?.unlink", "area.replace", "copy.unlink", "lock.unlink"},
     ),
+    "agent_home.git.isolation": (
+        "the stand-in for git's shared folder, in a temporary folder, and git's folder of reflogs",
+        {"?.symlink_to", "?.write_text", "os.open"},
+    ),
     "agent_home.git.packing": (
         "temporary packs of a killed packing, and its mark in .memory",
         {"?.unlink", "path.unlink", "mark.unlink"},

@@ -1,9 +1,10 @@
 """Start git: every git process of the program, in one clean environment, with a timeout and an output limit.
 
-A repository's configuration can name programs (hooks, diff drivers, pagers, merge drivers, file system monitors, remote
-helpers), and a process's environment can lead git to another repository. The client switches both off. Commands that
-change a repository have a method of their own, :meth:`GitClient.change`. GitPython opens repositories, and is imported
-at its first use because its import runs git.
+A repository's configuration can name programs (hooks, filters, diff drivers, pagers, merge drivers, file system
+monitors, remote helpers), and a process's environment can lead git to another repository. The client hides both:
+commands see a stand-in for the configuration (``agent_home.git.isolation``) and no variables. Settings and options
+switch the same programs off once more, also those of the user's own configuration. Commands that change a repository
+have a method of their own, :meth:`GitClient.change`. ``agent_home.git.commands`` lists every command.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ..errors import GitFailed, GitMissing, GitTimeout, NoRepository
-
-if TYPE_CHECKING:
-    from git import Repo
+from .commands import COMMANDS, QUERIES, GitCommand
+from .isolation import GitFolders, StandIn, git_folders, stand_in
+from .process_limits import limit
 
 __all__ = [
     "MAX_OBJECT_BYTES",
@@ -35,7 +36,6 @@ __all__ = [
     "GitObject",
     "home_client",
     "hook_client",
-    "open_repository",
     "untrusted_client",
 ]
 
@@ -72,28 +72,23 @@ _VERIFIERS = (
     "gpg.program=gpg", "gpg.openpgp.program=gpg", "gpg.x509.program=false", "gpg.ssh.program=ssh-keygen",
     f"gpg.ssh.revocationFile={os.devnull}", "gpg.ssh.defaultKeyCommand=", "gpg.minTrustLevel=undefined",
 )  # fmt: skip
+#: And of commands under limits: they start no thread, and map packs in parts.
+_LIMITED_SETTINGS = (
+    "grep.threads=1", "pack.threads=1", "index.threads=1", "core.preloadIndex=false", "core.packedGitWindowSize=32m",
+    "core.packedGitLimit=256m", f"core.attributesFile={os.devnull}",
+)  # fmt: skip
 _DIFF_FLAGS = ("--no-ext-diff", "--no-textconv", "--submodule=short")
+_LIST_SETTINGS = ("config", "--file", "-", "--no-includes", "--null", "--list")
 #: Options added to a command, for what a setting cannot switch off.
 _FLAGS: Mapping[str, tuple[str, ...]] = {
     "diff": (*_DIFF_FLAGS, "--no-color", "--ignore-submodules=dirty"),
-    "diff-index": _DIFF_FLAGS,
-    "diff-tree": _DIFF_FLAGS,
+    "diff-index": (*_DIFF_FLAGS, "--ignore-submodules=dirty"),
+    "diff-tree": (*_DIFF_FLAGS, "--ignore-submodules=dirty"),
     "grep": ("--no-textconv", "--no-recurse-submodules", "--no-color"),
-    "log": (*_DIFF_FLAGS, "--no-color"),
-    "show": (*_DIFF_FLAGS, "--no-color"),
+    "log": (*_DIFF_FLAGS, "--no-color", "--ignore-submodules=dirty"),
+    "show": (*_DIFF_FLAGS, "--no-color", "--ignore-submodules=dirty"),
     "status": ("--ignore-submodules=dirty",),
 }
-#: Commands that never change a repository.
-_QUERIES = frozenset(
-    {
-        "cat-file", "check-attr", "count-objects", "diff", "diff-index", "diff-tree", "for-each-ref", "fsck", "grep",
-        "log", "ls-files",
-        "ls-tree", "merge-base", "rev-list", "rev-parse", "show", "status", "var",
-    }
-)  # fmt: skip
-#: Commands that read in this form only.
-_QUERY_FORMS = frozenset({("config", "--get"), ("config", "--get-regexp"), ("remote", "-v"), ("worktree", "list")})
-
 #: The variables of git that the client passes on: who commits, where the user's own configuration is, and how git was
 #: installed. Git is not told of any other ``GIT_*`` variable.
 _KEPT = frozenset(
@@ -103,20 +98,13 @@ _KEPT = frozenset(
         "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
     }
 )  # fmt: skip
-#: The variables that say which repository and staging area a hook runs for (`git rev-parse --local-env-vars`).
-_HOOK_CONTEXT = frozenset(
-    {
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_DIR",
-        "GIT_INDEX_FILE", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
-        "GIT_WORK_TREE",
-    }
-)  # fmt: skip
+#: The variables that say which staging area a hook runs for.
+_HOOK_CONTEXT = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
 #: Settings that ``GIT_CONFIG_COUNT`` may pass on: they start no program and lead to no other repository.
 _PASSED_SETTINGS = frozenset(
     {"safe.directory", "user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email"}
 )
 _MAX_PASSED = 1000
-_HOOK_PREFIXES = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
 #: Without a configured address, git would look up this machine's name to make one up for the reflog.
 _DEFAULTS = {"EMAIL": "agent-home@localhost"}
 _FIXED = {
@@ -138,6 +126,10 @@ _CHUNK_BYTES = 1 << 16
 _MAX_ERROR_BYTES = 1 << 14
 #: Git removes its lock files when it is asked to end; after this long it is killed.
 _END_WAIT_S = 5.0
+
+
+#: The folder in which a command runs, and its environment.
+_Place = tuple[Path, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +156,10 @@ class GitClient:
     #: Run git in a session of its own, so that a timeout ends the programs that git started, too. Not for commands that
     #: change a repository: they must die with the process group of a writer that is killed.
     own_session: bool = False
+    #: Limit the memory and the processor time of git, and let it start no process (``agent_home.git.process_limits``).
+    limited: bool = False
+    #: Let git see the files and the staging area of the work tree.
+    with_files: bool = True
 
     def query(
         self,
@@ -197,13 +193,19 @@ class GitClient:
 
         Git starts ``gpg`` or ``ssh-keygen`` from PATH. *ssh_signers* names the SSH keys that count.
         """
-        settings = (*_SETTINGS, *_VERIFIERS, f"gpg.ssh.allowedSignersFile={ssh_signers}")
+        settings = (*_VERIFIERS, f"gpg.ssh.allowedSignersFile={ssh_signers}")
         arguments = ("show", "--no-patch", "--no-notes", f"--format={fields}", *commits)
         with self._started(arguments, b"", None, settings) as output:
             return b"".join(iter(output.read, b"")).decode("utf-8", "replace")
 
     def change(self, *arguments: str, stdin: bytes | IO[bytes] = b"") -> bytes:
-        """Run a command that may change the repository and return its output."""
+        """Run a command that may change the repository and return its output.
+
+        Raises:
+            ValueError: ``agent_home.git.commands`` does not name the command.
+        """
+        if _listed(arguments[_command_at(arguments) :], COMMANDS) is None:
+            raise ValueError(f"git {' '.join(arguments[:3])} is not among the commands of agent_home.git.commands")
         return self._output(arguments, stdin, (), None, None)
 
     def setting(self, key: str, *, local: bool = False) -> str:
@@ -218,10 +220,15 @@ class GitClient:
 
     def git_folder(self) -> Path:
         """Return git's own folder for this work tree."""
-        own = self.root / ".git"
-        if (own / "HEAD").is_file():  # as in every work tree that is no linked one
-            return own.absolute()
-        return Path(self.text("rev-parse", "--absolute-git-dir").removesuffix("\n"))
+        return git_folders(self.root).own
+
+    def is_partial(self) -> bool:
+        """Return whether the repository is a clone that leaves objects out and would fetch them when needed."""
+        return self._stand_in(git_folders(self.root), "config", self.timeout_s).partial
+
+    def own_filters(self) -> frozenset[str]:
+        """Return the names of the filters that the repository itself configures. They are never run."""
+        return self._stand_in(git_folders(self.root), "config", self.timeout_s).filters
 
     def merged_lines(self, base: Path, ours: Path, theirs: Path, *, labels: tuple[str, str, str]) -> bytes:
         """Return git's merge of three files by lines, with conflict markers that name *labels*: ours, base, theirs."""
@@ -305,13 +312,9 @@ class GitClient:
         return bytes(data[:most])
 
     def _as_configured(self, *arguments: str, required: bool = False) -> str:
-        """Return the output of a command under the repository's own configuration.
-
-        The output is empty when the command fails, unless it is *required*.
-        """
-        _refuse_changing([argument for argument in arguments if argument != "--local"])
+        """Return what the repository itself configures. It is empty when the command fails, unless it is *required*."""
         try:
-            with self._started(arguments, b"", None, settings=()) as output:
+            with self._started(arguments, b"", None) as output:
                 data = b"".join(iter(output.read, b""))
         except GitFailed:
             if required:
@@ -325,18 +328,24 @@ class GitClient:
         arguments: Sequence[str],
         stdin: bytes | IO[bytes],
         timeout_s: float | None,
-        settings: Sequence[str] = _SETTINGS,
+        more_settings: Sequence[str] = (),
     ) -> Iterator[_Output]:
         """Start git and yield its output.
 
         A caller that leaves before the end of the output ends git. At the end, git must have succeeded.
         """
         command = _command(arguments)
+        listed = _listed(arguments[_command_at(arguments) :], COMMANDS)
+        configured = listed is not None and listed.sees == "configuration"
+        settings = () if configured else (*_SETTINGS, *(_LIMITED_SETTINGS if self.limited else ()), *more_settings)
         options = [word for setting in settings for word in ("-c", setting)]
-        limit = self.timeout_s if timeout_s is None else timeout_s
+        most_s = self.timeout_s if timeout_s is None else timeout_s
         with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
-            process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors)
-            output = _Output(process, command, limit, leads_group=self.own_session)
+            place = self._place(listed, command, most_s)
+            process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors, place)
+            if self.limited:
+                limit(process.pid, most_s)
+            output = _Output(process, command, most_s, leads_group=self.own_session)
             try:
                 yield output
                 code = output.exit_code()
@@ -348,13 +357,16 @@ class GitClient:
                 errors.seek(0)
                 raise self._failure(command, code, errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace"))
 
-    def _popen(self, arguments: Sequence[str], stdin: IO[bytes] | int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _popen(
+        self, arguments: Sequence[str], stdin: IO[bytes] | int, errors: IO[bytes], place: _Place
+    ) -> subprocess.Popen[bytes]:
         program = shutil.which("git", path=self.environment.get("PATH", ""))
         if program is None:
             raise GitMissing
+        folder, environment = place
         try:
             return subprocess.Popen(
-                [program, *arguments], cwd=self.root, env=dict(self.environment), stdin=stdin, stdout=subprocess.PIPE,
+                [program, *arguments], cwd=folder, env=environment, stdin=stdin, stdout=subprocess.PIPE,
                 stderr=errors, bufsize=0, start_new_session=self.own_session,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError) as error:
@@ -362,10 +374,44 @@ class GitClient:
         except OSError as error:
             raise GitFailed(_command(arguments), -1, f"{program} cannot be started in {self.root}: {error}") from error
 
+    def _place(self, listed: GitCommand | None, command: str, timeout_s: float) -> _Place:
+        """Return the folder in which a command runs, and its environment. *timeout_s* is that of *command*."""
+        if listed is not None and listed.sees == "nothing":
+            return self.root, dict(self.environment)
+        folders = git_folders(self.root)
+        places = {"GIT_DIR": folders.own, "GIT_WORK_TREE": self.root.absolute()}
+        if listed is not None and listed.sees == "configuration":
+            return self.root, _with_places(self.environment, places)
+        apart = self._stand_in(folders, command, timeout_s)
+        places |= {"GIT_COMMON_DIR": apart.folder, "GIT_OBJECT_DIRECTORY": folders.shared / "objects"}
+        if self.with_files:
+            return self.root, _with_places(self.environment, places)
+        places |= {"GIT_WORK_TREE": apart.empty, "GIT_INDEX_FILE": apart.folder / "no-index"}
+        return apart.empty, _with_places(self.environment, places)
+
+    def _stand_in(self, folders: GitFolders, command: str, timeout_s: float) -> StandIn:
+        """Return the stand-in. *command* is to run in it, and its time counts."""
+
+        def listed(configuration: bytes) -> bytes:
+            environment = {**self.environment, "GIT_DIR": os.devnull}
+            with _as_input(configuration) as source, tempfile.TemporaryFile() as errors:
+                process = self._popen(_LIST_SETTINGS, source, errors, (folders.shared, environment))
+                output = _Output(process, command, timeout_s, leads_group=self.own_session)
+                try:
+                    data = b"".join(iter(output.read, b""))
+                    code = output.exit_code()
+                finally:
+                    output.end()
+                if code:
+                    errors.seek(0)
+                    reason = errors.read(_MAX_ERROR_BYTES).decode("utf-8", "replace")
+                    raise self._failure(command, code, reason.replace("standard input", str(folders.shared / "config")))
+            return data
+
+        return stand_in(folders, listed, writable=not self.limited)
+
     def explained(self, reason: str) -> str:
         """Return what git or the system said, with what a person can do about it."""
-        if "dubious ownership" in reason:
-            reason += f". If you trust it, run `git config --global --add safe.directory {self.root}`"
         if "bad object HEAD" in reason:
             reason += f". The newest commit is gone: run `git reset --soft HEAD@{{1}}` in {self.root}. The files stay"
         if _NOT_WRITABLE.search(reason):
@@ -466,11 +512,17 @@ def home_client(root: Path) -> GitClient:
     return GitClient(root=root, environment=_environment(root, _KEPT) | {"GIT_LITERAL_PATHSPECS": "1"})
 
 
-def untrusted_client(root: Path) -> GitClient:
-    """Return git for a repository that others configured."""
+def untrusted_client(root: Path, *, with_files: bool = False) -> GitClient:
+    """Return git for a repository that others configured. It sees objects and refs, and *with_files* the files too.
+
+    The configuration of the user does not apply either. Memory and processor time of each command are limited.
+    """
+    nobody = dict.fromkeys(("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"), os.devnull)
+    environment = _environment(root, frozenset({"GIT_EXEC_PATH"})) | nobody | {"GIT_ATTR_NOSYSTEM": "1"}
     return GitClient(
-        root=root, environment=_environment(root, _KEPT), max_bytes=UNTRUSTED_OUTPUT_BYTES, own_session=True
-    )
+        root=root, environment=environment, max_bytes=UNTRUSTED_OUTPUT_BYTES, own_session=True, limited=True,
+        with_files=with_files,
+    )  # fmt: skip
 
 
 def hook_client(root: Path) -> GitClient:
@@ -478,30 +530,7 @@ def hook_client(root: Path) -> GitClient:
 
     Inside a hook the environment names the staging area: ``git commit FILE`` has one of its own.
     """
-    environment = _environment(root, _KEPT | _HOOK_CONTEXT)
-    environment |= {name: value for name, value in os.environ.items() if name.startswith(_HOOK_PREFIXES)}
-    return GitClient(root=root, environment=environment)
-
-
-def open_repository(root: Path) -> Repo:
-    """Open the repository whose top is *root* with GitPython.
-
-    Raises:
-        GitMissing: git is not installed.
-        NoRepository: *root* is no repository.
-    """
-    os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
-    try:
-        from git import Repo
-        from git.exc import InvalidGitRepositoryError, NoSuchPathError
-    except ImportError as error:
-        raise GitMissing from error
-    if shutil.which("git") is None:
-        raise GitMissing
-    try:
-        return Repo(root)
-    except (InvalidGitRepositoryError, NoSuchPathError) as error:
-        raise NoRepository(root) from error
+    return GitClient(root=root, environment=_environment(root, _KEPT | _HOOK_CONTEXT))
 
 
 def _await_exit(process: subprocess.Popen[bytes], timeout_s: float) -> None:
@@ -530,9 +559,8 @@ def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
     folders = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if Path(folder).is_absolute()]
     # Git must not climb to a repository that merely contains this folder.
     ceiling = str(Path(os.path.realpath(root)).parent)
-    passed = {} if "GIT_CONFIG_COUNT" in kept else _identity_settings()
-    environment = _DEFAULTS | environment
-    return environment | passed | _FIXED | {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
+    set_here = {"PATH": os.pathsep.join(folders), "GIT_CEILING_DIRECTORIES": ceiling}
+    return _DEFAULTS | environment | _identity_settings() | _FIXED | set_here
 
 
 def _identity_settings() -> dict[str, str]:
@@ -549,8 +577,18 @@ def _identity_settings() -> dict[str, str]:
     return variables
 
 
+def _with_places(environment: Mapping[str, str], places: Mapping[str, Path]) -> dict[str, str]:
+    """Return *environment* with the variables *places*. A staging area of its own, as a hook has, wins."""
+    return {name: str(path) for name, path in places.items()} | dict(environment)
+
+
+def _listed(arguments: Sequence[str], commands: Sequence[GitCommand]) -> GitCommand | None:
+    """Return the command that *arguments* run, by its name or its form (``config --get``)."""
+    return next((command for command in commands if command.matches(arguments)), None)
+
+
 def _refuse_changing(arguments: Sequence[str]) -> None:
-    if arguments[0] not in _QUERIES and tuple(arguments[:2]) not in _QUERY_FORMS:
+    if _listed(arguments, QUERIES) is None:
         raise ValueError(f"git {' '.join(arguments[:2])} could change the repository. Call GitClient.change")
 
 

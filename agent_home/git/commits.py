@@ -16,14 +16,15 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
-from .client import GitClient, home_client, open_repository
+from .client import GitClient, home_client
 from .history import head
+from .isolation import git_folders
 from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init", "refuse_unfinished", "stage_blobs", "staging_area", "store_files", "take_back",
-    "undoing",
+    "drop_broken_branch", "init", "refuse_filters", "refuse_unfinished", "stage_blobs", "staging_area", "store_files",
+    "take_back", "undoing",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -65,7 +66,7 @@ def init(root: Path) -> None:
         HistoryError: git is absent or refused.
     """
     try:
-        open_repository(root)
+        git_folders(root)
     except NoRepository:
         home_client(root).change("init", "--quiet", "--initial-branch=main")
 
@@ -80,6 +81,29 @@ def refuse_unfinished(root: Path) -> None:
     if found:
         operation, end = found
         raise HistoryError(f"a {operation} is unfinished in {root}. Finish it or run `{end}`, then try again")
+
+
+def refuse_filters(root: Path) -> None:
+    """Stop before a write that a filter of the repository's own configuration would have to convert.
+
+    Without the filter the text would be committed as it is, and the filter may encrypt it.
+
+    Raises:
+        HistoryError: an attribute names such a filter for a tracked file.
+    """
+    git = home_client(root)
+    filters = git.own_filters()
+    if not filters:
+        return
+    tracked = git.query("ls-files", "-z")
+    fields = git.text("check-attr", "-z", "--stdin", "filter", stdin=tracked).split("\0")[:-1]
+    for path, name in zip(fields[::3], fields[2::3], strict=True):
+        if name in filters:
+            raise HistoryError(
+                f"{path} is to be converted by the filter {name}, which {root / '.git' / 'config'} defines. Programs "
+                f"that a repository names are not run. If it is yours, define filter.{name} with `git config --global` "
+                f"and remove it there. If not, run `git -C {root} config --remove-section filter.{name}`"
+            )
 
 
 def undoing(root: Path) -> str:
@@ -268,7 +292,8 @@ def take_back(root: Path, branch: str, to: str) -> None:
     """
     git = home_client(root)
     git.change("update-ref", f"refs/heads/{branch}", to, head(root))
-    git.change("reflog", "expire", "--stale-fix", "--expire=never", "--expire-unreachable=never", "--all")
+    logs = ("HEAD", f"refs/heads/{branch}")
+    git.change("reflog", "expire", "--stale-fix", "--expire=never", "--expire-unreachable=never", *logs)
 
 
 def _commit_command(git: GitClient, ref: str, parent: str, message: bytes, *, mark: bytes = b"") -> bytes:

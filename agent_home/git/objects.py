@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import HistoryError
-from .client import GitObject, home_client, open_repository
+from .client import GitObject, home_client
+from .isolation import git_folders
 
 __all__ = [
     "BlobOrigin",
@@ -99,7 +100,7 @@ def message_and_names(item: GitObject) -> str:
 
 def git_files(root: Path) -> Iterator[Path]:
     """Yield the files in git's folder that are no objects, such as reflogs and unfinished messages."""
-    folder = Path(open_repository(root).git_dir)
+    folder = git_folders(root).own
     for path in sorted(folder.rglob("*")):
         if path.relative_to(folder).parts[0] not in {"objects", "hooks"} and path.is_file():
             yield path

@@ -46,9 +46,10 @@ def refuse_elsewhere(home: Home) -> str:
     The first write decides which branch it is.
 
     Raises:
-        HistoryError: HEAD is elsewhere, or a git operation is unfinished.
+        HistoryError: HEAD is elsewhere, a git operation is unfinished, or a filter would have to run.
     """
     commits.refuse_unfinished(home.root)
+    commits.refuse_filters(home.root)
     present, own = history.branch(home.root), own_branch(home)
     if present and present != own and not (own and history.found(home.root, f"refs/heads/{own}")):
         path = home.machine / _FILE

@@ -136,8 +136,10 @@ class Repository:
         """Return whether history is cut off, in a shallow or partial clone. Absence proves nothing then."""
         if self._shallow is None:
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == "true"
-            partial = self._git("config", "--get-regexp", r"^remote\..*\.promisor$", missing=(1,)).strip()
-            self._shallow = shallow or bool(partial)
+            try:
+                self._shallow = shallow or untrusted_client(self.root).is_partial()
+            except HistoryError as error:
+                raise GitUnavailable(f"git cannot be run in {self.root.name}") from error
         return self._shallow
 
     def commits_named(self, name: str) -> list[str]:
@@ -281,7 +283,8 @@ class Repository:
         """Return whether code at HEAD, or in the work tree with untracked files, has *name* as a whole word."""
         where = ["--untracked"] if work_tree else ["HEAD"]
         limits = [f":(top,literal){path}" for path in paths] or list(_CODE_ONLY)
-        found = self._git("grep", "-l", "-I", "-w", "-F", "-e", name, *where, "--", *limits, missing=(1, 128))
+        arguments = ("grep", "-l", "-I", "-w", "-F", "-e", name, *where, "--", *limits)
+        found = self._git(*arguments, missing=(1, 128), with_files=work_tree)
         return bool(found.strip())
 
     def lost_symbol(self, name: str, commit: str) -> bool:
@@ -339,12 +342,20 @@ class Repository:
         return dict(zip(parts[1::3], parts[2::3], strict=False))
 
     def _git(
-        self, *arguments: str, missing: Sequence[int] = (), stdin: bytes = b"", truncate_at: int | None = None
+        self,
+        *arguments: str,
+        missing: Sequence[int] = (),
+        stdin: bytes = b"",
+        truncate_at: int | None = None,
+        with_files: bool = False,
     ) -> str:
-        """Run git and return its output, which is empty when the exit status is in *missing*."""
+        """Run git and return its output, which is empty when the exit status is in *missing*.
+
+        Git sees the files of the work tree only *with_files*.
+        """
         left = self.limit.left()
         try:
-            output = untrusted_client(self.root).query(
+            output = untrusted_client(self.root, with_files=with_files).query(
                 *arguments, stdin=stdin, empty_on=missing, timeout_s=left, truncate_at=truncate_at
             )
         except GitTimeout as error:

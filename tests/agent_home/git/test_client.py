@@ -12,7 +12,8 @@ import pytest
 
 from agent_home.errors import GitFailed, GitMissing, GitTimeout, NoRepository
 from agent_home.git import client
-from agent_home.git.client import GitClient, home_client, hook_client, open_repository, untrusted_client
+from agent_home.git.client import GitClient, home_client, hook_client, untrusted_client
+from agent_home.git.isolation import git_folders
 
 #: Runs git in a folder, as a person would, and returns its output.
 PlainGit = Callable[..., str]
@@ -173,7 +174,7 @@ def test_variables_of_the_environment_do_not_lead_to_another_repository(
         ("GIT_EXTERNAL_DIFF", tmp_path / "none"), ("GIT_TRACE", "1"), ("GIT_LITERAL_PATHSPECS", "nonsense"),
     ):  # fmt: skip
         monkeypatch.setenv(name, str(value))
-    for git in (home_client(repository), untrusted_client(repository)):
+    for git in (home_client(repository), untrusted_client(repository, with_files=True)):
         assert git.text("rev-parse", "HEAD").strip() == head
         assert git.text("diff", "--name-only", "HEAD") == git.text("status", "--porcelain") == ""
         assert git.git_folder() == repository / ".git"
@@ -193,7 +194,7 @@ def test_a_hook_reads_the_staging_area_of_the_commit_under_way(
 def test_a_folder_inside_a_repository_is_no_repository(repository: Path) -> None:
     inner = repository / "inner"
     inner.mkdir()
-    for use in (lambda: home_client(inner).query("status"), lambda: open_repository(inner)):
+    for use in (lambda: home_client(inner).query("status"), lambda: git_folders(inner)):
         with pytest.raises(NoRepository, match="is not a git repository"):
             use()
     with pytest.raises(NoRepository):

@@ -17,10 +17,13 @@ from agent_home.store import recovery
 from ..conftest import AddEntry, Git, titles
 
 
-def test_what_git_converts_is_committed_converted(home: Home, git: Git, add_entry: AddEntry) -> None:
+def test_what_git_converts_is_committed_converted(
+    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     add_entry("old")
-    git("config", "filter.crypt.clean", "tr a-z b-za")
-    git("config", "filter.crypt.smudge", "tr b-za a-z")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "persons-own"))
+    git("config", "--global", "filter.crypt.clean", "tr a-z b-za")
+    git("config", "--global", "filter.crypt.smudge", "tr b-za a-z")
     (home.root / ".gitattributes").write_text((home.root / ".gitattributes").read_text() + "MEMORY.md filter=crypt\n")
     outcome = add_entry("lobster")
     add_entry("next")
@@ -28,6 +31,19 @@ def test_what_git_converts_is_committed_converted(home: Home, git: Git, add_entr
     assert "mpctufs" in git("cat-file", "blob", f"{outcome.commit}:MEMORY.md")
     assert titles(home.root) == ["next", "lobster", "old"]
     assert git("status", "--porcelain", "--", "MEMORY.md") == ""
+
+
+def test_a_filter_of_the_repository_itself_stops_the_write(
+    home: Home, git: Git, add_entry: AddEntry, tmp_path: Path
+) -> None:
+    old = add_entry("old")
+    git("config", "filter.crypt.clean", f"touch {tmp_path / 'canary'}; tr a-z b-za")
+    (home.root / ".gitattributes").write_text((home.root / ".gitattributes").read_text() + "MEMORY.md filter=crypt\n")
+    with pytest.raises(HistoryError, match=r"MEMORY\.md is to be converted by the filter crypt"):
+        add_entry("lobster")
+    assert not (tmp_path / "canary").exists()
+    assert git("rev-parse", "HEAD").strip() == old.commit
+    assert titles(home.root) == ["old"]
 
 
 PERSONS_COMMANDS = {

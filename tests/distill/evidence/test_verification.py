@@ -263,7 +263,9 @@ def test_a_missing_repository_transcript_or_answer_changes_nothing(
     before = evidence(home)
     slow = tmp_path / "bin" / "git"
     slow.parent.mkdir()
-    slow.write_text(f'#!/bin/sh\n[ "$PWD" = {repo.root} ] && exec sleep 30\nexec /usr/bin/git "$@"\n', encoding="utf-8")
+    slow.write_text(
+        f'#!/bin/sh\n[ "$GIT_DIR" = {repo.root}/.git ] && exec sleep 30\nexec /usr/bin/git "$@"\n', encoding="utf-8"
+    )
     slow.chmod(0o755)
     toml = home.root / "agent.toml"
     toml.write_text(toml.read_text(encoding="utf-8") + "\n[distill]\nclaim-timeout-s = 0.3\n", encoding="utf-8")
