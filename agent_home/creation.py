@@ -6,6 +6,7 @@ Running it again adds missing files and changes no existing one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,19 +15,21 @@ from pathlib import Path
 
 from .consent.settings_in_effect import accept_settings
 from .documents.entry import Entry, new_id, section_of
-from .errors import NotCreatable
+from .errors import NotCreatable, SettingsInvalid
 from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home
 from .screening.quarantine import Quarantined
-from .settings import MANIFEST, load_manifest
+from .settings import MANIFEST, OwnerSettings, load_manifest, parse_manifest
 from .store.gateway import Transaction, transaction
 
-__all__ = ["Created", "create", "template_files"]
+__all__ = ["Created", "create", "template_files", "with_owner"]
 
 #: Files of the template that cannot carry their own name inside a package.
 _RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
+#: The table [owner], up to the next table, comment or blank line.
+_OWNER_TABLE = re.compile(r"^\[owner\][ \t]*\n(?:[ \t]*\w[^\n]*\n?)*", re.MULTILINE)
 _FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sessions", "outputs")
 
 
@@ -47,10 +50,17 @@ class Created:
     outer: Path | None = None
 
 
-def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: datetime) -> Created:
+def create(
+    root: Path,
+    *,
+    name: str = "",
+    seeds: Sequence[str] = (),
+    owner: OwnerSettings | None = None,
+    now: datetime,
+) -> Created:
     """Create a home in *root* called *name* (default: the folder's name), with *seeds* as its first preferences.
 
-    A home that has a name already keeps it.
+    A home that has a name already keeps it. The names and accounts of *owner* are added to those that the home knows.
 
     Raises:
         NotCreatable: the folder cannot be made.
@@ -72,6 +82,8 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
         for path, text in template_files():
             if not _exists(root, path):
                 edits.write(path, text.replace("{{name}}", _escaped(title) if path == MANIFEST else title))
+        if owner is not None and owner.known:
+            edits.write(MANIFEST, with_owner(edits.text(MANIFEST), home.path(MANIFEST), owner))
         edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
         for seed in seeds:
             _add_seed(edits, seed, now)
@@ -87,6 +99,28 @@ def create(root: Path, *, name: str = "", seeds: Sequence[str] = (), now: dateti
         quarantined=outcome.quarantined, hook=hook,
         outer=next((folder for folder in root.parents if (folder / MANIFEST).is_file()), None),
     )  # fmt: skip
+
+
+def with_owner(text: str, path: Path, owner: OwnerSettings) -> str:
+    """Return the text of an ``agent.toml`` whose ``[owner]`` has the names and accounts of *owner* as well.
+
+    Raises:
+        SettingsInvalid: *text* is no valid manifest, or its ``[owner]`` is written in a form that is not recognised.
+    """
+    known = parse_manifest(text, path).settings("owner", OwnerSettings)
+    more = {
+        "names": tuple(dict.fromkeys((*known.names, *(" ".join(name.split()) for name in owner.names)))),
+        "accounts": tuple(dict.fromkeys((*known.accounts, *owner.accounts))),
+    }
+    lines = [f"{key} = {json.dumps(list(values), ensure_ascii=False)}\n" for key, values in more.items() if values]
+    table = f"[owner]\n{''.join(lines)}"
+    if known.known or "[owner]" in text:
+        made = _OWNER_TABLE.sub(lambda _: table, text, count=1)
+    else:
+        made = f"{text.rstrip()}\n\n# Who the owner is. Everybody else in a chat speaks for themselves.\n{table}"
+    if parse_manifest(made, path).settings("owner", OwnerSettings) != OwnerSettings(**more):
+        raise SettingsInvalid(f"{path}: [owner]", "is written in an unusual form. Add the names and accounts by hand")
+    return made
 
 
 def template_files() -> Iterator[tuple[str, str]]:

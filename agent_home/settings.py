@@ -27,6 +27,7 @@ __all__ = [
     "TABLES",
     "ContextFile",
     "Manifest",
+    "OwnerSettings",
     "WaitingSetting",
     "load_manifest",
     "parse_manifest",
@@ -37,7 +38,7 @@ __all__ = [
 MANIFEST = "agent.toml"
 VERSION = 1
 #: Tables that other packages read.
-TABLES = ("embedding", "recall", "assembler", "distill", "guard")
+TABLES = ("owner", "embedding", "recall", "assembler", "distill", "guard")
 #: Advice for a value of the wrong type.
 _EXPECTED: Mapping[type, str] = {
     str: "a text in quotation marks",
@@ -79,6 +80,24 @@ class WaitingSetting:
     value: Any
     kept: Any
     why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerSettings:
+    """The table ``[owner]``: who the person is that the agent works for.
+
+    Attributes:
+        names: names under which chats show the owner's messages. Case and a leading ``@`` do not matter.
+        accounts: the owner's account ids in chats that name accounts. Where both are known, the account decides.
+    """
+
+    names: tuple[str, ...] = ()
+    accounts: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """True if anything is known about the owner."""
+        return bool(self.names or self.accounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,13 +20,14 @@ from agent_home.documents.entry import Entry, parse_entry, superseded_by
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
+from agent_home.salt import read_salt
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
 from agent_home.store.gateway import Transaction, WriteOutcome, prepare, transaction
 from agent_home.store.proposals import ProposalDraft, ended_ids
+from agent_home.store.speakers import SpeakerRoles, resolve_speakers
 from agent_home.store.transcript import Turn
-from recall.text.identity import identity_key
 
 from .entries.answered_entries import ask_about_answered
 from .entries.archived_statements import files_stating
@@ -64,10 +65,12 @@ from .reading.model_reader import ModelUse
 from .review.entry_endings import draft_endings, is_rejected
 from .review.entry_proposals import draft_proposal, rejected_or_pending
 from .settings import DistillSettings
+from .statements.restatement import WordsOfOthers, words_of_others
 from .statements.standalone import stand_alone
 from .summary.composition import NO_MODELS, Composition, Models, compose
 from .summary.daily_section import render_body
 from .summary.extraction import Item, Summary
+from .summary.participants import with_participants
 from .summary.reported_work import find_evidence
 from .summary.standalone_items import owner_name
 
@@ -155,6 +158,7 @@ class Closed:
     entries that the session resolved, retracted, superseded or revised. *learned* are the entries of EVOLUTION.md that
     were added or counted up, and *projects* the changed project files. *reworded* counts the lines of the summary that
     a language model reworded, *use* is what a model read and cost, and *degraded* says why it could not do more.
+    *unowned* names humans of a group chat in which nothing tells who the owner is.
     """
 
     session: str
@@ -178,6 +182,7 @@ class Closed:
     reworded: int = 0
     use: ModelUse | None = None
     degraded: tuple[str, ...] = ()
+    unowned: tuple[str, ...] = ()
     commit: str | None = None
 
 
@@ -209,10 +214,11 @@ class _ClosingDraft:
     summary: Summary
     evidence: Mapping[Item, Evidence]
     origins: Mapping[str, str]
-    heard: str
+    heard: WordsOfOthers
     fresh: tuple[Turn, ...]
     again: bool
     composed: Composition
+    unowned: tuple[str, ...] = ()
     log: bool = True
 
 
@@ -248,7 +254,7 @@ def close(
         fresh = _fresh(home, session, turns, again=again)
         if not fresh:
             return _nothing_new(home, session, turns)
-        draft = _draft(home, session, turns, fresh, now, settings, models, again=again)
+        draft = _draft(home, session, resolve_speakers(home, turns), fresh, now, settings, models, again=again)
         closed = _write(home, draft, now, settings)
         if closed is not None:
             if draft.composed.unread:
@@ -297,7 +303,8 @@ def _unread_draft(
     if not within or _fresh(home, part.session, within, again=True):
         return None
     before = [turn for turn in turns if turn.start < part.end]
-    return replace(_draft(home, part.session, before, within, now, settings, models, again=False), log=False)
+    roles = resolve_speakers(home, before)
+    return replace(_draft(home, part.session, roles, within, now, settings, models, again=False), log=False)
 
 
 def close_all(
@@ -351,7 +358,7 @@ def _nothing_new(home: Home, session: str, turns: Sequence[Turn]) -> Closed:
 def _draft(
     home: Home,
     session: str,
-    turns: Sequence[Turn],
+    roles: SpeakerRoles,
     fresh: Sequence[Turn],
     now: datetime,
     settings: DistillSettings,
@@ -359,7 +366,9 @@ def _draft(
     *,
     again: bool,
 ) -> _ClosingDraft:
-    """Summarise *fresh*, which are some of *turns*."""
+    """Summarise *fresh*, which are some of the turns of *roles*."""
+    turns, starts = roles.turns, {turn.start for turn in fresh}
+    fresh = [turn for turn in turns if turn.start in starts]
     earlier = [turn.message for turn in turns if turn.start < fresh[0].start]
     said = [turn.message for turn in fresh]
     entries = _live_entries(home)
@@ -376,7 +385,10 @@ def _draft(
     settled = _settled_endings(composed, entries, evidence, models, owner_name(home), now)
     pairs = zip(summary.items, settled.items, strict=True)
     evidence = {item: evidence[before] for before, item in pairs if before in evidence}
-    summary = settled
+    summary = with_participants(
+        settled, said, share=settings.log_share, max_items=settings.max_items, now=now,
+        embedder=models.loaded_embedder(),
+    )  # fmt: skip
     ended = local_time(fresh[-1].message.ts, now)
     closing = daily_log.Closing(
         session=session,
@@ -390,11 +402,10 @@ def _draft(
         recorded_anchor=daily_log.anchor_of(session, fresh[0].start, fresh[0].message.id),
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
-    strangers = [turn.message.content for turn in turns if turn.message.origin not in {"user", "agent"}]
-    heard = "\n".join(map(identity_key, strangers))
+    heard = words_of_others([turn.message for turn in turns], read_salt(home))
     return _ClosingDraft(
         closing=closing, summary=summary, evidence=evidence,
-        origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed,
+        origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed, unowned=roles.unowned,
     )  # fmt: skip
 
 
@@ -436,8 +447,8 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         if draft.log:
             _add_to_daily_log(edits, draft, settings)
         found = find_candidates(
-            (*draft.summary.items, *draft.summary.doubted), draft.evidence, draft.origins, closing.date, draft.heard,
-            mentions=seen, recurring=settings.recurring,
+            (*draft.summary.items, *draft.summary.doubted), draft.evidence, draft.origins, closing.date,
+            draft.heard.origin_of, mentions=seen, recurring=settings.recurring,
         )  # fmt: skip
         documents = _memory_documents(edits, found)
         placed = place_candidates(
@@ -447,7 +458,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
         )  # fmt: skip
         operated = apply_operations(
             placed.documents, draft.summary.operations, draft.origins, date=closing.date, new_id=edits.new_id,
-            tool_text=draft.heard,
+            origin_of=draft.heard.origin_of,
         )  # fmt: skip
         for path, document in operated.documents.items():
             if document is not documents.get(path):  # the archive is large, and rarely changes
@@ -477,7 +488,7 @@ def _ask_about_endings(edits: Transaction, draft: _ClosingDraft, operated: Appli
     unsure = [item.operation for item in operated.refused if item.operation.unsure]
     endings = possible_endings(
         operated.documents, unsure, draft.origins, date=draft.closing.date, new_id=edits.new_id,
-        tool_text=draft.heard,
+        origin_of=draft.heard.origin_of,
     )  # fmt: skip
     for proposed in draft_endings(edits.home, operated.documents[MEMORY], endings, draft.closing.session):
         edits.propose(proposed)
@@ -540,6 +551,7 @@ def _closed(
         reworded=draft.composed.reworded,
         use=draft.composed.use,
         degraded=tuple(filter(None, (draft.composed.problem, draft.composed.work_problem))),
+        unowned=draft.unowned,
         commit=outcome.commit,
     )
 
@@ -555,7 +567,7 @@ def _earlier_mentions(home: Home, draft: _ClosingDraft, settings: DistillSetting
 
 def _add_to_daily_log(edits: Transaction, draft: _ClosingDraft, settings: DistillSettings) -> None:
     closing = draft.closing
-    origins = item_origins(draft.summary.items, draft.evidence, draft.origins, draft.heard)
+    origins = item_origins(draft.summary.items, draft.evidence, draft.origins, draft.heard.origin_of)
     section = daily_log.render_closing(closing, render_body(draft.summary, draft.evidence, settings.max_items, origins))
     text = edits.text(closing.path) or f"# {closing.date}\n"
     edits.write(closing.path, f"{text.rstrip()}\n\n{section}")
@@ -568,7 +580,7 @@ def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tu
     Return ids of lessons, and the update.
     """
     items, date = draft.summary.items, draft.closing.date
-    origins = item_origins(items, draft.evidence, draft.origins, draft.heard)
+    origins = item_origins(items, draft.evidence, draft.origins, draft.heard.origin_of)
     record_rule_references(edits, draft.fresh)
     taught = record_lessons(edits, lessons_from(items, draft.fresh, origins, date))
     updated = update_projects(edits, items, draft.fresh, draft.evidence, origins, date=date)

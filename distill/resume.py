@@ -22,6 +22,7 @@ from agent_home.documents.document import parse
 from agent_home.documents.standing import Standing, standings
 from agent_home.home import MEMORY, Home
 from agent_home.store import closings, transcript
+from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.index.indexable import Screen
@@ -119,7 +120,7 @@ def resume(home: Home, session: str) -> Resume:
     turns = transcript.read(path)
     if not turns:
         raise EmptySession(name, home.relative(path))
-    all_messages = [turn.message for turn in turns]
+    all_messages = [turn.message for turn in resolve_speakers(home, turns).turns]
     times = [message.ts for message in all_messages if message.ts]  # a turn may be appended long after its time
     messages = list(_screened(home, home.relative(path), all_messages[-_MAX_READ:]))
     summary = add_facts(summarise(messages), messages, share=_FACTS_SHARE, max_items=_MAX_FACTS)

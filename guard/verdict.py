@@ -41,10 +41,11 @@ _SEVERITY = {"allow": 0, "redact": 1, "quarantine": 2, "reject": 3}
 
 
 class Source(StrEnum):
-    """Author of a text. The user and their agent are trusted. Tool results and web pages are not."""
+    """Author of a text. The owner and their agent are trusted. Other participants, tools and web pages are not."""
 
     USER = "user"
     AGENT = "agent"
+    PARTICIPANT = "participant"
     TOOL = "tool"
     WEB = "web"
 

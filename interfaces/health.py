@@ -5,6 +5,7 @@ A check that raises an error fails with that error as its detail. It never stops
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,10 +26,11 @@ from agent_home.salt import read_salt
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
-from agent_home.settings import MANIFEST, TABLES, load_manifest
+from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import closings, losses, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import broken, ended_ids, pending_ids
+from agent_home.store.speakers import humans_of_shared_chats, owner_settings
 from agent_home.store.trust import trust_of
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
@@ -65,6 +67,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("recovered", lambda: _recovered(home)),
         ("clone", lambda: _clone(home)),
         ("guard", lambda: _guard(home)),
+        ("owner", lambda: _owner(home)),
         ("edits", lambda: _edits(home)),
         ("hook", lambda: _hook(home)),
         ("merge", lambda: _merge(home)),
@@ -121,6 +124,7 @@ def _wrong_settings(home: Home) -> Iterator[str]:
     from recall.settings import RecallSettings
 
     kinds: dict[str, type] = {
+        "owner": OwnerSettings,
         "embedding": EmbeddingSettings,
         "recall": RecallSettings,
         "assembler": AssemblerSettings,
@@ -270,6 +274,22 @@ def _guard(home: Home) -> Iterator[Check]:
         return
     own = f"and {sum(len(rules.rules) for rules in sets)} rules of this home" if sets else "only"
     yield Check(name="guard", status="ok", detail=f"the bundled rules {own}")
+
+
+def _owner(home: Home) -> Iterator[Check]:
+    known = owner_settings(home)
+    if known.known:
+        detail = f"{counted(len(known.names), 'name')}, {counted(len(known.accounts), 'account')}"
+        yield Check(name="owner", status="ok", detail=detail)
+        return
+    names = humans_of_shared_chats(home)
+    if names:
+        shown = ", ".join(names[:_MAX_NAMED])
+        advice = f"memory init {shlex.quote(str(home.root))} --owner {shlex.quote(names[0])}"
+        detail = f"several people speak in one chat ({shown}), so nobody in it is taken for the owner. Run `{advice}`"
+        yield Check(name="owner", status="warning", detail=f"{detail} if that is you, or name somebody else")
+    else:
+        yield Check(name="owner", status="ok", detail="not named. The only person in a chat counts as the owner")
 
 
 def _edits(home: Home) -> Iterator[Check]:

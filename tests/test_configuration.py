@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.settings import TABLES, setting_fields
+from agent_home.settings import TABLES, OwnerSettings, setting_fields
 from assembler.settings import AssemblerSettings
 from distill.language_model.endpoint import EndpointSettings
 from distill.settings import DistillSettings
@@ -26,6 +26,7 @@ KINDS: dict[str, type] = {
     "distill": DistillSettings,
     "distill.endpoint": EndpointSettings,
     "guard": GuardSettings,
+    "owner": OwnerSettings,
 }
 #: Modules that read the environment themselves, besides those of ``interfaces``.
 READERS = {

@@ -17,7 +17,7 @@ from .entry import parse_fields
 __all__ = ["TRUST", "least_trusted", "origin_of_blocks", "origin_of_changes", "origin_of_restated"]
 
 #: From most to least trusted.
-TRUST = tuple(str(source) for source in (Source.USER, Source.AGENT, Source.TOOL, Source.WEB))
+TRUST = tuple(map(str, (Source.USER, Source.AGENT, Source.PARTICIPANT, Source.TOOL, Source.WEB)))
 
 
 def least_trusted(sources: Iterable[str]) -> str:

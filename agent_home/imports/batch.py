@@ -101,6 +101,7 @@ class Batch:
             Message(
                 session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
                 content=content.strip(), cwd=_remove_unstorable(message.cwd),
+                account=_remove_unstorable(message.account), channel=_remove_unstorable(message.channel),
             )
         )  # fmt: skip
 

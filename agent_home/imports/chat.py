@@ -1,6 +1,7 @@
 """The neutral chat format: one JSON object a line, ``{"session","id","ts","role","name","content"}``.
 
-``"cwd"``, the git repository of the session, is optional. Other keys are ignored.
+Three keys are optional: ``"cwd"``, the git repository of the session, ``"account"``, the id of the speaker's account,
+and ``"channel"``, where the conversation takes place. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = ["parse"]
 _ROLES: Mapping[str, str] = {
     "user": "user",
     "human": "user",
+    "participant": "participant",
     "assistant": "assistant",
     "ai": "assistant",
     "bot": "assistant",
@@ -47,6 +49,7 @@ def parse(lines: Iterable[bytes], *, session: str = "") -> ParsedFile:
             Message(
                 session=session_id, id=text_of(row.get("id")), ts=timestamp(row.get("ts")), role=role,
                 name=text_of(row.get("name")), content=content, cwd=text_of(row.get("cwd")),
+                account=text_of(row.get("account")), channel=text_of(row.get("channel")),
             ),
             sent_ts=row.get("ts"),
         )  # fmt: skip

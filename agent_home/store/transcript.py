@@ -52,14 +52,20 @@ _MAX_CWD_CHARS = 4096
 _NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
 _SAFE = "-_. "
+#: Keys of a row that are left out where they are empty.
+_OPTIONAL = ("cwd", "account", "channel", "heard")
+_KEYS = ("session", "id", "ts", "role", "name", "content", *_OPTIONAL)
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message. *ts* is ISO 8601 or empty. *role* is user, assistant, tool or system.
+    """One message. *ts* is ISO 8601 or empty. *role* is user, participant, assistant, tool or system.
 
-    *cwd* is the git repository that the session worked in, or empty.
+    A transcript has the role that the host gave. ``agent_home.store.speakers`` tells the owner from participants.
+    *account* is the id of the speaker's account, which nobody chooses like a *name*. *channel* is where they speak.
+    *cwd* is the git repository that the session worked in. *heard* is the fingerprint of what tools and pages said
+    before this message (``agent_home.store.fingerprints``). Each of these may be empty.
     """
 
     session: str
@@ -69,6 +75,9 @@ class Message:
     name: str = ""
     content: str
     cwd: str = ""
+    account: str = ""
+    channel: str = ""
+    heard: str = ""
 
     @property
     def source(self) -> str:
@@ -77,8 +86,8 @@ class Message:
 
     @property
     def origin(self) -> str:
-        """Author of the words to the guard: user, tool or agent."""
-        return {"user": "user", "tool": "tool"}.get(self.role, "agent")
+        """Author of the words to the guard: user, participant, tool or agent."""
+        return self.role if self.role in {"user", "participant", "tool"} else "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,10 +304,13 @@ def _safe(home: Home, messages: Sequence[Message]) -> list[Message]:
     """Return *messages* with safe names, times and folders."""
     sessions = {name: session_name(home, name) for name in dict.fromkeys(message.session for message in messages)}
     folders = {name: _folder(home, name) for name in dict.fromkeys(message.cwd for message in messages)}
+    places = dict.fromkeys(place for message in messages for place in (message.account, message.channel))
+    named = {place: _name(home, place, "p") for place in places}
     return [
         replace(
             message, session=sessions[message.session], id=_name(home, message.id, "m"),
             ts=message.ts if _is_time(message.ts) else "", cwd=folders[message.cwd],
+            account=named[message.account], channel=named[message.channel],
         )
         for message in messages
     ]  # fmt: skip
@@ -344,7 +356,7 @@ def _row(message: Message, said: str) -> dict[str, Any]:
         "session": message.session, "id": message.id, "ts": message.ts, "role": message.role, "name": message.name,
         "content": message.content, "source": message.origin, "said": said,
     }  # fmt: skip
-    return {**row, "cwd": message.cwd} if message.cwd else row
+    return {**row, **{key: value for key in _OPTIONAL if (value := getattr(message, key))}}
 
 
 def _message(line: bytes) -> Message | None:
@@ -354,7 +366,7 @@ def _message(line: bytes) -> Message | None:
         return None
     if not isinstance(row, dict) or not isinstance(row.get("content"), str):
         return None
-    texts = {key: str(row.get(key) or "") for key in ("session", "id", "ts", "role", "name", "content", "cwd")}
+    texts = {key: str(row.get(key) or "") for key in _KEYS}
     return Message(**texts) if texts["session"] and texts["id"] else None
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from agent_home.settings import setting_fields
+from agent_home.settings import OwnerSettings, setting_fields
 from assembler.settings import AssemblerSettings
 from distill.language_model.endpoint import EndpointSettings
 from distill.settings import DistillSettings
@@ -27,6 +27,7 @@ SETTINGS: Mapping[str, type] = {
     "distill": DistillSettings,
     "distill.endpoint": EndpointSettings,
     "guard": GuardSettings,
+    "owner": OwnerSettings,
 }
 _ATTRIBUTES = re.compile(r"^Attributes:\n(?P<text>(?:    .*\n?|\n)+)", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"^    (?P<names>\w+(?:, \w+)*): (?P<meaning>.*(?:\n     .*)*)", re.MULTILINE)

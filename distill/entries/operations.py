@@ -18,6 +18,7 @@ from agent_home.home import MEMORY
 from recall.text.identity import identity_key
 
 from ..statements.operation import Operation, OperationKind
+from ..statements.restatement import OriginOf, nobody
 from ..statements.sentences import shorten
 from .carried import ended_part, narrowed, replaces_unknown_part, with_kept_words
 from .withheld import has_placeholder
@@ -40,8 +41,6 @@ __all__ = [
 RESOLVABLE = frozenset({"OT", "RC", "SP"})
 #: Longest remark about why an entry is resolved or retracted, in characters.
 _MAX_REMARK_CHARS = 160
-#: Shorter sentences may stand in a tool's output by chance.
-_MIN_REPEATED_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ def apply_operations(
     *,
     date: str,
     new_id: Callable[[str, str], str],
-    tool_text: str = "",
+    origin_of: OriginOf = nobody,
 ) -> AppliedOperations:
     """Apply *operations* to ``MEMORY.md``, one after the other. An operation that may not be applied is refused.
 
@@ -118,7 +117,7 @@ def apply_operations(
         origins: the origin of each turn, by its source. An operation must cite turns that are there.
         date: the day of the session, ISO 8601.
         new_id: returns an unused id for a prefix and a seed.
-        tool_text: the normalised output of tools. The origin of a sentence that only repeats it is the tool.
+        origin_of: the origin of a sentence that restates what others said.
     """
     entries = list(documents[MEMORY].entries())
     edits = _Edits(entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries))
@@ -126,7 +125,7 @@ def apply_operations(
     refused: list[RefusedOperation] = []
     for proposed in operations:
         operation = _as_replacement(proposed, edits)
-        origin = operation_origin(operation, origins, tool_text)
+        origin = operation_origin(operation, origins, origin_of)
         reason = _refusal(operation, edits, origins, origin)
         if not reason and _ends_unknown_part(operation, edits.entries[operation.target]):
             operation, reason = replace(operation, unsure=True), "the words do not tell which part of it ends"
@@ -150,7 +149,7 @@ def possible_endings(
     *,
     date: str,
     new_id: Callable[[str, str], str],
-    tool_text: str = "",
+    origin_of: OriginOf = nobody,
 ) -> list[PossibleEnding]:
     """Return what the unsure ones among *operations* would change, as far as a person may agree to it.
 
@@ -163,7 +162,7 @@ def possible_endings(
             entries={entry.id: entry for entry in entries}, superseded=superseded_by(entries), reworded=False
         )
         operation = replace(_as_replacement(unsure, edits), unsure=False)
-        origin = operation_origin(operation, origins, tool_text)
+        origin = operation_origin(operation, origins, origin_of)
         if not unsure.unsure or _refusal(operation, edits, origins, origin, resolvable=None):
             continue
         older = edits.entries[operation.target]
@@ -176,12 +175,11 @@ def possible_endings(
     return found
 
 
-def operation_origin(operation: Operation, origins: Mapping[str, str], tool_text: str = "") -> str:
-    """Return the least trusted origin of the turns that *operation* cites, or of the tool whose words they repeat."""
+def operation_origin(operation: Operation, origins: Mapping[str, str], origin_of: OriginOf = nobody) -> str:
+    """Return the least trusted origin of the turns that *operation* cites, or of those whose words they restate."""
     speakers = [origins.get(source, "agent") for source in operation.sources]
-    words = identity_key(operation.text)
-    repeated = "user" not in speakers and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
-    return least_trusted([*speakers, "tool"] if repeated else speakers)
+    restated = origin_of(operation.text, operation.sources[0]) if set(speakers) == {"agent"} else ""
+    return least_trusted([*speakers, restated] if restated else speakers)
 
 
 def retired(entry: Entry, kind: OperationKind, date: str, source: str, remark: str = "") -> Entry:

@@ -21,6 +21,7 @@ from recall.text.identity import identity_key
 
 from ..evidence.status import UNCHECKED, Evidence
 from ..reading.labels import ItemKind
+from ..statements.restatement import OriginOf, nobody
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
 from .archived_statements import Statement, statements_of
@@ -53,9 +54,6 @@ PREFIXES: Mapping[ItemKind, str] = {
 }
 #: Section of the lasting facts of the user's life and work.
 _LASTING = "RC"
-
-#: Shorter items may stand in a tool's output by chance.
-_MIN_REPEATED_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +97,7 @@ def find_candidates(
     evidence: Mapping[Item, Evidence],
     origins: Mapping[str, str],
     date: str,
-    tool_text: str = "",
+    origin_of: OriginOf = nobody,
     *,
     mentions: Mapping[Item, EarlierMention] = MappingProxyType({}),
     recurring: Collection[str] = (),
@@ -116,12 +114,12 @@ def find_candidates(
         evidence: the result of asking git about an item, where it was asked.
         origins: the origin of each turn, by its source.
         date: the date of items whose turn has no time.
-        tool_text: the normalised output of tools. The origin of an item that only repeats it is the tool.
+        origin_of: the origin of an item that restates what others said.
         mentions: earlier mentions of an item's topic in other sessions. An entry does not cite them.
         recurring: titles of sections whose items need an earlier mention.
     """
     found = []
-    own_origins = item_origins(items, evidence, origins, tool_text)
+    own_origins = item_origins(items, evidence, origins, origin_of)
     stated = {parse_statement(item.text).keys for item in items if item.kind != "fact"}
     for item in items:
         checked, mention = evidence.get(item), mentions.get(item)
@@ -161,7 +159,7 @@ def _is_explanation(item: Item, checked: Evidence | None) -> bool:
 
 
 def item_origins(
-    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], tool_text: str
+    items: Sequence[Item], evidence: Mapping[Item, Evidence], origins: Mapping[str, str], origin_of: OriginOf = nobody
 ) -> dict[Item, str]:
     """Return the origin of each item's words. See :func:`find_candidates` for the arguments.
 
@@ -172,10 +170,9 @@ def item_origins(
     result = {}
     for item in items:
         speakers = [origins.get(source, "agent") for source in item.said_in or item.sources]
-        words = identity_key(item.text)
-        own = "user" in speakers or (item in evidence and evidence[item].state == "verified")
-        repeated = not own and len(words) >= _MIN_REPEATED_CHARS and words in tool_text
-        speakers = [*speakers, "tool"] if repeated else speakers
+        own = set(speakers) != {"agent"} or (item in evidence and evidence[item].state == "verified")
+        restated = "" if own else origin_of(item.text, (item.said_in or item.sources)[0])
+        speakers = [*speakers, restated] if restated else speakers
         result[item] = origin_of_restated(speakers) if item.said_in else least_trusted(speakers)
     return result
 

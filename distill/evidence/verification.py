@@ -21,6 +21,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
+from agent_home.store.speakers import resolve_speakers
 
 from ..settings import DistillSettings
 from . import verification_cache
@@ -93,7 +94,8 @@ class _VerifyRun:
         """Return the session of that name, or ``None`` when its transcript is not on this machine. Read it once."""
         if name not in self.sessions:
             path = transcript.session_path(self.home, name)
-            messages = [turn.message for turn in transcript.read(path)] if path else []
+            turns = resolve_speakers(self.home, transcript.read(path)).turns if path else ()
+            messages = [turn.message for turn in turns]
             roles = {message.source: message.role for message in messages}
             place = workplace(messages, self.now, self.settings.window_slack_s)
             self.sessions[name] = _Session(place=place, roles=roles) if path else None

@@ -150,6 +150,7 @@ _CJK_BLAME = re.compile(
 
 _SPEAKER = re.compile(
     r"(?P<name>[^\s:\uff1a\"()\uff08\uff09\[\]*][^:\uff1a\"()\uff08\uff09\[\]*\n]{0,39}?)"
+    r"(?: ?[(\uff08](?:participant|参与者)[)\uff09] ?(?:said|说))?"
     r"(?: ?[(\uff08](?:(?:to|asked|on) [^\n]*?|(?:asked:|accepted,) [^\n]*?|[^\n“”]{0,40}[问就]“[^\n]*?|"
     r"接受[^\n]*?)[)\uff09])?(?:: |\uff1a)"
 )

@@ -26,6 +26,7 @@ __all__ = ["ContextWindows", "WindowPassage", "WindowRow", "build_windows", "loa
 #: Passages in a window.
 _SIZE = 32
 _IS_USER, _ASKS = 1, 2
+_HUMANS = ("user", "participant")
 #: One passage: row number, number of words in text and heading, day, flags.
 _PASSAGE = np.dtype([("id", "<i8"), ("words", "<u4"), ("heads", "<u4"), ("day", "<u4"), ("flags", "<u4")])
 _CLOSING = "\"'”’)]}»」』 \t\r\n"
@@ -81,7 +82,7 @@ def build_windows(passages: Iterable[tuple[int, WindowPassage]], stemmer: Fts5St
         records, words, heads = [], [], []
         for ident, passage in group:
             body, heading = stemmer.hashes(passage.text), stemmer.hashes(passage.heading)
-            flags = _IS_USER * (passage.role == "user") | _ASKS * passage.text.rstrip(_CLOSING).endswith(("?", "？"))
+            flags = _IS_USER * (passage.role in _HUMANS) | _ASKS * passage.text.rstrip(_CLOSING).endswith(("?", "？"))
             records.append((ident, len(body), len(heading), day_number(passage.ts), flags))
             words.append(body)
             heads.append(heading)

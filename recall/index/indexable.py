@@ -1,7 +1,8 @@
 """Apply the index policy of the screening service to files, and report what it removed.
 
 The result is a pure function of the file, the guard's program and rules, and the texts that people approved.
-``agent_home.screening.ruleset.guard_signature`` records the first two in the index.
+``agent_home.screening.ruleset.guard_signature`` records the first two in the index, and
+``agent_home.store.speakers.owner_signature`` what is known about the owner.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from collections.abc import Collection
 
 from agent_home.home import Home
 from agent_home.screening.service import ScreeningService
+from agent_home.settings import OwnerSettings
+from agent_home.store.speakers import owner_settings
 
 __all__ = ["Screen"]
 
 
 class Screen:
-    """Screener for the files of one home. *known* holds messages that are known to be clean."""
+    """Screener for the files of one home. *known* holds messages that are known to be clean.
+
+    *owner* tells the roles of humans.
+    """
 
     def __init__(self, home: Home) -> None:
         self._screening = ScreeningService(home)
+        self.owner: OwnerSettings = owner_settings(home)
         self.known: Collection[str] = ()
 
     @property

@@ -27,6 +27,7 @@ from agent_home.documents import document
 from agent_home.home import ARCHIVED_DAILY
 from agent_home.storage import MAX_MARKDOWN_BYTES
 from agent_home.store import transcript
+from agent_home.store.speakers import resolve_roles
 
 from ..settings import RecallSettings
 from .indexable import Screen
@@ -250,11 +251,14 @@ def _split_spans(text: str, start: int, end: int, tokens: int, level: int) -> It
 
 def _read_transcript(file: Path, path: str, settings: RecallSettings, screen: Screen | None) -> FilePassages:
     turns: list[Passage] = []
-    bad = quarantined = 0
-    for message, _, _ in transcript.read_lines(file):
-        if message is None:
-            bad += 1
-        elif message.content.strip():
+    quarantined = 0
+    lines = [message for message, _, _ in transcript.read_lines(file)]
+    messages = [message for message in lines if message is not None]
+    bad = len(lines) - len(messages)
+    if screen:
+        messages = resolve_roles(messages, screen.owner)
+    for message in messages:
+        if message.content.strip():
             clean = _storable(message)
             if screen:
                 clean = replace(clean, content=screen.message(path, clean.content), name=screen.name(path, clean.name))

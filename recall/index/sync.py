@@ -18,6 +18,7 @@ from agent_home.errors import Locked
 from agent_home.home import Home
 from agent_home.lock import hold
 from agent_home.screening.ruleset import guard_signature
+from agent_home.store.speakers import owner_signature
 
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..errors import IndexLocked, IndexStale, IndexUnusable
@@ -269,8 +270,9 @@ def _usable(embedder: Embedder | NoEmbedder | None) -> Embedder | None:
 
 
 def _signature(home: Home, settings: RecallSettings) -> Mapping[str, str]:
-    """Return the versions of screening, passages and terms. Rows of another signature cannot be mixed with new ones."""
-    return {"terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home)}
+    """Return the versions of screening, speakers, passages and terms. Rows of different signatures cannot be mixed."""
+    return {"terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home),
+            "owner": owner_signature(home)}  # fmt: skip
 
 
 def _ignore_progress(what: str, done: int, total: int) -> None:

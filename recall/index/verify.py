@@ -18,6 +18,7 @@ import numpy as np
 
 from agent_home.home import Home
 from agent_home.screening.ruleset import guard_signature
+from agent_home.store.speakers import owner_signature
 
 from ..settings import RecallSettings
 from ..text.term_hashes import Fts5Stemmer
@@ -80,7 +81,11 @@ def _differences(conn: apsw.Connection, home: Home, settings: RecallSettings) ->
         if line != "ok":
             yield damage.mark(home.index, line)
     recorded = schema.read_meta(conn)
-    for key, expected in (("terms", VERSION), ("cut", passage_signature(settings)), ("guard", guard_signature(home))):
+    signature = {
+        "terms": VERSION, "cut": passage_signature(settings), "guard": guard_signature(home),
+        "owner": owner_signature(home),
+    }  # fmt: skip
+    for key, expected in signature.items():
         if recorded.get(key) != expected:
             yield f"{key} is {recorded.get(key)!r} in the index, expected {expected!r}. Run `memory sync`"
     cuts = yield from _files_differ(conn, home, settings)

@@ -27,7 +27,7 @@ class FakePassage:
     ts: str = ""
     session: str = ""
     name: str = ""
-    role: str = ""
+    role: str = "user"
     heading: str = ""
     also: tuple[str, ...] = ()
     standing: Standing | None = None

@@ -73,7 +73,7 @@ def test_recalled_knowledge_has_no_retracted_claim_and_marks_the_turn(
     }
     receipt = assemble(written({}), Request(now=now, message="Whose kiln?"), finder(hits, ended=(CLAIM,)))
     assert receipt.text.count("kiln is mine") == 1
-    assert "Ines, retracted (2026-11-19): The kiln is mine." in receipt.text
+    assert 'user "Ines", retracted (2026-11-19): The kiln is mine.' in receipt.text
     assert "1240 degrees" in receipt.text
     (line,) = [line for line in receipt.entries if line.id.endswith("RC-0001")]
     assert (line.action, line.reason) == ("dropped", "retracted (2026-11-19), archived")

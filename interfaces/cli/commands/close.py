@@ -16,6 +16,7 @@ from .sync import index_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from distill import ChangedEntry, Closed, ClosingFailure, ModelUse
 
@@ -88,7 +89,9 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     for problem in (*problems, *(f"session {failure.session} was not closed: {failure.error}" for failure in failed)):
         invocation.warn(problem)
     data = _all_data(closed, failed) if every else _data(closed[0])
-    invocation.show({**data, "degraded": list(problems)}, _lines(closed, failed, every=every, absent=bool(absent)))
+    invocation.show(
+        {**data, "degraded": list(problems)}, _lines(closed, failed, home.root, every=every, absent=bool(absent))
+    )
     quarantined = any(outcome.quarantined for outcome in closed)
     context.exit(FINDINGS if failed or quarantined or absent else 0)
 
@@ -131,6 +134,7 @@ def _data(closed: Closed) -> dict[str, Any]:
         "restored": list(closed.restored),
         "learned": list(closed.learned),
         "projects": list(closed.projects),
+        "unowned": list(closed.unowned),
         "reworded": closed.reworded,
         "model": dataclasses.asdict(closed.use) if closed.use else None,
         "commit": closed.commit,
@@ -184,7 +188,7 @@ def _together(uses: Sequence[ModelUse]) -> dict[str, Any] | None:
 
 
 def _lines(
-    closed: Sequence[Closed], failed: Sequence[ClosingFailure], *, every: bool, absent: bool = False
+    closed: Sequence[Closed], failed: Sequence[ClosingFailure], home: Path, *, every: bool, absent: bool = False
 ) -> Iterator[str]:
     if every and not closed:
         done = "nothing closed: transcripts are missing" if absent else "no new turns: every session is closed"
@@ -200,6 +204,11 @@ def _lines(
         if not written and not outcome.proposed:
             yield "  remembered nothing new"
         yield from _not_written(outcome)
+        if outcome.unowned:
+            yield (
+                f"  several people speak, and nobody is taken for the owner: {', '.join(outcome.unowned)}. "
+                f"`memory init {shlex.quote(str(home))} --owner NAME` says who the owner is"
+            )
 
 
 def _written(outcome: Closed) -> Iterator[str]:

@@ -20,22 +20,39 @@ __all__ = ["init"]
             "Name the agent and give it a first preference",
             'memory init ~/agent --name Ada --seed "Answer in British English."',
         ),
+        (
+            "Say who the owner is in group chats",
+            'memory init ~/agent --owner "Sam Ortiz" --owner sam --account U012AB3CD',
+        ),
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--name", default="", help="Name of the agent (default: the folder's name).")
 @click.option("--seed", "seeds", multiple=True, metavar="TEXT", help="A first standing preference. May be repeated.")
+@click.option("--owner", "owners", multiple=True, metavar="NAME", help="A name of the owner in chats. May be repeated.")
+@click.option("--account", "accounts", multiple=True, metavar="ID", help="An account of the owner. May be repeated.")
 @click.pass_context
-def init(context: click.Context, invocation: Invocation, folder: Path, name: str, seeds: tuple[str, ...]) -> None:
+def init(  # one parameter for each option
+    context: click.Context,
+    invocation: Invocation,
+    folder: Path,
+    name: str,
+    seeds: tuple[str, ...],
+    owners: tuple[str, ...],
+    accounts: tuple[str, ...],
+) -> None:
     """Create an agent's home in DIR.
 
     The command writes template files, a git repository and a first commit. It installs a commit hook that screens
     commits by hand. If another hook is there, the command prints what to add to that hook. Running it again adds
-    missing files and changes no existing one. The exit code is 1 when the guard quarantined or redacted a seed.
+    missing files, and names and accounts of the owner, and changes nothing else. The exit code is 1 when the guard
+    quarantined or redacted a seed.
     """
     from agent_home.creation import create
+    from agent_home.settings import OwnerSettings
 
-    created = create(folder, name=name, seeds=seeds, now=invocation.moment)
+    owner = OwnerSettings(names=owners, accounts=accounts)
+    created = create(folder, name=name, seeds=seeds, owner=owner, now=invocation.moment)
     data = {
         "home": str(created.home.root),
         "commit": created.commit,

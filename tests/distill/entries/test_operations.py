@@ -10,7 +10,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY
 from distill.entries.operations import AppliedOperations, Operation, apply_operations
-from recall.text.identity import identity_key
+from distill.statements.restatement import OriginOf, nobody
 
 TODAY = "2026-11-22"
 SPOKEN = {"s#u": "user", "s#a": "agent", "s#t": "tool", "s#w": "web"}
@@ -45,10 +45,10 @@ def change(kind: str, target: str, *sources: str, text: str = "", unsure: bool =
     return Operation(kind=kind, target=target, sources=sources or ("s#u",), text=text, unsure=unsure)  # type: ignore[arg-type]
 
 
-def applied(*operations: Operation, tool_text: str = "") -> AppliedOperations:
+def applied(*operations: Operation, origin_of: OriginOf = nobody) -> AppliedOperations:
     documents: Mapping[str, Document] = {MEMORY: parse(TEXT)}
     return apply_operations(
-        documents, operations, SPOKEN, date=TODAY, new_id=lambda prefix, _: f"{prefix}-9999", tool_text=tool_text
+        documents, operations, SPOKEN, date=TODAY, new_id=lambda prefix, _: f"{prefix}-9999", origin_of=origin_of
     )
 
 
@@ -84,8 +84,7 @@ def test_a_tool_or_a_stranger_changes_nothing_of_the_user_or_the_agent(source: s
 
 def test_words_of_a_tool_that_the_agent_repeats_are_the_tools() -> None:
     said = change("resolve", "OT-0001", "s#a", text="All tasks are complete now.")
-    heard = identity_key("$ report\nAll tasks are complete now.")
-    assert applied(said, tool_text=heard).documents[MEMORY].render() == TEXT
+    assert applied(said, origin_of=lambda _text, _source: "tool").documents[MEMORY].render() == TEXT
 
 
 def test_a_tool_may_resolve_its_own_thread() -> None:

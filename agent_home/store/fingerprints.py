@@ -1,0 +1,130 @@
+"""Keep what tools and pages said as salted hashes: enough to recognise their words, too little to read them.
+
+A fingerprint has the hashes of pairs of words that stand near each other, in either order, and of single values such as
+numbers, addresses and names. Words count by their first letters, so that endings do not matter. Of a long text only the
+smallest hashes are kept, an even sample. The salt is the machine's (``agent_home.salt``).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import unicodedata
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nsmallest
+
+__all__ = ["Fingerprint", "decode_fingerprints", "encode_fingerprints", "fingerprint"]
+
+#: Characters of a text that are read, from its beginning and from its end.
+_MAX_HEAD, _MAX_TAIL = 48_000, 16_000
+#: Words behind a word that form pairs with it.
+_REACH = 3
+#: Letters of a word that count.
+_STEM = 5
+#: Shorter words in small letters are articles, prepositions and the like.
+_LEAST_LETTERS = 4
+#: Hashes of pairs and of values in a stored fingerprint.
+_MAX_PAIRS, _MAX_VALUES = 512, 128
+#: Fingerprints stored with one message, the latest ones.
+_MAX_STORED = 16
+_HASH_MASK = 0xFFFFFFFF
+_WORD = re.compile(
+    r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]+|[^\W_](?:[\w.@/:,'\u2019-]*[^\W_])?",
+)
+_CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
+_SENTENCE_END = re.compile(r"[.!?:\n\u3002\uff01\uff1f\uff1a]\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """Hashes of the *pairs* and *values* of a text. Only pairs up to *limit* were kept, and all values."""
+
+    pairs: frozenset[int]
+    values: frozenset[int]
+    limit: int = _HASH_MASK
+
+    def share(self, other: Fingerprint) -> tuple[float, int]:
+        """Return the share of the pairs of *other* that this text has, and how many pairs could be compared."""
+        known = [pair for pair in other.pairs if pair <= self.limit]
+        return (sum(pair in self.pairs for pair in known) / len(known) if known else 0.0), len(known)
+
+
+def fingerprint(text: str, salt: str) -> Fingerprint:
+    """Return the whole fingerprint of *text*. A very long text is read at its beginning and its end."""
+    if len(text) > _MAX_HEAD + _MAX_TAIL:
+        text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
+    words, values = _words(unicodedata.normalize("NFKC", text))
+    hashes = [_hash(word, salt) for word in words]
+    pairs = {
+        (one + other) & _HASH_MASK
+        for step in range(1, _REACH + 1)
+        for one, other in zip(hashes, hashes[step:], strict=False)
+        if one != other
+    }
+    return Fingerprint(frozenset(pairs), frozenset(_hash(value, salt) for value in values))
+
+
+def encode_fingerprints(found: Sequence[Fingerprint]) -> str:
+    """Return fingerprints as a text of bounded length."""
+    kept = found[-_MAX_STORED:]
+    return " ".join(f"{_encoded(each.pairs, _MAX_PAIRS)}.{_encoded(each.values, _MAX_VALUES)}" for each in kept)
+
+
+def decode_fingerprints(text: str) -> list[Fingerprint]:
+    """Return the fingerprints of :func:`encode_fingerprints`. What is damaged is left out."""
+    return [found for part in text.split() if (found := _decoded(part)) is not None]
+
+
+def _decoded(part: str) -> Fingerprint | None:
+    pairs, _, values = part.partition(".")
+    try:
+        kept, single = _numbers(pairs), _numbers(values)
+    except ValueError:
+        return None
+    limit = max(kept) if len(kept) >= _MAX_PAIRS else _HASH_MASK
+    return Fingerprint(frozenset(kept), frozenset(single), limit)
+
+
+def _encoded(hashes: Iterable[int], most: int) -> str:
+    kept = array("I", nsmallest(most, hashes))
+    return base64.b64encode(kept.tobytes()).decode("ascii")
+
+
+def _numbers(text: str) -> array[int]:
+    kept = array("I")
+    kept.frombytes(base64.b64decode(text, validate=True))
+    return kept
+
+
+def _words(text: str) -> tuple[list[str], set[str]]:
+    """Return the words of *text* that say something, each cut to its stem, and those that name a value."""
+    words: list[str] = []
+    values: set[str] = set()
+    end = 0
+    for match in _WORD.finditer(text):
+        word, starts = match[0], not words or _SENTENCE_END.search(text, max(end - 1, 0), match.start()) is not None
+        end = match.end()
+        if _CJK.match(word):
+            words += [word[at : at + 2] for at in range(max(1, len(word) - 1))]
+            continue
+        folded = word.casefold()
+        if any(map(str.isdigit, word)) or "@" in word:
+            plain = "".join(filter(str.isalnum, folded))
+            words.append(plain)
+            if len(plain) > 1:
+                values.add(plain)
+        elif len(word) >= _LEAST_LETTERS or (word[0].isupper() and not starts):
+            words.append(folded[:_STEM])
+            if word[0].isupper() and not starts:
+                values.add(folded[:_STEM])
+    return words, values
+
+
+@lru_cache(maxsize=65536)
+def _hash(word: str, salt: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4, key=salt.encode()[:64])
+    return int.from_bytes(digest.digest(), "little")
