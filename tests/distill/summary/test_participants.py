@@ -61,7 +61,7 @@ def test_nobody_is_taken_for_the_owner_of_an_unknown_group(home: Home, now: date
 
 def test_a_participant_ends_nothing_that_the_owner_said(owned: Home, now: datetime) -> None:
     rows = (
-        ("user", "Sam Ortiz", "We decided to book the venue in Ghent."),
+        ("user", "Sam Ortiz", "Decision: we book the venue in Ghent."),
         ("user", "Mara Lind", "Forget the meeting in Ghent."),
     )
     result = closed(owned, now, *rows, ("user", "Mara Lind", "No, we meet in Bruges, not in Ghent."))
