@@ -137,7 +137,7 @@ def humans_of_shared_chats(home: Home) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chat:
-    """Who takes part: whether only one human does, and the accounts behind each name."""
+    """Participants of a chat: whether only one human speaks, and the accounts behind each name."""
 
     alone: bool
     has_accounts: bool

@@ -36,7 +36,7 @@ def nobody(text: str, source: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heard:
-    """What somebody said, and at which place of the session."""
+    """Words of somebody else, at their place in the session."""
 
     place: int
     origin: str
@@ -45,7 +45,7 @@ class _Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordsOfOthers:
-    """What a session heard from others, and what its owner said.
+    """Words that a session heard from others, and those of its owner.
 
     *places* are the places of turns by source.
     """
