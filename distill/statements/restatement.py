@@ -35,7 +35,7 @@ def nobody(text: str, source: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
+class _ForeignWords:
     """Words of somebody else, at their place in the session."""
 
     place: int
@@ -50,7 +50,7 @@ class WordsOfOthers:
     *places* are the places of turns by source.
     """
 
-    heard: tuple[_Heard, ...] = ()
+    heard: tuple[_ForeignWords, ...] = ()
     own: tuple[Fingerprint, ...] = ()
     places: dict[str, int] = field(default_factory=dict)
     salt: str = ""
@@ -75,14 +75,14 @@ class WordsOfOthers:
 
 def words_of_others(messages: Sequence[Message], salt: str) -> WordsOfOthers:
     """Return what others say in *messages* of one session, whose roles are resolved."""
-    heard: list[_Heard] = []
+    heard: list[_ForeignWords] = []
     own: list[Fingerprint] = []
     for place, message in enumerate(messages):
         if message.origin not in {"user", "agent"}:
-            heard.append(_Heard(place=place, origin=message.origin, said=fingerprint(message.content, salt)))
+            heard.append(_ForeignWords(place=place, origin=message.origin, said=fingerprint(message.content, salt)))
         elif message.origin == "user":
             own.append(fingerprint(message.content, salt))
-        heard += [_Heard(place=place, origin="tool", said=said) for said in decode_fingerprints(message.heard)]
+        heard += [_ForeignWords(place=place, origin="tool", said=said) for said in decode_fingerprints(message.heard)]
     places = {message.source: place for place, message in enumerate(messages)}
     return WordsOfOthers(heard=tuple(heard), own=tuple(own), places=places, salt=salt)
 
