@@ -39,7 +39,7 @@ _TAGS = {"L3": "past conversations", "L4": "knowledge, projects, daily log, arch
 #: Roles that a line of a turn may begin with.
 _ROLES = frozenset({"user", "participant", "assistant", "tool", "system"})
 #: A line of a turn that looks like the line of another one.
-_LIKE_A_TURN = re.compile(r"(^[^\S\r\n]*[-*+][^\S\r\n]*)\[(?=[^\]\r\n]*#)", re.MULTILINE)
+_LIKE_A_TURN = re.compile(r"^(\s*[-*+]\s*)\[(?=[^\]]*#)")
 #: Mark where turns, or parts of one, are left out.
 _GAP = "[…]"
 #: A text of at least this many characters is not shown twice. A shorter one, as "Thanks a lot!", may be.
@@ -355,7 +355,7 @@ def _excerpt(
     speaker = _speaker(origin)
     return _TurnExcerpt(
         source=origin.source, speaker=f"{speaker}, {mark}" if mark else speaker, ts=origin.ts, text=text.strip(),
-        body=_indented(_LIKE_A_TURN.sub(r"\1\[", text)),
+        body=_indented("\n".join(_LIKE_A_TURN.sub(r"\1\[", line) for line in text.splitlines())),
         first=None if turn is None else turn.first, last=None if turn is None else turn.last,
     )  # fmt: skip
 
