@@ -12,7 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from typing import Any
 from guard import GuardSettings
 
 from ..screening.injected_context import strip_injected
+from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
 from ..store.transcript import Message
+from .wrapped_text import WrappedText, split_wrapped
 
 __all__ = ["Batch", "ParsedFile", "file_lines", "json_rows", "text_of", "timestamp"]
 
@@ -56,7 +58,10 @@ class ParsedFile:
 
 @dataclass(slots=True)
 class Batch:
-    """Collector of the messages of one file. :meth:`add` decides whether to keep a message."""
+    """Collector of the messages of one file. :meth:`add` decides whether to keep a message.
+
+    Without a *salt*, no fingerprints are kept.
+    """
 
     messages: list[Message] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -64,6 +69,8 @@ class Batch:
     waiting: bool = False
     broken: list[tuple[int, str]] = field(default_factory=list)
     undated: int = 0
+    salt: str = ""
+    _heard: dict[str, list[Fingerprint]] = field(default_factory=dict)
     _ids: set[tuple[str, str]] = field(default_factory=set)
     _digests: set[tuple[str, str, str]] = field(default_factory=set)
     _same_content: Counter[str] = field(default_factory=Counter)
@@ -75,17 +82,23 @@ class Batch:
 
         A message with a known id and other content gets a suffix derived from its content. Both messages are kept,
         and a later import derives the same id. The id of a message without one is derived from its content and the
-        number of equal messages before it.
+        number of equal messages before it. Text that a host or a paste wrapped into a human's message becomes a message
+        of a tool before it, or only a fingerprint.
         """
         content_as_sent = _remove_unstorable(message.content)
         content, removed = strip_injected(content_as_sent)
-        if not content.strip():
-            self.skipped["injected" if removed else "empty"] += 1
+        wrapped: list[WrappedText] = []
+        if message.role in {"user", "participant"} and len(content) <= MAX_CONTENT_CHARS:
+            content, wrapped = split_wrapped(content)
+        if not content.strip() and not any(part.text and not part.noise for part in wrapped):
+            self.skipped["injected" if removed else "command" if wrapped else "empty"] += 1
+            self.hear(message.session, *(part.text for part in wrapped))
             return
         if len(content) > MAX_CONTENT_CHARS:
             self.skipped["too-long"] += 1
             return
         session = _remove_unstorable(message.session)
+        self.hear(session, *(part.text for part in wrapped if part.noise))
         name = _remove_unstorable(message.id)
         name = name if name.strip() else self._derived_id(session, message, content_as_sent)
         digest = _digest(content_as_sent)
@@ -97,13 +110,24 @@ class Batch:
             name = f"{name}~{digest[:8]}"
         self._ids.add((session, name))
         self.undated += not message.ts and sent_ts is not None and sent_ts != ""
-        self.messages.append(
-            Message(
-                session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
-                content=content.strip(), cwd=_remove_unstorable(message.cwd),
-                account=_remove_unstorable(message.account), channel=_remove_unstorable(message.channel),
-            )
+        stored = Message(
+            session=session, id=name, ts=message.ts, role=message.role, name=_remove_unstorable(message.name),
+            content=content.strip(), cwd=_remove_unstorable(message.cwd),
+            account=_remove_unstorable(message.account), channel=_remove_unstorable(message.channel),
+            heard=encode_fingerprints(self._heard.pop(session, [])),
         )  # fmt: skip
+        for number, part in enumerate(part for part in wrapped if part.text and not part.noise):
+            self.messages.append(
+                replace(stored, id=f"{name}:wrapped{number or ''}", role="tool", name=part.name, content=part.text)
+            )
+            stored = replace(stored, heard="")
+        if stored.content:
+            self.messages.append(stored)
+
+    def hear(self, session: str, *texts: str) -> None:
+        """Keep fingerprints of *texts* of tools, pages and hosts with the next message of *session*."""
+        if self.salt:
+            self._heard.setdefault(session, []).extend(fingerprint(text, self.salt) for text in texts if text.strip())
 
     def result(self) -> ParsedFile:
         """Return the collected messages and counts."""

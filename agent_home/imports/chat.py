@@ -29,14 +29,16 @@ _ROLES: Mapping[str, str] = {
 }
 
 
-def parse(lines: Iterable[bytes], *, session: str = "") -> ParsedFile:
+def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> ParsedFile:
     """Return the messages in *lines*. A message without a session belongs to *session*.
+
+    With *salt*, fingerprints of what hosts put into messages are kept.
 
     Content may be text, a number, or a list of texts and ``{"text": ...}`` parts, which become paragraphs. Reasons
     for skipping a line: ``not-json``, ``not-utf8``, ``not-an-object``, ``too-long``, ``no-session``,
     ``unknown-role``, ``no-content``, ``empty``, ``injected``.
     """
-    batch = Batch()
+    batch = Batch(salt=salt)
     for row in json_rows(lines, batch):
         session_id = text_of(row.get("session"))
         session_id = session_id if session_id.strip() else session

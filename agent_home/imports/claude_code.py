@@ -7,8 +7,9 @@ Tool calls are kept only when they change something. Each becomes a line of a me
 ``Edit src/invoice.py`` or ``Bash git commit -m ...``. Each commit that git reported becomes a line too, such as
 ``[main 3f9c2e1] Round half to even``. Files and commits of a session are worth finding and checking.
 
-Thinking, all other tool results, side chains of subagents, compact summaries and text that the program writes in the
-user's name are skipped.
+Thinking, side chains of subagents, compact summaries and text that the program writes in the user's name are skipped.
+Of tool results and of the program's text, only fingerprints are kept (``agent_home.store.fingerprints``), so that the
+agent's sentences that restate them are recognised.
 """
 
 from __future__ import annotations
@@ -52,16 +53,22 @@ _COMPACTED = "This session is being continued from a previous conversation that 
 _EMPTY_REPLIES = ("(no content)", "No response requested.")
 
 
-def parse(lines: Iterable[bytes], *, session: str = "") -> ParsedFile:
+def parse(lines: Iterable[bytes], *, session: str = "", salt: str = "") -> ParsedFile:
     """Return the messages in *lines*. A line without a session belongs to *session*, the name of the file.
+
+    With *salt*, fingerprints of what tools returned are kept with the next message.
 
     Reasons for skipping a line, besides those of ``json_rows``: ``unknown-type``, ``summary``, ``sidechain``,
     ``meta``, ``compact-summary``, ``api-error``, ``malformed``, ``tool-result``, ``command``, ``thinking``,
     ``tool-use`` (a tool that changes nothing), ``empty``, ``injected``, ``no-session``.
     """
-    batch = Batch()
+    batch = Batch(salt=salt)
     for row in json_rows(lines, batch):
         problem = _skip_reason(row)
+        if problem == "meta":
+            message = row.get("message")
+            content = message.get("content") if isinstance(message, dict) else ""
+            batch.hear(_session(row, session), *_texts(content if isinstance(content, str | list) else ""))
         if not problem and not (text_of(row.get("sessionId")).strip() or session):
             problem = "no-session"
         if problem:
@@ -96,6 +103,7 @@ def _skip_reason(row: Mapping[str, Any]) -> str:
 def _add_user(batch: Batch, row: Mapping[str, Any], session: str) -> None:
     content = row["message"]["content"]
     if _is_tool_result(row, content):
+        batch.hear(_session(row, session), *_tool_results(content), *_texts(content))
         commits = [_shortened(line) for result in _tool_results(content) for line in _COMMIT_LINE.findall(result)]
         if commits:
             batch.add(_message(row, session, "tool", "\n".join(commits), suffix=":tool"))
@@ -107,6 +115,8 @@ def _add_user(batch: Batch, row: Mapping[str, Any], session: str) -> None:
         batch.skipped["compact-summary"] += 1
         return
     text = _without_wrappers(content_text)
+    if len(text) < len(content_text):
+        batch.hear(_session(row, session), content_text.replace(text, "\n", 1) if text.strip() else content_text)
     if content_text.strip() and not text.strip():
         batch.skipped["injected" if "<agent-home" in content_text.lower() else "command"] += 1
         return
@@ -126,16 +136,20 @@ def _add_assistant(batch: Batch, row: Mapping[str, Any], session: str) -> None:
 
 
 def _message(row: Mapping[str, Any], session: str, role: str, content: str, suffix: str = "") -> Message:
-    session_id = text_of(row.get("sessionId"))
     uuid = text_of(row.get("uuid"))
     return Message(
-        session=session_id if session_id.strip() else session,
+        session=_session(row, session),
         id=uuid + suffix if uuid else "",
         ts=timestamp(row.get("timestamp")),
         role=role,
         content=content,
         cwd=text_of(row.get("cwd")),
     )
+
+
+def _session(row: Mapping[str, Any], session: str) -> str:
+    session_id = text_of(row.get("sessionId"))
+    return session_id if session_id.strip() else session
 
 
 def _is_tool_result(row: Mapping[str, Any], content: str | list[Any]) -> bool:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from .. import clock
 from ..home import Home
+from ..lock import hold
+from ..salt import ensure_salt, read_salt
 from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
 from ..store import transcript
@@ -107,6 +109,7 @@ def import_claude_code(home: Home, paths: Sequence[Path], *, now: datetime | Non
 
 def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile], now: datetime | None) -> ImportReport:
     files = _files(paths, own_data=parse is not chat.parse)
+    salt = _salt(home) if files else ""
     unread, unusable, broken = [], [], []
     recognised = False
     sessions: dict[str, None] = {}
@@ -117,7 +120,7 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
     quarantined: list[Quarantined] = []
     for path in files:
         try:
-            parsed_file = parse(file_lines(path), session=path.stem)
+            parsed_file = parse(file_lines(path), session=path.stem, salt=salt)
         except OSError as error:
             unread.append(UnreadableFile(path=path, reason=error.strerror or str(error)))
             continue
@@ -150,6 +153,15 @@ def _import(home: Home, paths: Sequence[Path], parse: Callable[..., ParsedFile],
         unusable=tuple(unusable), other_format=tuple(other_format), broken=tuple(broken), dropped=dropped,
         undated=undated, future=tuple(future),
     )  # fmt: skip
+
+
+def _salt(home: Home) -> str:
+    """Return the salt of this machine for fingerprints. A first import makes it."""
+    known = read_salt(home)
+    if known:
+        return known
+    with hold(home.lock):
+        return ensure_salt(home)
 
 
 def _is_unusable(parsed_file: ParsedFile) -> bool:

@@ -29,8 +29,8 @@ _STEM = 5
 _LEAST_LETTERS = 4
 #: Hashes of pairs and of values in a stored fingerprint.
 _MAX_PAIRS, _MAX_VALUES = 512, 128
-#: Fingerprints stored with one message, the latest ones.
-_MAX_STORED = 16
+#: Fingerprints stored with one message. Of more texts, the earliest are stored as one.
+_MAX_STORED = 8
 _HASH_MASK = 0xFFFFFFFF
 _WORD = re.compile(
     r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]+|[^\W_](?:[\w.@/:,'\u2019-]*[^\W_])?",
@@ -70,8 +70,13 @@ def fingerprint(text: str, salt: str) -> Fingerprint:
 
 def encode_fingerprints(found: Sequence[Fingerprint]) -> str:
     """Return fingerprints as a text of bounded length."""
-    kept = found[-_MAX_STORED:]
-    return " ".join(f"{_encoded(each.pairs, _MAX_PAIRS)}.{_encoded(each.values, _MAX_VALUES)}" for each in kept)
+    more = len(found) - _MAX_STORED
+    if more > 0:
+        first = found[: more + 1]
+        pairs = frozenset[int]().union(*(each.pairs for each in first))
+        merged = Fingerprint(pairs, frozenset[int]().union(*(each.values for each in first)))
+        found = [merged, *found[more + 1 :]]
+    return " ".join(f"{_encoded(each.pairs, _MAX_PAIRS)}.{_encoded(each.values, _MAX_VALUES)}" for each in found)
 
 
 def decode_fingerprints(text: str) -> list[Fingerprint]:
