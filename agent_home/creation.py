@@ -83,7 +83,8 @@ def create(
             if not _exists(root, path):
                 edits.write(path, text.replace("{{name}}", _escaped(title) if path == MANIFEST else title))
         if owner is not None and owner.known:
-            edits.write(MANIFEST, with_owner(edits.text(MANIFEST), home.path(MANIFEST), owner))
+            known = home.manifest.settings("owner", OwnerSettings)
+            edits.write(MANIFEST, with_owner(edits.text(MANIFEST), home.path(MANIFEST), known, owner))
         edits.write(ATTRIBUTES, with_driver(edits.text(ATTRIBUTES)))
         for seed in seeds:
             _add_seed(edits, seed, now)
@@ -91,6 +92,8 @@ def create(
         (root / folder).mkdir(exist_ok=True)
     if not existed:  # the person who makes a home agrees to what the template says
         accept_settings(load_manifest(root / MANIFEST), home.machine)
+    elif owner is not None and owner.known:
+        accept_settings(load_manifest(root / MANIFEST), home.machine, ("owner.names", "owner.accounts"))
     hook = install_hook(home)
     install_driver(home)
     outcome = edits.outcome
@@ -101,20 +104,21 @@ def create(
     )  # fmt: skip
 
 
-def with_owner(text: str, path: Path, owner: OwnerSettings) -> str:
-    """Return the text of an ``agent.toml`` whose ``[owner]`` has the names and accounts of *owner* as well.
+def with_owner(text: str, path: Path, known: OwnerSettings, owner: OwnerSettings) -> str:
+    """Return the text of an ``agent.toml`` whose ``[owner]`` has the names and accounts of *known* and *owner*.
+
+    Others that the text has, perhaps from a pull, are left out.
 
     Raises:
         SettingsInvalid: *text* is no valid manifest, or its ``[owner]`` is written in a form that is not recognised.
     """
-    known = parse_manifest(text, path).settings("owner", OwnerSettings)
     more = {
         "names": tuple(dict.fromkeys((*known.names, *(" ".join(name.split()) for name in owner.names)))),
         "accounts": tuple(dict.fromkeys((*known.accounts, *owner.accounts))),
     }
     lines = [f"{key} = {json.dumps(list(values), ensure_ascii=False)}\n" for key, values in more.items() if values]
     table = f"[owner]\n{''.join(lines)}"
-    if known.known or "[owner]" in text:
+    if "owner" in parse_manifest(text, path).tables:
         made = _OWNER_TABLE.sub(lambda _: table, text, count=1)
     else:
         made = f"{text.rstrip()}\n\n# Who the owner is. Everybody else in a chat speaks for themselves.\n{table}"

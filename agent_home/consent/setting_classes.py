@@ -45,6 +45,9 @@ CLASSES: Mapping[str, SettingClass] = {
     **_harmless("context.file", "context.owner", "context.cut", "context.floor"),
     "context.audiences": SettingClass(kind="narrowing", more="more-items", why="shows a private file to others"),
     "audiences": SettingClass(kind="narrowing", more="more-items", why="shows private files to others"),
+    # Without names, the only human of a chat is the owner, so taking them away widens trust as well.
+    **_consent("owner.names", "lets somebody of another name speak as the owner"),
+    **_consent("owner.accounts", "lets another account speak as the owner"),
     **_consent("embedding.model", "loads another model file", removable=True),
     **_consent("embedding.folder", "loads a model file from that folder", removable=True),
     "embedding.download": SettingClass(kind="narrowing", more="true", default=False, why="fetches from the network"),

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from agent_home.consent.setting_classes import CLASSES, SettingClass, is_wider
-from agent_home.settings import TABLES, ContextFile, setting_fields
+from agent_home.settings import TABLES, ContextFile, OwnerSettings, setting_fields
 from assembler.settings import AssemblerSettings
 from distill.settings import DistillSettings
 from guard import GuardSettings
@@ -16,6 +16,7 @@ from recall.embedding.model import EmbeddingSettings
 from recall.settings import RecallSettings
 
 KINDS: dict[str, type] = {
+    "owner": OwnerSettings,
     "embedding": EmbeddingSettings,
     "recall": RecallSettings,
     "assembler": AssemblerSettings,

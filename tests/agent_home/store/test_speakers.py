@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent_home.creation import with_owner
+from agent_home.creation import create, with_owner
+from agent_home.home import Home
 from agent_home.settings import OwnerSettings
-from agent_home.store.speakers import resolve_roles, speaker_label
+from agent_home.store.speakers import owner_settings, resolve_roles, speaker_label
 from agent_home.store.transcript import Message
 
 NOBODY = OwnerSettings()
@@ -87,9 +89,26 @@ def test_a_label_is_one_short_line_without_marks(name: str) -> None:
 
 def test_owner_is_added_to_a_manifest_and_known_names_stay() -> None:
     manifest = 'version = 1\n\n[[context]]\nfile = "A.md"\nowner = "user"\naudiences = []\ncut = "never"\n'
-    once = with_owner(manifest, Path("agent.toml"), OwnerSettings(names=("Sam",)))
-    twice = with_owner(once + "\n[recall]\n", Path("agent.toml"), OwnerSettings(names=('S "O" \\',), accounts=("U1",)))
+    once = with_owner(manifest, Path("agent.toml"), NOBODY, OwnerSettings(names=("Sam",)))
+    twice = with_owner(
+        once + "\n[recall]\n",
+        Path("agent.toml"),
+        OwnerSettings(names=("Sam",)),
+        OwnerSettings(names=('S "O" \\',), accounts=("U1",)),
+    )
     assert once.startswith(manifest)
     assert twice.count("[owner]") == 1
     assert twice.endswith("[recall]\n")
     assert 'names = ["Sam", "S \\"O\\" \\\\"]\naccounts = ["U1"]\n' in twice
+
+
+def test_a_pulled_owner_waits_for_a_person_and_a_command_drops_it(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    home = create(tmp_path / "home", owner=SAM, now=now).home
+    path = home.root / "agent.toml"
+    path.write_text(path.read_text("utf-8").replace('"Sam Ortiz"', '"Sam Ortiz", "Eve"'), "utf-8")
+    assert owner_settings(Home(home.root)) == SAM
+    assert [item.key for item in Home(home.root).manifest.waiting] == ["owner.names"]
+    again = create(home.root, owner=OwnerSettings(names=("sam",)), now=now).home
+    assert owner_settings(again).names == ("Sam Ortiz", "sam")
+    assert not again.manifest.waiting
