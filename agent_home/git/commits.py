@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
+from ..visible import visible_line
 from .client import GitClient, home_client
 from .history import head
 from .isolation import git_folders
@@ -44,7 +45,6 @@ _UNFINISHED = {
     "rebase-apply": ("rebase", "git rebase --abort"),
     "BISECT_LOG": ("bisection", "git bisect reset"),
 }
-_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,10 +323,10 @@ def _quoted(path: str) -> bytes:
 
 
 def _commit_message(message: str, trailers: Mapping[str, str]) -> bytes:
-    """Return subject and trailers. A value is one line, so a session's name cannot forge another trailer."""
+    """Return subject and trailers. Each is one line, so a session's name cannot forge another trailer."""
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value.strip()]
-    text = (message.strip() or "Change memory") + ("\n\n" + "\n".join(lines) if lines else "")
-    return _UNPRINTABLE.sub(" ", text).encode()
+    subject = " ".join(message.split()) or "Change memory"
+    return "\n".join(visible_line(line) for line in ([subject, "", *lines] if lines else [subject])).encode()
 
 
 def _identity(git: GitClient) -> list[str]:

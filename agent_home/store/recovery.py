@@ -25,6 +25,7 @@ from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
 from ..git import commits, history, pruning
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
+from ..visible import visible_json
 from . import proposals, set_aside
 from .branch import own_branch, refuse_elsewhere
 
@@ -335,7 +336,7 @@ def audit(home: Home, row: Mapping[str, Any]) -> None:
             (int(path.stem[6:]) for path in home.machine.glob("audit-[0-9][0-9][0-9][0-9].jsonl")), default=0
         )
         storage.replace(home.audit, home.machine / f"audit-{number:04d}.jsonl")
-    storage.append(home.audit, json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+    storage.append(home.audit, visible_json(row).encode() + b"\n")
 
 
 def remove_record(home: Home) -> None:

@@ -108,10 +108,12 @@ def _is_right_to_left(line: str) -> bool:
 
 def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
     certain = {candidate.start() for candidate in _compiled(_CERTAIN_STRAYS).finditer(text)}
+    right_to_left = _compiled(_RIGHT_TO_LEFT).search(text) is not None
     positions = [
         position
         for candidate in _compiled(_STRAY_CANDIDATES).finditer(text)
-        if (position := candidate.start()) in certain or (position not in allowed and not _is_needed(text, position))
+        if (position := candidate.start()) in certain
+        or (position not in allowed and not _is_needed(text, position, right_to_left=right_to_left))
     ]
     selectors = [position for position in positions if _is_selector(text[position])]
     hidden = set(selectors) if len(selectors) >= _STRAY_SELECTORS else set()
@@ -134,8 +136,11 @@ def _runs(positions: list[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _is_needed(text: str, position: int) -> bool:
-    """Return whether the invisible character at *position* has a use in writing."""
+def _is_needed(text: str, position: int, *, right_to_left: bool) -> bool:
+    """Return whether the invisible character at *position* has a use in writing.
+
+    *right_to_left* says whether the text has letters that are written from right to left.
+    """
     character = text[position]
     before, after = text[max(0, position - 1) : position], text[position + 1 : position + 2]
     if character in "\u200c\u200d":
@@ -143,7 +148,7 @@ def _is_needed(text: str, position: int) -> bool:
     if character == "\u200b":
         return _is_spaceless(before) and _is_spaceless(after)
     if character in "\u200e\u200f\u061c":
-        return _compiled(_RIGHT_TO_LEFT).search(text) is not None
+        return right_to_left
     if _is_selector(character):
         return _is_selector_of(character, before)
     return "\u180b" <= character <= "\u180f" and "\u1800" <= before <= "\u18af"
@@ -195,13 +200,14 @@ def _imitations(text: str) -> Iterator[Match]:
         if any(map(is_lookalike, present))
         else []
     )
-    disguised = [word.span() for word in words if _is_disguised(word[0])]
-    imitated = [word.span() for word in words if _is_imitation(word[0])]
-    several = len(set(disguised + imitated)) >= _DISGUISED_WORDS
-    for word in words:
-        if word.span() in disguised or word.span() in imitated:
-            certain = several or word.span() in disguised or _is_mostly_latin(word[0])
-            yield _match("mixed-script", "lookalike", word.span(), Strength.HIDDEN if certain else Strength.SOFT, None)
+    disguised = [_is_disguised(word[0]) for word in words]
+    found = [
+        (word, certain) for word, certain in zip(words, disguised, strict=True) if certain or _is_imitation(word[0])
+    ]
+    several = len(found) >= _DISGUISED_WORDS
+    for word, certain in found:
+        strength = Strength.HIDDEN if several or certain or _is_mostly_latin(word[0]) else Strength.SOFT
+        yield _match("mixed-script", "lookalike", word.span(), strength, None)
     if max(present) < "\u24b6":
         return
     styled = [word.span() for word in _compiled(_STYLED).finditer(text) if not word[0].isupper()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,9 +13,11 @@ from typing import Any, NoReturn
 
 import click
 
+from agent_home.visible import visible_line
 from agent_home.waiting import announce_wait
 
 from .exit_codes import DEFECT, INTERRUPTED, MEANINGS, WRONG_USAGE, exit_code
+from .render import write_line, write_text
 
 __all__ = ["Command", "Example", "Group", "LazyGroup"]
 
@@ -124,25 +127,35 @@ class LazyGroup(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         announce_wait.set(_announce_wait)
+        if logging.lastResort is not None:
+            logging.lastResort.setFormatter(_LineFormatter("memory: %(message)s"))
         try:
             return super().invoke(ctx)
         except click.UsageError as error:
             _report_wrong_usage(error.ctx or ctx, error)
-        except click.ClickException:
-            raise
+        except click.ClickException as error:  # such as a file that cannot be opened
+            write_line(f"memory: {error.format_message()}", error=True)
+            ctx.exit(error.exit_code)
         except BrokenPipeError:
             _discard_output()
             ctx.exit(0)
         except click.exceptions.Exit:
             raise
         except (KeyboardInterrupt, click.Abort):
-            click.echo("memory: interrupted. Commits made so far stay. Run the command again to continue.", err=True)
+            write_line("memory: interrupted. Commits made so far stay. Run the command again to continue.", error=True)
             ctx.exit(INTERRUPTED)
         except Exception as error:
             if os.environ.get("AGENT_HOME_DEBUG"):
                 raise
-            click.echo(f"memory: {_message(error)}", err=True)
+            write_line(f"memory: {_message(error)}", error=True)
             ctx.exit(exit_code(error) or DEFECT)
+
+
+class _LineFormatter(logging.Formatter):
+    """Formatter of warnings that go to standard error: one line each, whatever names they hold."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return visible_line(super().format(record))
 
 
 class _UnknownCommand(click.UsageError):
@@ -179,9 +192,9 @@ def _report_wrong_usage(context: click.Context, error: click.UsageError) -> NoRe
     A group called without a command prints its help instead.
     """
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message())
+        write_text(error.format_message())
     else:
-        click.echo(" ".join(_usage_message(context, error).split()), err=True)
+        write_line(" ".join(_usage_message(context, error).split()), error=True)
     context.exit(WRONG_USAGE)
 
 
@@ -220,7 +233,7 @@ def _did_you_mean(suggestions: Sequence[str]) -> str:
 
 
 def _announce_wait() -> None:
-    click.echo("memory: waiting for another process", err=True)
+    write_line("memory: waiting for another process", error=True)
 
 
 def _discard_output() -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from agent_home.last_manifest import with_last_manifest
 from agent_home.settings import MANIFEST, load_manifest
 
 from .command import Command, Example
+from .render import write_json, write_line, write_text
 
 __all__ = ["Invocation", "home_command", "homes_command", "options"]
 
@@ -53,12 +53,19 @@ class Invocation:
         return _with_operators_consent(home, os.environ.get("AGENT_HOME_TRUST_SETTINGS", ""))
 
     def show(self, data: Mapping[str, Any], lines: Iterable[str]) -> None:
-        """Print *data* as one JSON document under ``--json``, else *lines* for a person."""
+        """Print *data* as one JSON document under ``--json``, else each of *lines* as one line for a person."""
         if self.as_json:
-            click.echo(json.dumps(data, ensure_ascii=False, indent=2))
+            write_json(data, indent=2)
             return
         for line in lines:
-            click.echo(line)
+            write_line(line)
+
+    def show_text(self, data: Mapping[str, Any], text: str) -> None:
+        """Print *data* as one JSON document under ``--json``, else *text*, which may have several lines."""
+        if self.as_json:
+            write_json(data, indent=2)
+        else:
+            write_text(text)
 
     def _warn_once(self, message: str) -> None:
         context = click.get_current_context(silent=True)
@@ -69,7 +76,7 @@ class Invocation:
 
     def warn(self, message: str) -> None:
         """Print *message* on standard error, so that it never mixes with the data."""
-        click.echo(f"memory: {message}", err=True)
+        write_line(f"memory: {message}", error=True)
 
 
 def _with_operators_consent(home: Home, digest: str) -> Home:

@@ -1,15 +1,36 @@
-"""Own how commands show texts of a home at a terminal."""
+"""Own how commands write to a terminal: every text goes through ``agent_home.visible``."""
 
 from __future__ import annotations
 
-__all__ = ["printable", "shortened"]
+from typing import Any
+
+import click
+
+from agent_home.visible import visible, visible_json, visible_line
+
+__all__ = ["shortened", "write_json", "write_line", "write_progress", "write_text"]
 
 _MAX_TITLE_CHARS = 60
 
 
-def printable(text: str) -> str:
-    """Escape every character of *text* that a terminal would hide or obey. Line ends stay."""
-    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+def write_line(text: str, *, error: bool = False) -> None:
+    """Print *text* in one line, on standard error with *error*."""
+    click.echo(visible_line(text), err=error)
+
+
+def write_progress(text: str, *, done: bool) -> None:
+    """Print *text* on standard error in place of the progress before it. When *done*, the line ends."""
+    click.echo(f"\r{visible_line(text)}", err=True, nl=done)
+
+
+def write_text(text: str) -> None:
+    """Print *text*, which may have several lines."""
+    click.echo(visible(text))
+
+
+def write_json(data: Any, *, indent: int | None = None) -> None:
+    """Print *data* as one JSON document."""
+    click.echo(visible_json(data, indent=indent))
 
 
 def shortened(title: str, most_chars: int = _MAX_TITLE_CHARS) -> str:

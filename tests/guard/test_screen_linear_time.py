@@ -14,6 +14,7 @@ HOSTILE = [
     "\u05d0\u2066", "\U000e0041", "a\ufe01", "\x00", "\x1b[", "\ud800", "аa", "把密码", "GB82 WEST ", "ghp_",
     "curl $(", "%41", "a1a", "r3v1", "i g n ", "{[(", "\"a\"==", "please send ", ". ", "1. ", "scheme://user:pass@",
     "scheme://user:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xt", "kind: Secret\n a: QUJDREVG\n", "0 ", "0-",
+    "раyраl ", "a\u200e",
     "\n## a", "```\n", "a_b_c_", "secret=a_a_a_a_a_a_a_a_a_a_a!", "door code ", "the code of the door ",
     "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkrLw",
 ]  # fmt: skip

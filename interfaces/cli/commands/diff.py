@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from agent_home.errors import NoSuchRevision
+from agent_home.visible import revealed
 
 from ..invocation import Invocation, home_command
-from ..render import printable
 
 if TYPE_CHECKING:
     from agent_home.git.entry_diff import EntryChange, EntryDiff
@@ -63,9 +63,9 @@ def _lines(found: EntryDiff, *, uncommitted: bool) -> Iterator[str]:
     for change in found.entries:
         place = f"{change.path} / {change.section}" if change.section else change.path
         yield f"{_SIGNS[change.action]} [{change.id}] {change.action}, {place}"
-        yield from (f"    {printable(line)}" for line in _texts(change))
+        yield from (f"    {revealed(line)}" for line in _texts(change))
     for file in found.files:
-        yield f"{_SIGNS[file.action]} {printable(file.path)} {file.action}"
+        yield f"{_SIGNS[file.action]} {revealed(file.path)} {file.action}"
 
 
 def _texts(change: EntryChange) -> Iterator[str]:

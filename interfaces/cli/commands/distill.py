@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agent_home.visible import visible_line
+
 from ...counts import counted
 from ..exit_codes import FINDINGS, exit_code
 from ..invocation import Invocation, homes_command
@@ -104,6 +106,7 @@ def _progress(invocations: Sequence[Invocation]) -> Iterator[Callable[[str, str,
         yield lambda _home, _step, _at, _total: None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -111,10 +114,10 @@ def _progress(invocations: Sequence[Invocation]) -> Iterator[Callable[[str, str,
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
 
         def show(home: str, step: str, at: int, total: int) -> None:
-            line = f"{home} {step}" if len(invocations) > 1 else step
+            line = visible_line(f"{home} {step}" if len(invocations) > 1 else step)
             task = tasks.get(line)
             if task is None:
-                task = tasks[line] = progress.add_task(line, total=total)
+                task = tasks[line] = progress.add_task(escape(line), total=total)
             progress.update(task, completed=at, total=total)
 
         yield show

@@ -13,6 +13,7 @@ import click
 from ...counts import counted
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
+from ..render import write_line
 
 if TYPE_CHECKING:
     from agent_home.forgetting.erasure import Occurrence
@@ -215,4 +216,4 @@ def _progress() -> Callable[[str], None] | None:
     """Return a function that prints each step on standard error, or ``None`` if that is not a terminal."""
     if not sys.stderr.isatty():
         return None
-    return lambda step: click.echo(f"{step} ...", err=True)
+    return lambda step: write_line(f"{step} ...", error=True)

@@ -15,6 +15,7 @@ from guard import Action, Destination, GuardSettings, Source, Verdict
 from ..command import Command, Group
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, options
+from ..render import write_json
 from .hook import install, staged
 from .survey import show_history, show_paths
 
@@ -126,10 +127,10 @@ def _scan_line(line: str, number: int, source: str, destination: str, settings: 
     scanned = _text_and_source(line, source)
     if scanned is None:
         expected = f'write {{"text": ...}} and optionally a "source" of {", ".join(map(str, Source))}'
-        click.echo(json.dumps({"error": f"line {number} is not an object to scan: {expected}"}))
+        write_json({"error": f"line {number} is not an object to scan: {expected}"})
         return True
     verdict = verdicts_under(settings).to_store(*scanned, destination)
-    click.echo(json.dumps(_row(verdict)))
+    write_json(_row(verdict))
     return verdict.action != Action.ALLOW
 
 

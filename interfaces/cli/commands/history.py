@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_home.visible import revealed
+
 from ..invocation import Invocation, home_command
-from ..render import printable
 
 if TYPE_CHECKING:
     from agent_home.store.lineage import CitedTurn, Lineage
@@ -54,11 +55,11 @@ def history(invocation: Invocation, entry_id: str) -> None:
 def _lines(found: Lineage) -> Iterator[str]:
     yield f"[{found.id}] {found.words}, {found.path}"
     if found.entry is not None:
-        yield f"  {printable(found.entry.text)}"
+        yield f"  {revealed(found.entry.text)}"
     if found.standing.reason:
-        yield f"  {found.standing.ended} by {printable(found.standing.reason)}"
+        yield f"  {found.standing.ended} by {revealed(found.standing.reason)}"
     if found.question:
-        yield f"  waits in `memory review`: {printable(found.question)}"
+        yield f"  waits in `memory review`: {revealed(found.question)}"
     if found.supersedes:
         yield f"  supersedes {', '.join(found.supersedes)}"
     for event in found.events:
@@ -75,4 +76,4 @@ def _turn_lines(turn: CitedTurn) -> Iterator[str]:
         return
     text = " ".join(turn.text.split())
     yield f"{turn.source}  {turn.ts}  {turn.role}"
-    yield f"  {printable(text[:_MAX_TURN_CHARS])}{'…' if len(text) > _MAX_TURN_CHARS else ''}"
+    yield f"  {revealed(text[:_MAX_TURN_CHARS])}{'…' if len(text) > _MAX_TURN_CHARS else ''}"

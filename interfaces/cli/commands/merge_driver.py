@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ..command import Command
+from ..render import write_line
 
 __all__ = ["merge_driver"]
 
@@ -43,7 +44,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, path: str) -> None:
         write_both_sides(base, ours, theirs, path)
         remedy = "Keep the lines that hold, remove the markers and commit. `memory check` names what else is wrong"
         undo = "`git merge --abort` or `git rebase --abort` undoes the attempt"
-        click.echo(f"memory: {path} has both sides, with conflict markers. {remedy}. {undo}", err=True)
+        write_line(f"memory: {path} has both sides, with conflict markers. {remedy}. {undo}", error=True)
         raise
     for name in merged.flagged:
-        click.echo(f"memory: {path}: both sides changed the same entry, and both versions stay: {name}", err=True)
+        write_line(f"memory: {path}: both sides changed the same entry, and both versions stay: {name}", error=True)

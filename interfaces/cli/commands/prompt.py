@@ -11,6 +11,7 @@ from click.core import ParameterSource
 from agent_home.audience import Audience
 
 from ..invocation import Invocation, home_command
+from ..render import write_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,8 +82,8 @@ def prompt(
         invocation.warn(problem)
     if explain:
         for line in receipt_lines(receipt):
-            click.echo(line, err=True)
-    invocation.show(receipt.as_dict(), [receipt.text.rstrip("\n")])
+            write_line(line, error=True)
+    invocation.show_text(receipt.as_dict(), receipt.text.rstrip("\n"))
 
 
 def _day_of(invocation: Invocation, revision: str) -> datetime:

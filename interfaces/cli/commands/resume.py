@@ -45,7 +45,7 @@ def resume(invocation: Invocation, session: str, tokens: int) -> None:
     found = found_in(home, session)
     text = fence_continued(_continued(found, room), room, count_tokens)
     data = {**found.as_dict(), "text": text, "tokens": count_tokens(text)}
-    invocation.show(data, [text.rstrip("\n") or f"{found.session} does not fit in {room} tokens. Allow 100 or more"])
+    invocation.show_text(data, text.rstrip("\n") or f"{found.session} does not fit in {room} tokens. Allow 100 or more")
 
 
 def continued_session(home: Home, session: str) -> ContinuedSession:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_home.visible import revealed
+
 from ..invocation import Invocation, home_command
-from ..render import printable
 from .sync import index_changes
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def _lines(done: EntryRevert) -> Iterator[str]:
     did, would, rest = _UNDOING[change.action]
     yield f"{did if done.commit else f'would {would}'} {done.id}{rest}"
     yield f"  commit {event.commit[:7]} of {event.ts} {change.action} it: {event.subject}"
-    yield from (f"  - {printable(line)}" for line in change.after.splitlines())
-    yield from (f"  + {printable(line)}" for line in change.before.splitlines())
+    yield from (f"  - {revealed(line)}" for line in change.after.splitlines())
+    yield from (f"  + {revealed(line)}" for line in change.before.splitlines())
     yield from _links(done)
     yield f"commit {done.commit[:7]}" if done.commit else "Nothing was changed. Add --apply to revert it"
 

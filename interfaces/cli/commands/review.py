@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agent_home.visible import revealed
+
 from ..command import Command, Group
 from ..invocation import Invocation, options
 from ..person import person_option, the_person
-from ..render import printable
 from .sync import index_changes
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ def _outcome_row(outcome: ReviewOutcome) -> dict[str, Any]:
 
 def _line(item: ReviewItem) -> str:
     place = f"{item.path} / {item.section}" if item.section else item.path
-    text = printable(" ".join((item.text if _shows_text(item) else item.reason).split()))
+    text = revealed(" ".join((item.text if _shows_text(item) else item.reason).split()))
     limit = 80 if _shows_text(item) else 200
     return f"{item.id}  {item.risk:6}  {item.kind:10}  {place}: {text[:limit]}{'…' if len(text) > limit else ''}"
 
@@ -266,13 +267,13 @@ def _detail_lines(item: ReviewItem, diff: Sequence[str]) -> Iterator[str]:
         ("since", item.ts),
     ):
         if value:
-            yield f"  {name + ':':12}{printable(value)}"
+            yield f"  {name + ':':12}{revealed(value)}"
     yield ""
     for line in item.text.rstrip("\n").split("\n"):
-        yield f"    {printable(line)}"
+        yield f"    {revealed(line)}"
     yield ""
     for line in diff:
-        yield printable(line)
+        yield revealed(line)
 
 
 def _outcome_lines(outcomes: Sequence[ReviewOutcome]) -> Iterator[str]:
@@ -281,4 +282,4 @@ def _outcome_lines(outcomes: Sequence[ReviewOutcome]) -> Iterator[str]:
         entry = f" as [{outcome.entry}]" if outcome.entry and not outcome.item.ends else ""
         yield f"{outcome.item.id}: {outcome.action}{entry}, {outcome.path}{commit}"
         if outcome.action in {"would accept", "edited"}:
-            yield from (printable(line) for line in outcome.diff)
+            yield from (revealed(line) for line in outcome.diff)

@@ -10,6 +10,7 @@ import click
 
 from ...counts import counted
 from ..invocation import Invocation, home_command
+from ..render import write_progress
 
 if TYPE_CHECKING:
     from agent_home.home import Home
@@ -93,7 +94,7 @@ def progress_meter() -> Callable[[str, int, int], None] | None:
         return None
 
     def show(step: str, done: int, total: int) -> None:
-        click.echo(f"\r{step}: {done} of {total}", err=True, nl=done >= total)
+        write_progress(f"{step}: {done} of {total}", done=done >= total)
 
     return show
 

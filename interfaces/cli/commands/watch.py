@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..invocation import Invocation, home_command
+from ..render import write_json, write_line
 
 if TYPE_CHECKING:
     from recall.index.watch import WatchEvent
@@ -81,8 +81,11 @@ class _Printer:
         report = outcome.report
         self._warn(dict.fromkeys((*report.skipped, *report.degraded)))
         data: dict[str, Any] = {"phase": outcome.phase, **report_data(report)}
-        for line in [json.dumps(data, ensure_ascii=False)] if self._invocation.as_json else report_lines(report):
-            click.echo(line)
+        if self._invocation.as_json:
+            write_json(data)
+            return
+        for line in report_lines(report):
+            write_line(line)
 
     def _warn(self, lines: dict[str, None]) -> None:
         for line in lines:

@@ -1,0 +1,62 @@
+"""Make texts of a home safe for a terminal, a log or a commit message.
+
+Names of files, sessions and people, and the output of git, may hold characters that a terminal obeys: escape sequences,
+the bell, line ends in a name, and controls that reverse the order of what follows. Each becomes an escape such as
+``\\x1b`` or ``\\u202e``, so that it is seen and does nothing. Everything that leaves the program for a person goes
+through one of these functions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+__all__ = ["revealed", "visible", "visible_json", "visible_line"]
+
+#: Controls of ASCII and of ISO 8859, separators of lines and paragraphs, controls of direction, lone surrogates.
+_OBEYED = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
+_IN_TEXT = re.compile(f"[{_OBEYED}]|\\r(?!\\n)")
+_IN_LINE = re.compile(f"[{_OBEYED}\\r\\n]")
+
+
+def visible(text: str) -> str:
+    r"""Return *text* with every character escaped that a terminal obeys. Tabs and line ends stay.
+
+    >>> print(visible("safe\x1b[2J\n"), end="")
+    safe\x1b[2J
+    """
+    return _IN_TEXT.sub(_escaped, text)
+
+
+def visible_line(text: str) -> str:
+    r"""Return *text* as one line, with line ends escaped as well: no name can begin a line of its own.
+
+    >>> print(visible_line("a\nmemory: all is well"))
+    a\nmemory: all is well
+    """
+    return _IN_LINE.sub(_escaped, text)
+
+
+def revealed(text: str) -> str:
+    r"""Return *text* with every character escaped that is not seen. Line ends stay.
+
+    >>> print(revealed("ig\u200bnore"))
+    ig\u200bnore
+    """
+    return "".join(char if char.isprintable() or char in "\n\t" else ascii(char)[1:-1] for char in text)
+
+
+def visible_json(data: Any, *, indent: int | None = None) -> str:
+    r"""Return *data* in JSON, with the same characters as JSON escapes. A reader gets the same data.
+
+    >>> print(visible_json({"name": "é\x9b"}))
+    {"name": "é\u009b"}
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=indent)
+    # json.dumps escapes the controls of ASCII. The others stand inside strings only.
+    return _IN_TEXT.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return ascii(match[0])[1:-1]
