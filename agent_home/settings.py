@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import tomllib
 import types
 import typing
@@ -46,6 +47,11 @@ _EXPECTED: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
 }
+#: Largest number of a setting. It is far above every use, and calculations with it stay exact.
+_LARGEST = 10**12
+#: Characters of a wrong value that an error repeats.
+_MAX_SHOWN_CHARS = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _TOP = {"version", "name", "context", "audiences", *TABLES}
 
 Cut = Literal["never", "oldest-first", "newest-first"]
@@ -155,7 +161,10 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     """
     try:
         data = tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        problem = "its brackets are nested too deeply. Correct the file, or restore it from git"
+        raise SettingsBroken(path, problem) from error
+    except ValueError as error:  # of the syntax, or of a number with thousands of digits
         raise SettingsBroken(path, f"not valid TOML: {error}. Correct the file, or restore it from git") from error
     if not data:
         raise SettingsBroken(path, "it is empty. Restore it from git")
@@ -165,7 +174,7 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     if data.get("version") != VERSION:
         raise SettingsInvalid(path, f"version is {data.get('version')!r}. This program reads version = {VERSION}")
     name = data.get("name", path.parent.name)
-    _require(isinstance(name, str), name, _EXPECTED[str], f"{path}: name")
+    _converted(str, name, f"{path}: name")
     tables = {name: data[name] for name in TABLES if name in data}
     for table, values in tables.items():
         if not isinstance(values, dict):
@@ -267,11 +276,14 @@ def _converted(hint: Any, value: Any, where: str) -> Any:
         return read_table(typing.cast("type[Any]", hint), value, where)
     if issubclass(hint, StrEnum):
         return hint(_one_of([str(name) for name in hint], value, where))
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    right = isinstance(value, hint) and not (hint is int and isinstance(value, bool))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    right = number if hint is float else isinstance(value, hint) and not (hint is int and isinstance(value, bool))
     _require(right, value, _EXPECTED.get(hint, hint.__name__), where)
-    return value
+    if number:  # no setting is negative, and NaN fails both comparisons
+        _require(0 <= value <= _LARGEST, value, f"a number from 0 to {_LARGEST}", where)
+    elif isinstance(value, str):
+        _require(_CONTROL.search(value) is None, value, "a text without control characters", where)
+    return float(value) if hint is float else value
 
 
 def _one_of(names: Sequence[Any], value: Any, where: str) -> Any:
@@ -281,7 +293,15 @@ def _one_of(names: Sequence[Any], value: Any, where: str) -> Any:
 
 def _require(right: bool, value: Any, expected: str, where: str) -> None:  # noqa: FBT001
     if not right:
-        raise SettingsInvalid(where, f"is {value!r}. Write {expected}")
+        raise SettingsInvalid(where, f"is {_shortened(value)}. Write {expected}")
+
+
+def _shortened(value: Any) -> str:
+    try:
+        found = repr(value)
+    except ValueError:  # a number with thousands of digits
+        found = "a number with thousands of digits"
+    return found if len(found) <= _MAX_SHOWN_CHARS else f"{found[:_MAX_SHOWN_CHARS]}..."
 
 
 def _context(path: Path, rows: Any) -> tuple[ContextFile, ...]:

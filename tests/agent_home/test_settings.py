@@ -12,8 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_home.errors import SettingsInvalid
+from agent_home.errors import SettingsBroken, SettingsInvalid
 from agent_home.settings import TABLES, load_manifest, read_table, setting_fields
+from assembler.settings import AssemblerSettings
+from distill.settings import DistillSettings
+from guard import GuardSettings
+from recall.embedding.model import EmbeddingSettings
+from recall.settings import RecallSettings
 
 CONTEXT = '[[context]]\nfile = "MEMORY.md"\nowner = "agent"\naudiences = ["owner"]\ncut = "oldest-first"\nfloor = 10\n'
 
@@ -184,3 +189,37 @@ def test_a_retired_setting_is_an_error_with_its_line_and_what_to_do(tmp_path: Pa
         manifest.settings("recall", Shrunk)
     assert str(caught.value).startswith(f"{tmp_path / 'agent.toml'}{line}: [recall]: 'old")
     assert str(caught.value).endswith("Delete the line")
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("[assembler]\npool_share = nan", ["[assembler] pool_share", "is nan", "from 0"]),
+        ("[recall]\nsync_timeout_s = inf", ["[recall] sync_timeout_s", "is inf", "from 0"]),
+        ("[guard]\nmax_chars = -5", ["[guard] max_chars", "is -5", "from 0"]),
+        ("[distill.endpoint]\nurl = 'https://a.example'\ndaily-tokens = 9999999999999",
+         ["daily-tokens", "99999", "to 1000"]),
+        ('[guard]\nrules = ["a\\u0000b"]', ["[guard] rules", "\\x00", "without control characters"]),
+        ('[embedding]\nmodel = "a\\u001b[2J"', ["[embedding] model", "\\x1b", "without control characters"]),
+    ],
+)  # fmt: skip
+def test_a_value_that_no_setting_can_have_is_an_error(tmp_path: Path, row: str, words: list[str]) -> None:
+    kinds: dict[str, type] = {
+        "assembler": AssemblerSettings, "distill": DistillSettings, "embedding": EmbeddingSettings,
+        "guard": GuardSettings, "recall": RecallSettings,
+    }  # fmt: skip
+    path = tmp_path / "agent.toml"
+    path.write_text(f"version = 1\n{CONTEXT}{row}\n", "utf-8")
+    manifest = load_manifest(path)
+    (table,) = manifest.tables
+    with pytest.raises(SettingsInvalid) as caught:
+        manifest.settings(table, kinds[table])
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("value", ["[" * 5_000 + "]" * 5_000, "{a=" * 2_000 + "1" + "}" * 2_000, "9" * 5_000])
+def test_a_file_that_the_parser_gives_up_on_is_broken_and_not_a_defect(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "agent.toml"
+    path.write_text(f"version = 1\n{CONTEXT}[guard]\nrules = {value}\n", "utf-8")
+    with pytest.raises(SettingsBroken, match="restore it from git"):
+        load_manifest(path)
