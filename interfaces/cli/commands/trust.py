@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from agent_home.visible import revealed
+
 from ..command import Command, Group
 from ..invocation import Invocation, options
 from ..person import person_option, the_person
-from ..render import printable
 
 if TYPE_CHECKING:
     from agent_home.store.trust import Trust
@@ -121,8 +122,8 @@ def accept(
         "dry_run": dry_run,
     }
     done = "would take effect" if dry_run else "takes effect"
-    lines = [f"{printable(item.key)} {done}: {_shown(item.value)}" for item in chosen]
-    lines += [f"{printable(row.id)} of {printable(row.by)} {'would count' if dry_run else 'counts'}" for row in rows]
+    lines = [f"{revealed(item.key)} {done}: {_shown(item.value)}" for item in chosen]
+    lines += [f"{revealed(row.id)} of {revealed(row.by)} {'would count' if dry_run else 'counts'}" for row in rows]
     invocation.show(data, lines or ["nothing waits"])
 
 
@@ -146,7 +147,7 @@ def reject(invocation: Invocation, person: str) -> None:
     if found.settings:
         store.reject(home, person=the_person(invocation, person), now=invocation.moment)
     keys = [item.key for item in found.settings]
-    invocation.show({"rejected": keys}, [f"{printable(key)} stays out of effect" for key in keys] or ["nothing waits"])
+    invocation.show({"rejected": keys}, [f"{revealed(key)} stays out of effect" for key in keys] or ["nothing waits"])
 
 
 @trust.group("key", cls=Group, examples=(("List trusted keys", "memory trust key list"),))
@@ -165,7 +166,7 @@ def list_keys(invocation: Invocation) -> None:
     from agent_home.store.trust import trust_of
 
     keys = trust_of(invocation.home).keys
-    invocation.show({"keys": list(keys)}, [printable(item) for item in keys] or ["no key is trusted"])
+    invocation.show({"keys": list(keys)}, [revealed(item) for item in keys] or ["no key is trusted"])
 
 
 @key.command(
@@ -188,7 +189,7 @@ def add_key(invocation: Invocation, public_key: str, person: str) -> None:
 
     name = the_person(invocation, person)
     added = store.add_key(invocation.home, public_key, person=name, now=invocation.moment)
-    invocation.show({"added": added}, [f"trusted: {printable(added)}"])
+    invocation.show({"added": added}, [f"trusted: {revealed(added)}"])
 
 
 @key.command("remove", cls=Command, examples=(("Trust a key no more", "memory trust key remove SHA256:0123abcd"),))
@@ -201,7 +202,7 @@ def remove_key(invocation: Invocation, name: str, person: str) -> None:
 
     who = the_person(invocation, person)
     removed = store.remove_key(invocation.home, name, person=who, now=invocation.moment)
-    invocation.show({"removed": removed}, [f"trusted no more: {printable(removed)}"])
+    invocation.show({"removed": removed}, [f"trusted no more: {revealed(removed)}"])
 
 
 def _at_terminal(invocation: Invocation) -> bool:
@@ -223,21 +224,21 @@ def _as_dict(found: Trust) -> dict[str, Any]:
 
 def _lines(found: Trust) -> Iterator[str]:
     for item in found.settings:
-        yield f"{printable(item.key)}: {_shown(item.value)}"
-        yield f"    {printable(item.why)}. In effect: {_shown(item.kept)}"
+        yield f"{revealed(item.key)}: {_shown(item.value)}"
+        yield f"    {revealed(item.why)}. In effect: {_shown(item.kept)}"
     if found.settings:
         refused = " You refused it" if found.refused else " Agree with `memory trust accept`"
         yield f"settings digest {found.settings_digest}.{refused}"
     for row in found.approvals:
-        yield f"approval {printable(row.id)} by {printable(row.by)} on {printable(row.ts[:10])} does not count here"
+        yield f"approval {revealed(row.id)} by {revealed(row.by)} on {revealed(row.ts[:10])} does not count here"
     if found.approvals:
         yield f"approvals digest {found.approvals_digest}. Agree with `memory trust accept --approvals`"
     for name in found.keys:
-        yield f"trusted key {printable(name)}"
+        yield f"trusted key {revealed(name)}"
     if not (found.settings or found.approvals):
         yield "nothing waits"
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is None else printable(json.dumps(value, ensure_ascii=False, default=str))
+    text = "not set" if value is None else revealed(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= _MAX_VALUE_CHARS else f"{text[:_MAX_VALUE_CHARS]}…"
