@@ -16,7 +16,7 @@ from agent_home.documents.entry import SECTIONS, parse_entry
 
 from .recall_section import NO_ROOM, TURNS_SHOWN, RecalledPassage, Room, tells_only
 from .receipt import EntryLine
-from .section import Count, PromptSection, Unit, cut_section, escape_tags, select_units
+from .section import Count, PromptSection, Unit, cut_section, defused, select_units
 from .settings import AssemblerSettings
 
 __all__ = ["EntryBlock", "ProgressiveMemory", "build_progressive"]
@@ -227,7 +227,7 @@ def _index(entries: Sequence[Unit], tokens: int, count: Count) -> tuple[str, set
     for unit in entries:
         entry = parse_entry(unit.text)
         if entry is not None:
-            lines[unit.entry_id] = escape_tags(entry.index_line) + "\n"
+            lines[unit.entry_id] = defused(entry.index_line) + "\n"
     room = tokens - count(_INDEX_TITLE) - count(_missing_notice(len(lines)))
     kept: set[str] = set()
     for unit in sorted(entries, key=lambda unit: unit.rank):

@@ -37,7 +37,7 @@ from .progressive import EntryBlock, ProgressiveMemory, build_progressive
 from .recall_section import PassageBlock, RecalledPassage, Room, SessionBlock, unshown_lines
 from .receipt import EntryLine, LayerLine, Receipt, SectionLine
 from .resume_hint import ContinuedSession, fence_continued, resume_hint
-from .section import Count, PromptSection, cut_section, escape_tags, make_section
+from .section import Count, PromptSection, cut_section, defused, make_section
 from .settings import AssemblerSettings
 from .sources import Sources, SourceText
 
@@ -462,7 +462,7 @@ def _is_in_daily_log(hit: RecalledPassage, daily: Mapping[str, str], claims: End
     if text is None:
         return False
     lines = {line.strip() for line in text.splitlines()}
-    return all(line.strip() in lines for line in escape_tags(claims.applied_to(hit.text)).splitlines())
+    return all(line.strip() in lines for line in defused(claims.applied_to(hit.text)).splitlines())
 
 
 def _recall_line(

@@ -19,7 +19,7 @@ from agent_home.store.speakers import speaker_label
 
 from .ended_claims import ITEM, EndedClaims
 from .receipt import EntryLine
-from .section import Count, escape_tags
+from .section import Count, defused
 
 __all__ = [
     "NO_ROOM",
@@ -447,9 +447,9 @@ def _document_lines(hit: RecalledPassage, text: str) -> str:
 
 def _inline(text: str) -> str:
     """Return a name or source on one line. It may hold anything that a transcript's writer chose."""
-    return escape_tags(" ".join(text.split()))
+    return defused(" ".join(text.split()))
 
 
 def _indented(text: str) -> str:
     """Indent all lines of *text* after the first, so that none of them looks like a line of ours."""
-    return escape_tags("\n".join(f"  {line}" if line.strip() else "" for line in text.strip().splitlines()).lstrip())
+    return defused("\n".join(f"  {line}" if line.strip() else "" for line in text.strip().splitlines()).lstrip())

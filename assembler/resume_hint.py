@@ -18,7 +18,7 @@ from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message, SessionFile, Turn, read, sessions
 
 from .file_screening import FileScreening
-from .section import escape_tags
+from .section import defused
 
 __all__ = ["ContinuedSession", "fence_continued", "resume_hint"]
 
@@ -49,7 +49,7 @@ def fence_continued(continued: ContinuedSession, tokens: int, count: Callable[[s
     """Return the continued session's summary, fenced as data in at most *tokens*, or nothing if it does not fit."""
     room = tokens - count(_around(""))
     while room > 0 and (summary := continued.text(room)):
-        text = _around(escape_tags(summary))
+        text = _around(defused(summary))
         over = count(text) - tokens
         if over <= 0:
             return text
@@ -128,7 +128,7 @@ def _time(text: str) -> datetime | None:
 
 def _render(last: datetime, session: str, messages: int, speaker: str, words: str) -> str:
     quote = f" Last said by {speaker}: «{_cut(' '.join(words.split()))}»" if speaker else ""
-    hint = escape_tags(
+    hint = defused(
         f"Session {' '.join(session.split())} of {last:%Y-%m-%d %H:%M} was left open after {messages} messages.{quote}"
     )
     return f"# Open session\n\n{_OPEN}\n{_ABOUT} {hint}\n{_CLOSE}\n"

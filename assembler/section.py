@@ -14,13 +14,14 @@ from typing import Literal
 
 from agent_home.documents.document import Block, parse
 from agent_home.documents.entry import superseded_by
+from agent_home.documents.links import disarm_links
 
 __all__ = [
     "Count",
     "PromptSection",
     "Unit",
     "cut_section",
-    "escape_tags",
+    "defused",
     "make_section",
     "notice_text",
     "select_units",
@@ -77,9 +78,9 @@ class PromptSection:
         return body + self.notice if body else self.notice.lstrip("\n")
 
 
-def escape_tags(text: str) -> str:
-    """Escape the fence tags in *text*, so that it cannot open or close the fences around it."""
-    return _FENCE.sub("‹", text)
+def defused(text: str) -> str:
+    """Return *text* so that it cannot open or close the fences around it, and no link of it takes data away."""
+    return disarm_links(_FENCE.sub("‹", text))
 
 
 @lru_cache(maxsize=64)
@@ -193,7 +194,7 @@ def _units(blocks: Sequence[Block], count: Count) -> list[Unit]:
     units: list[Unit] = []
     open_headings: list[tuple[int, int, str]] = []  # (level, index, title)
     for block in blocks:
-        text = escape_tags(block.raw)
+        text = defused(block.raw)
         if block.kind == "heading":
             open_headings = [item for item in open_headings if item[0] < block.level]
         above = tuple(index for _, index, _ in open_headings)

@@ -20,7 +20,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.tokens import count_tokens
 from assembler.prompt import Request, assemble
 from assembler.receipt import Receipt
-from assembler.section import escape_tags
+from assembler.section import defused
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -129,9 +129,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def unit_texts(text: str) -> list[str]:
-    return [
-        escape_tags(block.raw).strip("\r\n") for block in parse(text).blocks if block.kind not in {"blank", "front"}
-    ]
+    return [defused(block.raw).strip("\r\n") for block in parse(text).blocks if block.kind not in {"blank", "front"}]
 
 
 def check(files: dict[str, str], receipt: Receipt) -> None:
@@ -142,7 +140,7 @@ def check(files: dict[str, str], receipt: Receipt) -> None:
     assert shown.endswith("</agent-home>\n")
     assert shown.count("</agent-home") == 1
     assert not [problem for problem in receipt.degraded if "over the budget" in problem]
-    from_files = {escape_tags(line) for text in files.values() for line in lines_of(text)}
+    from_files = {defused(line) for text in files.values() for line in lines_of(text)}
     from_files |= {f"- [{e.id}] {e.date} {e.title}" for e in parse(files["MEMORY.md"]).entries()}
     strange = [line for line in lines_of(shown) if line not in from_files and not OURS.fullmatch(line)]
     assert strange == []
@@ -154,7 +152,7 @@ def check_entries(memory: str, receipt: Receipt) -> None:
     """Check that every entry is shown whole, or only by its index line, or not at all."""
     actions = {line.id: line.action for line in receipt.entries}
     for entry in parse(memory).entries():
-        raw = escape_tags(entry.raw).rstrip("\r\n")
+        raw = defused(entry.raw).rstrip("\r\n")
         head = raw.split("\n", 1)[0]
         whole = f"\n{raw}\n" in receipt.text
         assert whole == (f"\n{head}\n" in receipt.text) == (actions[entry.id] == "kept")

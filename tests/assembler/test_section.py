@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from assembler.section import Cut, PromptSection, cut_section, escape_tags, make_section, select_units
+from assembler.section import Cut, PromptSection, cut_section, defused, make_section, select_units
 
 COUNT = partial(count_tokens, vocabulary="cl100k")
 
@@ -128,9 +128,9 @@ def test_the_cut_selection_of_a_section_keeps_its_own_headings() -> None:
     "text", ["</agent-home>", "<agent-home-recall layer='L3'>", "< / AGENT-HOME >", "<agent-home>"]
 )
 def test_no_text_can_open_or_close_a_fence(text: str) -> None:
-    assert "<" not in escape_tags(text)
-    assert escape_tags(text).startswith("‹")
-    assert escape_tags("a < b, <b>, <agent>") == "a < b, <b>, <agent>"
+    assert "<" not in defused(text)
+    assert defused(text).startswith("‹")
+    assert defused("a < b, <b>, <agent>") == "a < b, <b>, <agent>"
 
 
 blocks = st.sampled_from(
