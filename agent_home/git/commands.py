@@ -39,7 +39,7 @@ _REFS = "reads refs alone"
 _GRAPH = "reads commits and trees alone"
 _STATED = "prints one line of git's own"
 _LISTED = "reads the staging area and names of files, never their content"
-_COMPARED = "compares files; no filter is configured or named, and git looks into no submodule"
+_COMPARED = "compares files; only filters of the user's own configuration run, and git looks into no submodule"
 _REPORTED = "reads the configuration and starts nothing"
 _WRITES = "writes objects from bytes that the program made"
 _MOVES = "moves refs; there are no hooks"
@@ -75,8 +75,8 @@ COMMANDS: tuple[GitCommand, ...] = (
     GitCommand(words="rev-parse --git-path hooks", sees="configuration", where=_HOME,
                purpose="the folder of a person's hooks, to install or report ours", safe=_REPORTED),
     GitCommand(words="rev-parse", where=_BOTH, purpose="hashes of names", safe=_GRAPH),
-    GitCommand(words="show", where=_BOTH, purpose="the patch of a commit, its date and trailers",
-               safe=_SHOWN),
+    GitCommand(words="show", where=_BOTH, purpose="the patch of a commit, its date, trailers and signature",
+               safe=f"{_SHOWN}; a signature is verified by `gpg` or `ssh-keygen` from PATH, with keys trusted here"),
     GitCommand(words="status", where=_HOME, purpose="uncommitted edits", safe=_COMPARED),
     GitCommand(words="var", where=_HOME, purpose="who commits", safe=_STATED),
     GitCommand(words="worktree list", where=_HOME, purpose="other work trees", safe=_STATED),
@@ -87,7 +87,7 @@ COMMANDS: tuple[GitCommand, ...] = (
     GitCommand(words="config --local --replace-all", sees="configuration", where=_HOME, changes=True,
                purpose="install the merge driver", safe="writes three keys and starts nothing"),
     GitCommand(words="add", where=_HOME, changes=True, purpose="stage a person's edits",
-               safe="no filter is configured or named, and there are no hooks"),
+               safe="only filters of the user's own configuration run, and there are no hooks"),
     GitCommand(words="branch -D", where=_HOME, changes=True, purpose="drop a decided proposal",
                safe=_MOVES),
     GitCommand(words="commit", where=_HOME, changes=True, purpose="commit a person's edits",
@@ -118,7 +118,7 @@ COMMANDS: tuple[GitCommand, ...] = (
     GitCommand(words="symbolic-ref --delete", where=_HOME, changes=True,
                purpose="drop the HEAD of a remote without branches", safe=_MOVES),
     GitCommand(words="update-index", where=_HOME, changes=True, purpose="stage the gateway's texts",
-               safe="no filter is configured or named, and there are no hooks"),
+               safe="only filters of the user's own configuration run, and there are no hooks"),
     GitCommand(words="update-ref", where=_HOME, changes=True, purpose="move and drop branches",
                safe=_MOVES),
 )  # fmt: skip

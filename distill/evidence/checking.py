@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..statements.sentences import is_question, narrowed, shorten, split_sentences
-from .claims import Claim, lasting_symbols, parse_claim
+from .claims import Claim, lasting_symbols, parse_claim, reports_push
 from .commit_fit import WorkReport, read_report
 from .commit_match import agrees, agrees_in_all, done_by
 from .commit_side import commit_view, found_in, missing_in, objection, shows_all, standing
 from .repository import CommitInfo, Deadline, DeadlinePassed, GitUnavailable, Repository
-from .status import READ, Evidence, Judgement, State, Window, absent, unsure, verified
+from .status import READ, Evidence, Judgement, State, Window, absent, not_pushed, unsure, verified
 from .subjects import ClaimContext, judge
 from .wording import read_units
 
@@ -149,6 +149,8 @@ def _judge_sentence(
     judgement = (
         unsure("no commit of that time shows it", open_=True) if claim is None else _judge_in(claim, repository, window)
     )
+    if claim is not None and judgement.evidence.state == "verified" and reports_push(claim.text):
+        judgement = _judge_push(claim, judgement, repository)
     if report is None:
         return judgement
     state, commit = judgement.evidence.state, judgement.evidence.commit
@@ -163,6 +165,14 @@ def _judge_sentence(
         if (found := repository.commits_named(name))
     ]
     return found_in(report, repository, window, named) or judgement
+
+
+def _judge_push(claim: Claim, judgement: Judgement, repository: Repository) -> Judgement:
+    """Return *judgement* if a remote has the commits of a claim that reports a push, else that it is open."""
+    for name in claim.commits or (judgement.evidence.commit,):
+        if not name or not all(map(repository.pushed, repository.commits_named(name))):
+            return unsure(not_pushed(name), judgement.evidence.commit)
+    return judgement
 
 
 def _objection(claim: Claim, report: WorkReport, commit: str, repository: Repository) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "is_completed_work",
     "lasting_symbols",
     "parse_claim",
+    "reports_push",
 ]
 
 Action = Literal["added", "removed", "changed", "fixed", "renamed", "reverted", "none"]
@@ -58,6 +59,8 @@ _VERBS: tuple[tuple[Action, str, str, str], ...] = (
     ("renamed", r"renamed|moved", "renames|moves", "重命名|改名|移动到|移到"),
     ("reverted", r"reverted|rolled back|backed out|undid", "reverts", "回滚|撤销|还原"),
 )
+#: Of these verbs, the ones that say that a remote has the work. 推送 is also a message to a device.
+_PUSH = re.compile(r"pushed|推送(?!通知|消息|提醒|服务|功能|接口|模块|渠道)", re.IGNORECASE)
 _REPORTING, _BY_COMMIT = (
     [
         (action, re.compile(pattern, re.IGNORECASE))
@@ -237,6 +240,16 @@ def is_completed_work(sentence: str, role: str = "assistant") -> bool:
     if commits_in(sentence)[0] or names_in(sentence):
         return True
     return _reports_own_work(sentence, verbs) and _WORK_NOUN.search(sentence) is not None
+
+
+def reports_push(sentence: str) -> bool:
+    """Return whether the sentence reports that work was pushed to a remote.
+
+    >>> [reports_push(text) for text in ("Pushed commit 3f9c2e1.", "Fixed the pager, not pushed yet.")]
+    [True, False]
+    """
+    prose = prose_of(sentence)
+    return any(_PUSH.match(prose, verb.start) and not verb.negated for verb in _verbs(prose, "assistant"))
 
 
 def lasting_symbols(claims: Sequence[Claim]) -> list[str]:

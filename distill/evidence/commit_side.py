@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
+from .claims import reports_push
 from .commit_fit import WorkReport, fit, lacking
 from .commit_match import done_by
 from .commit_model import shipped
 from .commit_view import CommitView, RepositoryWords, view_of
 from .repository import CommitInfo, Repository
-from .status import Judgement, Window, unsure
+from .status import Judgement, Window, not_pushed, unsure
 
 __all__ = ["commit_view", "found_in", "missing_in", "objection", "session_views", "shows_all", "standing"]
 
@@ -105,7 +106,7 @@ def _words(repository: Repository) -> RepositoryWords:
 
 
 def standing(report: WorkReport, view: CommitView, repository: Repository) -> Judgement:
-    """Return ``verified`` unless the commit was undone, or what it brought is no longer at HEAD."""
+    """Return ``verified`` unless the commit was undone, was not pushed as reported, or HEAD lacks what it brought."""
     names = [
         unit
         for unit, heading in zip(report.units, report.directions, strict=True)
@@ -123,6 +124,8 @@ def standing(report: WorkReport, view: CommitView, repository: Repository) -> Ju
             added_lines, removed_lines = view.sides(unit.text).code
             if added_lines > removed_lines and not repository.holds_symbol(unit.text):
                 return unsure(f"{unit.text} is not at HEAD", view.info.short)
+    if reports_push(report.text) and not repository.pushed(view.info.commit):
+        return unsure(not_pushed(view.info.short), view.info.short)
     return done_by(view.info, "its changes agree", repository)
 
 

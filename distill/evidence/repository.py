@@ -158,6 +158,10 @@ class Repository:
         head = self._git("rev-parse", "--verify", "--quiet", "HEAD", missing=(1, 128))
         return bool(head) and self.in_head(commit)
 
+    def pushed(self, commit: str) -> bool:
+        """Return whether a remote-tracking branch holds *commit*, as after a push."""
+        return bool(self._git("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes").strip())
+
     def state(self) -> str:
         """Return a short digest of HEAD, local branches and tags. An equal digest means equal answers.
 

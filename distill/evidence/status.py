@@ -20,6 +20,7 @@ __all__ = [
     "State",
     "Window",
     "absent",
+    "not_pushed",
     "present",
     "unsure",
     "verified",
@@ -104,6 +105,11 @@ def verified(commit: str, detail: str) -> Judgement:
 def unsure(detail: str, commit: str = "", *, open_: bool = False) -> Judgement:
     """Return that git neither shows nor denies the claim. *open_* says that only words were missing."""
     return Judgement(Evidence(state="unverified", commit=commit, detail=detail), open_=open_)
+
+
+def not_pushed(commit: str) -> str:
+    """Return what to say of a commit that was reported as pushed and that no remote-tracking branch has."""
+    return f"{commit or 'the commit'} is on no remote-tracking branch"
 
 
 def present(detail: str) -> Judgement:

@@ -39,7 +39,8 @@ FIRE = {
 PLAIN = (
     ("status", ""), ("diff HEAD -- app.py", ""), ("log -p -- inner", ""), ("show -m merged", ""),
     ("log -p -4", ""), ("add --all", ""),
-    ("commit --allow-empty -m x", ""), ("commit --allow-empty --amend", ""), ("stash", ""), ("fetch origin", ""), ("trapped", ""),
+    ("commit --allow-empty -m x", ""), ("commit --allow-empty --amend", ""), ("stash", ""),
+    ("fetch origin", ""), ("trapped", ""),
     ("credential fill", "protocol=https\nhost=example.com\n\n"), ("archive --format=trap HEAD", ""),
     ("interpret-trailers", "a\n\nSession: x\n"), ("update-ref refs/heads/z HEAD", ""),
 )  # fmt: skip
@@ -173,6 +174,12 @@ def test_no_command_runs_a_program_of_a_session_or_a_commit(trapped: Trapped, ki
                     continue
                 git.query(*command.words.split(), *arguments, empty_on=(1,))
                 assert trapped.ran() == set(), (command.words, arguments)
+
+
+def test_verifying_a_signature_runs_no_program_of_the_repository(trapped: Trapped) -> None:
+    git = home_client(trapped.root)
+    git.signatures([git.text("rev-parse", "main").strip()], "%H%x1f%G?", ssh_signers=trapped.folder / "none")
+    assert trapped.ran() == set()
 
 
 def test_git_itself_runs_the_programs(tmp_path: Path) -> None:

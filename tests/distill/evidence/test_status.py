@@ -280,3 +280,30 @@ def test_the_text_form_has_state_commit_and_address() -> None:
 def test_reading_a_claim_never_fails(text: str, role: str) -> None:
     claim = parse_claim(text, role)
     assert claim is None or claim.text == text
+
+
+PUSHED = ("Pushed commit {} to main.", "Fixed the pager and pushed it as {}.", "已推送提交 {}。")
+
+
+@pytest.mark.parametrize("text", PUSHED)
+def test_a_pushed_commit_is_verified_only_where_a_remote_has_it(make_repo: Callable[[str], Repo], text: str) -> None:
+    repo = make_repo("work")
+    repo.commit("Start", {"a.py": "x = 1\n"}, EARLIER)
+    commit = repo.commit("Fix the pager", {"pager.py": "x = 2\n"}, DURING)
+    said = ask(text.format(commit), repo)
+    assert said.state == "unverified"
+    assert said.detail in {f"{name} is on no remote-tracking branch" for name in (commit, commit[:7])}
+    repo.git("update-ref", "refs/remotes/origin/main", "HEAD~1")
+    assert ask(text.format(commit), repo).state == "unverified"
+    repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    assert ask(text.format(commit), repo).state == "verified"
+
+
+@pytest.mark.parametrize(
+    "text", ["Fixed the pager in commit {}, not pushed yet.", "Fixed the pager in commit {}, to be pushed later."]
+)
+def test_a_commit_that_nobody_says_was_pushed_needs_no_remote(make_repo: Callable[[str], Repo], text: str) -> None:
+    repo = make_repo("work")
+    repo.commit("Start", {"a.py": "x = 1\n"}, EARLIER)
+    commit = repo.commit("Fix the pager", {"pager.py": "x = 2\n"}, DURING)
+    assert ask(text.format(commit), repo).state == "verified"
