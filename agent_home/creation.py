@@ -15,12 +15,14 @@ from pathlib import Path
 
 from .consent.settings_in_effect import accept_settings
 from .documents.entry import Entry, new_id, section_of
-from .errors import NotCreatable, SettingsInvalid
+from .errors import GuardRefused, NotCreatable, SettingsInvalid
 from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home
 from .screening.quarantine import Quarantined
+from .screening.service import ScreeningService
+from .screening.write_policy import reason_of
 from .settings import MANIFEST, OwnerSettings, load_manifest, parse_manifest
 from .store.gateway import Transaction, transaction
 
@@ -73,10 +75,12 @@ def create(
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise NotCreatable(root, error.strerror or str(error)) from error
-    commits.init(root)
     existed = (root / MANIFEST).exists()
     home = Home(root) if existed else Home(root, load_manifest(_template() / MANIFEST))
     title = " ".join((home.manifest.name if existed else name or root.name).split())
+    if not existed:
+        _refuse_unstorable(home, title)
+    commits.init(root)
     message = f"Add missing files to the home of {title}" if existed else f"Make the home of {title}"
     with transaction(home, actor="init", message=message, source="user", now=now) as edits:
         for path, text in template_files():
@@ -125,6 +129,17 @@ def with_owner(text: str, path: Path, known: OwnerSettings, owner: OwnerSettings
     if parse_manifest(made, path).settings("owner", OwnerSettings) != OwnerSettings(**more):
         raise SettingsInvalid(f"{path}: [owner]", "is written in an unusual form. Add the names and accounts by hand")
     return made
+
+
+def _refuse_unstorable(home: Home, name: str) -> None:
+    """Refuse a *name* with a secret or an attack: it goes into files, the first commit and the audit.
+
+    Raises:
+        GuardRefused: the name may not be stored as it is.
+    """
+    verdict = ScreeningService(home).verdict("USER.md", name, "user")
+    if not verdict.stored or any(finding.layer in {"secret", "pii"} for finding in verdict.findings):
+        raise GuardRefused("the home's name", f"it holds {reason_of(verdict)}. Choose another one with --name")
 
 
 def template_files() -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ from ..screening.added_blocks import moved_to
 from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
-from ..screening.write_policy import WriteScreening
+from ..screening.write_policy import WriteScreening, reason_of
 from . import losses, proposals, recovery
 from .branch import refuse_elsewhere
 from .proposals import ProposalDraft
@@ -276,6 +276,8 @@ def _finish(edits: Transaction) -> WriteOutcome:
     outcome = _outcome(edits, screening, after, drafts)
     if not after and not drafts:
         return outcome
+    edits.message, edits.actor = (_screened_label(home, text) for text in (edits.message, edits.actor))
+    drafts = [{**draft, "message": _screened_label(home, draft["message"])} for draft in drafts]
     _refuse_links(home, after)
     conflicts = _conflicts(edits, after)
     refuse_elsewhere(home)
@@ -290,6 +292,14 @@ def _finish(edits: Transaction) -> WriteOutcome:
     recovery.refuse_changed(home, record)
     commit = _completed(home, record, after)
     return replace(outcome, commit=commit if after else None)
+
+
+def _screened_label(home: Home, text: str) -> str:
+    """Return a commit's subject or a writer's name as it may stand in git's history, where nothing is taken back."""
+    if not text:
+        return text
+    verdict = ScreeningService(home).verdict("USER.md", text, "user")
+    return verdict.text if verdict.stored else f"[withheld: {reason_of(verdict)}]"
 
 
 def _completed(home: Home, record: Mapping[str, Any], after: Mapping[str, str]) -> str:

@@ -81,6 +81,14 @@ def test_every_write_is_a_line_in_the_audit(home: Home, add_entry: AddEntry) -> 
     )
 
 
+def test_a_secret_in_the_subject_or_the_writers_name_enters_no_history(home: Home, git: Git, now: datetime) -> None:
+    with transaction(home, actor=f"Ada {SECRET}", message=f"Keep {SECRET}", session="s", now=now) as edits:
+        entry = Entry(id=edits.new_id("KD", "x"), date="2026-11-21", title="T")
+        edits.write("MEMORY.md", edits.read("MEMORY.md").with_entry("Key Decisions", entry))
+    assert SECRET not in everything(home, git)
+    assert "Actor: Ada [REDACTED" in git("log", "-1", "--format=%B")
+
+
 def test_nothing_changed_is_no_commit(home: Home, git: Git, now: datetime) -> None:
     before = git("rev-parse", "HEAD")
     with transaction(home, actor="test", message="m", now=now) as edits:

@@ -6,6 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 from interfaces.cli import cli
@@ -34,6 +35,19 @@ def test_a_seed_with_a_secret_is_a_finding(tmp_path: Path) -> None:
     assert (result.exit_code, json.loads(result.stdout)["redacted"]) == (1, 1)
     assert "the guard redacted: 1" in result.stderr
     assert KEY not in (tmp_path / "ada" / "MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("name", [KEY, f"Ada {KEY}", ATTACK])
+def test_a_name_that_the_guard_does_not_store_makes_no_home(tmp_path: Path, name: str) -> None:
+    result = init(tmp_path / "ada", "--name", name)
+    assert result.exit_code == 4
+    assert "Choose another one with --name" in result.stderr
+    assert KEY not in result.stderr
+    assert not (tmp_path / "ada").exists() or list((tmp_path / "ada").iterdir()) == []
+
+
+def test_a_folder_called_by_a_secret_is_no_name(tmp_path: Path) -> None:
+    assert init(tmp_path / KEY).exit_code == 4
 
 
 def test_clean_seeds_exit_with_0(tmp_path: Path) -> None:
