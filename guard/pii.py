@@ -82,7 +82,8 @@ def _emails(variant: TextVariant) -> Iterator[Match]:
     while at >= 0:
         local = _compiled(_LOCAL_PART).search(text, max(0, at - _LONGEST_LOCAL_PART), at)
         domain = _compiled(_DOMAIN).match(text, at + 1) if local else None
-        if local and domain and not _IMPERSONAL_EMAIL.match(text[local.start() : domain.end()]):
+        in_address = local is not None and text[max(0, local.start() - 3) : local.start()] == "://"
+        if local and domain and not in_address and not _IMPERSONAL_EMAIL.match(text[local.start() : domain.end()]):
             yield replaced_match("pii", "email", "email", variant.span(local.start(), domain.end()))
         at = text.find("@", at + 1)
 

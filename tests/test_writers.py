@@ -52,6 +52,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
     "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),
     "interfaces.cli.command": ("the null device", {"os.open"}),
+    "agent_home.screening.archives": ("reads an archive that is in memory", {"zipfile.ZipFile", "archive.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import HistoryError
 from ..git.client import GitClient, hook_client
 from ..home import Home
-from .binary import readable
+from .binary import is_binary, readable
 from .personal_text import LocatedFinding
 from .service import ScreeningService
 
@@ -71,7 +71,7 @@ def staged_files(root: Path) -> list[StagedFile]:
 
 
 def _file(path: str, status: str, before: bytes, after: bytes) -> StagedFile:
-    is_text = b"\0" not in after
+    is_text = b"\0" not in after and not is_binary(after)
 
     def text(body: bytes) -> str:
         return body.decode("utf-8", "replace") if is_text else readable(body)

@@ -12,9 +12,12 @@ from importlib import resources
 
 from guard.match import Match
 from guard.redaction import replaced_match
+from guard.secrets.code_lists import find_code_lists
 from guard.secrets.generic import GENERIC
 from guard.secrets.gitleaks import rules_from_gitleaks
+from guard.secrets.public_values import is_public
 from guard.secrets.rule import RuleSet
+from guard.secrets.seed_phrases import find_seed_phrases
 from guard.secrets.spoken_codes import SPOKEN_CODES
 from guard.secrets.told_secrets import find_told_secrets
 from guard.text.canonical import TextVariant
@@ -40,7 +43,11 @@ def find_secrets(variant: TextVariant, loaded: tuple[RuleSet, ...] = ()) -> Iter
     for rules in (bundled_rules(), *loaded, GENERIC, SPOKEN_CODES):
         for rule in rules.with_keyword(variant):
             for start, end in rule.spans(variant):
+                if is_public(variant.text, start, end):
+                    continue
                 yield replaced_match("secret", rule.name, rule.kind, variant.span(start, end))
+    yield from find_seed_phrases(variant)
+    yield from find_code_lists(variant)
     yield from find_told_secrets(variant)
 
 

@@ -74,7 +74,7 @@ class GenericRule(SecretRule):
 _B = r"(?<![A-Za-z0-9])"
 
 _KEY_LIKE = (
-    r"token|secret|cred(?:ential)?s?(?![a-z])|auth(?![a-z])"
+    r"token(?!iz)|secret|cred(?:ential)?s?(?![a-z])|auth(?![a-z])"
     r"|(?:api|app|access|auth|private|encryption|signing|client|service|account|master|webhook|session|shared|storage"
     r"|subscription|license|deploy|admin|bot|refresh|bearer|id|csrf|consumer|publishable|server|site|user)[_\-. ]?key"
 )

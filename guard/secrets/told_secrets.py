@@ -16,11 +16,12 @@ from itertools import islice
 from guard.match import Match
 from guard.redaction import replaced_match
 from guard.secrets.pattern import compile_pattern
+from guard.secrets.public_values import is_public
 from guard.secrets.value import is_plausible_value
 from guard.secrets.value_model import chosen_word_likeness, password_likeness
 from guard.text.canonical import TextVariant
 
-__all__ = ["find_told_secrets"]
+__all__ = ["find_told_secrets", "vocabulary"]
 
 _AHEAD = 100
 """Characters after a name in which its value stands."""
@@ -68,7 +69,7 @@ def find_told_secrets(variant: TextVariant) -> Iterator[Match]:
         told = _told_after(variant.text, kind, (start, end), min(upto, end + _AHEAD))
         if told is None and kind in {"password", "key"}:
             told = _told_before(variant.text, kind, max(after, start - _BEHIND), start)
-        if told is not None:
+        if told is not None and not is_public(variant.text, *told):
             yield replaced_match(
                 "secret", "told-secret", "secret" if kind == "key" else "password", variant.span(*told)
             )
@@ -106,30 +107,31 @@ _CODE_SIGNS = "_./$@\\-&?"
 
 @cache
 def _name_pattern() -> str:
-    names = [name for kind in _KINDS for name in _vocabulary()["names"][kind]]
+    names = [name for kind in _KINDS for name in vocabulary()["names"][kind]]
     return f"(?i)(?:{'|'.join(sorted(names, key=len, reverse=True))})"
 
 
 @lru_cache(maxsize=1024)
 def _kind_of(name: str) -> str:
     """Return the first kind that has the lower-case *name*."""
-    names = _vocabulary()["names"]
+    names = vocabulary()["names"]
     return next((kind for kind in _KINDS if re.fullmatch("|".join(names[kind]), name)), "password")
 
 
 @cache
-def _vocabulary() -> dict[str, dict[str, list[str]]]:
+def vocabulary() -> dict[str, dict[str, list[str]]]:
+    """Return the tables of ``credential_names.toml``. The first call reads the file."""
     return tomllib.loads(resources.files("guard.secrets").joinpath("credential_names.toml").read_text("utf-8"))
 
 
 @cache
 def _opened() -> re.Pattern[str]:
-    return re.compile(r"(?i)\b(?:" + "|".join(_vocabulary()["names"]["opened"]) + ")")
+    return re.compile(r"(?i)\b(?:" + "|".join(vocabulary()["names"]["opened"]) + ")")
 
 
 @cache
 def _connectors(kind: str) -> frozenset[str]:
-    return frozenset(_vocabulary()["grammar"][kind])
+    return frozenset(vocabulary()["grammar"][kind])
 
 
 def _word_end(text: str, end: int) -> int:

@@ -16,6 +16,7 @@ HOSTILE = [
     "scheme://user:QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xt", "kind: Secret\n a: QUJDREVG\n", "0 ", "0-",
     "раyраl ", "a\u200e",
     "\n## a", "```\n", "a_b_c_", "secret=a_a_a_a_a_a_a_a_a_a_a!", "door code ", "the code of the door ",
+    "pin a1b2c3 ", "passphrase is ab cd ", "abandon ", "recovery codes 1a2b-3c4d ", "\\u0041", "&#65;", "a=", "=41",
     "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5ejAxMjM0NTY3ODkrLw",
 ]  # fmt: skip
 

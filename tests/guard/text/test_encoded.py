@@ -1,6 +1,8 @@
 """Encoded secrets and attacks are found, and the whole encoded run is replaced."""
 
 import base64
+import gzip
+import zlib
 from urllib.parse import quote
 
 import pytest
@@ -42,9 +44,36 @@ def test_encoded_text_without_a_secret_passes(text: str) -> None:
     assert screen(text, "user", "memory").action is Action.ALLOW
 
 
-def test_only_one_layer_is_decoded() -> None:
-    twice = base64.b64encode(ENCODED["base64"].encode()).decode()
-    assert screen(twice, "user", "memory").action is Action.ALLOW
+LAYERED = {
+    "base64 twice": base64.b64encode(ENCODED["base64"].encode()).decode(),
+    "gzip": base64.b64encode(gzip.compress(f"token {KEY}".encode())).decode(),
+    "zlib": base64.b64encode(zlib.compress(f"token {KEY}".encode())).decode(),
+    "base32": base64.b32encode(f"token {KEY}".encode()).decode(),
+    "spaced hex": f"token {KEY}".encode().hex(" "),
+    "entities": "".join(f"&#{ord(sign)};" for sign in f"token {KEY}"),
+    "escapes": "".join(f"\\u{ord(sign):04x}" for sign in f"token {KEY}"),
+    "quoted-printable": "".join(f"={byte:02X}" for byte in f"token {KEY}".encode()),
+    "percent twice": quote("".join(f"%{byte:02X}" for byte in f"token {KEY}".encode())),
+}
+
+
+@pytest.mark.parametrize("name", LAYERED)
+def test_a_secret_in_several_layers_is_replaced(name: str) -> None:
+    assert screen(LAYERED[name], "user", "memory").text == "[REDACTED:github_token]"
+
+
+def test_a_compression_bomb_unpacks_to_a_bounded_text() -> None:
+    bomb = base64.b64encode(gzip.compress(b"a" * 20_000_000)).decode()
+    decoded = decode_runs(text_variants(bomb)[0])
+    assert decoded is not None
+    assert len(decoded.text) <= 65_536
+
+
+def test_four_layers_are_not_decoded() -> None:
+    text = f"token {KEY}"
+    for _ in range(4):
+        text = base64.b64encode(text.encode()).decode()
+    assert screen(text, "user", "memory").action is Action.ALLOW
 
 
 @given(st.text(min_size=8, max_size=60), st.text(alphabet="ab ", max_size=10))

@@ -1,0 +1,43 @@
+"""Values that look like secrets and are published on purpose: resource names, publishable keys, published examples.
+
+A match of a rule is dropped when the value or the text right beside it says so. A secret in the same text still counts.
+"""
+
+import re
+
+__all__ = ["is_public"]
+
+_BESIDE = 160
+"""Characters on either side that are examined."""
+
+_PUBLIC = re.compile(
+    r"(?:pk_(?:live|test)_|phc_|pk\.eyJ|arn:aws|G-[A-Z0-9]{10}$|GTM-|UA-\d|ca-pub-|ssh-(?:rsa|ed25519)|AAAA[BCE]3Nza)"
+    r"|.*EXAMPLE(?:KEY)?$|[\w./-]{0,80}/(?:secrets|keys|versions|keyRings|cryptoKeys)/[\w./-]{1,80}$"
+)
+_RESOURCE = re.compile(r"arn:aws[\w-]{0,12}:[\w:/.*-]{0,200}$|projects/[\w/-]{0,100}$")
+_BROWSER_KEY = re.compile(
+    r"maps\.googleapis\.com/maps/api/js|authDomain|firebaseapp\.com|messagingSenderId"
+    r"|(?i:recaptcha|site|public)[ _-]?key"
+    r"|(?i:public|browser|publishable|anon)[ _]key"
+)
+_SECRET_BESIDE = re.compile(r"(?i)secret|private|server")
+_DSN = re.compile(r"[0-9a-f]{32}")
+_UNSET = re.compile(r"\$\{\w{1,60}:$")
+_SAMPLE_PAIR = re.compile(r"://(guest|user|username|postgres|root|admin|test|minio|minioadmin):$")
+
+
+def is_public(text: str, start: int, end: int) -> bool:
+    """Return whether ``text[start:end]``, which a rule took for a secret, is published on purpose."""
+    value, before = text[start:end], text[max(0, start - _BESIDE) : start]
+    if _PUBLIC.match(value) or _RESOURCE.search(before) or value.lower().startswith("o200k"):
+        return True
+    if value[0] in "?-+=" and _UNSET.search(before):  # ${NAME:?message}
+        return True
+    if (pair := _SAMPLE_PAIR.search(before)) is not None:
+        return value in {pair[1], "password", "changeme", "example"}
+    if _DSN.fullmatch(value):
+        return before.endswith("://") and ".ingest." in text[end : end + 40]
+    if value.startswith(("AIza", "6L")):
+        beside = before + text[end : end + _BESIDE]
+        return _BROWSER_KEY.search(beside) is not None and _SECRET_BESIDE.search(beside) is None
+    return False
