@@ -23,7 +23,7 @@ _MAX_MEMBERS = 2_000
 _MAX_DEPTH = 3
 
 
-class _Budget:
+class _UnpackingLimit:
     """Bytes and members that may still be read."""
 
     def __init__(self) -> None:
@@ -33,10 +33,10 @@ class _Budget:
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Yield ``(name, content)`` of everything that *data* holds compressed. A compressed stream has no name."""
-    yield from _members(data, _Budget(), _MAX_DEPTH)
+    yield from _members(data, _UnpackingLimit(), _MAX_DEPTH)
 
 
-def _members(data: bytes, budget: _Budget, depth: int) -> Iterator[tuple[str, bytes]]:
+def _members(data: bytes, budget: _UnpackingLimit, depth: int) -> Iterator[tuple[str, bytes]]:
     if not depth:
         return
     for name, content in _one_layer(data, budget):
@@ -48,7 +48,7 @@ def _members(data: bytes, budget: _Budget, depth: int) -> Iterator[tuple[str, by
             yield name, content
 
 
-def _one_layer(data: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+def _one_layer(data: bytes, budget: _UnpackingLimit) -> Iterator[tuple[str, bytes]]:
     """Yield the members of *data*. Damage ends the archive, and what came before it counts."""
     try:
         if data.startswith(b"PK\x03\x04"):
@@ -63,7 +63,7 @@ def _one_layer(data: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
         return
 
 
-def _from_zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+def _from_zip(data: bytes, budget: _UnpackingLimit) -> Iterator[tuple[str, bytes]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for member in archive.infolist():
             if member.is_dir() or not _takes_member(budget):
@@ -75,14 +75,14 @@ def _from_zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
                 yield member.filename, _taken(file.read(budget.bytes), budget)
 
 
-def _from_tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, bytes]]:
+def _from_tar(data: bytes, budget: _UnpackingLimit) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
         for member in archive:
             if member.isfile() and _takes_member(budget) and (file := archive.extractfile(member)) is not None:
                 yield member.name, _taken(file.read(budget.bytes), budget)
 
 
-def _stream(data: bytes, budget: _Budget) -> bytes | None:
+def _stream(data: bytes, budget: _UnpackingLimit) -> bytes | None:
     """Return the content of a gzip, zlib, bzip2 or xz stream, or None."""
     if data.startswith(b"\x1f\x8b") or data[:2] in {b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"}:
         return _taken(zlib.decompressobj(wbits=47).decompress(data, max(1, budget.bytes)), budget)
@@ -93,11 +93,11 @@ def _stream(data: bytes, budget: _Budget) -> bytes | None:
     return None
 
 
-def _takes_member(budget: _Budget) -> bool:
+def _takes_member(budget: _UnpackingLimit) -> bool:
     budget.members -= 1
     return budget.members >= 0 and budget.bytes > 0
 
 
-def _taken(content: bytes, budget: _Budget) -> bytes:
+def _taken(content: bytes, budget: _UnpackingLimit) -> bytes:
     budget.bytes -= len(content)
     return content
