@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from guard.match import Match
+from guard.national_ids import find_national_ids
 from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant
 
@@ -31,12 +32,16 @@ _NANP = (
 )
 _PHONE_CONTEXT = (
     r"(?:\b(?:phone|mobile|cell|tel|telephone|call|fax|whatsapp|contact|my number|reach|answering at|messages? to)\b"
-    r"|电话|手机|联系方式|传真)[^\n\d+]{0,24}(\+?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ .-]\d{2,6}){0,5})"
+    r"|电话|手机|联系方式|传真|電話|携帯|携帯|전화|휴대폰|핸드폰|(?:telefon|handy|mobil|móvil|celular|cellulare|teléfono|téléphone"
+    r"|telefono|telefone|portable\b|gsm|телефон|мобильн|позвони|llám|appelle|ruf |rufnummer|chiam|zadzwoń)[^\W\d]{0,8}"
+    r"|\b(?:mein[e]?|mon|ma|mi|mio|meu|minha|mijn|мой|mój|moj|我的|私の|내)\s(?:numm?er[oa]?|numéro|número|номер)"
+    r"|(?:번호는))[^\n\d+(]{0,24}(\+?(?:\d[ .-]?)?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ ./-]\d{2,8}){0,5})"
     r"(?!\d|[.,/-]\d|\(|[ ]?[+*=])"
 )
 _PHONE_WORDS = (
     "phone|mobile|cell|tel|call|fax|whatsapp|contact|my number|reach|answering|messages to|message to"
-    "|电话|手机|联系方式|传真"
+    "|电话|手机|联系方式|传真|電話|携帯|전화|휴대폰|핸드폰|번호는|telef|teléf|téléph|handy|mobil|móvil|celular|cellulare"
+    "|portable|gsm|телефон|мобильн|позвони|llám|appelle|ruf |rufnummer|chiam|zadzwoń|номер|numer|nummer|numéro|número"
 )
 _NATIONAL = (
     r"0(?<![\w.+/=:-]0)(?<!\d 0)\d{1,4}(?:-\d{6,8}|(?: \d{2,4}){2,4}|(?:-\d{2,4}){2,4})(?!\d|[ ]\d)" + _NO_WORD_AFTER
@@ -48,7 +53,11 @@ _DOCUMENT = (
 _DOCUMENT_WORDS = "passport|licence|license|identity card|national id|id card|护照|驾照|驾驶证|通行证"
 _CN_ID = r"\d(?<![0-9A-Za-z]\d)\d{16}[\dXx](?![0-9A-Za-z])"
 _CARD = rf"\d(?<![\w.+=/]\d)(?<!\d-\d)(?:[ -]?\d){{11,18}}{_NO_WORD_AFTER}"
-_IBAN = r"[A-Z](?<![0-9A-Za-z][A-Z])[A-Z]\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![0-9A-Za-z])"
+_IBAN = (
+    r"(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?:[ ._:/-]{0,2}[A-Za-z0-9]{4}){2,7}(?:[ ._:/-]{0,2}[A-Za-z0-9]{1,3})?"
+    r"(?![0-9A-Za-z])"
+    r"|(?<![0-9A-Za-z])[A-Za-z]{2}\d{2}(?:[ ._-]?[A-Za-z0-9]){11,30}(?![0-9A-Za-z])"
+)
 _SSN = r"\d(?<![\w.-]\d)(?<!9)\d{2}(?<!000)(?<!666)([- ]?)(?!00)\d{2}\1(?!0000)\d{4}(?![\w-])"
 _SSN_CONTEXT = r"(?i:\bssn\b|social[ -]?security|社会安全号)"
 
@@ -65,8 +74,9 @@ def find_pii(variant: TextVariant) -> Iterator[Match]:
     text = variant.text
     if "@" in text:
         yield from _emails(variant)
-    if not _compiled(r"\d(?:[ .()\-]{0,3}\d){4}|[A-Z]{2}\d\d[ A-Z]").search(text):
+    if not _compiled(r"\d(?:[ .()\-]{0,3}\d){4}|[A-Za-z]{2}\d\d[ ._:/A-Za-z0-9-]").search(text):
         return
+    yield from find_national_ids(variant)
     for rule, kind, pattern, accept in _NUMBER_RULES:
         keywords = _CONTEXTS.get(rule)
         if keywords and not variant.mentions(keywords):
@@ -136,7 +146,7 @@ def _is_card(text: str, before: str, _after: str) -> bool:
 def _is_iban(text: str, _before: str, _after: str) -> bool:
     from stdnum import iban
 
-    compact = text.replace(" ", "")
+    compact = re.sub(r"[^A-Z0-9]", "", text.upper())
     length = _iban_length(compact[:2])
     # The pattern may include a short word in capitals after the last group.
     if length > len(compact) or len(compact) - length > 3:

@@ -29,8 +29,8 @@ ALLOWED: dict[str, set[str]] = {
 #: Inside a package: its sub-packages and root modules in rows, lowest first. Each imports only from lower rows.
 ORDER: dict[str, list[list[str]]] = {
     "guard": [
-        ["match", "verdict"], ["redaction"], ["policy", "text"], ["injection", "pii", "secrets", "structure"],
-        ["settings"], ["screen"],
+        ["match", "verdict"], ["redaction"], ["policy", "text"], ["national_ids"],
+        ["injection", "pii", "secrets", "structure"], ["settings"], ["screen"],
     ],
     "agent_home": [
         ["audience", "clock", "errors", "suggestions", "template", "token_weights", "visible", "waiting"],

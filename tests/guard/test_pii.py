@@ -127,3 +127,26 @@ def test_the_checksum_library_is_imported_by_the_first_candidate(*, text: str, l
     script = "import sys, guard; guard.screen(sys.argv[1], 'user', 'memory'); print('stdnum' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script, text], capture_output=True, text=True, check=True)
     assert done.stdout == f"{loaded}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my IBAN is de89370400440532013000", "DE89-3704-0044-0532-0130-00", "gb82 west 1234 5698 7654 32",
+        "ES91.2100.0418.4502.0005.1332", "nl91 abna 0417 1643 00",
+    ],
+)  # fmt: skip
+def test_an_iban_in_small_letters_or_with_signs_is_redacted(text: str) -> None:
+    assert "[REDACTED:iban]" in screen(text, "user", "memory").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ruf mich an: 0151 23456789", "mi móvil es 612 34 56 78", "мой телефон 8 (912) 345-67-89",
+        "meu celular é (11) 91234-5678", "numero di cellulare 347 1234567", "mój numer to 601 234 567",
+        "Handy 0176/12345678", "携帯 090-1234-5678", "내 번호는 010-1234-5678",
+    ],
+)  # fmt: skip
+def test_a_phone_number_is_redacted_in_many_languages(text: str) -> None:
+    assert "[REDACTED:phone]" in screen(text, "user", "memory").text
