@@ -24,6 +24,7 @@ from .screening.quarantine import Quarantined
 from .screening.service import ScreeningService
 from .screening.write_policy import reason_of
 from .settings import MANIFEST, OwnerSettings, load_manifest, parse_manifest
+from .storage import PRIVATE_FOLDER
 from .store.gateway import Transaction, transaction
 
 __all__ = ["Created", "create", "template_files", "with_owner"]
@@ -62,6 +63,8 @@ def create(
 ) -> Created:
     """Create a home in *root* called *name* (default: the folder's name), with *seeds* as its first preferences.
 
+    A folder that is not there yet is made for its owner alone.
+
     A home that has a name already keeps it. The names and accounts of *owner* are added to those that the home knows.
 
     Raises:
@@ -72,7 +75,8 @@ def create(
     """
     root = root.expanduser().absolute()
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        root.parent.mkdir(parents=True, exist_ok=True)
+        root.mkdir(PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
         raise NotCreatable(root, error.strerror or str(error)) from error
     existed = (root / MANIFEST).exists()

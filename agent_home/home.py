@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,13 +14,18 @@ from pathlib import Path
 from .audience import may_read
 from .consent.settings_in_effect import settings_in_effect
 from .errors import DocumentInvalid, NoHome
+from .git_folder import STATE, WORKTREE_STATE, state_folder, tracks
 from .settings import MANIFEST, Manifest, load_manifest
 
-__all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "Home", "find_home", "is_text"]
+__all__ = ["ALIASES", "ARCHIVED_DAILY", "MEMORY", "STATE_SHOWN", "Home", "find_home", "is_text"]
 
 MEMORY = "MEMORY.md"
 #: Folder of archived daily logs.
 ARCHIVED_DAILY = "Archive/DailyActivity/"
+#: How a file of the machine state is named, wherever git's folder lies.
+STATE_SHOWN = f".git/{STATE}/"
+#: Folders whose files are no memory, whatever link leads there.
+_NO_MEMORY = frozenset({".git", WORKTREE_STATE})
 #: Another name under which a context file is accepted.
 ALIASES: Mapping[str, str] = {"AGENT.md": "AGENTS.md"}
 
@@ -43,12 +49,14 @@ class Home:
 
     @property
     def machine(self) -> Path:
-        """The folder of this machine's state, never in git: index, lock, audit, quarantine."""
-        return self.root / ".memory"
+        """The folder of this machine's state, which no pull can reach: lock, redo record, audit, quarantine."""
+        return state_folder(self.root)
 
     @property
     def index(self) -> Path:
-        return self.machine / "index.db"
+        """The index: ``.memory/index.db``, or a file beside the machine state where git may track ``.memory``."""
+        folder = self.root / WORKTREE_STATE
+        return (folder if _is_own(folder) and tracks(self.root, WORKTREE_STATE) is False else self.machine) / "index.db"
 
     @property
     def lock(self) -> Path:
@@ -81,14 +89,23 @@ class Home:
         except RuntimeError as error:
             problem = "is a link that leads back to itself. Put the file itself there"
             raise DocumentInvalid(relative, 0, "unreadable", problem) from error
-        if path != self.root.resolve() and self.root.resolve() not in path.parents:
-            problem = f"leads out of the home {self.root}. Put the file itself there in place of the link"
+        top = self.root.resolve()
+        if path != top and (top not in path.parents or _first_part(path, top).casefold() in _NO_MEMORY):
+            problem = f"leads out of the memory in {self.root}. Put the file itself there in place of the link"
             raise DocumentInvalid(relative, 0, "outside-home", problem)
         return self.root / relative
 
     def relative(self, path: Path) -> str:
-        """Return *path*, which is inside the home, as sources and receipts write it."""
-        return path.relative_to(self.root).as_posix()
+        """Return *path*, which is inside the home or its machine state, as sources and receipts write it."""
+        if path.is_relative_to(self.root):
+            return path.relative_to(self.root).as_posix()
+        return f"{STATE_SHOWN}{path.relative_to(self.machine).as_posix()}"
+
+    def absolute(self, relative: str) -> Path:
+        """Return the path that :meth:`relative` named. It is not checked."""
+        if relative.startswith(STATE_SHOWN):
+            return self.machine / relative.removeprefix(STATE_SHOWN)
+        return self.root / relative
 
     def context_path(self, file: str) -> str:
         """Return the file name of context file *file* in this home: its own, or its alias where only that exists."""
@@ -101,6 +118,20 @@ class Home:
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
         return may_read(rules, relative, audience)
+
+
+def _first_part(path: Path, top: Path) -> str:
+    return path.relative_to(top).parts[0]
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether *folder* is absent, or a folder itself and no link to one."""
+    try:
+        return stat.S_ISDIR(folder.lstat().st_mode)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
 
 
 def is_text(name: str) -> bool:

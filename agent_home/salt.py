@@ -1,7 +1,7 @@
 """A random value of this home on this machine, the salt in the digests of the guard's findings.
 
 A digest shows in the audit that a secret occurred before. Without a salt a short secret, such as a phone number, could
-be guessed from its digest. The salt lies in ``.memory`` beside the audit, never in git, so a clone of the home does not
+be guessed from its digest. The salt is machine state beside the audit, never in git, so a clone of the home does not
 have it. If the salt is lost, old digests cannot be compared with new ones. Nothing else is affected.
 """
 
@@ -20,7 +20,7 @@ _BYTES = 16
 def read_salt(home: Home) -> str:
     """Return the home's salt, 32 hexadecimal digits. It is empty before the first write on this machine."""
     try:
-        return (home.machine / "salt").read_text(encoding="ascii", errors="replace").strip()
+        return storage.read_state(home.machine / "salt").decode("ascii", "replace").strip()
     except OSError:
         return ""
 
@@ -33,6 +33,5 @@ def ensure_salt(home: Home) -> str:
     made = secrets.token_hex(_BYTES)
     staged = home.machine / "salt.tmp"
     storage.stage(staged, made.encode())
-    staged.chmod(0o600)
     storage.replace(staged, home.machine / "salt")
     return made

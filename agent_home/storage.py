@@ -14,7 +14,20 @@ from pathlib import Path
 
 from .errors import DocumentInvalid
 
-__all__ = ["append", "create", "make_folder", "read_text", "remove", "replace", "stage", "sync_folder", "write_cache"]
+__all__ = [
+    "PRIVATE_FILE",
+    "PRIVATE_FOLDER",
+    "append",
+    "create",
+    "make_folder",
+    "read_state",
+    "read_text",
+    "remove",
+    "replace",
+    "stage",
+    "sync_folder",
+    "write_cache",
+]
 
 #: Modes of machine state, which is its owner's alone. The process's umask decides about memory.
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
@@ -61,6 +74,24 @@ def _read_bytes(path: Path) -> bytes:
         return file.read()
 
 
+def read_state(path: Path) -> bytes:
+    """Return the bytes of a file of machine state: a regular file with one name, and never what a link leads to.
+
+    Raises:
+        OSError: there is no such file. ``ELOOP`` is the error of a link, and of a file with other names.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        _require_regular(descriptor, path)
+        return file.read()
+
+
+def _require_regular(descriptor: int, path: Path, *, one_name: bool = True) -> None:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or (one_name and status.st_nlink > 1):
+        raise OSError(errno.ELOOP, "is no regular file with one name. Remove it", str(path))
+
+
 def stage(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> None:
     """Write *data* to the new file *path* and wait until it is on the disk. What had that name is replaced.
 
@@ -83,10 +114,10 @@ def _made_anew(path: Path, mode: int) -> int:
         return os.open(path, flags, mode)
 
 
-def create(path: Path) -> bool:
+def create(path: Path, *, mode: int = PRIVATE_FILE) -> bool:
     """Create an empty file, and return whether it was not there: a lock that one process gets."""
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode))
     except FileExistsError:
         return False
     return True
@@ -104,9 +135,13 @@ def replace(staged: Path, target: Path) -> None:
 def write_cache(path: Path, data: bytes) -> None:
     """Replace *path* by *data* without waiting for the disk. Use it for data that can be computed again.
 
-    A home that is not writable caches nothing, and this is no error.
+    A home that is not writable caches nothing, and this is no error. Neither does one whose folder is a link.
     """
     with contextlib.suppress(OSError):
+        if path.parent.is_symlink():
+            return
+        if not path.parent.is_dir() and path.parent.parent.is_dir():
+            path.parent.mkdir(PRIVATE_FOLDER, exist_ok=True)
         descriptor, staged = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -124,14 +159,15 @@ def remove(target: Path) -> None:
         sync_folder(target.parent)
 
 
-def append(path: Path, data: bytes) -> int:
+def append(path: Path, data: bytes, *, mode: int = PRIVATE_FILE) -> int:
     """Append *data* and return the offset where it begins. An incomplete last line is truncated first.
 
     A killed writer leaves such a line, which it never reported as stored. If the write fails, the file is restored.
+    A new file has *mode*. Nothing is appended through a link.
     """
     make_folder(path.parent, 0o777)
     fresh = not path.exists()
-    with path.open("ab+", buffering=0) as file:
+    with os.fdopen(_opened_to_append(path, mode), "ab+", buffering=0) as file:
         start = _whole_lines_end(file.seek(0, os.SEEK_END), path)
         file.truncate(start)
         try:
@@ -145,6 +181,17 @@ def append(path: Path, data: bytes) -> int:
     if fresh:
         sync_folder(path.parent)
     return start
+
+
+def _opened_to_append(path: Path, mode: int) -> int:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, mode)
+    try:
+        _require_regular(descriptor, path, one_name=mode == PRIVATE_FILE)  # a backup may share transcripts
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def sync_folder(folder: Path) -> None:

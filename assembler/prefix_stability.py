@@ -44,7 +44,7 @@ def unchanged_tokens(home: Home, key: str, parts: Sequence[str], count: Count) -
 
 def _load(path: Path) -> dict[str, list[str]]:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(storage.read_state(path))
     except (OSError, ValueError):
         return {}
     return {key: value for key, value in data.items() if isinstance(value, list)} if isinstance(data, dict) else {}

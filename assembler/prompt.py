@@ -19,6 +19,7 @@ from agent_home.audience import Audience
 from agent_home.documents.daily_log import without_empty_closings
 from agent_home.documents.document import parse
 from agent_home.errors import DocumentInvalid
+from agent_home.git_folder import WORKTREE_STATE, tracks
 from agent_home.home import Home
 from agent_home.store.losses import absent_memory
 from agent_home.tokens import count_tokens
@@ -130,6 +131,8 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
     absent = "" if request.at else absent_memory(home)
     builder.degraded += [absent] if absent else []
+    if tracks(home.root, WORKTREE_STATE):
+        builder.degraded.append(f"git tracks {WORKTREE_STATE}, so nothing there is read. See `memory doctor`")
     _add_context(builder, sections)
     session = ""
     if request.continued is not None:

@@ -19,12 +19,12 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, parse_entry, superseded_by
 from agent_home.errors import HomeError, Locked
 from agent_home.home import MEMORY, Home
-from agent_home.lock import hold
 from agent_home.salt import read_salt
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.service import ScreeningService
 from agent_home.store import catalogue, closings, transcript
 from agent_home.store.gateway import Transaction, WriteOutcome, prepare, transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.proposals import ProposalDraft, ended_ids
 from agent_home.store.speakers import SpeakerRoles, resolve_speakers
 from agent_home.store.transcript import Turn
@@ -476,7 +476,7 @@ def _write(home: Home, draft: _ClosingDraft, now: datetime, settings: DistillSet
             edits.trailer("Evidence", f"{said.state} {said.commit}".strip())
     outcome = edits.outcome
     if draft.log:
-        with suppress(Locked, OSError), hold(home.lock):  # without the record, only a revert is unprotected
+        with suppress(Locked, OSError), hold_home(home):  # without the record, only a revert is unprotected
             closings.record(home, closing, outcome.commit, now)
     return _closed(
         home, draft, outcome, placed, operated, drafts, restored=restored, learned=learned, projects=updated.paths

@@ -44,11 +44,11 @@ from agent_home.forgetting.text_matcher import Phrase, has_word_borders
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
 from agent_home.git import commits
 from agent_home.home import Home
-from agent_home.lock import hold
 from agent_home.salt import ensure_salt, read_salt
 from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.recovery import marked_git, recover
 from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
@@ -170,7 +170,7 @@ def forget(
         HomeError, RecallError: a step failed. Running the function again continues from there.
     """
     say = progress or _silent
-    with hold(home.lock):
+    with hold_home(home):
         recover(home)
         ensure_salt(home)
         if history_too:
@@ -181,7 +181,7 @@ def forget(
     say("changing the files")
     done = _remove_from_files(home, target, len(before), actor, now) if before else WriteOutcome()
     commit = done.commit
-    with hold(home.lock):
+    with hold_home(home):
         recover(home)
         _commit_tracked(home, erase(home, target), target, actor)
     say("rebuilding the index")
@@ -191,7 +191,7 @@ def forget(
     if history_too and not plan.unclear and (commit_map(home) or any(place.kind == "history" for place in before)):
         say("rewriting the history")
         _refuse_remaining(home, target)
-        with hold(home.lock), marked_git(home):
+        with hold_home(home), marked_git(home):
             purged = purge(home, target)
         _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)

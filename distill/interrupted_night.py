@@ -55,7 +55,7 @@ def interrupted(home: Home) -> tuple[str, ...]:
 def interrupted_at(home: Home) -> str:
     """Return the commit that a killed run began at, or an empty string."""
     try:
-        start = str(json.loads((home.machine / _MARK).read_bytes())["head"])
+        start = str(json.loads(storage.read_state(home.machine / _MARK))["head"])
     except (OSError, ValueError, KeyError, TypeError):
         return ""
     return start if _HASH.fullmatch(start) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 from agent_home.git import packing
@@ -14,7 +15,7 @@ __all__ = ["packing_check", "records_check"]
 _OVERDUE = 10
 #: Size of the records from which on it is worth looking at them.
 _LARGE_BYTES = 256 << 20
-#: What the machine keeps in ``.memory`` besides the index, by the pattern of its files.
+#: What the machine keeps besides the index, by the pattern of its files.
 _RECORDS = {
     "audit": "audit*.jsonl",
     "closings": "closings.jsonl",
@@ -47,8 +48,13 @@ def records_check(home: Home) -> _Result:
     if sum(sizes.values()) < _LARGE_BYTES:
         return "ok", listed
     advice = "Move old audit-*.jsonl and index.db.corrupt-* away if nobody needs them"
-    return "warning", f"{listed}, in {home.machine}. {advice}"
+    return "warning", f"{listed}, in {' and '.join(map(str, _folders(home)))}. {advice}"
 
 
 def _sizes(home: Home, pattern: str) -> Iterator[int]:
-    return (path.stat().st_size for path in home.machine.glob(pattern) if path.is_file())
+    paths = (path for folder in _folders(home) for path in folder.glob(pattern))
+    return (path.stat().st_size for path in paths if path.is_file())
+
+
+def _folders(home: Home) -> list[Path]:
+    return list(dict.fromkeys((home.machine, home.index.parent)))

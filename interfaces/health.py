@@ -37,6 +37,7 @@ from guard import GuardError
 
 from .counts import counted
 from .growth import packing_check, records_check
+from .state_checks import permissions_check, state_check
 
 __all__ = ["Check", "examine", "remedy"]
 
@@ -60,6 +61,8 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("manifest", lambda: _manifest(home)),
         ("trust", lambda: _trust(home)),
         ("git", lambda: _git(home)),
+        ("state", lambda: (Check(name="state", status=status, detail=detail) for status, detail in state_check(home))),
+        ("permissions", lambda: _grown("permissions", permissions_check(home))),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
@@ -216,7 +219,7 @@ def _recovered(home: Home) -> Iterator[Check]:
 
     found = set_aside.waiting(home)
     for item in found[:_MAX_NAMED]:
-        detail = f"{item.name} was set aside on {item.ts[:10]}, because a person had changed the file"
+        detail = f"{item.name} was set aside on {item.ts[:10]}, {item.reason}"
         detail = f"{detail}: {difference(home, item)}. `memory review show {item.id}` shows it"
         yield Check(name="recovered", status="warning", detail=detail)
     if len(found) > _MAX_NAMED:
@@ -242,8 +245,8 @@ def _clone(home: Home) -> Iterator[Check]:
         lacking.append("no quarantine: held-back texts stay on their machine. Run `memory review` there")
     if is_fresh and not read_salt(home):
         lacking.append(
-            "no salt: the first write makes one. To recognise forgotten texts here, copy .memory/salt from the machine"
-            " that forgot them before that"
+            "no salt: the first write makes one. To recognise forgotten texts here, copy .git/agent-home/salt from the"
+            " machine that forgot them before that"
         )
     tips = history.branch_tips(home.root, "refs/remotes/*/proposals/*")
     decided = decisions(home)

@@ -13,7 +13,9 @@ from agent_home.git.hook import hook_state, install_hook
 from agent_home.git.merge_driver import driver_state, install_driver
 from agent_home.home import Home
 from agent_home.lock import hold
-from agent_home.store import losses, proposals, recovery
+from agent_home.store import losses, machine_state, proposals, recovery
+
+from .counts import counted
 
 __all__ = ["repair"]
 
@@ -25,10 +27,10 @@ def repair(home: Home) -> list[str]:
         Locked: another process writes.
     """
     repairs: tuple[Callable[[Home], Iterator[str]], ...] = (
-        _leftovers, _interrupted, _losses, _proposals, _hook, _driver,
+        _leftovers, _interrupted, _losses, _proposals, _hook, _driver, _permissions,
     )  # fmt: skip
     found: list[str] = []
-    with hold(home.lock):
+    with machine_state.hold_home(home):
         for one in repairs:
             try:
                 found += one(home)
@@ -71,3 +73,9 @@ def _driver(home: Home) -> Iterator[str]:
     if driver_state(home).state in {"absent", "outdated"}:
         install_driver(home)
         yield "installed the merge driver"
+
+
+def _permissions(home: Home) -> Iterator[str]:
+    closed = machine_state.close_modes(home)
+    if closed:
+        yield f"closed {counted(len(closed), 'file or folder', 'files and folders')} to other users"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.xdist_group("test_layering.py")
 WRITERS: dict[str, tuple[str, set[str]]] = {
     "agent_home.storage": (
         "the one place that writes bytes of a home",
-        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.open", "path.unlink", "staged.replace",
+        {"?.replace", "?.unlink", "os.fdopen", "os.open", "path.unlink", "staged.replace",
          "target.unlink", "tempfile.mkstemp"},
     ),
     "agent_home.machine_key": ("opens this user's key to read it", {"os.fdopen", "os.open"}),
@@ -43,6 +43,10 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     "agent_home.store.recovery": (
         "the gateway's own records in .memory, never memory",
         {"mark.unlink", "staged.unlink", "?.unlink"},
+    ),
+    "agent_home.store.machine_state": (
+        "moves the state that an earlier version kept in .memory, under the lock",
+        {"old.rename", "old.rmdir"},
     ),
     "recall.embedding.model": (
         "the embedding model's cache, which is no part of a home",
@@ -75,14 +79,16 @@ GIT_CHANGES = {
 #: Modules that use agent_home.storage to write, and why each may.
 STORERS = {
     "agent_home.store.branch": "the name of the branch that memory is kept on, machine state, under the lock",
-    "agent_home.store.closings": "what this machine closed, machine state in .memory that a git revert must not reach",
+    "agent_home.store.closings": "what this machine closed, machine state that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and .memory, under the lock",
     "agent_home.store.gateway": "appends to transcripts: under the lock, screened",
     "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
+    "agent_home.store.machine_state": "moves the state that an earlier version kept in .memory, under the lock",
+    "agent_home.store.unverified": "puts redo records aside that this machine did not sign, under the lock",
     "agent_home.store.losses": "entries that an edit by hand lost, from HEAD: under the lock, screened when they came",
     "agent_home.store.set_aside": "texts of the gateway that a person's change stands in the way of, under the lock",
     "agent_home.git.commits": "git's lock of the staging area, and the copy that becomes the new one",
-    "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state in .memory",
+    "agent_home.git.packing": "the mark of a packing that runs, and the date of the last one, machine state",
     "agent_home.git.hook": "git's commit hook, which is in git's folder and never memory; a foreign one is left alone",
     "agent_home.git.line_merge": "the same file, when it cannot be merged by entries",
     "agent_home.documents.document_merge": "git's temporary file in a merge, which the merge then puts in place",
@@ -90,16 +96,18 @@ STORERS = {
     "agent_home.machine_key": "this user's key, which is no part of a home",
     "agent_home.consent.settings_in_effect": "a copy of a rule file that a person agreed to, machine state",
     "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
-    "agent_home.salt": "the home's salt, machine state in .memory, made under the lock by the gateway",
-    "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state in .memory",
+    "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
+    "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.entries.archived_statements": "digests of what the archive states, in .memory, under the lock",
-    "distill.interrupted_night": "the mark of a nightly run, machine state in .memory, under the nightly lock",
+    "distill.interrupted_night": "the mark of a nightly run, machine state, under the nightly lock",
     "distill.evidence.verification_cache": "commits at which evidence was last checked, in .memory, under the lock",
     "distill.language_model.unread_sessions": "session parts for the model to read again, in .memory, under the lock",
-    "distill.language_model.token_budget": "tokens spent by day, machine state in .memory, under the lock",
-    "assembler.prefix_stability": "digests of the last prompts, machine state in .memory",
+    "distill.language_model.token_budget": "tokens spent by day, machine state, under the lock",
+    "assembler.prefix_stability": "digests of the last prompts, machine state",
     "recall.embedding.model": "the embedding model's cache, which is no part of a home",
+    "recall.index.own_index": "the token of this machine's index, machine state, under the sync lock",
+    "recall.index.schema": "the index, which is a cache, with modes for its owner alone",
     "recall.index.damage": "the mark beside a damaged index, which is a cache",
 }
 _STORING = {"append", "create", "write_cache", "remove", "replace", "stage"}

@@ -1,6 +1,6 @@
 """Find a redaction target in a home, and erase it from the files that the gateway does not write.
 
-Every file is searched, whatever its name: memory, transcripts, outputs and ``.memory``. ``recall`` erases from the
+Every file is searched, whatever its name: memory, transcripts, outputs and machine state. ``recall`` erases from the
 index, the gateway from memory, and ``agent_home.forgetting.purge`` from git's history. Erasing is the only operation
 that rewrites a transcript. Lines keep their length, so every offset stays right.
 """
@@ -17,7 +17,8 @@ from urllib.parse import quote
 from .. import storage
 from ..git.client import GitObject, home_client
 from ..git.objects import blob_origins, git_files, message_and_names, objects, tree_entries
-from ..home import Home
+from ..git_folder import WORKTREE_STATE
+from ..home import STATE_SHOWN, Home
 from .redaction_target import RedactionTarget, is_transcript, matching_lines, redacted
 from .tombstones import LEDGER
 
@@ -33,8 +34,10 @@ __all__ = [
 ]
 
 Kind = Literal["memory", "transcript", "output", "quarantine", "machine", "index", "history"]
-#: Files in ``.memory`` that hold no text, or belong to another package.
-_NOT_TEXT = ("index.db", "salt", "write.lock", "sync.lock")
+#: How files of the machine state begin, of the index and of a home without git.
+_STATE = (STATE_SHOWN, f"{WORKTREE_STATE}/")
+#: Files of it that hold no text, or belong to another package.
+_NOT_TEXT = ("index.db", "index.json", "salt", "write.lock", "sync.lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ def find_in_files(home: Home, target: RedactionTarget) -> Iterator[Occurrence]:
         kind = _kind(relative)
         if target.occurs_in(relative):
             yield Occurrence(kind=kind, path=target.redact(relative))
-        data = (home.root / relative).read_bytes()
+        data = home.absolute(relative).read_bytes()
         if not target.may_occur_in(data):
             continue
         try:
@@ -99,10 +102,11 @@ def find_in_history(home: Home, target: RedactionTarget) -> list[Occurrence]:
 
 def home_files(home: Home) -> Iterator[str]:
     """Yield every file of the home that may hold text, as a relative path. Git's own files and links are left out."""
-    for folder, names in sorted(_walk(home.root)):
+    own = () if home.machine.is_relative_to(home.root / WORKTREE_STATE) else _walk(home.machine)
+    for folder, names in sorted([*_walk(home.root), *own]):
         for name in sorted(names):
             relative = home.relative(Path(folder) / name)
-            in_machine = relative.startswith(".memory/")
+            in_machine = relative.startswith(_STATE)
             if relative != LEDGER and not (in_machine and name.startswith(_NOT_TEXT)):
                 yield relative
 
@@ -118,7 +122,7 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
     for relative in home_files(home):
         if is_gateway_file(relative, known):
             continue
-        path, name = home.root / relative, redacted_path(relative, target)
+        path, name = home.absolute(relative), redacted_path(relative, target)
         try:
             text = path.read_bytes().decode("utf-8")
         except UnicodeDecodeError:
@@ -130,7 +134,7 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
         storage.stage(staged, done.encode("utf-8"))
         if name != relative:
             staged.chmod(path.stat().st_mode & 0o7777)
-        storage.replace(staged, home.root / name)
+        storage.replace(staged, home.absolute(name))
         if name != relative:
             storage.remove(path)
         changed.append((relative, name))
@@ -168,10 +172,8 @@ def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _kind(relative: str) -> Kind:
-    if relative.startswith(".memory/quarantine/"):
-        return "quarantine"
-    if relative.startswith(".memory/"):
-        return "machine"
+    if relative.startswith(_STATE):
+        return "quarantine" if "/quarantine/" in relative else "machine"
     return "transcript" if is_transcript(relative) else "output" if relative.startswith("outputs/") else "memory"
 
 

@@ -260,7 +260,7 @@ def refuse_shared(home: Home) -> None:
 def commit_map(home: Home) -> dict[str, str]:
     """Return the map from old to new commits of a purge whose map was not dropped yet."""
     path = home.machine / "rewritten.json"
-    found: dict[str, str] = json.loads(path.read_bytes()) if path.exists() else {}
+    found: dict[str, str] = json.loads(storage.read_state(path)) if path.exists() else {}
     return found
 
 
@@ -377,10 +377,10 @@ def _write_map(home: Home, renamed: Mapping[str, str]) -> None:
 
 
 def _rename_commits(home: Home) -> None:
-    """Replace the hashes of rewritten commits in the records of ``.memory``."""
+    """Replace the hashes of rewritten commits in the records of this machine."""
     renamed = commit_map(home)
     for path in sorted(home.machine.glob("*.jsonl")) if renamed else ():
-        old = path.read_bytes()
+        old = storage.read_state(path)
         new = with_new_hashes(old, renamed)
         if new != old:
             staged = home.machine / "staging" / "renamed.tmp"

@@ -207,7 +207,7 @@ def staging_area(root: Path, *, died_at: float | None = None) -> Iterator[Path]:
     index, lock, copy = folder / "index", folder / "index.lock", folder / f"next-index-{os.getpid()}"
     deadline = time.monotonic() + GIT_LOCK_WAIT_S
     try:
-        while not storage.create(lock):
+        while not storage.create(lock, mode=0o666):
             _await_lock(git, lock, died_at, deadline)
     except OSError as error:
         raise GitFailed("index.lock", -1, git.explained(f"{lock} cannot be made: {error.strerror}")) from error

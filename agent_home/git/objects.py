@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import HistoryError
+from ..git_folder import STATE
 from .client import GitObject, home_client
 from .isolation import git_folders
 
@@ -102,5 +103,5 @@ def git_files(root: Path) -> Iterator[Path]:
     """Yield the files in git's folder that are no objects, such as reflogs and unfinished messages."""
     folder = git_folders(root).own
     for path in sorted(folder.rglob("*")):
-        if path.relative_to(folder).parts[0] not in {"objects", "hooks"} and path.is_file():
+        if path.relative_to(folder).parts[0] not in {"objects", "hooks", STATE} and path.is_file():
             yield path

@@ -150,7 +150,7 @@ def _temporary(home: Home) -> list[Path]:
 
 def _last(home: Home) -> tuple[str, int]:
     try:
-        row = json.loads(_record(home).read_bytes())
+        row = json.loads(storage.read_state(_record(home)))
         return str(row["ts"]), int(row["loose"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", 0

@@ -15,11 +15,11 @@ from pathlib import Path
 
 from .. import clock
 from ..home import Home
-from ..lock import hold
 from ..salt import ensure_salt, read_salt
 from ..screening.quarantine import Quarantined
 from ..settings import MANIFEST
 from ..store import transcript
+from ..store.machine_state import hold_home
 from . import chat, claude_code
 from .batch import ParsedFile, file_lines
 
@@ -160,7 +160,7 @@ def _salt(home: Home) -> str:
     known = read_salt(home)
     if known:
         return known
-    with hold(home.lock):
+    with hold_home(home):
         return ensure_salt(home)
 
 

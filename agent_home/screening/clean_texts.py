@@ -1,20 +1,26 @@
 """Remember on this machine which texts the guard found clean, so that the next prompt does not load the guard.
 
-The record holds digests and no text. It is a cache: where it is lost or cannot be written, texts are judged again.
+The record holds digests and no text, and is signed with the machine key. It is a cache: where it is lost, forged or
+cannot be written, texts are judged again.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from .. import storage
+from ..errors import MachineKeyUnusable
 from ..home import Home
+from ..machine_key import sign, verify
 
 __all__ = ["CleanTexts"]
 
+#: What a record is signed for: a record from elsewhere would let any text into a prompt.
+_PURPOSE = "clean texts"
 #: Keys that are kept: several versions of a few thousand blocks.
 _CAPACITY = 16_384
 
@@ -38,7 +44,10 @@ class CleanTexts:
         """Write the new keys for the next process."""
         if self._fresh:
             keys = [*(key for key in self._recorded if key not in self._fresh), *self._fresh][-_CAPACITY:]
-            storage.write_cache(self._path, json.dumps(keys).encode())
+            said = "\n".join(keys)
+            with suppress(MachineKeyUnusable):
+                row = {"mac": sign(_PURPOSE, said.encode()), "keys": said}
+                storage.write_cache(self._path, json.dumps(row).encode())
 
 
 def _version(path: Path) -> tuple[int, int]:
@@ -51,9 +60,10 @@ def _version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _recorded(path: Path, mtime_ns: int, size: int) -> Mapping[str, None]:  # noqa: ARG001 (they name the version)
-    """Return the keys in the record, oldest first. A record that cannot be read has none."""
+    """Return the keys in the record, oldest first. A record that this machine did not sign has none."""
     try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        row = json.loads(storage.read_state(path))
+        said, mac = row["keys"], row["mac"]
+        return dict.fromkeys(said.split("\n")) if verify(_PURPOSE, said.encode(), mac) else {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
-    return dict.fromkeys(key for key in data if isinstance(key, str)) if isinstance(data, list) else {}

@@ -102,7 +102,7 @@ def scan_home(home: Home, scan: FullScan, *, progress: Progress | None = None) -
     for done, relative in enumerate(files, 1):
         if progress:
             progress("files", done, len(files))
-        yield from _of_file(scan, relative, relative, (home.root / relative).read_bytes())
+        yield from _of_file(scan, relative, relative, home.absolute(relative).read_bytes())
 
 
 def scan_paths(paths: Iterable[Path], scan: FullScan) -> Iterator[ScannedFinding]:

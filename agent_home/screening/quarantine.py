@@ -95,7 +95,7 @@ def discard(home: Home, item_id: str) -> None:
 
 def _read(path: Path) -> Quarantined:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(storage.read_state(path))
         return Quarantined(**{**data, "findings": tuple(data["findings"])})
     except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"is not a quarantined text ({type(error).__name__}). Move it out of the folder"

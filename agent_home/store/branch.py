@@ -24,7 +24,7 @@ def own_branch(home: Home) -> str:
     Git names are bytes: those that are no UTF-8 become surrogates, as in :func:`agent_home.git.history.branch`.
     """
     try:
-        return os.fsdecode((home.machine / _FILE).read_bytes()).strip()
+        return os.fsdecode(storage.read_state(home.machine / _FILE)).strip()
     except FileNotFoundError:
         return ""
 

@@ -214,7 +214,7 @@ def _recorded(home: Home, sessions: Collection[str] | None = None) -> Iterator[t
 
 def _record_bytes(home: Home) -> bytes:
     try:
-        return (home.machine / _RECORD).read_bytes()
+        return storage.read_state(home.machine / _RECORD)
     except FileNotFoundError:
         return b""
 
@@ -272,7 +272,7 @@ def _lost_commits(home: Home) -> frozenset[str]:
     head = tip(home)
     cache = home.machine / "closings.checked"
     try:
-        checked = json.loads(cache.read_bytes())
+        checked = json.loads(storage.read_state(cache))
         known, read, gone = str(checked["head"]), int(checked["bytes"]), set[str](checked["lost"])
     except (OSError, ValueError, KeyError, TypeError):
         known, read, gone = "", 0, set()

@@ -16,11 +16,10 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import clock, storage
@@ -34,7 +33,7 @@ from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
 from ..git import history
 from ..git.entry_diff import entries_touched
 from ..home import Home
-from ..lock import DEFAULT_TIMEOUT_S, hold
+from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
 from ..screening.added_blocks import moved_to
 from ..screening.quarantine import Quarantined
@@ -43,13 +42,13 @@ from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening, reason_of
 from . import losses, proposals, recovery
 from .branch import refuse_elsewhere
+from .machine_state import hold_home, is_waiting
+from .memory_path import memory_path, refuse_links
 from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
 
 __all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "prepare", "transaction"]
 
-#: Folders that are not memory and are never written through the gateway.
-_FORBIDDEN = frozenset({".git", ".memory"})
 _log = logging.getLogger(__name__)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
@@ -114,7 +113,7 @@ class Transaction:
             DocumentInvalid: the file is not UTF-8, or leads out of the home.
         """
         if path not in self.before:
-            self.before[path] = storage.read_text(_memory_path(self.home, path))
+            self.before[path] = storage.read_text(memory_path(self.home, path))
         return self.after.get(path, self.before[path])
 
     def read(self, path: str) -> Document:
@@ -187,7 +186,7 @@ def transaction(
         Changed: somebody changed a file outside the gateway meanwhile.
         HistoryError: git is absent or refused.
     """
-    with hold(home.lock, timeout_s):
+    with hold_home(home, timeout_s):
         recovery.recover(home)
         ensure_salt(home)
         moment = now or clock.now()
@@ -208,8 +207,8 @@ def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> 
     Raises:
         Locked, HistoryError, DocumentInvalid: see :func:`transaction`.
     """
-    if recovery.is_pending(home) or losses.pending(home):
-        with hold(home.lock, timeout_s):
+    if recovery.is_pending(home) or losses.pending(home) or is_waiting(home):
+        with hold_home(home, timeout_s):
             recovery.recover(home)
             losses.restore(home, now)
 
@@ -237,16 +236,17 @@ def append_rows(
         Locked, GuardRefused: see :func:`transaction`.
     """
     moment = (now or clock.now()).isoformat()
-    with hold(home.lock, timeout_s):
+    with hold_home(home, timeout_s):
         ensure_salt(home)
         path = place if isinstance(place, str) else place()
-        target = _memory_path(home, path)
+        target = memory_path(home, path)
         screening = ScreeningService(home).write(
             source=source, session=session, ts=moment, actor=actor, decided=decisions(home)
         )
         stored = [screening.row(path, row, screened) for row in rows()]
         lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in stored]
-        start = storage.append(target, b"".join(line + b"\n" for line in lines)) if lines else 0
+        data = b"".join(line + b"\n" for line in lines)
+        start = storage.append(target, data, mode=0o666) if lines else 0
         quarantined = tuple(screening.quarantined)
         if quarantined or screening.redacted:
             audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}
@@ -278,7 +278,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
         return outcome
     edits.message, edits.actor = (_screened_label(home, text) for text in (edits.message, edits.actor))
     drafts = [{**draft, "message": _screened_label(home, draft["message"])} for draft in drafts]
-    _refuse_links(home, after)
+    refuse_links(home, after)
     conflicts = _conflicts(edits, after)
     refuse_elsewhere(home)
     left = _keep_edits_by_hand(edits, after)
@@ -363,29 +363,6 @@ def _validate(path: str, before: str, after: str, rules: Collection[str]) -> Non
         old[key] -= 1
 
 
-def _refuse_links(home: Home, paths: Iterable[str]) -> None:
-    """Refuse to write a file that is a symbolic link, or below one: a rename would put a plain file in its place.
-
-    Raises:
-        DocumentInvalid: a person keeps the file elsewhere.
-    """
-    for path in sorted(paths):
-        link = next((home.root / part for part in _with_folders(path) if (home.root / part).is_symlink()), None)
-        if link is not None:
-            shown = link.relative_to(home.root).as_posix()
-            problem = (
-                f"{shown} is a link to {link.readlink()}, and memory is written into files only. Nothing was written."
-                f" Put the file itself there: `rm {link} && cp -R {link.resolve()} {link}`"
-            )
-            raise DocumentInvalid(path, 0, "link", problem)
-
-
-def _with_folders(path: str) -> Iterator[str]:
-    """Yield the folders that lead to *path*, and then *path*."""
-    yield from (parent.as_posix() for parent in reversed(PurePosixPath(path).parents) if parent.parts)
-    yield path
-
-
 def _conflicts(edits: Transaction, after: Mapping[str, str]) -> list[str]:
     """Return the files of *after* in which git left a conflict, where *edits* writes them without a commit.
 
@@ -453,13 +430,3 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: WriteOutcome)
         "quarantined": [item.id for item in outcome.quarantined],
     }
     return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
-
-
-def _memory_path(home: Home, path: str) -> Path:
-    """Return the path of the memory file *path*. Only the canonical spelling is accepted, so a file has one text."""
-    parts = PurePosixPath(path).parts
-    if PurePosixPath(path).as_posix() != path or ".." in parts or "\0" in path or path in {"", "."}:
-        raise ValueError(f"{path!r} is not a relative path in the home. Write it like Knowledge/note.md")
-    if parts[0] == "/" or any(part.casefold() in _FORBIDDEN for part in parts):
-        raise ValueError(f"{path} is not memory. The gateway does not change it")
-    return home.path(path)

@@ -153,7 +153,7 @@ def waiting(home: Home) -> list[Loss]:
     found = []
     for path in sorted(_folder(home).glob("loss-*.json")):
         try:
-            row = json.loads(path.read_bytes())
+            row = json.loads(storage.read_state(path))
             found.append(Loss(**row))
         except (OSError, ValueError, TypeError):
             continue

@@ -1,9 +1,10 @@
 """Redo records: the writes of a transaction that its process, or the next one, completes.
 
-A transaction first writes its new texts to ``.memory/staging/`` and then the redo record, which names them. From there
-on it will happen: this process, or the next holder of the home's lock, commits them, writes them into the work tree,
-and looks whether HEAD holds them. The commit is made from the texts and not from the work tree, so nothing that a
-person does there meanwhile can keep them out of it. Every function here is called with the lock held.
+A transaction first writes its new texts to ``staging/`` and then the redo record, which names them and is signed with
+the machine key. From there on it will happen: this process, or the next holder of the home's lock, commits them, writes
+them into the work tree, and looks whether HEAD holds them. The commit is made from the texts and not from the work
+tree, so nothing that a person does there meanwhile can keep them out of it. A record that this machine did not sign is
+not carried out: see ``agent_home.store.unverified``. Every function here is called with the lock held.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,13 +23,15 @@ from typing import Any
 
 from .. import storage
 from ..documents.document_merge import merge_texts
-from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError
+from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, MachineKeyUnusable
 from ..git import commits, history, pruning
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
+from ..machine_key import sign, verify
 from ..visible import visible_json
-from . import proposals, set_aside
+from . import proposals, set_aside, unverified
 from .branch import own_branch, refuse_elsewhere
+from .memory_path import refuse_links, require_canonical
 
 __all__ = [
     "audit",
@@ -44,6 +48,9 @@ __all__ = [
     "stage",
 ]  # fmt: skip
 
+#: What a signed redo record is signed for.
+_PURPOSE = "redo"
+_STAGED = re.compile(r"\d+\.tmp")
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
 _ATTEMPT_WAIT_S = 0.05
@@ -58,24 +65,26 @@ _log = logging.getLogger(__name__)
 
 def is_pending(home: Home) -> bool:
     """Return whether a writer died and left a transaction to complete. Needs no lock."""
-    return _redo_path(home).exists()
+    return _redo_path(home).is_symlink() or _redo_path(home).exists()
 
 
 def recover(home: Home) -> bool:
     """Complete the transaction of a writer that died. Return whether there was one.
 
     Raises:
-        DocumentInvalid: the redo record cannot be read.
+        DocumentInvalid: the redo record is signed and cannot be carried out.
         HistoryError: see :func:`complete`.
     """
-    if not is_pending(home):
+    record = _verified_record(home)
+    for folder in unverified.offer(home):
+        _log.warning("%s holds an interrupted write that this machine did not sign. See `memory doctor`", folder)
+    if record is None:
         return False
     path = _redo_path(home)
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
         texts = {item["path"]: _staged_text(home, item) for item in record["files"]}
-    except (ValueError, KeyError) as error:
-        problem = f"cannot be read ({error}). Move it away. Its texts are in .memory/staging"
+    except (OSError, ValueError, KeyError) as error:
+        problem = f"cannot be carried out ({error}). Move it away. Its texts are in {_staging(home)}"
         raise DocumentInvalid(path, 0, "bad-redo-record", problem) from error
     _take_back_damaged(home, record)
     if _is_reverted(home, record):
@@ -92,7 +101,7 @@ def complete(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) ->
     """Commit *texts*, put them into place, and make the proposals of a redo record. Doing it again changes nothing.
 
     Afterwards HEAD holds the texts. What people or their git commands change meanwhile is merged by entries. Where that
-    cannot be done, the file stays as it is, and the new text goes to ``.memory/recovered/``.
+    cannot be done, the file stays as it is, and the new text goes to ``recovered/`` beside the machine state.
 
     Returns the commit, and the paths that were left as they are.
 
@@ -143,7 +152,7 @@ def stage(home: Home, record: Mapping[str, Any], texts: Mapping[str, str]) -> No
     for item in record["files"]:
         storage.stage(folder / item["staged"], texts[item["path"]].encode("utf-8"))
     staged = folder / "record.tmp"
-    storage.stage(staged, json.dumps(record).encode())
+    storage.stage(staged, _signed(json.dumps(record)).encode())
     storage.sync_folder(folder)
     storage.replace(staged, _redo_path(home))
 
@@ -224,7 +233,7 @@ class _Redo:
             if held[path] != self.texts[path] or not staged.exists():
                 files[path] = staged.with_name(f"merged-{staged.name}")
                 storage.stage(files[path], held[path].encode())
-        names = [self.home.relative(staged) for staged in files.values()]
+        names = [os.path.relpath(staged, self.home.root) for staged in files.values()]
         hashes = commits.store_files(self.home.root, names, died_at=self.died_at)
         return dict.fromkeys(held, "") | dict(zip(files, hashes, strict=True))
 
@@ -269,13 +278,13 @@ class _Redo:
         for path, text in texts.items():
             if path in self.left_alone:
                 continue
-            target = self.home.path(path)
-            present = _digest_of(target)
+            target = self.home.root / path
+            linked = self._is_linked(path)  # by a person, since the transaction began
+            present = "" if linked else _digest_of(target)
             if present == _digest(text):
                 continue
             before = rows[path]["before"]
-            linked = target.is_symlink()  # a person's, since the transaction began
-            changed = self._merged_with_disk(path, text, before) if merge and present != before else None
+            changed = self._merged_with_disk(path, text, before) if merge and not linked and present != before else None
             placed = None if linked else text if present == before else changed
             if placed is None:
                 self._set_aside(path)
@@ -285,6 +294,13 @@ class _Redo:
                 staged = _staging(self.home) / "placed.tmp"
                 storage.stage(staged, placed.encode(), mode=0o666)
                 storage.replace(staged, target)
+
+    def _is_linked(self, path: str) -> bool:
+        try:
+            refuse_links(self.home, [path])
+        except DocumentInvalid:
+            return True
+        return False
 
     def _merged_with_disk(self, path: str, text: str, before: str) -> str | None:
         """Merge *text* with a file that somebody changed. Return ``None`` where only a person can."""
@@ -356,9 +372,11 @@ def _git_mark(home: Home) -> Iterator[float | None]:
     remove_git_leftovers(home)
     # A young lock is judged later, by the times of the writers that may have left it.
     kept = deaths if holds_locks_of(home.root, *deaths) else ()
-    storage.stage(mark, " ".join(map(str, (*kept, time.time()))).encode())
-    if kept:
-        os.utime(mark, (kept[0], kept[0]))
+    staged = mark.with_name(f"{mark.name}.tmp") if kept else mark
+    storage.stage(staged, " ".join(map(str, (*kept, time.time()))).encode())
+    if kept:  # a kill between two steps must leave the old mark
+        os.utime(staged, (kept[0], kept[0]))
+        storage.replace(staged, mark)
     yield deaths[0] if deaths else None
     if not holds_locks_of(home.root, *kept):
         mark.unlink()
@@ -371,7 +389,8 @@ def _deaths(home: Home) -> tuple[float, ...]:
     """
     mark = home.machine / "committing"
     try:
-        first, words = mark.stat().st_mtime, storage.read_text(mark).split()[-_MOST_DEATHS:]
+        words = storage.read_state(mark).decode("ascii", "replace").split()[-_MOST_DEATHS:]
+        first = mark.stat().st_mtime
     except FileNotFoundError:
         return ()
     return (first, *(float(word) for word in words if word.replace(".", "", 1).isdecimal()))
@@ -439,10 +458,46 @@ def _merge(base: str, ours: str, theirs: str, path: str) -> str | None:
     return ours + theirs[len(base) :] if theirs.startswith(base) and ours.startswith(base) else None
 
 
+def _signed(record: str) -> str:
+    """Return the record with its signature. Without a machine key it has none, and then a person decides."""
+    try:
+        mac = sign(_PURPOSE, record.encode())
+    except MachineKeyUnusable as error:
+        _log.warning("%s. A write that is interrupted now waits for a person", error)
+        mac = ""
+    return json.dumps({"mac": mac, "record": record})
+
+
+def _verified_record(home: Home) -> dict[str, Any] | None:
+    """Return the redo record, or ``None`` where there is none. One that this machine did not sign is put aside."""
+    path = _redo_path(home)
+    if not is_pending(home):
+        return None
+    try:
+        row = json.loads(storage.read_state(path))
+        if verify(_PURPOSE, row["record"].encode(), row["mac"]):
+            record: dict[str, Any] = json.loads(row["record"])
+            return record
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        _log.debug("not signed: %s", error)
+    unverified.keep_record(home, path, _staging(home))
+    return None
+
+
 def _staged_text(home: Home, item: Mapping[str, str]) -> str:
-    """Return the staged text. A record that an earlier version left has moved it to its place already."""
-    staged = _staging(home) / item["staged"]
-    return storage.read_text(staged if staged.exists() else home.path(item["path"]))
+    """Return the text that is to be written, after the path that it goes to was checked again.
+
+    Raises:
+        ValueError: the path is no memory, or the text is not the one of the record.
+        OSError: the staged file is not there, or is no regular file with one name.
+    """
+    require_canonical(item["path"])
+    if not _STAGED.fullmatch(item["staged"]):
+        raise ValueError(f"{item['staged']!r} is no staged file")
+    data = storage.read_state(_staging(home) / item["staged"])
+    if hashlib.sha256(data).hexdigest() != item["after"]:
+        raise ValueError(f"the text for {item['path']} was changed")
+    return data.decode("utf-8")
 
 
 def _digest(text: str) -> str:

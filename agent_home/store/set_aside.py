@@ -1,4 +1,4 @@
-"""Texts that recovery set aside because a person had changed their file: ``.memory/recovered/``.
+"""Texts that recovery set aside because a person had changed their file: ``recovered/`` beside the machine state.
 
 A name holds the time of the write, a number, and the quoted path of the file: ``1763715600-0-Archive%2F2026-11.md``.
 Records of large losses in the same folder belong to ``agent_home.store.losses``. A caller that changes something holds
@@ -20,7 +20,7 @@ from ..home import ARCHIVED_DAILY, Home, is_text
 
 __all__ = ["SetAside", "discard", "keep", "waiting"]
 
-_NAME = re.compile(r"(?P<at>\d{1,11})-\d+-(?P<path>.+)")
+_NAME = re.compile(r"(?P<at>\d{1,11})-\d+(?P<unsigned>u?)-(?P<path>.+)")
 #: Folders of files that an earlier version named without their folder.
 _FOLDERS = ("", "DailyActivity/", "Archive/", ARCHIVED_DAILY)
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
@@ -30,7 +30,8 @@ _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 class SetAside:
     """A text that was set aside at *ts*. *path* is its file in the home, empty where the name does not tell.
 
-    *name* is the file in ``.memory/recovered/``. *text* is empty where it cannot be read.
+    *name* is the file in ``recovered/``. *text* is empty where it cannot be read. *unsigned* says that it comes from a
+    redo record that this machine did not sign.
     """
 
     id: str
@@ -38,13 +39,21 @@ class SetAside:
     path: str
     ts: str
     text: str
+    unsigned: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Say in a few words why the text was set aside."""
+        if self.unsigned:
+            return "because it comes from an interrupted write that this machine did not sign"
+        return "because a person had changed the file"
 
 
-def keep(home: Home, path: str, text: str, *, at: float, number: int) -> None:
+def keep(home: Home, path: str, text: str, *, at: float, number: int, unsigned: bool = False) -> None:
     """Set *text* aside durably, which was to be written to *path* at the time *at*."""
     staged = home.machine / "staging" / "kept.tmp"
     storage.stage(staged, text.encode())
-    storage.replace(staged, _folder(home) / f"{at:.0f}-{number}-{quote(path, safe=' ')}")
+    storage.replace(staged, _folder(home) / f"{at:.0f}-{number}{'u' * unsigned}-{quote(path, safe=' ')}")
 
 
 def waiting(home: Home) -> list[SetAside]:
@@ -61,8 +70,8 @@ def discard(home: Home, item: SetAside) -> None:
 
 def _read(home: Home, file: Path) -> SetAside:
     try:
-        text = storage.read_text(file)
-    except (DocumentInvalid, OSError):
+        text = storage.read_state(file).decode("utf-8")
+    except (OSError, ValueError):
         text = ""
     match = _NAME.fullmatch(file.name)
     at = float(match["at"]) if match else file.stat().st_mtime
@@ -72,7 +81,12 @@ def _read(home: Home, file: Path) -> SetAside:
     key = f"{file.name}\0{text}".encode("utf-8", "surrogatepass")
     name = hashlib.blake2b(key, digest_size=4).hexdigest().translate(_LETTERS)
     return SetAside(
-        id=f"r-{name}", name=file.name, path=path, ts=datetime.fromtimestamp(at, UTC).isoformat(), text=text
+        id=f"r-{name}",
+        name=file.name,
+        path=path,
+        ts=datetime.fromtimestamp(at, UTC).isoformat(),
+        text=text,
+        unsigned=bool(match and match["unsigned"]),
     )
 
 

@@ -19,10 +19,10 @@ from ..consent.trusted_keys import keep_keys, trusted_keys
 from ..errors import DocumentInvalid, NotTrustable
 from ..git.signatures import key_name
 from ..home import Home
-from ..lock import hold
 from ..screening.review_ledger import Decision, decisions
 from ..settings import MANIFEST, WaitingSetting, load_manifest
 from . import recovery
+from .machine_state import hold_home
 from .signed_approvals import consent_to_rows, find_signed_rows
 
 __all__ = ["Trust", "accept", "accept_approvals", "add_key", "reject", "remove_key", "trust_of"]
@@ -116,7 +116,7 @@ def remove_key(home: Home, text: str, *, person: str, now: datetime) -> str:
 @contextmanager
 def _noted(home: Home, message: str, person: str, now: datetime) -> Iterator[None]:
     """Hold the home's lock, and append a line to the audit when the block ends without an error."""
-    with hold(home.lock):
+    with hold_home(home):
         yield
         recovery.audit(home, {"ts": now.isoformat(), "actor": person, "message": message, "files": []})
 

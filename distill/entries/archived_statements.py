@@ -72,7 +72,7 @@ def statements_of(text: str) -> Mapping[Statement, Entry]:
 def _known(cache: Path) -> dict[str, list[str]]:
     """Return what the cache holds by path: the digest of the file, and those of its statements."""
     try:
-        data = json.loads(cache.read_bytes())
+        data = json.loads(storage.read_state(cache))
     except (OSError, ValueError):
         return {}
     rows = data.items() if isinstance(data, dict) else ()

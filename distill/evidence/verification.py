@@ -18,9 +18,9 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.errors import NoSuchEntry
 from agent_home.home import MEMORY, Home
-from agent_home.lock import hold
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.speakers import resolve_speakers
 
 from ..settings import DistillSettings
@@ -286,7 +286,7 @@ def _record(run: _VerifyRun, entries: Iterable[Entry], unanswered: set[str], kno
         now = verification_cache.current_row(entry, list(folders), run.states) if complete else None
         if now is not None:
             fresh[entry.id] = now
-    with hold(run.home.lock):
+    with hold_home(run.home):
         kept = {key: row for key, row in verification_cache.read(run.home).items() if key in known_ids}
         if {**kept, **fresh} != kept:
             verification_cache.write(run.home, {**kept, **fresh})

@@ -60,9 +60,9 @@ def current_row(entry: Entry, folders: Iterable[str], states: RepositoryStates) 
 def read(home: Home) -> dict[str, CacheRow]:
     """Return the rows that were written last by entry id. An unreadable file counts as empty."""
     try:
-        rows = json.loads(storage.read_text(home.machine / _FILE) or "{}")
+        rows = json.loads(storage.read_state(home.machine / _FILE))
         return {key: CacheRow(text=str(row["text"]), folders=dict(row["folders"])) for key, row in rows.items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 

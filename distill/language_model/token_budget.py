@@ -11,7 +11,7 @@ from datetime import datetime
 
 from agent_home import storage
 from agent_home.home import Home
-from agent_home.lock import hold
+from agent_home.store.machine_state import hold_home
 
 __all__ = ["adjust_tokens", "reserve_tokens", "tokens_spent_on"]
 
@@ -30,7 +30,7 @@ def reserve_tokens(home: Home, moment: datetime, tokens: int, *, limit: int) -> 
     Raises:
         Locked, OSError: the ledger cannot be written. Nothing was reserved.
     """
-    with hold(home.lock):
+    with hold_home(home):
         if tokens_spent_on(home, moment) + tokens > limit:
             return False
         _add(home, moment, tokens)
@@ -43,7 +43,7 @@ def adjust_tokens(home: Home, moment: datetime, tokens: int) -> None:
     Raises:
         Locked, OSError: see :func:`reserve_tokens`.
     """
-    with hold(home.lock):
+    with hold_home(home):
         _add(home, moment, tokens)
 
 
@@ -60,7 +60,7 @@ def _add(home: Home, moment: datetime, tokens: int) -> None:
 def _read(home: Home) -> dict[str, int]:
     """Return the sums by day, empty where the ledger cannot be read."""
     try:
-        rows = json.loads(storage.read_text(home.machine / _FILE) or "{}")
+        rows = json.loads(storage.read_state(home.machine / _FILE))
         return {str(day): int(tokens) for day, tokens in rows.items()}
-    except (ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}

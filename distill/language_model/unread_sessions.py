@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent_home import storage
 from agent_home.home import Home
-from agent_home.lock import hold
+from agent_home.store.machine_state import hold_home
 
 __all__ = ["UnreadPart", "forget_unread", "note_unread", "unread_parts"]
 
@@ -31,9 +31,9 @@ class UnreadPart:
 def unread_parts(home: Home) -> list[UnreadPart]:
     """Return the unread parts, oldest first. A damaged list is empty."""
     try:
-        rows = json.loads(storage.read_text(home.machine / _FILE) or "[]")
+        rows = json.loads(storage.read_state(home.machine / _FILE))
         return [UnreadPart(session=str(name), start=int(start), end=int(end)) for name, start, end in rows]
-    except (ValueError, TypeError):
+    except (OSError, ValueError, TypeError):
         return []
 
 
@@ -43,7 +43,7 @@ def note_unread(home: Home, part: UnreadPart) -> None:
     Raises:
         Locked, OSError: the list cannot be written.
     """
-    with hold(home.lock):
+    with hold_home(home):
         parts = unread_parts(home)
         if part not in parts:
             _write(home, [*parts, part][-_MOST:])
@@ -55,7 +55,7 @@ def forget_unread(home: Home, part: UnreadPart) -> None:
     Raises:
         Locked, OSError: the list cannot be written.
     """
-    with hold(home.lock):
+    with hold_home(home):
         _write(home, [known for known in unread_parts(home) if known != part])
 
 

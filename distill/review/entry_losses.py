@@ -13,11 +13,11 @@ from datetime import datetime
 from agent_home import storage
 from agent_home.documents.document import parse
 from agent_home.home import Home
-from agent_home.lock import hold
 from agent_home.screening.review_ledger import APPROVED, REJECTED, decisions
 from agent_home.store import losses
 from agent_home.store.gateway import prepare, transaction
 from agent_home.store.losses import Loss
+from agent_home.store.machine_state import hold_home
 
 from ..errors import NoSuchProposal
 from .quarantine_review import Acceptance
@@ -98,7 +98,7 @@ def _find(home: Home, loss_id: str) -> Loss:
 
 
 def _discard(home: Home, loss: Loss) -> None:
-    with hold(home.lock):
+    with hold_home(home):
         losses.discard(home, loss)
 
 

@@ -20,7 +20,6 @@ from agent_home.documents.entry import Entry, parse_entry
 from agent_home.documents.placement import as_entry, insert_text
 from agent_home.errors import GuardRefused
 from agent_home.home import MEMORY, Home
-from agent_home.lock import hold
 from agent_home.screening.review_ledger import (
     APPROVED,
     REJECTED,
@@ -34,6 +33,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import reason_of
 from agent_home.store import proposals
 from agent_home.store.gateway import transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.proposals import Proposal, ProposalDraft
 from agent_home.store.recovery import marked_git, recover
 from guard import Action
@@ -161,7 +161,7 @@ def edit_proposal(home: Home, proposal: Proposal, text: str, *, person: str) -> 
     if verdict.action != Action.ALLOW:
         raise GuardRefused(proposal.path, reason_of(verdict))
     risk = risk_of(proposal.source, "unchecked")
-    with hold(home.lock):
+    with hold_home(home):
         recover(home)
         _refuse_changed(home, proposal)
         digests = " ".join([*_earlier_digests(proposal), rejection_digest(proposal.text)])
@@ -231,7 +231,7 @@ def _refuse_changed(home: Home, proposal: Proposal) -> None:
 
 
 def _withdraw(home: Home, proposal_id: str) -> None:
-    with hold(home.lock), marked_git(home):
+    with hold_home(home), marked_git(home):
         proposals.withdraw(home, proposal_id)
 
 

@@ -20,7 +20,6 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, section_of
 from agent_home.documents.placement import as_entry, insert_text, replace_placeholder
 from agent_home.home import ARCHIVED_DAILY, Home
-from agent_home.lock import hold
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.review_ledger import (
@@ -35,6 +34,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.screening.write_policy import quarantine_note, rejection_note
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.transcript import Message
 from guard import Action, Verdict
 
@@ -122,7 +122,7 @@ def reject_quarantined(home: Home, item: Quarantined, *, person: str, now: datet
         if path.endswith(".md") and quarantine_note(item) in edits.text(path):
             rejected = f"> {rejection_note(item.id, item.reason)}"
             edits.write(path, replace_placeholder(edits.read(path), quarantine_note(item), rejected))
-    with hold(home.lock):
+    with hold_home(home):
         quarantine.discard(home, item.id)
     return edits.outcome.commit
 
@@ -138,7 +138,7 @@ def settle(home: Home, now: datetime) -> None:
             with suppress(NotPlaceable):
                 _finish(home, item, item.text if row.digests else redacted_text(home, item), now)
         elif decided.rejects(item.text):
-            with hold(home.lock):
+            with hold_home(home):
                 quarantine.discard(home, item.id)
 
 
@@ -262,7 +262,7 @@ def _finish(home: Home, item: Quarantined, text: str, now: datetime) -> None:
         message = _replaced_message(home, item)
         again = replace(message, id=f"{message.id}+{item.id}", content=text)
         transcript.append(home, message.session, [again], actor="review", now=now)
-    with hold(home.lock):
+    with hold_home(home):
         quarantine.discard(home, item.id)
 
 

@@ -292,7 +292,7 @@ def _of_loss(home: Home, loss: Loss) -> ReviewItem:
 
 
 def _of_recovered(home: Home, item: SetAside) -> ReviewItem:
-    reason = f"set aside on {item.ts[:10]}, because a person had changed the file: {difference(home, item)}"
+    reason = f"set aside on {item.ts[:10]}, {item.reason}: {difference(home, item)}"
     return ReviewItem(
         id=item.id, kind="recovered", path=item.path or item.name, section="", text=item.text, evidence="",
         origin="agent", risk="high", reason=reason, ts=item.ts,

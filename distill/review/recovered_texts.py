@@ -17,10 +17,10 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.document_merge import merge_texts
 from agent_home.errors import DocumentInvalid
 from agent_home.home import Home
-from agent_home.lock import hold
 from agent_home.screening.review_ledger import APPROVED, REJECTED, decisions
 from agent_home.store import set_aside
 from agent_home.store.gateway import transaction
+from agent_home.store.machine_state import hold_home
 from agent_home.store.set_aside import SetAside
 
 from ..errors import NoSuchProposal, NotPlaceable
@@ -112,7 +112,7 @@ def _plan(home: Home, item: SetAside, before: str) -> Acceptance:
         elif item.path.startswith(_LOGS):
             after = merge_texts("", before, item.text, item.path).text
         else:
-            problem = f"{item.path} has no entries. Copy what is missing from .memory/recovered/{item.name}"
+            problem = f"{item.path} has no entries. Copy what is missing from {home.machine / 'recovered' / item.name}"
             raise NotPlaceable(item.id, problem)
     except DocumentInvalid as error:
         raise NotPlaceable(item.id, str(error)) from error
@@ -154,7 +154,7 @@ def _find(home: Home, item_id: str) -> SetAside:
 
 
 def _discard(home: Home, item: SetAside) -> None:
-    with hold(home.lock):
+    with hold_home(home):
         set_aside.discard(home, item)
 
 

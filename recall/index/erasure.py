@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent_home.forgetting.redaction_target import RedactionTarget
+from agent_home.git_folder import WORKTREE_STATE
 from agent_home.home import Home
 
 from ..settings import RecallSettings
@@ -74,7 +75,8 @@ def erase(home: Home, settings: RecallSettings) -> list[str]:
 
 def _files(home: Home) -> list[Path]:
     """Return the index and every file beside it that was made from it."""
-    return sorted(path for path in home.machine.glob(f"{home.index.name}*") if path.is_file())
+    folders = {home.index.parent, home.root / WORKTREE_STATE}
+    return sorted(path for folder in folders for path in folder.glob(f"{home.index.name}*") if path.is_file())
 
 
 def _contains(path: Path, target: RedactionTarget) -> bool:

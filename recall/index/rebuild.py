@@ -15,7 +15,7 @@ import apsw
 from agent_home.home import Home
 
 from ..embedding.embedder import Embedder
-from . import schema
+from . import own_index, schema
 from .embedding_queue import model_mismatch
 from .ingest import SyncState, index_words
 from .passage import WINDOW_NEIGHBOURS
@@ -35,10 +35,12 @@ def rebuild(home: Home, state: SyncState, embedder: Embedder | None, signature: 
     conn, _ = schema.open_writer(building)
     try:
         with schema.transaction(conn):
-            schema.set_meta(conn, signature)
+            token = own_index.own_token(home) or own_index.new_token(home)
+            schema.set_meta(conn, {**signature, own_index.MARK: token})
         index_words(conn, home, state)
-        _reuse_vectors(conn, home.index, embedder)
-        live, note = schema.open_writer(home.index, state.timeout_ms)
+        _reuse_vectors(conn, home, embedder)
+        note = own_index.set_foreign_aside(home)
+        live, _ = schema.open_writer(home.index, state.timeout_ms)
         try:
             with live.backup("main", conn, "main") as copy:
                 copy.step(-1)
@@ -51,12 +53,12 @@ def rebuild(home: Home, state: SyncState, embedder: Embedder | None, signature: 
         _remove(building)
 
 
-def _reuse_vectors(conn: apsw.Connection, old: Path, embedder: Embedder | None) -> None:
+def _reuse_vectors(conn: apsw.Connection, home: Home, embedder: Embedder | None) -> None:
     """Copy vectors of unchanged texts from the old index if the same model made them.
 
     Without *embedder*, any model will do. A damaged index gives no vectors, since they can be computed again.
     """
-    source = schema.open_reader_or_none(old)
+    source = own_index.open_own_or_none(home)
     if source is None:
         return
     try:

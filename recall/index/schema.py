@@ -10,6 +10,7 @@ Migrations are numbered by their place in the list and only appended.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,11 +19,14 @@ from urllib.parse import quote
 
 import apsw
 
+from agent_home import storage
+
 from ..errors import IndexLocked, IndexUnusable
 from ..text.terms import TOKENIZER
 
 __all__ = [
     "CORRUPTION_ERRORS",
+    "LOCK_ERRORS",
     "METRIC",
     "READER_TIMEOUT_MS",
     "UNAVAILABLE_ERRORS",
@@ -30,11 +34,14 @@ __all__ = [
     "IndexCorrupt",
     "connect",
     "describe_vectors",
+    "identity",
     "migrate",
     "open_reader",
     "open_reader_or_none",
     "open_writer",
     "read_meta",
+    "read_token",
+    "remove",
     "rows",
     "set_aside",
     "set_meta",
@@ -42,6 +49,9 @@ __all__ = [
     "value",
 ]
 
+_ANY_ROW = ("SELECT 1 FROM meta LIMIT 1", "SELECT 1 FROM files LIMIT 1", "SELECT 1 FROM passages LIMIT 1")
+#: Files that SQLite keeps beside a database.
+_SIDES = ("-wal", "-shm", "-journal")
 #: "agho" in the file's header: marks the file as an index of this program.
 APPLICATION_ID = 0x6167686F
 #: How vectors are compared. The index records it, so that an index with another metric is recognised.
@@ -171,7 +181,7 @@ def open_writer(path: Path, timeout_ms: int = BUSY_TIMEOUT_MS) -> tuple[apsw.Con
         IndexUnusable: the file cannot be set aside, or no new one can be made.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        storage.make_folder(path.parent)
         try:
             return _migrated(path, timeout_ms), ""
         except (IndexCorrupt, *CORRUPTION_ERRORS) as error:
@@ -191,6 +201,7 @@ def open_reader(path: Path) -> apsw.Connection | None:
         IndexBusy: another program holds it locked.
         IndexCorrupt: the file is no index of this program's version.
     """
+    _require_plain(path)
     if not path.is_file():
         return None
     try:
@@ -244,6 +255,7 @@ def connect(
         conn.load_extension(sqlite_vec.loadable_path())
         conn.enable_load_extension(False)
         conn.execute("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY")
+        conn.execute("PRAGMA trusted_schema = OFF")
     except BaseException:
         conn.close()
         raise
@@ -300,6 +312,44 @@ def read_meta(conn: apsw.Connection) -> dict[str, str]:
     return {str(key): str(value) for key, value in conn.execute("SELECT key, value FROM meta")}
 
 
+def read_token(conn: apsw.Connection) -> str:
+    """Return the token of the machine that made the index, or an empty string."""
+    try:
+        found = rows(conn, "SELECT value FROM meta WHERE key = 'token'")
+    except apsw.SQLError:
+        return ""
+    return str(found[0][0]) if len(found) == 1 else ""
+
+
+def identity(path: Path) -> tuple[str, bool]:
+    """Return the token of the index *path*, whatever version of this program made it, and whether it has no rows.
+
+    Raises:
+        IndexCorrupt: the file is another program's database, or is no regular file.
+        apsw.Error: it is no database, or another program holds it locked.
+    """
+    _require_plain(path)
+    conn = connect(path, apsw.SQLITE_OPEN_READWRITE, READER_TIMEOUT_MS)
+    try:
+        _require_ours(conn)
+        return read_token(conn), not any(_has_rows(conn, statement) for statement in _ANY_ROW)
+    finally:
+        conn.close()
+
+
+def _has_rows(conn: apsw.Connection, statement: str) -> bool:
+    try:
+        return bool(rows(conn, statement))
+    except apsw.SQLError:  # there is no such table
+        return False
+
+
+def remove(path: Path) -> None:
+    """Remove the index and its log files."""
+    for suffix in (*_SIDES, ""):
+        storage.remove(path.with_name(path.name + suffix))
+
+
 def set_meta(conn: apsw.Connection, values: Mapping[str, object]) -> None:
     """Record *values*, and keep other recorded values."""
     rows = [(key, str(value)) for key, value in values.items()]
@@ -326,17 +376,18 @@ def set_aside(path: Path) -> Path:
         if age <= number - MOST_ASIDE and not copy.is_dir():  # a folder is a person's
             copy.unlink(missing_ok=True)
     aside = path.with_name(f"{path.name}.corrupt-{number}")
-    for suffix in ("-wal", "-shm"):
+    for suffix in _SIDES:
         side = path.with_name(path.name + suffix)
-        if side.exists():
+        if side.exists() or side.is_symlink():
             side.rename(aside.with_name(aside.name + suffix))
-    path.rename(aside)
+    if path.exists() or path.is_symlink():
+        path.rename(aside)
     return aside
 
 
 def _migrated(path: Path, timeout_ms: int) -> apsw.Connection:
-    if path.exists() and not path.is_file():
-        raise IndexCorrupt("it is no file")
+    _require_plain(path)
+    storage.create(path)
     conn = connect(path, timeout_ms=timeout_ms)
     try:
         _require_ours(conn)
@@ -346,6 +397,17 @@ def _migrated(path: Path, timeout_ms: int) -> apsw.Connection:
         conn.close()
         raise
     return conn
+
+
+def _require_plain(path: Path) -> None:
+    """Raise if the index or a file beside it is a link, has a second name or is no file: SQLite would follow it."""
+    for suffix in ("", *_SIDES):
+        try:
+            status = path.with_name(path.name + suffix).lstat()
+        except OSError:
+            continue
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise IndexCorrupt(f"{path.name}{suffix} is no regular file with one name")
 
 
 def _require_ours(conn: apsw.Connection) -> None:

@@ -24,7 +24,7 @@ from ..embedding.embedder import Embedder, NoEmbedder
 from ..errors import IndexLocked, IndexStale, IndexUnusable
 from ..settings import RecallSettings
 from ..text.terms import VERSION
-from . import damage, passage_store, schema
+from . import damage, own_index, passage_store, schema
 from .embedding_queue import embed_pending, make_windows
 from .file_scan import scan
 from .ingest import Progress, SyncState, index_words
@@ -164,7 +164,8 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
     """Run the first half of a sync. Rebuild an index that is damaged or has another signature."""
     signature = _signature(home, state.settings)
     try:
-        notes = [damage.set_marked_aside(home.index)]
+        notes = [damage.set_marked_aside(home.index), own_index.set_foreign_aside(home)]
+        fresh = not home.index.exists()
         conn, note = schema.open_writer(home.index, state.timeout_ms)
         state.degraded += filter(None, [*notes, note])
         try:
@@ -173,6 +174,8 @@ def _index_files(home: Home, state: SyncState, embedder: Embedder | NoEmbedder |
             if not outdated:
                 with schema.transaction(conn):
                     schema.set_meta(conn, signature)
+                    if fresh:
+                        schema.set_meta(conn, {own_index.MARK: own_index.new_token(home)})
                 index_words(conn, home, state)
         finally:
             conn.close()
@@ -229,7 +232,7 @@ def _state(home: Home, settings: RecallSettings, found: Mapping[str, tuple[int, 
         IndexBusy: another program holds the index locked.
     """
     try:
-        conn = schema.open_reader(home.index)
+        conn = own_index.open_own(home)
     except schema.IndexBusy:
         raise
     except schema.IndexCorrupt:
@@ -254,7 +257,7 @@ def _state(home: Home, settings: RecallSettings, found: Mapping[str, tuple[int, 
 def _pending(home: Home) -> int:
     """Return the number of pending passages of an index that was written just now, or 0 if it cannot be read."""
     try:
-        conn = schema.open_reader(home.index)
+        conn = own_index.open_own(home)
         if conn is None:
             return 0
         try:

@@ -28,6 +28,7 @@ from .binary_quantization import CHUNK, binarize, parse_chunk, recorded_centroid
 from .context_window import build_windows
 from .file_scan import scan
 from .indexable import Screen
+from .own_index import open_own
 from .passage import WINDOW_NEIGHBOURS, Passage, layer_of, passage_signature, read_passages
 from .vectors import Vectors, dequantize, quantize, window_vector
 
@@ -58,7 +59,7 @@ class IndexVerification:
 def verify(home: Home, settings: RecallSettings) -> IndexVerification:
     """Compare the index with the files. The function reads one consistent state and waits for no other process."""
     try:
-        conn = schema.open_reader(home.index)
+        conn = open_own(home)
     except schema.IndexCorrupt as error:
         return IndexVerification(ok=False, differences=(f"the index cannot be used: {error}. Run `memory reindex`",))
     if conn is None:

@@ -24,7 +24,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Literal
 
 import apsw
@@ -37,6 +36,7 @@ from agent_home.home import Home
 from ..embedding.embedder import Embedder, NoEmbedder
 from ..index import damage, schema
 from ..index.context_window import ContextWindows, load_windows
+from ..index.own_index import open_own
 from ..index.passage import LAYERS, session_of
 from ..index.passage_store import LAYER_CODES
 from ..settings import RecallSettings
@@ -162,7 +162,7 @@ def search(
     start = time.perf_counter()
     _require_known(k, mode, layers, duplicates, unit)
     degraded: list[str] = []
-    conn = _open(home.index, degraded)
+    conn = _open(home, degraded)
     if conn is None:
         return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
     words, vectors, hits = LexicalResult(), VectorResult(), list[Hit]()
@@ -276,9 +276,9 @@ def _require_known(k: int, mode: str, layers: Sequence[str] | None, duplicates: 
         raise ValueError(f"unknown layer {unknown[0]!r}, expected some of {', '.join(LAYERS)}")
 
 
-def _open(path: Path, degraded: list[str]) -> apsw.Connection | None:
+def _open(home: Home, degraded: list[str]) -> apsw.Connection | None:
     try:
-        conn = schema.open_reader(path)
+        conn = open_own(home)
     except schema.IndexCorrupt as error:
         degraded.append(f"the index cannot be used: {error}. Run `memory sync`")
         return None

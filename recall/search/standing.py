@@ -16,6 +16,7 @@ from agent_home.documents.standing import Standing, standing_of
 from agent_home.home import ARCHIVED_DAILY, Home
 
 from ..index import schema
+from ..index.own_index import open_own
 
 __all__ = ["EntryStandings", "FoundEntry", "ended_entries"]
 
@@ -52,7 +53,7 @@ class FoundEntry:
 def ended_entries(home: Home) -> tuple[Entry, ...]:
     """Return the entries of the index that ended or superseded one. An index that cannot be read has none."""
     try:
-        conn = schema.open_reader(home.index)
+        conn = open_own(home)
         if conn is None:
             return ()
         try:

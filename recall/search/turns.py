@@ -15,6 +15,7 @@ from itertools import groupby
 from agent_home.home import Home
 
 from ..index import damage, schema
+from ..index.own_index import open_own
 from ..index.passage_store import LAYER_CODES
 
 __all__ = ["IndexedTurn", "SurroundingTurns", "turns_around"]
@@ -70,7 +71,7 @@ def turns_around(home: Home, sources: Collection[str], *, audience: str = "owner
     Addresses that are no turns are ignored. The state of the index never raises.
     """
     try:
-        conn = schema.open_reader(home.index)
+        conn = open_own(home)
         if conn is None:
             return SurroundingTurns()
         try:

@@ -82,7 +82,8 @@ def test_a_failed_append_leaves_the_file_unchanged(tmp_path: Path, monkeypatch: 
     if fails == "fsync":
         monkeypatch.setattr(os, "fsync", _full)
     else:
-        monkeypatch.setattr(Path, "open", lambda self, *a, **k: _HalfFull(open(self, *a, **k)))  # noqa: PTH123, SIM115
+        opened = os.fdopen
+        monkeypatch.setattr(os, "fdopen", lambda *a, **k: _HalfFull(opened(*a, **k)))
     with pytest.raises(OSError, match="No space"):
         storage.append(path, b"two\nthree\n")
     monkeypatch.undo()

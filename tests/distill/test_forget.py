@@ -72,9 +72,11 @@ def write_everywhere(home: Home, talk: Talk, now: datetime) -> Home:
     files = {
         "outputs/run.txt": "log\nBlue Heron\n",
         "outputs/run.json": json.dumps({"said": "Blue\u00a0Heron", "n": 1}),
-        ".memory/quarantine/q-0123456789.json": json.dumps({"id": "q-0123456789", "text": "Blue Heron"}, indent=1),
-        ".memory/recovered/1-0-MEMORY.md": "- Blue Heron\n",
-        ".memory/staging/7.tmp": "Blue Heron\n",
+        ".git/agent-home/quarantine/q-0123456789.json": json.dumps(
+            {"id": "q-0123456789", "text": "Blue Heron"}, indent=1
+        ),
+        ".git/agent-home/recovered/1-0-MEMORY.md": "- Blue Heron\n",
+        ".git/agent-home/staging/7.tmp": "Blue Heron\n",
         "Projects/p/draft.md~": "Blue Heron\n",
     }
     for path, text in files.items():
@@ -106,7 +108,8 @@ def test_searching_for_places_changes_nothing(word_home: Home) -> None:
     }  # fmt: skip
     paths = {place.path for place in found}
     assert {"MEMORY.md", "Knowledge/k.md", "Archive/MEMORY-2026-10.md", "ledger/notes.jsonl", "outputs/run.json",
-            ".memory/audit.jsonl", ".memory/staging/7.tmp", "Projects/p/draft.md~"} <= paths  # fmt: skip
+            ".git/agent-home/audit.jsonl", ".git/agent-home/staging/7.tmp",
+            "Projects/p/draft.md~"} <= paths  # fmt: skip
     assert ("Knowledge/k.md", 3) in {(place.path, place.line) for place in found}
     assert any(place.commit == git(word_home, "rev-parse", "HEAD").strip() for place in found)
     assert raw(word_home) == before
@@ -365,7 +368,7 @@ def test_a_name_in_the_structure_of_the_home_is_refused(word_home: Home, now: da
     before = raw(word_home)
     with pytest.raises(StructuralWord):
         forget(word_home, text, now=now)
-    assert {**raw(word_home), ".memory/salt": b""} == {**before, ".memory/salt": b""}
+    assert {**raw(word_home), ".git/agent-home/salt": b""} == {**before, ".git/agent-home/salt": b""}
 
 
 def test_names_given_by_people_can_be_forgotten(word_home: Home) -> None:

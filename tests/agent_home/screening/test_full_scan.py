@@ -46,14 +46,14 @@ def test_every_place_in_files_is_named(home: Home) -> None:
         "Knowledge/k.md": f"# Keys\n\ndeploy: {TOKEN}\n\n- again {TOKEN}\n",
         "sessions/2026/11/s.jsonl": '{"content": "fine"}\n' + json.dumps({"content": f"use {OTHER}", "n": [TOKEN]}),
         "outputs/run.txt": f"one\ntwo\nthree {TOKEN}\n",
-        ".memory/quarantine/q-1.json": json.dumps({"text": f"x {TOKEN}"}),
+        ".git/agent-home/quarantine/q-1.json": json.dumps({"text": f"x {TOKEN}"}),
     }
     for path, text in files.items():
         (home.root / path).parent.mkdir(parents=True, exist_ok=True)
         (home.root / path).write_text(text)
     found = in_files(home)
     assert [(row.kind, row.place) for row in found] == [
-        ("github_token", ".memory/quarantine/q-1.json:1"),
+        ("github_token", ".git/agent-home/quarantine/q-1.json:1"),
         ("github_token", "Knowledge/k.md:3"),
         ("github_token", "Knowledge/k.md:5"),
         ("github_token", "outputs/run.txt:3"),

@@ -26,7 +26,7 @@ from agent_home.git import commits
 from agent_home.home import MEMORY, Home
 from agent_home.screening import verdicts
 from agent_home.screening.quarantine import waiting
-from agent_home.store import gateway, recovery
+from agent_home.store import gateway, recovery, unverified
 from agent_home.store.gateway import transaction
 from guard import GuardError
 from interfaces.cli.exit_codes import exit_code
@@ -722,11 +722,12 @@ def test_a_home_that_cannot_be_written_is_an_error_with_an_exit_code(
     assert (home.root / "MEMORY.md").read_bytes() == before
 
 
-def test_a_redo_record_that_cannot_be_read_says_what_to_do(home: Home, add_entry: AddEntry) -> None:
+def test_a_redo_record_that_cannot_be_read_is_kept_and_the_write_goes_on(home: Home, add_entry: AddEntry) -> None:
     (home.machine / "redo.json").write_text("{half")
-    with pytest.raises(DocumentInvalid, match="Move it away"):
-        add_entry("T")
-    assert titles(home.root) == []
+    add_entry("T")
+    assert titles(home.root) == ["T"]
+    (folder,) = unverified.waiting(home)
+    assert (folder / "record.json").read_text() == "{half"
 
 
 def test_a_parsed_entry_survives_the_gateway(home: Home, add_entry: AddEntry) -> None:

@@ -54,7 +54,7 @@ def test_a_folder_is_set_aside_and_stays(tmp_path: Path) -> None:
         conn, note = schema.open_writer(path)
         conn.close()
         path.unlink()
-        assert f"it is no file). It is now index.db.corrupt-{number}" in note
+        assert f"is no regular file with one name). It is now index.db.corrupt-{number}" in note
     assert len(list(tmp_path.glob("*/theirs"))) == 5
 
 

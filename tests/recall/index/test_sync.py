@@ -13,7 +13,7 @@ import pytest
 from agent_home.errors import Locked
 from agent_home.home import Home
 from recall.errors import IndexStale
-from recall.index import embedding_queue, file_scan, ingest, schema
+from recall.index import embedding_queue, file_scan, ingest, own_index, schema
 from recall.index import sync as index_sync
 from recall.index.sync import SyncReport, ensure_fresh, reindex, sync, sync_lock
 from recall.index.verify import verify
@@ -348,7 +348,7 @@ def test_an_index_of_the_first_version_is_rebuilt_and_reported(
     old.execute(schema.MIGRATIONS[0])
     old.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}; PRAGMA user_version = 1")
     with schema.transaction(old):
-        schema.set_meta(old, {"terms": "1", "cut": "1:180:2:400"})
+        schema.set_meta(old, {"terms": "1", "cut": "1:180:2:400", own_index.MARK: own_index.new_token(home)})
         schema.describe_vectors(old, embedder.name, embedder.fingerprint, embedder.dimension)
         old.execute("INSERT INTO files VALUES(1, 'sessions/2026/11/s1.jsonl', 'sessions', 's1', x'', 0, 0, '')")
         columns = "id, file, layer, ordinal, part, source, session, message, role, name, ts, heading, text, context"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -174,9 +175,13 @@ def test_a_busy_index_exits_with_5(run: Run, home: Home) -> None:
     assert "sync.lock" in result.stderr
 
 
-def test_an_unusable_index_exits_with_6(run: Run, home: Home) -> None:
-    home.index.parent.mkdir(exist_ok=True)
-    home.index.symlink_to(home.root / "not-mounted" / "index.db")
+def test_an_unusable_index_exits_with_6(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    home.index.mkdir(parents=True)
+
+    def refused(self: Path, _target: Path) -> Path:
+        raise OSError(errno.EROFS, "Read-only file system", str(self))
+
+    monkeypatch.setattr(Path, "rename", refused)
     result = run("sync")
     assert result.exit_code == 6, result.output
     assert "Traceback" not in result.output

@@ -1,0 +1,70 @@
+"""Check the machine state: out of a pull's reach, signed by this machine, and its owner's alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from agent_home.errors import MachineKeyUnusable
+from agent_home.git_folder import WORKTREE_STATE
+from agent_home.home import Home
+from agent_home.machine_key import key_path, machine_key
+from agent_home.store import machine_state, unverified
+
+from .counts import counted
+
+__all__ = ["permissions_check", "state_check"]
+
+_Result = tuple[Literal["ok", "info", "warning", "failed"], str]
+#: Most files that are named.
+_MAX_NAMED = 3
+
+
+def state_check(home: Home) -> Iterator[_Result]:
+    """Yield what is wrong with the machine state, or where it is.
+
+    Raises:
+        HistoryError: git is absent or refused.
+    """
+    found = [*_tracked(home), *_unsigned(home), *_key()]
+    if machine_state.is_waiting(home):
+        found.append(("info", f"an earlier version left it in {WORKTREE_STATE}. The next write moves it"))
+    yield from found or [("ok", f"in {home.machine}, where no pull reaches it")]
+
+
+def permissions_check(home: Home) -> _Result:
+    """Return whether other users may read the home or the machine state, and what to do about it."""
+    loose = list(machine_state.loose_modes(home))
+    if not loose:
+        return "ok", "the home and its machine state are closed to other users"
+    first = loose[0]
+    places = counted(len(loose), "file or folder is", "files and folders are")
+    detail = f"{places} open to other users, the first {first.path} (mode {first.mode:o})"
+    return "info", f"{detail}. `memory doctor --fix` closes them"
+
+
+def _tracked(home: Home) -> Iterator[_Result]:
+    names = machine_state.tracked(home)
+    if names:
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        named = f"{', '.join(names[:_MAX_NAMED])}{more}"
+        detail = f"git tracks {named}. What comes with a pull is never read as machine state"
+        yield "failed", f"{detail}. Take it out with `{machine_state.UNTRACK}`"
+
+
+def _unsigned(home: Home) -> Iterator[_Result]:
+    for folder in unverified.waiting(home):
+        detail = (
+            f"{folder} holds an interrupted write that this machine did not sign, because the home was copied here, an"
+            " earlier version wrote it, or the machine key was lost. It was not carried out. `memory review` shows its"
+            " texts. Decide there, then remove the folder"
+        )
+        yield "warning", detail
+
+
+def _key() -> Iterator[_Result]:
+    try:
+        if key_path().parent.exists():
+            machine_key()
+    except MachineKeyUnusable as error:
+        yield "warning", f"{error}. Until then an interrupted write waits for a person"

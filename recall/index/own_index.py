@@ -1,0 +1,124 @@
+"""The index of this machine, told from one that a pull or an archive brought.
+
+An index is believed only if it carries the random token that also stands in the machine state, signed with the machine
+key. Passages of another index would go into prompts although no guard has seen them.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+
+import apsw
+
+from agent_home import storage
+from agent_home.errors import MachineKeyUnusable
+from agent_home.home import Home
+from agent_home.machine_key import sign
+
+from ..errors import IndexLocked, IndexUnusable
+from . import schema
+
+__all__ = ["MARK", "new_token", "open_own", "open_own_or_none", "own_token", "set_foreign_aside"]
+
+#: Key of the token in the index's description.
+MARK = "token"
+_FILE = "index.json"
+_BYTES = 16
+
+
+def open_own(home: Home) -> apsw.Connection | None:
+    """Return what :func:`recall.index.schema.open_reader` does for the home's index, if this machine made it.
+
+    Raises:
+        IndexBusy, IndexCorrupt: see there. ``IndexCorrupt`` also for an index that this machine did not make.
+    """
+    conn = schema.open_reader(home.index)
+    if conn is None:
+        return None
+    try:
+        made_here = _is_own(home, schema.read_token(conn))
+    except schema.CORRUPTION_ERRORS as error:
+        conn.close()
+        raise schema.IndexCorrupt(str(error)) from error
+    except BaseException:
+        conn.close()
+        raise
+    if made_here:
+        return conn
+    conn.close()
+    raise schema.IndexCorrupt("this machine did not make it")
+
+
+def open_own_or_none(home: Home) -> apsw.Connection | None:
+    """Return what :func:`open_own` does, and ``None`` for an unusable index as well."""
+    try:
+        return open_own(home)
+    except schema.IndexCorrupt:
+        return None
+
+
+def own_token(home: Home) -> str:
+    """Return the token of this machine's index, or an empty string where there is none."""
+    try:
+        row = json.loads(storage.read_state(home.machine / _FILE))
+        token = str(row[MARK])
+        return token if hmac.compare_digest(_signature(home, token), str(row["mac"])) else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def new_token(home: Home) -> str:
+    """Make a token for an index that is about to be made. Older ones are believed no more. Call with the sync lock."""
+    token = secrets.token_hex(_BYTES)
+    path = home.machine / _FILE
+    row = {MARK: token, "mac": _signature(home, token)}
+    storage.stage(path.with_name(f"{_FILE}.tmp"), json.dumps(row).encode())
+    storage.replace(path.with_name(f"{_FILE}.tmp"), path)
+    return token
+
+
+def set_foreign_aside(home: Home) -> str:
+    """Set an index aside that this machine did not make, and return a note, or nothing. Call with the sync lock.
+
+    Raises:
+        IndexLocked: another program holds the index locked.
+        IndexUnusable: the file cannot be renamed.
+    """
+    index = home.index
+    if not index.exists() and not index.is_symlink():
+        return ""
+    try:
+        token, is_blank = schema.identity(index)
+        if _is_own(home, token):
+            return ""
+        if is_blank:  # a killed sync made it
+            schema.remove(index)
+            return ""
+        problem = "this machine did not make it"
+    except schema.LOCK_ERRORS as error:
+        raise IndexLocked(index) from error
+    except (schema.IndexCorrupt, apsw.Error) as error:
+        problem = str(error)
+    try:
+        aside = schema.set_aside(index)
+    except OSError as error:
+        raise IndexUnusable(index, str(error)) from error
+    return f"{index.name} could not be used ({problem}). It is now {aside.name}, and the index is rebuilt"
+
+
+def _is_own(home: Home, token: str) -> bool:
+    known = own_token(home)
+    return bool(known) and hmac.compare_digest(known.encode(), token.encode())
+
+
+def _signature(home: Home, token: str) -> str:
+    """Sign the token and the place of the index, so that an index does not change its place.
+
+    Where no machine key can be made, a token is believed without: otherwise every prompt would make the index again.
+    """
+    try:
+        return sign("index", f"{home.relative(home.index)}\0{token}".encode())
+    except MachineKeyUnusable:
+        return "unsigned"
