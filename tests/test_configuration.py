@@ -31,6 +31,8 @@ KINDS: dict[str, type] = {
 #: Modules that read the environment themselves, besides those of ``interfaces``.
 READERS = {
     "agent_home/git": "leave out variables that lead git to another repository",
+    "agent_home/machine_key.py": "find the state folder, which belongs to the user and not to the home",
+    "recall/embedding/runtime.py": "switch telemetry off before the library that reads the variable is loaded",
     "recall/embedding/model.py": "find the cache folder, which belongs to the machine and not to the home",
 }
 
