@@ -9,6 +9,7 @@ from guard.policy import GuardError, RuleError
 from guard.screen import screen
 from guard.secrets.gitleaks import rules_from_gitleaks
 from guard.secrets.rule import RuleSet
+from guard.secrets.split import find_in_conversation, find_repeats
 from guard.settings import GuardSettings
 from guard.verdict import Action, Destination, Finding, Source, Verdict
 
@@ -22,6 +23,8 @@ __all__ = [
     "RuleSet",
     "Source",
     "Verdict",
+    "find_in_conversation",
+    "find_repeats",
     "rules_from_gitleaks",
     "screen",
 ]

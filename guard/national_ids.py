@@ -102,7 +102,7 @@ def find_national_ids(variant: TextVariant) -> Iterator[Match]:
 @cache
 def _strong() -> re.Pattern[str]:
     forms = "|".join(f"({form})" for form in (*_STRONG.values(), _UNCHECKED))
-    return re.compile(rf"(?<![\w./-])(?:{forms})(?![\w/-]|\.\d)")
+    return re.compile(rf"(?<![\w./-])(?<!\d )(?:{forms})(?![\w/-]|[. ]\d)")
 
 
 def _is_named_number(name: str, number: str) -> bool:

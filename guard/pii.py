@@ -17,7 +17,7 @@ from guard.national_ids import find_national_ids
 from guard.redaction import replaced_match
 from guard.text.canonical import TextVariant
 
-__all__ = ["find_pii"]
+__all__ = ["find_pii", "is_own_contact"]
 
 _NO_WORD_AFTER = r"(?![\w]|[./=-]\w)"
 
@@ -85,6 +85,29 @@ def find_pii(variant: TextVariant) -> Iterator[Match]:
             start, end = match.span((match.lastindex or 0) if keywords else 0)
             if accept(text[start:end], text[max(0, start - 48) : start], text[end : end + 48]):
                 yield replaced_match("pii", rule, kind, variant.span(start, end))
+
+
+def is_own_contact(text: str, start: int) -> bool:
+    """Return whether the words before *start* give an address or a number as the speaker's own.
+
+    >>> is_own_contact("Please remember: my phone number is +49 151 2345678", 36)
+    True
+    >>> is_own_contact("Ana's phone number is +49 151 2345678", 22)
+    False
+    """
+    return _OWN_CONTACT.search(text[max(0, start - _OWN_BEFORE) : start]) is not None
+
+
+_OWN_BEFORE = 72
+_OWN_CONTACT = re.compile(
+    r"(?i)(?:\b(?:my|meine?|mon|ma|mi|mis|il mio|la mia|meu|minha|mijn|мой|моя|mój|moj|moja|moje|benim)\b"
+    r"|我的?|私の|僕の|내|제)"
+    r"\s{0,2}(?:[^\W\d]{1,16}[\s-]){0,3}?"
+    r"(?:(?:e-?)?mail|phone|mobile|cell|number|telefon|telefoon|handy|nummer|tel|portable|courriel|adresse|téléphone|numéro"
+    r"|correo|teléfono|móvil|celular|número|telefono|cellulare|numero|posta|telefone|telemóvel|почт|телефон|номер|мейл|numer"
+    r"|邮箱|邮件|电话|手机|号码|メール|電話|携帯|番号|이메일|메일|전화|번호)"
+    r"[^\n.;!?@\d]{0,36}(?:\+\d{1,3}[ (-]{0,2}\d{0,4}[ )-]{0,2})?\Z"
+)
 
 
 def _emails(variant: TextVariant) -> Iterator[Match]:

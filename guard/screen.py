@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from guard.injection.instructions import find_injection
 from guard.injection.requests import find_requests
 from guard.match import Match, Strength
-from guard.pii import find_pii
+from guard.pii import find_pii, is_own_contact
 from guard.policy import GuardError, decide
 from guard.redaction import EditedText, apply_replacements, merge_floods, placeholder
 from guard.secrets.credentials import find_secrets
+from guard.secrets.split import find_repeats, find_split_secrets
 from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.text.canonical import TextVariant, text_variants
@@ -40,6 +41,9 @@ _MAX_PASSES = 6
 
 _MAX_FINDINGS = 100
 """Findings reported per rule and action. Replacement is not limited."""
+
+_OWN_PLACES = frozenset({Destination.MEMORY, Destination.USER_PROFILE, Destination.TRANSCRIPT})
+"""Files that only the owner's prompts show, unless ``agent.toml`` says otherwise."""
 
 _DEFAULTS = GuardSettings()
 
@@ -78,6 +82,7 @@ def screen(
     current = text
     for _ in range(_MAX_PASSES):
         matches = _without_duplicates(_scan(current, source, destination, settings))
+        matches = _without_duplicates(iter([*matches, *_find_copies(current, matches)]))
         actions = list(_with_actions(matches, source, destination))
         findings += [_finding(match, action, text, edits, settings) for match, action in _limit_findings(actions)]
         replaced = [match for match, action in actions if match.replacement is not None and action is not Action.ALLOW]
@@ -106,6 +111,7 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
     yield from merge_floods(text, find_invisible(text))
     if destination in settings.entries:
         yield from find_forgery(text, quotations)
+    yield from find_split_secrets(text, settings.rule_sets())
     for variant in variants:
         yield from find_markers(variant, quotations)
         decoded = decode_runs(variant)
@@ -115,11 +121,17 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         for spelling in (variant, undo_respelling(variant), decoded):
             if spelling is not None:
                 yield from find_injection(spelling, quotations, soft=not source.trusted)
-        yield from _find_personal_data(variant, destination, settings)
+        yield from _find_personal_data(variant, source, destination, settings)
         if not (source.trusted or destination.record):
             yield from find_requests(variant)
     if settings.model is not None and not (source.trusted or destination.record):
         yield from _ask_model(text, settings.model, settings.model_threshold)
+
+
+def _find_copies(text: str, matches: list[Match]) -> Iterator[Match]:
+    """Yield further copies of the secrets that *matches* found in *text*."""
+    secrets = [(text[match.start : match.end], match.kind) for match in matches if match.layer == "secret"]
+    return find_repeats(text, secrets)
 
 
 def _ask_model(text: str, model: InjectionModel, threshold: float) -> Iterator[Match]:
@@ -134,13 +146,19 @@ def _ask_model(text: str, model: InjectionModel, threshold: float) -> Iterator[M
         yield Match(layer="injection", rule="model", kind="suspected", start=0, end=len(text), strength=Strength.SOFT)
 
 
-def _find_personal_data(variant: TextVariant, destination: Destination, settings: GuardSettings) -> Iterator[Match]:
+def _find_personal_data(
+    variant: TextVariant, source: Source, destination: Destination, settings: GuardSettings
+) -> Iterator[Match]:
     kept = {
         kind
         for kind, destinations in (("email", settings.keep_email), ("phone", settings.keep_phone))
         if destination in destinations
     }
-    return (match for match in find_pii(variant) if match.kind not in kept)
+    own = settings.keep_own_contact and source.trusted and destination in _OWN_PLACES
+    for match in find_pii(variant):
+        is_own = own and match.kind in {"email", "phone"} and is_own_contact(variant.source, match.start)
+        if match.kind not in kept and not is_own:
+            yield match
 
 
 def _without_duplicates(matches: Iterator[Match]) -> list[Match]:

@@ -31,6 +31,8 @@ class GuardSettings:
         entries: destinations where a text becomes one list item. A heading in such a text would forge structure.
         keep_email: destinations that may hold the owner's e-mail addresses.
         keep_phone: destinations that may hold the owner's telephone numbers.
+        keep_own_contact: True when a person's own e-mail address and telephone number stay in memory and in records
+            where that person gives them as such ("my number is ..."). Group and trusted prompts read neither file.
         salt: key of the digests in findings, which makes them unguessable across homes.
         rules: paths of rule files in gitleaks' format.
         model: a function from a text to the likelihood, 0 to 1, that it is an injection. None disables it. An
@@ -46,6 +48,7 @@ class GuardSettings:
     entries: frozenset[Destination] = frozenset({Destination.MEMORY})
     keep_email: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
     keep_phone: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
+    keep_own_contact: bool = True
     salt: str = field(default="", repr=False)
     rules: tuple[str, ...] = ()
     loaded: tuple[RuleSet, ...] | None = field(default=None, repr=False, metadata={"setting": False})

@@ -90,6 +90,7 @@ CLASSES: Mapping[str, SettingClass] = {
     "guard.keep_phone": SettingClass(
         kind="narrowing", more="more-items", default=["user_profile"], why="keeps telephone numbers in more places"
     ),
+    **_consent("guard.keep_own_contact", "keeps the owner's own contact data"),
     **_consent("guard.salt", "makes digests of findings guessable", removable=True),
     **_consent("guard.rules", "decides what is redacted"),
     **_consent("guard.model_threshold", "decides what is held back"),

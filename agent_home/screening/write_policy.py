@@ -24,6 +24,7 @@ from ..home import Home
 from .added_blocks import runs, same_words
 from .quarantine import Quarantined, hold_back, id_of
 from .review_ledger import Decisions, fields_alone
+from .shared_secrets import with_shared_secrets
 
 __all__ = ["WriteScreening", "quarantine_note", "reason_of", "rejection_note", "with_forgotten"]
 
@@ -90,6 +91,25 @@ class WriteScreening:
             return verdict.text
         self._hold_back(path, verdict)
         return None
+
+    def rows(self, path: str, rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[dict[str, Any]]:
+        """Return JSON rows for *path* as :meth:`row` does, and redact what only the rows together show.
+
+        That is a further copy of a secret of another row, and a secret that is split over rows. The first of *keys*
+        holds the text of a row.
+        """
+        texts = [str(row[keys[0]]) for row in rows]
+        verdicts = [
+            self._judge(path, text, str(row.get("source", self._source))) for text, row in zip(texts, rows, strict=True)
+        ]
+        shared = with_shared_secrets(texts, verdicts, [str(row.get("role", "")) for row in rows])
+        screened = []
+        for row, before, after in zip(rows, texts, shared, strict=True):
+            was = self.redacted
+            stored = self.row(path, {**row, keys[0]: after}, keys)
+            self.redacted = max(self.redacted, was + (after != before))
+            screened.append(stored)
+        return screened
 
     def row(self, path: str, row: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
         """Return a JSON row for *path* with the texts under *keys* screened. A note replaces a text held back.

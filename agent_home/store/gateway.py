@@ -243,7 +243,7 @@ def append_rows(
         screening = ScreeningService(home).write(
             source=source, session=session, ts=moment, actor=actor, decided=decisions(home)
         )
-        stored = [screening.row(path, row, screened) for row in rows()]
+        stored = screening.rows(path, rows(), screened)
         lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in stored]
         data = b"".join(line + b"\n" for line in lines)
         start = storage.append(target, data, mode=0o666) if lines else 0

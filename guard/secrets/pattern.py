@@ -11,7 +11,7 @@ from typing import Any
 from guard.policy import RuleError
 from guard.text.canonical import TextVariant, utf8
 
-__all__ = ["Re2Pattern", "Spans", "compile_pattern"]
+__all__ = ["Re2Pattern", "Spans", "any_of", "compile_pattern"]
 
 Spans = Sequence[tuple[int, int]]
 """Half-open spans of one match and its groups, in characters. A group that took no part has the span (-1, -1)."""
@@ -68,6 +68,13 @@ def compile_pattern(rule: str, pattern: str) -> Re2Pattern:
     except re2.error as error:
         reason = error.args[0]
         raise RuleError(rule, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from error
+
+
+def any_of(values: Sequence[str]) -> Re2Pattern:
+    """Return the pattern of any of *values*, the first one first. It is not kept, because they may be secrets."""
+    import re2
+
+    return Re2Pattern(re2.compile(b"|".join(re2.escape(utf8(value)) for value in values)))
 
 
 def _length(data: bytes, start: int, end: int) -> int:

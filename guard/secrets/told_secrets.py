@@ -216,7 +216,7 @@ def _is_told_value(text: str, kind: str, name: str, place: _Place) -> bool:
         return False
     words = place.between.split()
     if not place.same_sentence or place.between[:1] in _CODE_AFTER:
-        least = _FAR + 4 * (text[place.start - 1] in "\"'`")
+        least = _NEAR if _is_alone(text, place) else _FAR + 4 * (text[place.start - 1] in "\"'`")
     elif len(words) <= 2 or _is_connected(place.between) or words[-1].lower() in _connectors("into"):
         least = _CLOSE
     else:
@@ -224,6 +224,16 @@ def _is_told_value(text: str, kind: str, name: str, place: _Place) -> bool:
     if kind in {"code", "pin"} and not _is_connected(place.between) and words:
         least += 3
     return _likeness(word) >= least + (3 if kind == "key" else 0)
+
+
+def _is_alone(text: str, place: _Place) -> bool:
+    """Return whether the word is all of its line."""
+    line_start = text.rfind("\n", place.start - 8 if place.start > 8 else 0, place.start)
+    before = text[line_start + 1 : place.start] if line_start >= 0 else "-"
+    return (
+        not before.strip(" \"'`*->•")
+        and re.match(r"[\"'`*.!]{0,3}\s*(?:\n|$)", text[place.end : place.end + 12]) is not None
+    )
 
 
 def _is_candidate(kind: str, word: str) -> bool:

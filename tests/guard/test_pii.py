@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from guard import Action, Verdict, screen
+from guard import Action, GuardSettings, Verdict, screen
 
 
 def resident_id(seventeen: str) -> str:
@@ -149,4 +149,34 @@ def test_an_iban_in_small_letters_or_with_signs_is_redacted(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_phone_number_is_redacted_in_many_languages(text: str) -> None:
-    assert "[REDACTED:phone]" in screen(text, "user", "memory").text
+    assert "[REDACTED:phone]" in screen(text, "user", "daily").text
+
+
+OWN = [
+    "Remember my phone number is +49 151 23456789", "My email is ana@posteo.example, keep it",
+    "我的手机号是13812345678", "Meine Handynummer ist 0151 23456789", "mon numéro de portable : 06 12 34 56 78",
+    "мой телефон +7 912 345 67 89",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_the_owners_own_contact_data_stays_in_memory_and_in_the_transcript(text: str) -> None:
+    assert screen(text, "user", "memory").text == text
+    assert screen(text, "user", "transcript").text == text
+
+
+@pytest.mark.parametrize("text", OWN)
+def test_own_contact_data_is_redacted_where_others_read_and_from_others(text: str) -> None:
+    for destination in ("daily", "knowledge", "project", "output"):
+        assert "[REDACTED:" in screen(text, "user", destination).text
+    assert "[REDACTED:" in screen(text, "tool", "memory").text
+    without = GuardSettings(keep_own_contact=False)
+    assert "[REDACTED:" in screen(text, "user", "memory", settings=without).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Ana's email is ana@posteo.example", "my doctor's phone number is +49 151 23456789", "Call +49 151 23456789"],
+)
+def test_contact_data_of_others_is_redacted(text: str) -> None:
+    assert "[REDACTED:" in screen(text, "user", "memory").text
