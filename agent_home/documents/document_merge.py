@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -102,13 +102,14 @@ def merge_files(base: Path, ours: Path, theirs: Path, path: str) -> MergedText:
 def _parse_version(document: Document, path: str) -> _Version:
     version = _Version()
     before, gap, part = None, "", _TOP
+    seen: Counter[tuple[str, str]] = Counter()
     for chunk in _chunks(document, path):
         if isinstance(chunk, str):
             gap += chunk
             continue
         kind, name, _ = chunk.key
-        number = next(n for n in range(len(version.chunks) + 1) if (kind, name, n) not in version.chunks)
-        key = (kind, name, number)
+        key = (kind, name, seen[kind, name])
+        seen[kind, name] += 1
         part = key if kind == "part" else part
         version.chunks[key] = replace(chunk, key=key, parent=part)
         version.gaps[before, key] = gap
@@ -168,8 +169,10 @@ def _merge_versions(base: _Version, ours: _Version, theirs: _Version) -> tuple[l
         if heading is not None:  # a removed heading returns when a chunk below it stays
             kept.setdefault(chunk.parent, heading)
     ordered = []
-    for part in (_TOP, *_ordered(ours, theirs, {key for key in kept if key[0] == "part"})):
-        for key in _ordered(ours, theirs, {key for key, chunk in kept.items() if chunk.parent == part}):
+    in_ours, in_theirs = (_by_part(version, kept) for version in (ours, theirs))
+    parts = ([key for key in version.chunks if key in kept and key[0] == "part"] for version in (ours, theirs))
+    for part in (_TOP, *_ordered(*parts)):
+        for key in _ordered(in_ours.get(part, []), in_theirs.get(part, [])):
             ordered += [kept[key], *([conflicting[key]] if key in conflicting else [])]
     return ordered, [_display_name(chunk) for chunk in conflicting.values()]
 
@@ -210,15 +213,29 @@ def _as_conflicting_version(chunk: _MergeChunk, known: Mapping[str, Entry]) -> _
     return replace(chunk, key=("part", raw, 0), raw=raw)
 
 
-def _ordered(ours: _Version, theirs: _Version, selected: Collection[_Key]) -> list[_Key]:
-    """Return the *selected* keys in our order. A key of *theirs* alone goes before its successor there, or last."""
-    order = [key for key in ours.chunks if key in selected]
-    at = len(order)
-    for key in reversed([key for key in theirs.chunks if key in selected]):
-        if key in ours.chunks:
-            at = order.index(key)
+def _by_part(version: _Version, kept: Mapping[_Key, _MergeChunk]) -> dict[_Key, list[_Key]]:
+    """Return the *kept* keys of *version* below each part, in their order."""
+    keys: dict[_Key, list[_Key]] = {}
+    for key in version.chunks:
+        if key in kept:
+            keys.setdefault(kept[key].parent, []).append(key)
+    return keys
+
+
+def _ordered(ours: Sequence[_Key], theirs: Sequence[_Key]) -> list[_Key]:
+    """Return the keys of both in our order. A key of *theirs* alone goes before its successor there, or last."""
+    known = set(ours)
+    before: dict[_Key | None, list[_Key]] = {}
+    successor: _Key | None = None
+    for key in reversed(theirs):
+        if key in known:
+            successor = key
         else:
-            order.insert(at, key)
+            before.setdefault(successor, []).append(key)
+    order: list[_Key] = []
+    for place in (*ours, None):
+        order += reversed(before.get(place, []))
+        order += [place] if place is not None else []
     return order
 
 
