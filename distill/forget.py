@@ -42,6 +42,7 @@ from agent_home.forgetting.redaction_target import RedactionTarget, redacted, wi
 from agent_home.forgetting.structural_words import structural_name
 from agent_home.forgetting.text_matcher import Phrase, has_word_borders
 from agent_home.forgetting.tombstones import LEDGER, Tombstone, tombstone, tombstone_name, tombstones
+from agent_home.forgetting.variants import encoded, respelled, topic_words
 from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.salt import ensure_salt, read_salt
@@ -58,6 +59,7 @@ from .entry_target import RemovalPlan, Turns, entry_plan
 
 __all__ = [
     "MIN_CHARS",
+    "NOT_SEARCHED",
     "ForgetResult",
     "StructuralWord",
     "TextTooShort",
@@ -69,6 +71,15 @@ __all__ = [
 #: A shorter text is part of too many unrelated words. A Chinese, Japanese or Korean character counts twice: a name has
 #: two or three of them.
 MIN_CHARS = 4
+#: What is not looked for, as the command says it.
+NOT_SEARCHED = (
+    "other words for it",
+    "one of its words alone",
+    "misspellings, nicknames and other scripts",
+    "letters set apart",
+    "encodings besides base64, hexadecimal digits, percent, HTML entities and escapes of programs",
+    "compressed files, pictures and other binary files",
+)
 #: ``progress(step)``, called before each step.
 Progress = Callable[[str], None]
 
@@ -135,7 +146,13 @@ def removal_plan(home: Home, text: str, *, exact: bool = False, turns: Turns = "
         raise TextTooShort(normalize("NFC", phrase.folded))
     if name := structural_name(home, phrase):
         raise StructuralWord(name)
-    return RemovalPlan(target=RedactionTarget((phrase,), name=tombstone_name(phrase, read_salt(home))))
+    name = tombstone_name(phrase, read_salt(home))
+    if exact:
+        return RemovalPlan(target=RedactionTarget((phrase,), name=name))
+    spelled = (phrase, *(other for other in respelled(phrase.text) if not structural_name(home, other)))
+    codes = dict.fromkeys(code for other in spelled for code in encoded(other.text))
+    target = RedactionTarget((*spelled, *codes), name=name, recognised=spelled, topics=topic_words(phrase.text))
+    return RemovalPlan(target=target)
 
 
 def places(home: Home, target: RedactionTarget, *, progress: Progress | None = None) -> list[Occurrence]:
@@ -239,7 +256,7 @@ def _rewrite_file(edits: Transaction, path: str, target: RedactionTarget) -> Non
 
 def _tombstone_rows(home: Home, target: RedactionTarget, count: int, actor: str, now: datetime) -> Iterator[Tombstone]:
     salt = read_salt(home)
-    phrases = target.phrases or (Phrase(target.entry_id, exact=True),)
+    phrases = target.recognised or target.phrases or (Phrase(target.entry_id, exact=True),)
     for phrase in phrases:
         yield tombstone(
             phrase, salt, ts=now.isoformat(), name=target.name, entry_id=target.entry_id, places=count, actor=actor

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ..documents.entry import Entry, parse_entry
-from .text_matcher import Phrase
+from .text_matcher import Phrase, fold, has_other_readings, readings
 
 __all__ = [
     "RedactionTarget",
@@ -38,6 +38,9 @@ _MARK = re.compile(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
 _ABOUT_STATEMENT = re.compile(r"(?:Wrong|Root cause|Instead of|Occurrences): ")
 #: A field that links an entry to others.
 _LINK = re.compile(r"(?P<name>Superseded-By|Supersedes): (?P<ids>[^\n·]*)")
+#: A section of the daily log that lists topics.
+_TOPICS_HEADING = "### Topics"
+_TOPICS = re.compile(rf"(?m)^(?P<heading>{_TOPICS_HEADING}[ \t]*\n\s*)(?P<topics>[^\n]+)")
 _INDENTED = re.compile(r"[ \t]+\S")
 
 
@@ -47,13 +50,16 @@ class RedactionTarget:
 
     *cited* are phrases too short to be forgotten everywhere, each with the source of a turn. They are forgotten in that
     turn and in the passages of Markdown that name it. *name* identifies this forgetting in marks and tombstones: ``f-``
-    and eight hexadecimal digits.
+    and eight hexadecimal digits. *recognised* are the phrases that later writes are searched for, all without any. From
+    a list of topics go *topics*, where it has two or more of these words.
     """
 
     phrases: tuple[Phrase, ...]
     entry_id: str = ""
     name: str = "f-00000000"
     cited: tuple[tuple[str, Phrase], ...] = ()
+    recognised: tuple[Phrase, ...] = ()
+    topics: frozenset[str] = frozenset()
 
     @cached_property
     def marks(self) -> tuple[str, ...]:
@@ -67,13 +73,34 @@ class RedactionTarget:
 
     def occurs_in(self, text: str) -> bool:
         """Return whether *text* contains any of the phrases, in any reading."""
-        return any(phrase.occurs_in(text) for phrase in self.phrases)
+        for reading in readings(text):
+            folded = fold(reading)
+            if any(phrase.is_in(reading, folded) for phrase in self.phrases):
+                return True
+        return False
 
     def may_occur_in(self, data: bytes) -> bool:
         """Return whether these bytes may contain a phrase or the entry. ``False`` is certain."""
         if self.entry_id and self.entry_id.encode() in data:
             return True
-        return any(phrase.may_occur_in(data) for phrase in (*self.phrases, *(phrase for _, phrase in self.cited)))
+        phrases = (*self.phrases, *(phrase for _, phrase in self.cited))
+        if phrases and (has_other_readings(data) or any(phrase.exact for phrase in phrases)):
+            return True
+        lowered = data.lower()
+        in_topics = bool(self.topics) and _TOPICS_HEADING.encode().lower() in lowered
+        return in_topics or any(phrase.may_occur_in_plain(lowered) for phrase in phrases)
+
+    def without_topics(self, text: str) -> str:
+        """Return Markdown whose lists of topics do not tell the words of the forgotten text."""
+        if not self.topics or _TOPICS_HEADING not in text:
+            return text
+        return _TOPICS.sub(self._shorter_topics, text)
+
+    def _shorter_topics(self, match: re.Match[str]) -> str:
+        topics = [topic.strip() for topic in match["topics"].split(",")]
+        kept = [topic for topic in topics if not (words := fold(topic).split()) or not self.topics.issuperset(words)]
+        told = {word for topic in topics if topic not in kept for word in fold(topic).split()}
+        return f"{match['heading']}{', '.join(kept) or self.mark}" if len(told) > 1 else match[0]
 
     def beside(self, text: str) -> RedactionTarget:
         """Return the target with the phrases of the turns whose sources *text* names."""
@@ -82,19 +109,22 @@ class RedactionTarget:
 
     def redact(self, text: str, mark: str | None = None) -> str:
         """Return *text* with a mark for each passage, including a passage that removing another one forms."""
+        if not self.occurs_in(text):
+            return text
         mark = self.mark if mark is None else mark
         for phrase in self.phrases:
             text = phrase.redact(text, mark)
-        return text if mark or not self.occurs_in(text) else self.redact(text, mark)
+        return text if mark else self.redact(text, mark)
 
 
 def redacted(path: str, text: str, target: RedactionTarget) -> str:
     """Return the text of the file *path* without the target."""
     names_entry = bool(target.entry_id) and target.entry_id in text
     says_cited = any(phrase.occurs_in(text) for _, phrase in target.cited)
+    kind = PurePosixPath(path).suffix
+    text = target.without_topics(text) if kind == ".md" else text
     if not names_entry and not says_cited and not target.occurs_in(text):
         return text
-    kind = PurePosixPath(path).suffix
     if kind == ".jsonl":
         return "".join(_redacted_line(line, target, same_length=is_transcript(path)) for line in _lines(text))
     if kind == ".json":
@@ -118,6 +148,8 @@ def matching_lines(path: str, text: str, target: RedactionTarget) -> list[int]:
         rows = enumerate(_lines(text), 1)
         return [number for number, line in rows if _redacted_line(line, target, same_length=False) != line]
     starts = {start for phrase in target.phrases for start, _ in phrase.spans(text)}
+    lists = _TOPICS.finditer(text) if target.topics else ()
+    starts |= {match.start("topics") for match in lists if target.without_topics(match[0]) != match[0]}
     if target.entry_id:
         starts |= {match.start() for match in _ENTRY_HEAD.finditer(text) if match["id"] == target.entry_id}
         starts |= {match.start() for match in _LINK.finditer(text) if target.entry_id in match["ids"]}

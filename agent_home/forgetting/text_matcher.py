@@ -1,20 +1,22 @@
 """Find and replace a text in a string, however the text is spelled.
 
 Matching ignores case, Unicode's compatible forms, zero-width characters and the amount of white space. It resolves the
-escapes of JSON and of addresses, up to three levels deep. A text that was cut short with an ellipsis is found by its
-beginning.
+escapes of JSON, of programs, of addresses and of HTML, up to three levels deep. A text that was cut short with an
+ellipsis is found by its beginning.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["Phrase", "fold", "has_word_borders", "readings"]
+__all__ = ["Phrase", "fold", "has_other_readings", "has_word_borders", "readings"]
 
 #: Fewest characters before the ellipsis by which a cut text is recognised.
 _CUT_CHARS = 8
@@ -22,6 +24,7 @@ _MOST_ESCAPES = 3
 _INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _ESCAPE = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[nrtbf\"'\\/]|(?:%[0-9a-fA-F]{2})+"
+    r"|\\x[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{1,6}\}|\\U[0-9a-fA-F]{8}|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,15});"
 )
 _WORD_OR_BLANKS = re.compile(r"\s+|\S+")
 #: First words of the Unicode names of letters that are written without blanks between words, or with particles that
@@ -29,6 +32,7 @@ _WORD_OR_BLANKS = re.compile(r"\s+|\S+")
 _JOINED_SCRIPTS = ("CJK", "IDEOGRAPHIC", "BOPOMOFO", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "THAI", "LAO")
 #: Vowels and final consonants of a Korean syllable. Folding takes a syllable apart, and a text never ends inside one.
 _SYLLABLE_REST = re.compile("[\u1160-\u11ff]")
+_SURROGATES = (0xD800, 0xDFFF)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 
@@ -50,14 +54,20 @@ class Phrase:
 
     def occurs_in(self, text: str) -> bool:
         """Return whether *text* contains the phrase, in any reading. A blank phrase occurs nowhere."""
-        return any(self._hits(reading if self.exact else fold(reading)) for reading in readings(text))
+        return any(self.is_in(reading, fold(reading)) for reading in readings(text))
+
+    def is_in(self, reading: str, folded: str) -> bool:
+        """Return whether *reading*, which is *folded* for comparison, contains the phrase."""
+        return bool(self._hits(reading if self.exact else folded))
 
     def may_occur_in(self, data: bytes) -> bool:
         """Return whether these bytes may contain the phrase. ``False`` is certain, and cheaper than a search."""
-        if self.exact or not data.isascii() or b"\\" in data or b"%" in data:
-            return True
+        return self.exact or has_other_readings(data) or self.may_occur_in_plain(data.lower())
+
+    def may_occur_in_plain(self, lowered: bytes) -> bool:
+        """Do the same for bytes in small letters without other readings."""
         words = [word for word in self.folded[:_CUT_CHARS].split() if word.isascii()] or [""]
-        return max(words, key=len).encode() in data.lower()
+        return max(words, key=len).encode() in lowered
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the ranges of *text* that hold the phrase: half-open, in order and disjoint."""
@@ -120,6 +130,11 @@ def fold(text: str) -> str:
     return " ".join(text.lower().split())
 
 
+def has_other_readings(data: bytes) -> bool:
+    """Return whether these bytes may hold escapes or letters that fold to others."""
+    return not data.isascii() or b"\\" in data or b"%" in data or b"&" in data
+
+
 def has_word_borders(char: str) -> bool:
     """Return whether the script of *char* sets words apart.
 
@@ -134,7 +149,7 @@ def readings(text: str) -> Iterator[str]:
     """Yield *text*, and then *text* with its escapes resolved, at most three times."""
     yield text
     for _ in range(_MOST_ESCAPES):
-        if "\\" not in text and "%" not in text:
+        if "\\" not in text and "%" not in text and "&" not in text:
             return
         plain = _ESCAPE.sub(lambda match: _unescaped(match[0]), text)
         if plain == text:
@@ -181,6 +196,11 @@ def _mapped_readings(text: str) -> Iterator[tuple[str, Sequence[int], Sequence[i
 def _unescaped(escape: str) -> str:
     if escape.startswith("%"):
         return unquote_to_bytes(escape).decode("utf-8", "replace")
+    if escape.startswith("&"):
+        return unescape(escape)
+    if escape.startswith(("\\x", "\\U", "\\u{")):
+        code = int(escape[2:].strip("{}"), 16)
+        return chr(code) if code < _SURROGATES[0] or _SURROGATES[1] < code <= sys.maxunicode else escape
     if not escape.startswith("\\u"):
         return _CONTROLS.get(escape[1], escape[1])
     codes = [int(code, 16) for code in escape.split("\\u")[1:]]

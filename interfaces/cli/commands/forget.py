@@ -68,8 +68,9 @@ def forget(
     sentences that say it go from the turns that it cites. Without --apply the command shows them. If the turns say it
     in other words, choose --whole-turns or --keep-turns.
 
-    TEXT is found in any case, spacing and Unicode form, and also when written with escapes. It has at least four
-    characters, or two in Chinese, Japanese or Korean. A placeholder replaces it. With - the text is read from standard
+    TEXT is found in any case, spacing and Unicode form, with dashes or underscores between its words, with its last
+    word first, with escapes, in base64 and in hexadecimal digits. It has at least four characters, or two in Chinese,
+    Japanese or Korean. A placeholder replaces it. With - the text is read from standard
     input, so that no shell remembers it.
 
     The command searches memory and archive, ledgers, transcripts, outputs, quarantine, this machine's records, the
@@ -80,7 +81,7 @@ def forget(
 
     The exit code is 1 when the text is still somewhere, git's history included.
     """
-    from distill.forget import StructuralWord, TextTooShort, places, removal_plan
+    from distill.forget import NOT_SEARCHED, StructuralWord, TextTooShort, places, removal_plan
     from distill.forget import forget as forget_it
 
     if whole_turns and keep_turns:
@@ -108,10 +109,13 @@ def forget(
     except (StructuralWord, TextTooShort) as error:
         raise click.UsageError(str(error)) from error
     data = {"applied": False, "id": plan.target.entry_id, "places": _rows(found), "turns": _turns(plan)}
-    invocation.show({**data, "missing": list(plan.missing)}, _plan(found, plan, purge=purge))
+    data |= {"missing": list(plan.missing), "not_searched": list(NOT_SEARCHED)}
+    invocation.show(data, [*_plan(found, plan, purge=purge), _not_searched()])
 
 
 def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> None:
+    from distill.forget import NOT_SEARCHED
+
     for warning in done.warnings:
         invocation.warn(warning)
     data = {
@@ -123,8 +127,15 @@ def _show_done(invocation: Invocation, done: ForgetResult, *, purge: bool) -> No
         "remaining": _rows(done.remaining),
         "turns": [{key: turn[key] for key in ("source", "path", "line", "unclear")} for turn in _turns(done.plan)],
         "warnings": list(done.warnings),
+        "not_searched": list(NOT_SEARCHED),
     }
-    invocation.show(data, _result(done, purge=purge))
+    invocation.show(data, [*_result(done, purge=purge), _not_searched()])
+
+
+def _not_searched() -> str:
+    from distill.forget import NOT_SEARCHED
+
+    return f"Not looked for: {', '.join(NOT_SEARCHED)}"
 
 
 def _plan(found: Sequence[Occurrence], plan: RemovalPlan, *, purge: bool) -> Iterator[str]:
