@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import GitFailed, GitMissing, GitTimeout, NoRepository
-from .commands import COMMANDS, QUERIES, GitCommand
+from .commands import GitCommand, listed
 from .isolation import GitFolders, StandIn, git_folders, stand_in
 from .process_limits import limit
 
@@ -120,6 +120,8 @@ _FIXED = {
 }
 #: What git says where its folder cannot be written.
 _NOT_WRITABLE = re.compile(r"Permission denied|insufficient permission|Read-only file system")
+#: What git says where its memory ends. Nothing was looked for then, so nothing is absent.
+_STARVED = re.compile(r"out of memory|mmap failed|malloc failed|Cannot allocate memory", re.IGNORECASE)
 _KINDS = frozenset({b"blob", b"commit", b"tag", b"tree"})
 _CHUNK_BYTES = 1 << 16
 #: Of the error output, enough for a message.
@@ -204,7 +206,7 @@ class GitClient:
         Raises:
             ValueError: ``agent_home.git.commands`` does not name the command.
         """
-        if _listed(arguments[_command_at(arguments) :], COMMANDS) is None:
+        if listed(arguments[_command_at(arguments) :]) is None:
             raise ValueError(f"git {' '.join(arguments[:3])} is not among the commands of agent_home.git.commands")
         return self._output(arguments, stdin, (), None, None)
 
@@ -304,7 +306,7 @@ class GitClient:
                 while len(data) <= most and (chunk := output.read()):
                     data += chunk
         except GitFailed as error:
-            if error.exit_code in empty_on:
+            if error.exit_code in empty_on and not _STARVED.search(error.reason):
                 return b""
             raise
         if len(data) > most and truncate_at is None:
@@ -335,13 +337,13 @@ class GitClient:
         A caller that leaves before the end of the output ends git. At the end, git must have succeeded.
         """
         command = _command(arguments)
-        listed = _listed(arguments[_command_at(arguments) :], COMMANDS)
-        configured = listed is not None and listed.sees == "configuration"
+        form = listed(arguments[_command_at(arguments) :])
+        configured = form is not None and form.sees == "configuration"
         settings = () if configured else (*_SETTINGS, *(_LIMITED_SETTINGS if self.limited else ()), *more_settings)
         options = [word for setting in settings for word in ("-c", setting)]
         most_s = self.timeout_s if timeout_s is None else timeout_s
         with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
-            place = self._place(listed, command, most_s)
+            place = self._place(form, command, most_s)
             process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors, place)
             if self.limited:
                 limit(process.pid, most_s)
@@ -374,13 +376,13 @@ class GitClient:
         except OSError as error:
             raise GitFailed(_command(arguments), -1, f"{program} cannot be started in {self.root}: {error}") from error
 
-    def _place(self, listed: GitCommand | None, command: str, timeout_s: float) -> _Place:
+    def _place(self, form: GitCommand | None, command: str, timeout_s: float) -> _Place:
         """Return the folder in which a command runs, and its environment. *timeout_s* is that of *command*."""
-        if listed is not None and listed.sees == "nothing":
+        if form is not None and form.sees == "nothing":
             return self.root, dict(self.environment)
         folders = git_folders(self.root)
         places = {"GIT_DIR": folders.own, "GIT_WORK_TREE": self.root.absolute()}
-        if listed is not None and listed.sees == "configuration":
+        if form is not None and form.sees == "configuration":
             return self.root, _with_places(self.environment, places)
         apart = self._stand_in(folders, command, timeout_s)
         places |= {"GIT_COMMON_DIR": apart.folder, "GIT_OBJECT_DIRECTORY": folders.shared / "objects"}
@@ -392,7 +394,7 @@ class GitClient:
     def _stand_in(self, folders: GitFolders, command: str, timeout_s: float) -> StandIn:
         """Return the stand-in. *command* is to run in it, and its time counts."""
 
-        def listed(configuration: bytes) -> bytes:
+        def settings_in(configuration: bytes) -> bytes:
             environment = {**self.environment, "GIT_DIR": os.devnull}
             with _as_input(configuration) as source, tempfile.TemporaryFile() as errors:
                 process = self._popen(_LIST_SETTINGS, source, errors, (folders.shared, environment))
@@ -408,7 +410,7 @@ class GitClient:
                     raise self._failure(command, code, reason.replace("standard input", str(folders.shared / "config")))
             return data
 
-        return stand_in(folders, listed, writable=not self.limited)
+        return stand_in(folders, settings_in, writable=not self.limited)
 
     def explained(self, reason: str) -> str:
         """Return what git or the system said, with what a person can do about it."""
@@ -582,13 +584,9 @@ def _with_places(environment: Mapping[str, str], places: Mapping[str, Path]) -> 
     return {name: str(path) for name, path in places.items()} | dict(environment)
 
 
-def _listed(arguments: Sequence[str], commands: Sequence[GitCommand]) -> GitCommand | None:
-    """Return the command that *arguments* run, by its name or its form (``config --get``)."""
-    return next((command for command in commands if command.matches(arguments)), None)
-
-
 def _refuse_changing(arguments: Sequence[str]) -> None:
-    if _listed(arguments, QUERIES) is None:
+    command = listed(arguments)
+    if command is None or command.changes:
         raise ValueError(f"git {' '.join(arguments[:2])} could change the repository. Call GitClient.change")
 
 

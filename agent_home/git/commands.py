@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["CHANGES", "COMMANDS", "QUERIES", "GitCommand"]
+__all__ = ["COMMANDS", "GitCommand", "listed"]
 
 #: What a command sees of a repository. ``stand-in``: objects, refs and files, with a stand-in for its configuration and
 #: hooks. ``configuration``: what the repository itself configures, to report it. ``nothing``: no repository.
@@ -27,11 +27,6 @@ class GitCommand:
     safe: str
     sees: Sight = "stand-in"
     changes: bool = False
-
-    def matches(self, arguments: Sequence[str]) -> bool:
-        """Return whether *arguments* run this command."""
-        words = self.words.split()
-        return list(arguments[: len(words)]) == words
 
 
 _SHOWN = "prints objects; `--no-ext-diff --no-textconv --submodule=short`, and no driver is configured"
@@ -122,5 +117,11 @@ COMMANDS: tuple[GitCommand, ...] = (
     GitCommand(words="update-ref", where=_HOME, changes=True, purpose="move and drop branches",
                safe=_MOVES),
 )  # fmt: skip
-QUERIES: tuple[GitCommand, ...] = tuple(command for command in COMMANDS if not command.changes)
-CHANGES: tuple[GitCommand, ...] = tuple(command for command in COMMANDS if command.changes)
+_BY_WORDS = {tuple(command.words.split()): command for command in COMMANDS}
+_MOST_WORDS = max(map(len, _BY_WORDS))
+
+
+def listed(arguments: Sequence[str]) -> GitCommand | None:
+    """Return the listed command that *arguments* run, the one with the most words, or ``None``."""
+    lengths = range(_MOST_WORDS, 0, -1)
+    return next((found for size in lengths if (found := _BY_WORDS.get(tuple(arguments[:size])))), None)

@@ -19,7 +19,8 @@ _MAX_FILE_BYTES = 1 << 20
 def limit(process_id: int, timeout_s: float) -> None:
     """Set the limits of the process *process_id*, which has just been started. One that has ended needs none.
 
-    It may use ``MAX_ADDRESS_BYTES``, write next to nothing, compute for *timeout_s* seconds, and start no process and
+    The limits count from now on: what the process has used before is not taken back. It may use
+    ``MAX_ADDRESS_BYTES``, write next to nothing, compute for *timeout_s* seconds, and start no process and
     no thread. The system does not hold root to the last one.
     """
     set_limit = getattr(resource, "prlimit", None)

@@ -290,3 +290,14 @@ def test_a_damaged_configuration_names_no_folder_of_hooks(repository: Path) -> N
         file.write("[core\n")
     with pytest.raises(GitFailed):
         home_client(repository).hooks_folder()
+
+
+def test_a_git_without_memory_has_not_looked_for_anything(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = untrusted_client(repository)
+    assert git.query("grep", "-l", "nothing", "HEAD", empty_on=(1, 128)) == b""
+    starved = script(tmp_path / "bin" / "git", "echo 'fatal: Out of memory, malloc failed' >&2; exit 128")
+    monkeypatch.setenv("PATH", f"{starved.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GitFailed, match="Out of memory"):
+        untrusted_client(repository).query("grep", "-l", "nothing", "HEAD", empty_on=(1, 128))
