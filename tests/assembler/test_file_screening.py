@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from agent_home.screening.review_ledger import APPROVED, approval_digests, sign_
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request, assemble
 from assembler.receipt import EntryLine, Receipt
-from guard import GuardError, GuardSettings, Verdict, screen
+from guard import Action, GuardError, GuardSettings, Verdict, screen
 from tests.consenting import agree
 
 SECRET = "AKIA" + "Z7QX3VJ5LMN2KP4R"
@@ -192,6 +193,29 @@ def test_a_damaged_record_is_ignored(home: Home, now: datetime) -> None:
         (home.machine / "screened.json").write_text(damage)
         new_process()
         assert prompt(home, now).text == expected
+
+
+@pytest.mark.parametrize("form", ["another machine's", "unsigned", "an earlier version's"])
+@pytest.mark.parametrize("place", [".git/agent-home", ".memory"])
+def test_a_forged_record_lets_nothing_into_a_prompt(
+    home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, form: str, place: str
+) -> None:
+    """Forge the digests as a stranger does who knows the rules: by a guard that finds everything clean."""
+    entry(home, "KD-7F3A", f"Use {SECRET}")
+    with monkeypatch.context() as patch:
+        patch.setenv("AGENT_HOME_STATE", str(tmp_path / "stranger"))
+        patch.setattr(verdicts, "screen", lambda text, *_, **__: Verdict(action=Action.ALLOW, text=text, findings=()))
+        new_process()
+        assert SECRET in prompt(home, now).text
+    record = json.loads((home.machine / "screened.json").read_text())
+    forged = record if form == "another machine's" else {**record, "mac": ""}
+    said = json.dumps(record["keys"].split("\n") if form == "an earlier version's" else forged)
+    (home.machine / "screened.json").unlink()
+    (home.root / place).mkdir(exist_ok=True)
+    (home.root / place / "screened.json").write_text(said)
+    new_process()
+    for audience in ("owner", "group"):
+        assert SECRET not in prompt(home, now, audience=audience).text
 
 
 def test_a_giant_manual_block_is_screened_in_parts(home: Home, now: datetime) -> None:

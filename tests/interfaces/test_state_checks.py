@@ -1,0 +1,78 @@
+"""Tests of what the doctor says about the machine state."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import datetime
+
+import pytest
+
+from agent_home.home import Home
+from agent_home.machine_key import key_path, machine_key
+from agent_home.store import machine_state
+from agent_home.store.gateway import transaction
+from assembler.prompt import Request, assemble
+from interfaces.state_checks import permissions_check, state_check
+
+
+def git(home: Home, *arguments: str) -> None:
+    named = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "core.hooksPath=/dev/null")
+    subprocess.run(["git", *named, *arguments], cwd=home.root, check=True, capture_output=True)
+
+
+def test_a_sound_home_names_the_place_of_its_state(home: Home) -> None:
+    assert list(state_check(home)) == [("ok", f"in {home.machine}, where no pull reaches it")]
+
+
+def test_tracked_state_is_named_with_the_command_that_takes_it_out(home: Home, now: datetime) -> None:
+    (home.root / ".memory").mkdir(exist_ok=True)
+    (home.root / ".memory" / "redo.json").write_text("{}")
+    git(home, "add", "--force", ".memory/redo.json")
+    git(home, "commit", "-q", "-m", "pulled")
+    ((status, detail),) = state_check(home)
+    assert status == "failed"
+    assert ".memory/redo.json" in detail
+    assert machine_state.UNTRACK in detail
+    assert any("git tracks .memory" in line for line in assemble(home, Request(now=now)).degraded)
+    subprocess.run(
+        ["sh", "-c", machine_state.UNTRACK], cwd=home.root, check=True, capture_output=True,
+        env={"PATH": "/usr/bin:/bin", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
+             "GIT_COMMITTER_EMAIL": "a@b", "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.hooksPath",
+             "GIT_CONFIG_VALUE_0": "/dev/null"},
+    )  # fmt: skip
+    assert [status for status, _ in state_check(home)] == ["ok"]
+
+
+def test_an_unsigned_write_is_named_with_what_to_do(home: Home, now: datetime) -> None:
+    (home.machine / "redo.json").write_text("{}")
+    with transaction(home, actor="t", message="m", now=now) as edits:
+        edits.write("Knowledge/a.md", "x\n")
+    ((status, detail),) = state_check(home)
+    assert status == "warning"
+    assert "memory review" in detail
+    assert "remove the folder" in detail
+
+
+def test_state_of_an_earlier_version_is_named(home: Home) -> None:
+    (home.machine / "moved").unlink()
+    (home.root / ".memory").mkdir(exist_ok=True)
+    (home.root / ".memory" / "salt").write_text("x")
+    assert [status for status, _ in state_check(home)] == ["info"]
+
+
+def test_an_unusable_machine_key_is_named(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_HOME_STATE", str(home.root.parent / "state"))
+    machine_key()
+    key_path().write_bytes(b"short")
+    ((status, detail),) = state_check(home)
+    assert status == "warning"
+    assert "Remove it" in detail
+
+
+def test_loose_modes_are_named_and_mended(home: Home) -> None:
+    machine_state.close_modes(home)
+    assert permissions_check(home)[0] == "ok"
+    home.root.chmod(0o755)
+    status, detail = permissions_check(home)
+    assert status == "info"
+    assert "(mode 755). `memory doctor --fix` closes them" in detail
