@@ -95,6 +95,20 @@ class Home:
             raise DocumentInvalid(relative, 0, "outside-home", problem)
         return self.root / relative
 
+    def files(self, folder: str, pattern: str) -> list[Path]:
+        """Return what is below *folder* and matches *pattern*, ordered by path. Links are left out, whatever they name.
+
+        A link that a pull brought would show a file of this machine, or a private one under a public name.
+        """
+        plain = {self.root: True}
+
+        def is_plain(path: Path) -> bool:
+            if path not in plain:
+                plain[path] = is_plain(path.parent) and not path.is_symlink()
+            return plain[path]
+
+        return sorted(path for path in (self.root / folder).glob(pattern) if is_plain(path))
+
     def relative(self, path: Path) -> str:
         """Return *path*, which is inside the home or its machine state, as sources and receipts write it."""
         if path.is_relative_to(self.root):
@@ -115,6 +129,11 @@ class Home:
     def may_read(self, relative: str, audience: str) -> bool:
         """Return whether *audience* may see that file. Prompt and recall use the same answer."""
         rules = self.manifest.audiences
+        if (self.root / relative).is_symlink():  # a public name must not show a private file
+            target = (self.root / relative).resolve()
+            top = self.root.resolve()
+            if target.is_relative_to(top) and not may_read(rules, target.relative_to(top).as_posix(), audience):
+                return False
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
         return may_read(rules, relative, audience)

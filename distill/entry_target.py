@@ -108,7 +108,7 @@ def entry_plan(home: Home, entry_id: str, turns: Turns = "sentences") -> Removal
 
 def _versions(home: Home, entry_id: str) -> Iterator[Entry]:
     """Yield all versions of the entry in the files and in every object of git."""
-    for path in sorted(home.root.glob("**/*.md")):
+    for path in home.files("", "**/*.md"):
         try:
             yield from find_entries(read_text(path), entry_id)
         except (DocumentInvalid, OSError):
@@ -228,7 +228,7 @@ def _other_entries(home: Home, entry_id: str) -> Iterator[Entry]:
 def _log_passages(home: Home, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
     """Yield the lines of daily logs that tell the entry beside a turn that it cites, each with that turn's source."""
     texts, wanted = [entry.text for entry in entries], set(_sources(entries))
-    for path in sorted((home.root / "DailyActivity").glob("*.md")) if wanted else ():
+    for path in home.files("DailyActivity", "*.md") if wanted else ():
         try:
             log = read_text(path)
         except (DocumentInvalid, OSError):  # not a text file, reported as a place
@@ -245,7 +245,7 @@ def _recognised(home: Home, rows: Sequence[Tombstone]) -> list[str]:
     """Return the words of *rows* as git's history and the files say them."""
     if not rows:
         return []
-    files = (path for path in sorted(home.root.glob("**/*.md")))
+    files = home.files("", "**/*.md")
     lines = {line for text in _blobs(home) for line in text.splitlines()}
     for path in files:
         try:

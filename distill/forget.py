@@ -3,7 +3,7 @@
 The steps run in a fixed order, and each can be repeated:
 
 1. the files in git, in one commit with a tombstone
-2. transcripts, outputs and files in ``.memory``
+2. transcripts, outputs and machine state
 3. the index
 4. on request, git's history
 
@@ -230,7 +230,7 @@ def _remove_from_files(home: Home, target: RedactionTarget, count: int, actor: s
     with transaction(home, actor=actor, message=f"Forget {target.name}", source="user", now=now) as edits:
         edits.together = True  # a separate commit of a person's edits would put the text into the history
         catalogue.refresh(edits)
-        on_disk = {home.relative(path) for path in home.root.glob("**/*.md")}
+        on_disk = {home.relative(path) for path in home.files("", "**/*.md")}
         for path in sorted(in_git | on_disk):
             if is_gateway_file(path, in_git) and path != LEDGER and (home.root / path).is_file():
                 _rewrite_file(edits, path, target)
@@ -277,7 +277,7 @@ def _update_commit_ids(home: Home, target: RedactionTarget, actor: str, now: dat
     renamed = commit_map(home)
     subject = f"Update commit ids after {target.name}"
     with transaction(home, actor=actor, message=subject, source="user", now=now) as edits:
-        for path in sorted((home.root / "ledger").glob("*.jsonl")) if renamed else ():
+        for path in home.files("ledger", "*.jsonl") if renamed else ():
             text = edits.text(home.relative(path))
             edits.write(home.relative(path), with_new_hashes(text.encode(), renamed).decode())
     drop_commit_map(home)

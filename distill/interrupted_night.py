@@ -1,6 +1,7 @@
 """Remember that a nightly run is under way, so that the next one reports what a killed one did.
 
-The mark ``.memory/nightly.json`` names the commit that a run began at. A run removes it when its report is written.
+The mark ``nightly.json`` in the machine state names the commit that a run began at. A run removes it when its report is
+written.
 """
 
 from __future__ import annotations

@@ -142,8 +142,7 @@ def projects_by_turn(home: Home, turns: Sequence[Turn]) -> dict[str, str]:
 
 
 def _names(home: Home) -> list[str]:
-    folder = home.root / PROJECTS
-    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    paths = home.files(PROJECTS, "*")
     return [path.name for path in paths if path.is_dir() and path.name.isprintable() and not path.name.startswith(".")]
 
 
@@ -162,7 +161,7 @@ def _project_of_folder(home: Home, cwd: str, names: Sequence[str]) -> str:
 
 def _repositories(home: Home, name: str) -> set[Path]:
     """Return the folders that the project's files name as its repositories."""
-    files = sorted((home.root / PROJECTS / name).glob("*.md"))
+    files = home.files(f"{PROJECTS}/{name}", "*.md")
     texts = (storage.read_text(home.path(home.relative(file))) for file in files)
     return {Path(m["path"].rstrip("/")).expanduser() for text in texts for m in _REPOSITORY.finditer(text)}
 

@@ -115,7 +115,7 @@ def problems(home: Home) -> list[Problem]:
         if holds_entries(relative):
             found += _ids_in_other_files(relative, parse(text), first_uses)
     found += _manifest_problems(home)
-    for path in sorted(home.sessions.glob("**/*.jsonl")) + sorted((home.root / "ledger").glob("*.jsonl")):
+    for path in home.files("sessions", "**/*.jsonl") + sorted((home.root / "ledger").glob("*.jsonl")):
         if is_text(home.relative(path)):
             found += _jsonl_problems(home, path)
     found += _name_problems(home)
@@ -166,7 +166,7 @@ def holds_entries(path: str) -> bool:
 
 def entry_files(home: Home) -> list[str]:
     """Return the existing files whose entries share one space of ids, live files before archived ones."""
-    archived = (home.relative(path) for path in sorted((home.root / "Archive").glob("**/*.md")) if is_text(path.name))
+    archived = (home.relative(path) for path in home.files("Archive", "**/*.md") if is_text(path.name))
     live = (file for file in _ENTRY_FILES if (home.root / file).exists())
     return [*live, *(file for file in archived if holds_entries(file))]
 

@@ -164,8 +164,8 @@ def closings(home: Home, since: str = "") -> list[Closing]:
 
 def daily_files(home: Home) -> list[Path]:
     """Return the daily files, oldest first. Of two files of one day the archived file comes first."""
-    folders = (home.root / ARCHIVED_DAILY, home.daily)
-    paths = (path for folder in folders for path in folder.glob("*.md") if _DATE_FILE.fullmatch(path.stem))
+    folders = (ARCHIVED_DAILY, "DailyActivity")
+    paths = (path for folder in folders for path in home.files(folder, "*.md") if _DATE_FILE.fullmatch(path.stem))
     return sorted(paths, key=lambda path: path.stem)
 
 

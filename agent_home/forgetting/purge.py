@@ -3,7 +3,7 @@
 Commits are rewritten from the oldest that contains the target, with their authors and dates. Branches, tags, notes and
 stashes then move to the new commits in one transaction. Reflogs and unreachable objects are dropped, and the rest is
 repacked. A purge that was killed is finished by running it again: the only record besides the repository is the map
-from old to new commits (``.memory/rewritten.json``).
+from old to new commits (``rewritten.json``).
 
 Call with the home's lock held. Remotes and clones are out of reach: :func:`remote_addresses` lists the known ones.
 """

@@ -2,7 +2,7 @@
 
 Nothing is dropped: objects that no branch reaches stay, for a person's own ``git gc`` and for ``memory forget``.
 Writers need not wait, because an object is removed only where a pack on the disk holds it. A purge must not run beside
-a packing, which could bring back what it removes. Both hold ``.memory/packing.lock``, and a purge looks for packing
+a packing, which could bring back what it removes. Both hold the lock ``packing.lock``, and a purge looks for packing
 commands that outlived their process.
 """
 

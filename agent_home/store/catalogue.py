@@ -46,7 +46,7 @@ def render(home: Home, file: str) -> str:
 
 
 def _lines(home: Home, folder: str, readers: Collection[str]) -> Iterator[str]:
-    for path in sorted((home.root / folder).glob("**/*.md")):
+    for path in home.files(folder, "**/*.md"):
         relative = home.relative(path)
         hidden = any(part.startswith(".") for part in Path(relative).parts) or not relative.isprintable()
         if not hidden and all(home.may_read(relative, audience) for audience in readers):

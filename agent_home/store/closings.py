@@ -5,7 +5,7 @@ words, in ``ledger/closings-DAY.jsonl``, in the commit that writes its section o
 its section is there: ``git revert`` takes both back, together with the entries. A section without a row is of an
 earlier version, and its bytes count.
 
-Entries that a person took back must stay away, so each closing is also recorded in ``.memory/closings.jsonl``, outside
+Entries that a person took back must stay away, so each closing is also recorded in ``closings.jsonl``, outside
 git, with the byte of this machine's transcript that it reached. Losing that file loses this protection and nothing
 else. A closing whose commit is on the home's branch no more, after a reset for example, does not count: its session is
 closed again.
@@ -249,7 +249,7 @@ def _ledger(day: str) -> str:
 def _ledger_rows(home: Home, since: str) -> dict[tuple[str, str], set[str]]:
     """Return the digests of messages by day and anchor of their closing. A line that cannot be read is no row."""
     found: dict[tuple[str, str], set[str]] = {}
-    for path in sorted((home.root / "ledger").glob("closings-*.jsonl")):
+    for path in home.files("ledger", "closings-*.jsonl"):
         named = path.stem.removeprefix("closings-")  # a day, and a month in homes of earlier versions
         if named < since[: len(named)]:
             continue

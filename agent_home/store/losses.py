@@ -2,7 +2,7 @@
 
 A deleted or emptied file, or one that an editor saved from a stale buffer, is no reason to forget. Before a write, each
 entry file that lost many entries against HEAD gets them back, entry by entry: what the person added or changed stays.
-The person's version goes to ``.memory/recovered/``, beside a record of the loss that `memory review` asks about. A
+The person's version goes to ``recovered/``, beside a record of the loss that `memory review` asks about. A
 loss that the person committed is decided: nothing is compared with older commits.
 
 The record names entries by id and by a digest of their statements and holds no text. A caller that changes something
@@ -50,7 +50,7 @@ class Loss:
     """Entries that a person's edit removed from *path* and that were brought back.
 
     *entries* maps their ids to digests of their statements. *had* counts the entries that the file had, *gone* says
-    that the whole file was deleted or empty, and *version* names the person's version in ``.memory/recovered/``.
+    that the whole file was deleted or empty, and *version* names the person's version in ``recovered/``.
     """
 
     id: str

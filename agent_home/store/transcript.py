@@ -393,7 +393,7 @@ def _transcripts(folder: str) -> list[SessionFile]:
     with suppress(PermissionError), os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
-            if name.endswith(".jsonl") and is_text(name) and entry.is_file():
+            if name.endswith(".jsonl") and is_text(name) and entry.is_file(follow_symlinks=False):
                 with suppress(FileNotFoundError):
                     status = entry.stat()
                     found.append((name, status.st_size, status.st_mtime_ns))
@@ -413,4 +413,6 @@ def _session_of(folder: str, name: str) -> str:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]

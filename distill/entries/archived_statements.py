@@ -1,8 +1,8 @@
 """Find the archive files that state something, without parsing the archive, which grows for ever.
 
-For each archive file, ``.memory/archived.json`` holds the digest of its text and digests of the statements that are in
-force there. The salt of this machine is in them, so nobody can confirm a guess. It is a cache: a file that changed is
-read again.
+For each archive file, ``archived.json`` in the machine state holds the digest of its text and digests of the statements
+that are in force there. The salt of this machine is in them, so nobody can confirm a guess. It is a cache: a file that
+changed is read again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Record the state of the repositories at which each entry's evidence was last checked.
 
-The file is in ``.memory`` and not in git, because it names folders of this machine. Losing it costs one check of every
+The file is machine state and not in git, because it names folders of this machine. Losing it costs one check of every
 entry.
 """
 

@@ -60,7 +60,7 @@ class EndpointSettings:
         max_wait_s: longest time in seconds that a server may ask to wait before a request is repeated.
         retries: number of times that a request is repeated when the server is busy.
         daily_tokens: tokens that all closings of a home may spend in a day, prompts and completions together. They are
-            counted in the home's ``.memory``.
+            counted in the machine state.
         session_tokens: tokens that the closing of one session may spend.
         question_tokens: limit of one prompt in tokens. A longer session is read in parts.
         answer_tokens: limit of one completion in tokens.

@@ -1,6 +1,6 @@
 """Daily ledger of the tokens that closings spend at the language model, which enforces the day's limit.
 
-The ledger is a file in ``.memory``. Tokens are reserved under the home's lock before a request is sent, and corrected
+The ledger is machine state. Tokens are reserved under the home's lock before a request is sent, and corrected
 afterwards. Two closings at once therefore never share a token, and a killed closing has spent its reservation.
 """
 

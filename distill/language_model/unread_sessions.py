@@ -1,6 +1,6 @@
 """List of session parts that a configured model has not read yet, because it gave no answer when they were closed.
 
-The rules closed these parts. The nightly run lets the model read them again. The list is machine state in ``.memory``.
+The rules closed these parts. The nightly run lets the model read them again. The list is machine state.
 """
 
 from __future__ import annotations

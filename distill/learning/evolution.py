@@ -172,7 +172,7 @@ def _new_entry(edits: Transaction, prefix: str, lesson: Lesson) -> Entry:
 
 def _take_from_archive(edits: Transaction, section: str, lesson: Lesson) -> Entry | None:
     """Take the entry that teaches the same as *lesson* out of the archive, or return ``None``."""
-    for file in sorted((edits.home.root / "Archive").glob("EVOLUTION-*.md")):
+    for file in edits.home.files("Archive", "EVOLUTION-*.md"):
         path = edits.home.relative(file)
         document = edits.read(path)
         found = _find_same(document, section, lesson)

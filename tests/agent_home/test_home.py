@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
+from agent_home.documents.check import entry_files
+from agent_home.documents.daily_log import daily_files
 from agent_home.errors import DocumentInvalid, NoHome
 from agent_home.home import Home, find_home
+from agent_home.store import catalogue
+from agent_home.store.transcript import sessions
 
 
 def test_a_named_home_precedes_the_environment_and_the_folder(tmp_path: Path) -> None:
@@ -57,3 +62,49 @@ def test_a_context_file_lies_under_its_alias_only_where_the_alias_alone_exists(h
     (home.root / "AGENT.md").touch()
     assert home.context_path("AGENT.md") == "AGENT.md"
     assert home.context_path("USER.md") == "USER.md"
+
+
+# --- links -------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_to_git_s_folder_is_no_memory(home: Home) -> None:
+    (home.root / "x.md").symlink_to(".git/config")
+    with pytest.raises(DocumentInvalid, match="outside-home"):
+        home.path("x.md")
+
+
+@pytest.mark.parametrize("link", ["Knowledge", "Knowledge/deep", "Knowledge/x.md"])
+def test_files_are_listed_without_following_a_link(home: Home, tmp_path: Path, link: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("# Private\n")
+    place = home.root / link
+    if place.is_dir():
+        shutil.rmtree(place)
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(outside / "a.md" if link.endswith(".md") else outside)
+    assert home.files("Knowledge", "**/*.md") == []
+    assert "Private" not in catalogue.render(home, "KNOWLEDGE.md")
+
+
+@pytest.mark.parametrize("folder", ["DailyActivity", "Archive", "ledger", "sessions"])
+def test_a_folder_that_is_a_link_holds_nothing(home: Home, tmp_path: Path, folder: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for name in ("2026-11-20.md", "MEMORY-2026-10.md", "references-2026-11.jsonl", "closings-2026-11-20.jsonl"):
+        (outside / name).write_text("private\n")
+    shutil.rmtree(home.root / folder, ignore_errors=True)
+    (home.root / folder).symlink_to(outside)
+    assert daily_files(home) == []
+    assert [file for file in entry_files(home) if file.startswith("Archive/")] == []
+    assert home.files("ledger", "*.jsonl") == []
+    assert sessions(home) == []
+
+
+def test_a_public_name_of_a_private_file_is_not_readable(home: Home) -> None:
+    assert not home.may_read("USER.md", "group")
+    public = next(file.file for file in home.manifest.context if home.may_read(file.file, "group"))
+    (home.root / public).unlink()
+    (home.root / public).symlink_to("USER.md")
+    assert not home.may_read(public, "group")
+    assert home.may_read(public, "owner")

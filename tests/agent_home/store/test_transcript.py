@@ -321,7 +321,7 @@ def test_a_list_of_sessions_costs_little_for_each(home: Home) -> None:
     assert calls[1] - calls[0] < 100 * 25  # with a path object for each, it was 41
 
 
-def test_sessions_are_regular_files_and_links_to_them_with_their_size_and_time(home: Home, tmp_path: Path) -> None:
+def test_sessions_are_regular_files_and_no_links_with_their_size_and_time(home: Home, tmp_path: Path) -> None:
     folder = home.sessions / "2026" / "11"
     folder.mkdir(parents=True)
     (folder / "b.jsonl").write_bytes(b"{}\n")
@@ -329,7 +329,5 @@ def test_sessions_are_regular_files_and_links_to_them_with_their_size_and_time(h
     (folder / "c.jsonl").mkdir()
     (folder / "d.jsonl").symlink_to(tmp_path / "nowhere")
     found = sessions(home)
-    assert [(file.session, file.size, file.path) for file in found] == [
-        (name, 3, folder / f"{name}.jsonl") for name in ("a", "b")
-    ]
+    assert [(file.session, file.size, file.path) for file in found] == [("b", 3, folder / "b.jsonl")]
     assert found[0].mtime_ns == (folder / "b.jsonl").stat().st_mtime_ns
