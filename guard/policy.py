@@ -6,7 +6,7 @@
 from guard.match import Match, Strength
 from guard.verdict import Action, Destination, Source
 
-__all__ = ["GuardError", "RuleError", "decide"]
+__all__ = ["GuardError", "RuleError", "SlowRule", "decide"]
 
 
 class GuardError(Exception):
@@ -19,6 +19,18 @@ class RuleError(GuardError):
     def __init__(self, rule: str, reason: str) -> None:
         super().__init__(f"guard rule {rule!r} does not compile ({reason}); correct or remove it, nothing was written")
         self.rule, self.reason = rule, reason
+
+
+class SlowRule(RuleError):
+    """A rule took too long on one text."""
+
+    def __init__(self, rule: str, seconds: float) -> None:
+        GuardError.__init__(
+            self,
+            f"guard rule {rule!r} took more than {seconds:g} s on one text; let it look less far, as with .{{0,100}}"
+            " for .*, or remove it, nothing was written",
+        )
+        self.rule, self.reason = rule, "too slow"
 
 
 def decide(match: Match, source: Source, destination: Destination) -> Action:

@@ -75,6 +75,8 @@ _DENIES = re.compile(r"(?:no|nope|wrong|不|不对|错了?)[,.:;!。—–-]", r
 #: A number and its unit. Only the first quantities of a turn are read.
 _QUANTITY = re.compile(r"(?P<number>\d+(?:[.,]\d+)*) ?(?P<unit>%|[^\W\d_]{1,12})")
 _MAX_QUANTITIES = 20
+#: Characters of a sentence that are read. A text without full stops is no sentence, and the patterns look far ahead.
+_MOST_CHARS = 2_000
 
 
 def announces_correction(sentence: str, following: str) -> bool:
@@ -86,7 +88,7 @@ def announces_correction(sentence: str, following: str) -> bool:
 
 def states_correction(sentence: str) -> bool:
     """Return whether *sentence* says in so many words that something is wrong and what is right."""
-    return _CORRECTION.search(narrowed(sentence)) is not None
+    return _CORRECTION.search(narrowed(sentence[:_MOST_CHARS])) is not None
 
 
 def corrects_value(sentence: str, previous: str) -> bool:
@@ -112,7 +114,7 @@ def _quantities(text: str) -> dict[str, set[str]]:
 
 def states_rejection(sentence: str) -> bool:
     """Return whether *sentence* says in so many words that an approach was given up."""
-    return _REJECTION.search(narrowed(sentence)) is not None
+    return _REJECTION.search(narrowed(sentence[:_MOST_CHARS])) is not None
 
 
 def names_old_value(sentence: str) -> bool:

@@ -78,3 +78,14 @@ def test_a_rule_that_backtracking_could_not_finish_is_quick(pattern: str) -> Non
     begun = time.process_time()
     screen("a" * 60_000 + "!", "user", "memory", settings=GuardSettings(loaded=(rules,)))
     assert time.process_time() - begun < 2
+
+
+def test_a_rule_that_looks_far_beyond_every_match_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hole: `a(?:.*b)?` takes matches times length, and a prompt waited for it."""
+    monkeypatch.setattr("guard.secrets.pattern.MATCH_SECONDS", 0.1)
+    rules = rules_from_gitleaks("[[rules]]\nid = 'far'\nregex = 'a(?:.*b)?'\nkeywords = ['a']\n")
+    settings = GuardSettings(rules=("far.toml",), loaded=(rules,))
+    begun = time.process_time()
+    with pytest.raises(RuleError, match=r"'far' took more than 0\.1 s on one text; let it look less far"):
+        screen("a" * 200_000, "user", "transcript", settings=settings)
+    assert time.process_time() - begun < 1.5
