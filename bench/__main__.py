@@ -28,6 +28,7 @@ PARTS = {
     "scale": ("bench.scale", []),
     "durability": ("bench.durability", []),
     "nightly": ("bench.nightly", []),
+    "adversarial": ("bench.adversarial", []),
 }
 
 
