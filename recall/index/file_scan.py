@@ -26,6 +26,9 @@ def scan(home: Home) -> dict[str, tuple[int, int]]:
         if stat.S_ISREG(status.st_mode):
             found[name] = (status.st_mtime_ns, status.st_size)
     for folder, layer in FOLDERS.items():
+        parts = (home.root / folder, *(home.root / folder).parents)
+        if any(part.is_symlink() for part in parts if part.is_relative_to(home.root) and part != home.root):
+            continue  # a pulled link must not show other files of this machine
         _scan_folder(f"{home.root}/{folder}", folder, layer, found)
     return found
 

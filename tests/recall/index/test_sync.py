@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -117,6 +118,16 @@ def test_the_home_itself_is_not_touched(update: Update, say: Say, home: Home) ->
     before = {p: p.read_bytes() for p in home.root.rglob("*") if p.is_file() and ".memory" not in p.parts}
     update()
     assert {p: p.read_bytes() for p in home.root.rglob("*") if p.is_file() and ".memory" not in p.parts} == before
+
+
+@pytest.mark.parametrize("folder", ["Knowledge", "Projects", "sessions", "outputs", "DailyActivity", "Archive"])
+def test_a_folder_that_is_a_link_is_not_indexed(update: Update, home: Home, tmp_path: Path, folder: str) -> None:
+    (tmp_path / "outside").mkdir()
+    for name in ("2026-11-20.md", "MEMORY-2026-10.md", "run.txt"):
+        (tmp_path / "outside" / name).write_text("badger")
+    shutil.rmtree(home.root / folder, ignore_errors=True)
+    (home.root / folder).symlink_to(tmp_path / "outside")
+    assert update().added == 0
 
 
 def test_hidden_files_and_links_are_not_indexed(update: Update, write: Write, home: Home, tmp_path: Path) -> None:
