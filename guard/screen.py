@@ -14,6 +14,7 @@ from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 
+from guard.injection.classifier import find_suspects
 from guard.injection.instructions import find_injection
 from guard.injection.requests import find_requests
 from guard.match import Match, Strength
@@ -26,6 +27,7 @@ from guard.settings import GuardSettings, InjectionModel
 from guard.structure import find_controls, find_forgery, find_markers, find_private
 from guard.text.canonical import TextVariant, text_variants
 from guard.text.encoded import decode_runs
+from guard.text.hidden_markup import find_hidden_markup
 from guard.text.invisible import find_invisible
 from guard.text.quotation import Quotations
 from guard.text.respelling import undo_respelling
@@ -112,6 +114,9 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
     if destination in settings.entries:
         yield from find_forgery(text, quotations)
     yield from find_split_secrets(text, settings.rule_sets())
+    if not (source.trusted or destination.record):
+        yield from find_hidden_markup(text, quotations)
+    learned = variants[min(1, len(variants) - 1)]  # the spelling that the classifier was trained on
     for variant in variants:
         yield from find_markers(variant, quotations)
         decoded = decode_runs(variant)
@@ -121,6 +126,8 @@ def _scan(text: str, source: Source, destination: Destination, settings: GuardSe
         for spelling in (variant, undo_respelling(variant), decoded):
             if spelling is not None:
                 yield from find_injection(spelling, quotations, soft=not source.trusted)
+                if variant is learned and not destination.record:
+                    yield from find_suspects(spelling, quotations, trusted=source.trusted)
         yield from _find_personal_data(variant, source, destination, settings)
         if not (source.trusted or destination.record):
             yield from find_requests(variant)

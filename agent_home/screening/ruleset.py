@@ -60,6 +60,9 @@ def _program_digest() -> bytes:
     spec = find_spec("guard")
     folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
     files = sorted(
-        path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".py", ".toml", ".json"}
+        path
+        for folder in folders
+        for path in Path(folder).rglob("*")
+        if path.suffix in {".bin", ".json", ".py", ".toml"}
     )
     return hashlib.blake2b(b"\0".join(path.read_bytes() for path in files), digest_size=8).digest()

@@ -79,6 +79,8 @@ def has_checksum(words: Sequence[str]) -> bool:
 
 def _phrases(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, int]]:
     """Yield the spans of the phrases among *tokens*, all of the first language that has one."""
+    if not tokens:
+        return
     start, end = tokens[0].start(), tokens[-1].end()
     named = _NAMED.search(text, max(0, start - _BEFORE), end) is not None
     if len(tokens) < (_CONTEXT_FEWEST if named else _FEWEST):

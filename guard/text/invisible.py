@@ -45,6 +45,9 @@ _CERTAIN_STRAYS = "(?<=[\t\n -~])[\xad\u200b-\u200d\u2060-\u2064\ufeff](?=[\t\n 
 _STRAY_SELECTORS = 4
 """Number of single selectors after letters from which they are a hidden message."""
 
+_HIDDEN_RUN = 8
+"""Number of stray invisible characters side by side that spell something: eight of them are a byte."""
+
 _DISGUISED_WORDS = 2
 """Number of imitated words in a text that a wrong keyboard layout no longer explains."""
 
@@ -54,6 +57,8 @@ _STYLED_LETTERS = 8
 
 _WORD = r"[^\W\d_]{3,64}"
 _STYLED = "[\uff21-\uff3a\uff41-\uff5a]{2,64}|[\U0001d400-\U0001d7cb]{2,64}|[\u24b6-\u24e9]{2,64}"
+_BOXED = "[\u249c-\u24b5]{2,64}|[\U0001f110-\U0001f189]{2,64}"
+"""Words in letters with brackets, boxes or dark circles around them."""
 
 _SENSITIVE_WORDS = (
     r"access|account|admin|administrator|amazon|anthropic|api|apple|approve|bank|bypass|claude|confidential|content"
@@ -120,6 +125,8 @@ def _strays(text: str, allowed: set[int]) -> Iterator[Match]:
     for start, end in _runs(positions):
         if start in hidden:
             yield _match("scattered-selectors", "hidden-text", (start, end), Strength.HIDDEN, "")
+        elif end - start >= _HIDDEN_RUN:
+            yield _match("invisible-run", "hidden-text", (start, end), Strength.HIDDEN, "")
         else:
             replacement = "\n" if text[start] in "\u2028\u2029" else ""
             yield _match("stray-invisible", "invisible", (start, end), Strength.CLEAN, replacement)
@@ -208,9 +215,10 @@ def _imitations(text: str) -> Iterator[Match]:
     for word, certain in found:
         strength = Strength.HIDDEN if several or certain or _is_mostly_latin(word[0]) else Strength.SOFT
         yield _match("mixed-script", "lookalike", word.span(), strength, None)
-    if max(present) < "\u24b6":
+    if max(present) < "\u249c":
         return
     styled = [word.span() for word in _compiled(_STYLED).finditer(text) if not word[0].isupper()]
+    styled = sorted(styled + [word.span() for word in _compiled(_BOXED).finditer(text)])
     if len(styled) >= _STYLED_WORDS and sum(end - start for start, end in styled) >= _STYLED_LETTERS:
         yield _match("styled-letters", "lookalike", (styled[0][0], styled[-1][1]), Strength.HIDDEN, None)
 

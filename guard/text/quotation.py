@@ -5,7 +5,7 @@ A quoted attack is not an attack. A quotation has words around it, and a value i
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 
 __all__ = ["Quotations"]
@@ -42,6 +42,14 @@ class Quotations:
         for spans in (self._inline, self._blocks):
             index = bisect_right(spans, (start, len(self._text))) - 1
             if index >= 0 and end <= spans[index][1] and self._has_words_around(*spans[index]):
+                return True
+        return False
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """Return whether the last quotation that begins before *end* has words around it and reaches beyond *start*."""
+        for spans in (self._inline, self._blocks):
+            index = bisect_left(spans, (end,)) - 1
+            if index >= 0 and spans[index][1] > start and self._has_words_around(*spans[index]):
                 return True
         return False
 

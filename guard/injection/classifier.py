@@ -1,0 +1,123 @@
+"""Classification of sentences as instructions to the reader's assistant, learned from attacks in many languages.
+
+A linear model over hashed features (``guard.injection.features``) judges each sentence and each run of two or three
+sentences, so that one instruction inside a long page counts. ``bench/training/instructions.py`` trains the weights. The
+evidence of a passage is the sum of its weights over the square root of the number of its words' buckets, so time is
+linear.
+
+Text from a tool or the web is suspected from a low score on, which rises with the number of sentences, because each
+is another chance to be wrong. Text of the owner and the agent needs a much higher one, because people give orders and
+write about attacks.
+"""
+
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from guard.injection.features import TokenRun, WordKeys, context_buckets, sentences, word_buckets
+from guard.match import Match, Strength
+from guard.text.canonical import TextVariant
+from guard.text.quotation import Quotations
+
+__all__ = ["best_score", "find_suspects", "rise"]
+
+_WEIGHTS = Path(__file__).with_name("weights") / "instructions.bin"
+_HEAD = struct.Struct("<4f")
+"""Scale of the weights, bias, and the scores from which text of strangers and of the owner is suspected."""
+
+_MAX_SENTENCES = 3
+"""Sentences of one passage."""
+
+_RISE, _MOST_RISE = 0.5, 2.5
+"""Rise of the score from which text of strangers is suspected, for each doubling of its sentences, and its limit."""
+
+_MAX_MATCHES = 16
+"""Matches reported per text. One is enough to act."""
+
+_KNOWN_WORDS = 20_000
+"""Words remembered with the sum of their weights."""
+
+
+class _SuspectSpan(NamedTuple):
+    score: float
+    start: int
+    end: int
+
+
+def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool) -> Iterator[Match]:
+    """Yield the passages of *variant* that read like an instruction to an assistant, with offsets into its source."""
+    model = _model()
+    parts = list(sentences(variant.lowered))
+    if not parts:
+        return
+    least = model.trusted if trusted else model.untrusted + rise(len(parts))
+    for passage in islice(model.passages(parts, least), _MAX_MATCHES):
+        start, end = variant.span(passage.start, passage.end)
+        yield Match(
+            layer="injection",
+            rule="classifier",
+            kind="suspected-instruction",
+            start=start,
+            end=end,
+            strength=Strength.HARD if trusted else Strength.SOFT,
+            quoted=trusted and quotations.overlaps(start, end),
+        )
+
+
+def best_score(text: str) -> float:
+    """Return the highest score of a passage of *text*, which is in lower case. Minus infinity without a word."""
+    return max((passage.score for passage in _model().passages(sentences(text), -math.inf)), default=-math.inf)
+
+
+def rise(count: int) -> float:
+    """Return how much more score a passage needs in a text of *count* sentences than in one sentence alone."""
+    return min(_RISE * math.log2(max(count, 1)), _MOST_RISE)
+
+
+class _Model:
+    """Weights of the buckets, and the scores from which a passage counts."""
+
+    def __init__(self, weights: bytes, scale: float, bias: float, *, untrusted: float, trusted: float) -> None:
+        self._weight = memoryview(weights).cast("b").__getitem__
+        self._scale, self._bias = scale, bias
+        self.untrusted, self.trusted = untrusted, trusted
+        self._known: dict[str, tuple[int, int, WordKeys]] = {}
+
+    def passages(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
+        """Yield each sentence of *parts* and each run of two or three whose score is at least *least*."""
+        recent: list[tuple[int, int, int]] = []
+        for sentence in parts:
+            total, count = self._evidence(sentence)
+            recent = [*recent[-_MAX_SENTENCES + 1 :], (total, count, sentence.start)]
+            total = count = 0
+            for part_total, part_count, start in reversed(recent):
+                total += part_total
+                count += part_count
+                score = total * self._scale / math.sqrt(count) + self._bias
+                if score >= least:
+                    yield _SuspectSpan(score, start, sentence.end)
+
+    def _evidence(self, sentence: TokenRun) -> tuple[int, int]:
+        """Return the sum of the weights of *sentence*, and the number of its words' buckets."""
+        known, tokens = self._known, sentence.tokens
+        for word in tokens:
+            if word not in known:
+                if len(known) >= _KNOWN_WORDS:
+                    known.clear()
+                    return self._evidence(sentence)
+                buckets, keys = word_buckets(word)
+                known[word] = (sum(map(self._weight, buckets)), len(buckets), keys)
+        totals, counts, all_keys = zip(*[known[word] for word in tokens], strict=True)
+        context = context_buckets(all_keys)
+        return sum(totals) + sum(map(self._weight, context)), sum(counts)
+
+
+@cache
+def _model() -> _Model:
+    data = _WEIGHTS.read_bytes()
+    scale, bias, untrusted, trusted = _HEAD.unpack_from(data)
+    return _Model(data[_HEAD.size :], scale, bias, untrusted=untrusted, trusted=trusted)
