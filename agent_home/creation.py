@@ -19,7 +19,7 @@ from .errors import GuardRefused, NotCreatable, SettingsInvalid
 from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
-from .home import ALIASES, MEMORY, Home
+from .home import ALIASES, MEMORY, Home, is_text
 from .screening.quarantine import Quarantined
 from .screening.service import ScreeningService
 from .screening.write_policy import reason_of
@@ -74,6 +74,8 @@ def create(
         SettingsInvalid: the existing ``agent.toml`` is invalid.
     """
     root = root.expanduser().absolute()
+    if not is_text(str(root)):
+        raise NotCreatable(root, "its name is not UTF-8, and SQLite opens no such path")
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         root.mkdir(PRIVATE_FOLDER, exist_ok=True)

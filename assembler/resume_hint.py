@@ -15,7 +15,7 @@ from agent_home.clock import parse_time
 from agent_home.home import Home
 from agent_home.store.closings import closed_parts
 from agent_home.store.speakers import resolve_speakers
-from agent_home.store.transcript import Message, SessionFile, Turn, read, sessions
+from agent_home.store.transcript import Message, SessionFile, Turn, ends_line, read, sessions
 
 from .file_screening import FileScreening
 from .section import defused
@@ -75,13 +75,15 @@ def resume_hint(home: Home, now: datetime, days: int, exclude: str = "", screeni
     closed = closed_parts(home, f"{since - timedelta(days=1):%Y-%m-%d}", sessions=names)
     latest: tuple[datetime, SessionFile, list[Turn]] | None = None
     for file in files:
-        if closed.end_of(file.session) >= file.size:
+        end = closed.end_of(file.session)
+        if end == file.size:
             continue
         message = _last_message(file)
         last = _time(message.ts) if message else None
         if last is None or not since <= last <= now or (latest is not None and last <= latest[0]):
             continue
-        if turns := closed.fresh(file.session, read(file.path, closed.end_of(file.session))):
+        begin = end if end < file.size and ends_line(file.path, end) else 0
+        if turns := closed.fresh(file.session, read(file.path, begin)):
             latest = (last, file, turns)
     if latest is None:
         return ""

@@ -19,6 +19,7 @@ _LARGE_BYTES = 256 << 20
 _RECORDS = {
     "audit": "audit*.jsonl",
     "closings": "closings.jsonl",
+    "appended": "appended.jsonl",
     "quarantine": "quarantine/*",
     "set aside": "recovered/*",
     "copies of a damaged index": "index.db.corrupt-*",

@@ -20,6 +20,7 @@ from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
 from agent_home.forgetting.tombstones import returned
 from agent_home.git import commits, history
 from agent_home.git.hook import hook_state
+from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
 from agent_home.salt import read_salt
@@ -27,7 +28,7 @@ from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
-from agent_home.store import closings, losses, recovery, set_aside, transcript
+from agent_home.store import appended, closings, losses, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
@@ -66,6 +67,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
+        ("transcripts", lambda: _transcripts(home)),
         ("losses", lambda: _losses(home)),
         ("recovered", lambda: _recovered(home)),
         ("clone", lambda: _clone(home)),
@@ -174,6 +176,10 @@ def _git(home: Home) -> Iterator[Check]:
     if recovery.is_pending(home):
         detail = "a write was interrupted. The next write finishes it"
         yield Check(name="git", status="warning", detail=detail)
+    if locks := idle_locks(home.root):
+        files = " ".join(shlex.quote(lock) for lock in locks)
+        detail = f"a git command that is gone left locks, and every write waits for them. Remove them: rm {files}"
+        yield Check(name="git", status="warning", detail=detail)
     uncommitted = history.dirty(home.root, [*markdown_files(home), "agent.toml"])
     if uncommitted:
         detail = f"not committed: {', '.join(uncommitted[:5])}. The next write to a file commits it, or commit it now"
@@ -199,6 +205,25 @@ def _closings(home: Home) -> Iterator[Check]:
         yield Check(name="closings", status="warning", detail=detail)
     else:
         yield Check(name="closings", status="ok", detail="what was closed is in memory")
+
+
+def _transcripts(home: Home) -> Iterator[Check]:
+    """Check that every transcript is as long as this machine wrote it."""
+    found = appended.shortened(home)
+    if not found or closings.absent_transcripts(home):
+        yield Check(name="transcripts", status="ok", detail="each is as long as it was written")
+        return
+    ends = closings.closed_here(home)
+    is_closed = {one.path: one.size <= ends.get(one.session, 0) for one in found}
+    for one in sorted(found, key=lambda one: is_closed[one.path])[:_MAX_NAMED]:
+        state = "is shorter than it was written" if (home.root / one.path).exists() else "is not there"
+        told = "What was closed stays in memory" if is_closed[one.path] else "What it held was not closed"
+        status: Status = "info" if is_closed[one.path] else "warning"
+        detail = f"{one.path} {state}. {told}. Import the conversation again, or copy the file back"
+        yield Check(name="transcripts", status=status, detail=detail)
+    if len(found) > _MAX_NAMED:
+        detail = f"{len(found) - _MAX_NAMED} more are shorter than they were written, or are not there"
+        yield Check(name="transcripts", status="info", detail=detail)
 
 
 def _losses(home: Home) -> Iterator[Check]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from agent_home import clock
 from agent_home.errors import HomeError, Locked
@@ -17,11 +18,19 @@ from agent_home.store import losses, machine_state, proposals, recovery
 
 from .counts import counted
 
-__all__ = ["repair"]
+__all__ = ["Repair", "repair"]
 
 
-def repair(home: Home) -> list[str]:
-    """Repair *home* and return one line for each thing that was repaired, or that could not be.
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One repair: what was done, or with *done* false, why it could not be."""
+
+    what: str
+    done: bool = True
+
+
+def repair(home: Home) -> list[Repair]:
+    """Repair *home* and return what was repaired, and what could not be.
 
     Raises:
         Locked: another process writes.
@@ -29,13 +38,13 @@ def repair(home: Home) -> list[str]:
     repairs: tuple[Callable[[Home], Iterator[str]], ...] = (
         _leftovers, _interrupted, _losses, _proposals, _hook, _driver, _permissions,
     )  # fmt: skip
-    found: list[str] = []
+    found: list[Repair] = []
     with machine_state.hold_home(home):
         for one in repairs:
             try:
-                found += one(home)
+                found += map(Repair, one(home))
             except (HomeError, OSError) as error:
-                found.append(f"not repaired: {' '.join(str(error).split())}")
+                found.append(Repair(" ".join(str(error).split()), done=False))
     return found
 
 

@@ -32,7 +32,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     ),
     "agent_home.git.isolation": (
         "the stand-in for git's shared folder, in a temporary folder, and git's folder of reflogs",
-        {"?.symlink_to", "?.write_text", "os.open"},
+        {"?.symlink_to", "?.write_text", "os.open", "shutil.rmtree"},
     ),
     "agent_home.git.packing": (
         "temporary packs of a killed packing, and its mark",
@@ -81,6 +81,7 @@ STORERS = {
     "agent_home.store.branch": "the name of the branch that memory is kept on, machine state, under the lock",
     "agent_home.store.closings": "what this machine closed, machine state that a git revert must not reach",
     "agent_home.forgetting.erasure": "removes a text from transcripts, outputs and machine state, under the lock",
+    "agent_home.store.appended": "how far transcripts were written, machine state, under the lock",
     "agent_home.store.gateway": "appends to transcripts: under the lock, screened",
     "agent_home.store.recovery": "the renames of the gateway: under the lock, screened, validated",
     "agent_home.store.machine_state": "moves the state that an earlier version kept, machine state, under the lock",

@@ -119,6 +119,8 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
     """
     known = tracked_files(home)
     changed = []
+    staged = home.machine / "staging" / "forget.tmp"
+    storage.remove(staged)  # a forgetting that was killed left it
     for relative in home_files(home):
         if is_gateway_file(relative, known):
             continue
@@ -130,7 +132,6 @@ def erase(home: Home, target: RedactionTarget) -> list[tuple[str, str]]:
         done = redacted(relative, text, target)
         if done == text and name == relative:
             continue
-        staged = home.machine / "staging" / "forget.tmp"
         storage.stage(staged, done.encode("utf-8"))
         if name != relative:
             staged.chmod(path.stat().st_mode & 0o7777)

@@ -262,7 +262,13 @@ class GitClient:
         lines = [name.encode("utf-8", "surrogateescape") + b"\n" for name in listed if "\n" not in name]
         found = self._batch([], b"".join(lines)) if lines else iter(())
         for name in listed:
-            yield None if "\n" in name else next(found)
+            if "\n" in name:
+                yield None
+                continue
+            try:
+                yield next(found)
+            except StopIteration:
+                raise GitFailed("cat-file", 0, f"it did not answer for {name!r}. Check `git --version`") from None
         next(found, None)  # reads the end of the output, and so the exit code
 
     def fields(self, *arguments: str) -> Iterator[bytes]:

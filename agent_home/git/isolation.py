@@ -8,8 +8,10 @@ where they are. Attributes may still name a driver, but only the user's own conf
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -104,10 +106,18 @@ class _StandIns:
     """The stand-ins of this process, in one temporary folder that goes with the process."""
 
     def __init__(self) -> None:
-        self._top: tempfile.TemporaryDirectory[str] | None = None
+        self._top: Path | None = None
+        self._process = os.getpid()
         self._made: dict[tuple[Path, bool], tuple[tuple[int, ...], StandIn]] = {}
 
+    def remove(self) -> None:
+        """Remove the folder. A forked process leaves that of its parent alone, who still uses it."""
+        if self._top is not None and self._process == os.getpid():
+            shutil.rmtree(self._top, ignore_errors=True)
+
     def of(self, shared: Path, listed: Callable[[bytes], bytes], *, writable: bool) -> StandIn:
+        if self._process != os.getpid():
+            self._top, self._process, self._made = None, os.getpid(), {}
         state = _state(shared)
         known = self._made.get((shared, writable))
         if known is not None and known[0] == state and known[1].empty.is_dir():
@@ -124,9 +134,9 @@ class _StandIns:
         return made
 
     def _make(self, shared: Path, settings: Mapping[str, str], *, writable: bool) -> Path:
-        if self._top is None or not Path(self._top.name).is_dir():
-            self._top = tempfile.TemporaryDirectory(prefix="agent-home-git-", ignore_cleanup_errors=True)
-        folder = Path(tempfile.mkdtemp(dir=self._top.name))
+        if self._top is None or not self._top.is_dir():
+            self._top = Path(tempfile.mkdtemp(prefix="agent-home-git-"))
+        folder = Path(tempfile.mkdtemp(dir=self._top))
         for name in ("info", "objects", "empty"):
             (folder / name).mkdir()
         if writable:
@@ -141,6 +151,7 @@ class _StandIns:
 
 
 _STAND_INS = _StandIns()
+atexit.register(_STAND_INS.remove)
 
 
 def _settings(file: Path, listed: Callable[[bytes], bytes]) -> Iterator[tuple[str, str]]:

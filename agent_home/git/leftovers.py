@@ -16,7 +16,8 @@ from pathlib import Path
 from .client import home_client
 
 __all__ = [
-    "ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "holds_locks_of", "is_leftover", "remove_leftovers",
+    "ORPHAN_GIT_LOCK_S", "git_commands_in", "holds_locks", "holds_locks_of", "idle_locks", "is_leftover",
+    "remove_leftovers",
 ]  # fmt: skip
 
 #: Seconds after which a lock of a dead writer counts as left behind. Git itself needs milliseconds.
@@ -55,14 +56,23 @@ def holds_locks_of(root: Path, *died_at: float) -> bool:
     return any(path.suffix == ".lock" and _in_time(path, moment) for path in _candidates(folder) for moment in died_at)
 
 
+def idle_locks(root: Path) -> list[str]:
+    """Return the locks in git's folder that no running git command holds, as far as the system tells."""
+    folder = home_client(root).git_folder()
+    found = [path for path in _candidates(folder) if path.suffix == ".lock" and _is_old(path)]
+    return [] if found and git_commands_in(root) else sorted(str(path) for path in found)
+
+
 def is_leftover(path: Path, died_at: float, root: Path) -> bool:
     """Return whether *path* in git's folder of *root* was left by the writer that died."""
+    return _is_old(path) and _in_time(path, died_at) and not git_commands_in(root)
+
+
+def _is_old(path: Path) -> bool:
     try:
-        made_at = path.stat().st_mtime
+        return time.time() - path.stat().st_mtime > ORPHAN_GIT_LOCK_S
     except OSError:
         return False
-    old = time.time() - made_at > ORPHAN_GIT_LOCK_S
-    return old and _in_time(path, died_at) and not git_commands_in(root)
 
 
 def _in_time(path: Path, died_at: float) -> bool:

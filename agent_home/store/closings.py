@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClosedParts",
     "absent_transcripts",
+    "closed_here",
     "closed_parts",
     "first_day",
     "lost",
@@ -72,9 +73,15 @@ class ClosedParts:
         ends = [self.unnamed.get((start, anchor_of(session, start)), 0) for start in {at for at, _ in self.unnamed}]
         return max(self.ends.get(session, 0), *ends, 0)
 
-    def fresh(self, session: str, turns: Iterable[Turn]) -> list[Turn]:
-        """Return those of *turns* that no closing covers, in their order."""
+    def fresh(self, session: str, turns: Sequence[Turn]) -> list[Turn]:
+        """Return those of *turns* that no closing covers, in their order.
+
+        *turns* are the whole transcript, or its part from :meth:`end_of` on. Where no line ends at that byte, the
+        transcript was shortened and written to again, so that only messages named by a closing are closed.
+        """
         end, named = self.end_of(session), self.named.get(session, ())
+        if not any(end in {turn.start, turn.end} for turn in turns):
+            end = 0
         return [turn for turn in turns if turn.start >= end and not (named and message_digest(turn.message) in named)]
 
 
@@ -116,14 +123,12 @@ def open_sessions(home: Home) -> list[tuple[str, list[Turn]]]:
     first day under which one of them can be filed. So the cost is that of new turns, and one look at each transcript's
     size.
     """
-    recorded: dict[str, int] = {}
-    for session, end in _recorded(home):
-        recorded[session] = max(end, recorded.get(session, 0))
-    unsure = []
-    for file in transcript.sessions(home):
-        start = recorded.get(file.session, 0)
-        if file.size > start and transcript.read(file.path, start):
-            unsure.append((file.session, transcript.read(file.path)))
+    recorded = closed_here(home)
+    unsure = [
+        (file.session, turns)
+        for file in transcript.sessions(home)
+        if _has_more(file, recorded.get(file.session, 0)) and (turns := transcript.read(file.path))
+    ]
     if not unsure:
         return []
     closed = closed_parts(home, min(first_day(turns) for _, turns in unsure))
@@ -153,6 +158,14 @@ def absent_transcripts(home: Home) -> str:
         f"{home.sessions} {state}, but this machine closed {len(known)} of its sessions. Mount the folder, or give"
         f" yourself the right to read it. If you deleted the transcripts, remove {home.machine / _RECORD} too"
     )
+
+
+def closed_here(home: Home) -> dict[str, int]:
+    """Return the byte up to which this machine closed each session's transcript."""
+    ends: dict[str, int] = {}
+    for session, end in _recorded(home):
+        ends[session] = max(end, ends.get(session, 0))
+    return ends
 
 
 def message_digest(message: Message) -> str:
@@ -200,6 +213,16 @@ def lost(home: Home) -> list[str]:
     """
     gone = _lost_commits(home)
     return sorted({session for session, _, commit in _rows(_record_bytes(home)) if commit in gone})
+
+
+def _has_more(file: transcript.SessionFile, end: int) -> bool:
+    """Return whether a transcript that was closed up to byte *end* may hold turns that are not.
+
+    A transcript that is shorter, or that has no line with this end, was shortened by something else.
+    """
+    if file.size == end:
+        return False
+    return file.size < end or not transcript.ends_line(file.path, end) or bool(transcript.read(file.path, end))
 
 
 def _recorded(home: Home, sessions: Collection[str] | None = None) -> Iterator[tuple[str, int]]:

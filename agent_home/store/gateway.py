@@ -40,7 +40,8 @@ from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening, reason_of
-from . import losses, proposals, recovery
+from . import appended, losses, proposals, recovery
+from .appended import Written
 from .branch import refuse_elsewhere
 from .machine_state import hold_home, is_waiting
 from .memory_path import memory_path, refuse_links
@@ -247,6 +248,8 @@ def append_rows(
         lines = [json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") for row in stored]
         data = b"".join(line + b"\n" for line in lines)
         start = storage.append(target, data, mode=0o666) if lines else 0
+        if lines and path.startswith("sessions/"):
+            appended.note(home, Written(session=session, path=path, size=start + len(data)))
         quarantined = tuple(screening.quarantined)
         if quarantined or screening.redacted:
             audit: dict[str, Any] = {"ts": moment, "actor": actor, "session": session, "paths": [path]}

@@ -36,6 +36,7 @@ __all__ = [
     "Turn",
     "append",
     "count",
+    "ends_line",
     "read",
     "read_lines",
     "session_name",
@@ -204,6 +205,15 @@ def read_lines(path: Path, start: int = 0) -> Iterator[tuple[Message | None, int
                 return
             yield _message(line), at, at + len(line)
             at += len(line)
+
+
+def ends_line(path: Path, at: int) -> bool:
+    """Return whether the file has a line that ends at byte *at*, or *at* is its beginning."""
+    if at == 0:
+        return True
+    with path.open("rb") as file:
+        file.seek(at - 1)
+        return file.read(1) == b"\n"
 
 
 def session_name(home: Home, session: str) -> str:

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import apsw
 
 from agent_home import storage
+from agent_home.home import is_text
 
 from ..errors import IndexLocked, IndexUnusable
 from ..text.terms import TOKENIZER
@@ -245,8 +246,15 @@ def connect(
     flags: int = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
     timeout_ms: int = BUSY_TIMEOUT_MS,
 ) -> apsw.Connection:
-    """Return a connection with sqlite-vec loaded and every pragma set."""
+    """Return a connection with sqlite-vec loaded and every pragma set.
+
+    Raises:
+        IndexUnusable: the path is not UTF-8, which SQLite needs.
+    """
     import sqlite_vec
+
+    if not is_text(str(path)):
+        raise IndexUnusable(Path(path), "the path is not UTF-8, so SQLite cannot open it. Rename the folder")
 
     conn = apsw.Connection(str(path), flags=flags)
     try:

@@ -11,7 +11,7 @@ import pytest
 from agent_home.creation import create, template_files
 from agent_home.documents.check import problems
 from agent_home.documents.document import parse
-from agent_home.errors import SettingsInvalid
+from agent_home.errors import NotCreatable, SettingsInvalid
 from agent_home.home import Home
 
 
@@ -80,3 +80,9 @@ def test_an_invalid_manifest_stops_before_anything_is_written(tmp_path: Path, no
     with pytest.raises(SettingsInvalid):
         create(tmp_path, now=now)
     assert not (tmp_path / "MEMORY.md").exists()
+
+
+def test_a_folder_whose_name_is_not_utf8_is_refused(tmp_path: Path, now: datetime) -> None:
+    with pytest.raises(NotCreatable, match="not UTF-8"):
+        create(tmp_path / "l\udce9tin", name="Test", now=now)
+    assert not list(tmp_path.iterdir())

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from ..exit_codes import FINDINGS
 from ..invocation import Invocation, home_command
+
+if TYPE_CHECKING:
+    from interfaces.repair import Repair
 
 __all__ = ["doctor"]
 
@@ -36,8 +41,15 @@ def doctor(context: click.Context, invocation: Invocation, *, fix: bool) -> None
 
     fixed = repair(invocation.home) if fix else []
     checks = examine(invocation.home, invocation.moment)
-    lines = [f"fixed    {line}" for line in fixed]
+    lines = [f"{'fixed' if one.done else 'not fixed':8} {one.what}" for one in fixed]
     lines += [f"{check.status:8} {check.name:14} {check.detail}" for check in checks]
-    shown = {"checks": [dataclasses.asdict(check) for check in checks], **({"fixed": fixed} if fix else {})}
+    shown = {"checks": [dataclasses.asdict(check) for check in checks], **_repairs(fixed, fix=fix)}
     invocation.show(shown, lines)
-    context.exit(FINDINGS if any(check.status == "failed" for check in checks) else 0)
+    unfinished = any(not one.done for one in fixed) or any(check.status == "failed" for check in checks)
+    context.exit(FINDINGS if unfinished else 0)
+
+
+def _repairs(found: Sequence[Repair], *, fix: bool) -> dict[str, list[str]]:
+    """Return the keys of the JSON that tell of repairs."""
+    done = {"fixed": [one.what for one in found if one.done], "not_fixed": [one.what for one in found if not one.done]}
+    return done if fix else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -301,3 +302,36 @@ def test_a_git_without_memory_has_not_looked_for_anything(
     monkeypatch.setenv("PATH", f"{starved.parent}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(GitFailed, match="Out of memory"):
         untrusted_client(repository).query("grep", "-l", "nothing", "HEAD", empty_on=(1, 128))
+
+
+def test_a_forked_process_leaves_the_stand_ins_of_its_parent_alone(repository: Path) -> None:
+    script = f"""
+import os, sys
+from pathlib import Path
+from agent_home.git.client import home_client
+from agent_home.git.isolation import git_folders, stand_in
+git = home_client(Path({str(repository)!r}))
+git.query("rev-parse", "HEAD")
+made = stand_in(git_folders(git.root), lambda text: b"", writable=True)
+child = os.fork()
+if child == 0:
+    git.query("rev-parse", "HEAD")
+    sys.exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert made.folder.is_dir(), "the child removed it"
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_git_that_answers_nothing_is_a_clear_error(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = tmp_path / "bin" / "git"
+    git.parent.mkdir()
+    git.write_text("#!/bin/sh\nexit 0\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{git.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(GitFailed, match="did not answer"):
+        list(home_client(repository).objects(["HEAD"]))

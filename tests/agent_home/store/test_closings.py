@@ -103,6 +103,22 @@ def test_open_sessions_are_those_with_turns_that_nothing_covers_oldest_first(hom
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("messages", [1, 3])
+def test_a_transcript_that_was_emptied_hides_no_later_message(home: Home, now: datetime, messages: int) -> None:
+    """The bytes that were closed are those of other messages now, whether there are fewer of them or more."""
+    said(home, "chat", "2026-11-20", "2026-11-20")
+    (one,) = transcript.sessions(home)
+    closings.record(home, made("chat", 0, one.size), "c0ffee", now)
+    assert closings.open_sessions(home) == []
+    one.path.write_bytes(b"")
+    new = [Message(session="chat", id=f"new-{number}", content="y" * 37) for number in range(messages)]
+    transcript.append(home, "chat", new, actor="test", now=now)
+    assert [
+        [turn.message.id for turn in closings.closed_parts(home).fresh(session, turns)]
+        for session, turns in closings.open_sessions(home)
+    ] == [[message.id for message in new]]
+
+
 def test_what_this_machine_closed_is_known_without_reading_a_daily_log(
     home: Home, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
