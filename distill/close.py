@@ -35,6 +35,7 @@ from .entries.carried import stated_text
 from .entries.chronology import Chronology
 from .entries.citation import note_mentions
 from .entries.consolidation import Link
+from .entries.foreign_items import reason_to_wait, with_foreign_doubts
 from .entries.operations import (
     AppliedOperations,
     Operation,
@@ -403,6 +404,8 @@ def _draft(
     )
     origins = {turn.message.source: turn.message.origin for turn in turns}
     heard = words_of_others([turn.message for turn in turns], read_salt(home))
+    own_origins = item_origins(summary.items, evidence, origins, heard.origin_of)
+    summary = with_foreign_doubts(summary, evidence, own_origins, heard)
     return _ClosingDraft(
         closing=closing, summary=summary, evidence=evidence,
         origins=origins, heard=heard, fresh=tuple(fresh), again=again, composed=composed, unowned=roles.unowned,
@@ -582,7 +585,13 @@ def _record_lessons_and_projects(edits: Transaction, draft: _ClosingDraft) -> tu
     items, date = draft.summary.items, draft.closing.date
     origins = item_origins(items, draft.evidence, draft.origins, draft.heard.origin_of)
     record_rule_references(edits, draft.fresh)
-    taught = record_lessons(edits, lessons_from(items, draft.fresh, origins, date))
+    heard = draft.heard
+    lessons = [
+        lesson
+        for lesson in lessons_from(items, draft.fresh, origins, date, heard.origin_of)
+        if not reason_to_wait(lesson.text, lesson.origin, lesson.sources[0], heard)
+    ]
+    taught = record_lessons(edits, lessons)
     updated = update_projects(edits, items, draft.fresh, draft.evidence, origins, date=date)
     return tuple(entry.id for entry in taught), updated
 

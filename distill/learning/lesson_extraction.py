@@ -13,6 +13,7 @@ from typing import Literal
 
 from agent_home.store.transcript import Turn
 
+from ..statements.restatement import OriginOf, nobody
 from ..statements.sentences import narrowed, prose_lines, split_sentences
 from ..statements.statement_parser import parse_statement
 from ..summary.extraction import Item
@@ -55,11 +56,16 @@ class Lesson:
 
 
 def lessons_from(
-    items: Sequence[Item], turns: Sequence[Turn], origins: Mapping[Item, str], date: str
+    items: Sequence[Item],
+    turns: Sequence[Turn],
+    origins: Mapping[Item, str],
+    date: str,
+    origin_of: OriginOf = nobody,
 ) -> tuple[Lesson, ...]:
     """Return the lessons of a session: corrections and failed attempts of *items*, then labelled lessons of *turns*.
 
-    *origins* maps an item to its origin. *date* is used for a turn without a time.
+    *origins* maps an item to its origin, and *origin_of* tells sentences of the agent that restate what others said.
+    *date* is used for a turn without a time.
     """
     found = [
         Lesson(
@@ -71,7 +77,7 @@ def lessons_from(
         for item in items
         if (kind := _kind_of(item)) is not None and not (kind == "correction" and _corrects_themselves(item, turns))
     ]  # fmt: skip
-    found += [learned for turn in turns for learned in _labelled(turn, date)]
+    found += [learned for turn in turns for learned in _labelled(turn, date, origin_of)]
     return tuple(learned for learned in found if learned.origin in _TRUSTED)
 
 
@@ -100,7 +106,7 @@ def _root_cause(correction: Item, items: Sequence[Item]) -> str:
     return next((text for text in causes if about & topic_words(parse_statement(text).tokens)), "")
 
 
-def _labelled(turn: Turn, date: str) -> Iterator[Lesson]:
+def _labelled(turn: Turn, date: str, origin_of: OriginOf) -> Iterator[Lesson]:
     message = turn.message
     if message.role not in {"user", "assistant"}:
         return
@@ -109,7 +115,8 @@ def _labelled(turn: Turn, date: str) -> Iterator[Lesson]:
             match = label.match(narrowed(sentence))
             group = "rest" if match and match["rest"] else "zh"
             if match and len(sentence[slice(*match.span(group))].split()) + len(match[group]) // 4 >= 3:
+                restated = origin_of(sentence, message.source) if message.origin == "agent" else ""
                 yield Lesson(
                     kind=kind, text=sentence[slice(*match.span(group))].strip(), sources=(message.source,),
-                    origin=message.origin, date=message.ts[:10] or date,
+                    origin=restated or message.origin, date=message.ts[:10] or date,
                 )  # fmt: skip

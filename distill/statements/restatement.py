@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from agent_home.store.fingerprints import Fingerprint, decode_fingerprints, fingerprint
 from agent_home.store.transcript import Message
 
+from .sentences import prose_lines
+
 __all__ = ["OriginOf", "WordsOfOthers", "nobody", "words_of_others"]
 
 #: Returns the origin of a text that the turn at a source says, if others said it before, or an empty string.
@@ -26,6 +28,8 @@ _LEAST_WITH_VALUES = 0.12
 _LEAST_PAIRS = 3
 #: Values of a sentence that only another one said, so that no shared pair is needed. A translation keeps values.
 _LEAST_VALUES = 2
+#: Pairs of words in the quoted lines, code and tables of a turn that count as somebody else's words.
+_LEAST_PASTED = 8
 
 
 def nobody(text: str, source: str) -> str:
@@ -67,10 +71,16 @@ class WordsOfOthers:
         found = [heard for heard in reversed(before) if _restates(said, heard.said, own_share, own_values)]
         return found[0].origin if found else ""
 
-    @property
-    def any_before(self) -> bool:
-        """Return whether anything was heard from others."""
-        return bool(self.heard)
+    def any_before(self, source: str) -> bool:
+        """Return whether the session heard others before the turn at *source*."""
+        place = self.places.get(source, len(self.places))
+        return any(heard.place <= place for heard in self.heard)
+
+    def is_owners(self, text: str) -> bool:
+        """Return whether one turn of the owner said much of *text*, and all of its values."""
+        said = fingerprint(text, self.salt)
+        values = frozenset[int]().union(*(own.values for own in self.own))
+        return said.values <= values and any(own.share(said)[0] >= _LEAST_SHARE for own in self.own)
 
 
 def words_of_others(messages: Sequence[Message], salt: str) -> WordsOfOthers:
@@ -81,7 +91,12 @@ def words_of_others(messages: Sequence[Message], salt: str) -> WordsOfOthers:
         if message.origin not in {"user", "agent"}:
             heard.append(_ForeignWords(place=place, origin=message.origin, said=fingerprint(message.content, salt)))
         elif message.origin == "user":
-            own.append(fingerprint(message.content, salt))
+            said = fingerprint("\n".join(line.text for line in prose_lines(message.content)), salt)
+            own.append(said)
+            pasted = fingerprint(message.content, salt)  # quoted lines, code and tables are not the owner's words
+            rest = Fingerprint(pasted.pairs - said.pairs, pasted.values - said.values)
+            if len(rest.pairs) > _LEAST_PASTED:
+                heard.append(_ForeignWords(place=place, origin="tool", said=rest))
         heard += [_ForeignWords(place=place, origin="tool", said=said) for said in decode_fingerprints(message.heard)]
     places = {message.source: place for place, message in enumerate(messages)}
     return WordsOfOthers(heard=tuple(heard), own=tuple(own), places=places, salt=salt)

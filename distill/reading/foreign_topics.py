@@ -1,0 +1,119 @@
+"""Decide whether a statement is about something that only the owner says.
+
+Such topics are payments, accounts, approvals, policies, vendors, access, the owner's wishes, and what the agent shall
+do. A statement of a participant, a tool or a page about them waits for a person, however it is worded. A linear model
+over words and their parts decides. Its weights are a file beside this module, which
+``python -m bench.training.foreign_topics`` writes from sentences and terms of eleven languages. Values that pay or
+reach somebody, and requests to remember, always count.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.resources import files
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .labels import parse_label, parse_request
+
+__all__ = ["BUCKETS", "LEAST_CHANCE", "is_owners_topic", "topic_chance", "topic_features"]
+
+#: Hash buckets of the words and their parts. A power of two.
+BUCKETS = 1 << 14
+#: Chance above which a statement waits. The training script prints what each chance costs.
+LEAST_CHANCE = 0.3
+_WEIGHTS = "foreign_topics.npz"
+_MAX_CHARS, _MAX_WORDS = 600, 120
+_MAX_WORD_CHARS = 20
+_TOKEN = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
+_CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]")
+_CJK_RUN = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]+")
+_LEAST_RUN = 6
+#: Words of a piece of a long clause. The next piece begins in its middle.
+_PIECE_WORDS = 8
+#: Weights of one, two and three characters of a text without blanks.
+_CJK_WEIGHTS = (0.15, 0.5, 0.5)
+#: A clause may hide behind a harmless one.
+_CLAUSE_END = re.compile(
+    r"[.;,:!?()<>\n\u3002\uff0c\uff1b\uff1a\uff01\u3001]+(?=\s|[^\x00-\x7f]|$)|<!--|\s[-\u2013\u2014]\s"
+)
+#: E-mail addresses, account numbers with a country, and numbers of six digits or more but dates.
+_VALUE = re.compile(
+    r"[\w.+-]{1,64}@[\w-]{1,64}\.\w|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3}"
+    r"|(?<![A-Za-z0-9.])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){5,40}|\b0x[0-9a-fA-F]{16}"
+    r"|\b(?:bc1|[13])[a-km-zA-HJ-NP-Z1-9]{25}"
+)
+
+
+def is_owners_topic(text: str, least: float = LEAST_CHANCE) -> bool:
+    """Return whether *text* is about something that only the owner says. *least* is the chance above which it is."""
+    text = text[:_MAX_CHARS]
+    label = parse_label(text)
+    if (
+        _VALUE.search(text)
+        or parse_request(text)
+        or (label is not None and (label.asked or label.kind == "preference"))
+    ):
+        return True
+    return topic_chance(text) >= least
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield *text*, its clauses, pieces of long clauses, and what stands in characters without blanks."""
+    yield text
+    for clause in _CLAUSE_END.split(text):
+        yield clause
+        words = clause.split()
+        for at in range(0, len(words) - _PIECE_WORDS // 2, _PIECE_WORDS // 2) if len(words) > _PIECE_WORDS else ():
+            yield " ".join(words[at : at + _PIECE_WORDS])
+    if not text.isascii():
+        yield from (run[0] for run in _CJK_RUN.finditer(text) if len(run[0]) >= _LEAST_RUN)
+
+
+@lru_cache(maxsize=4096)
+def topic_chance(text: str) -> float:
+    """Return the chance that *text* is about something that only the owner says."""
+    weights = _load_weights()
+    score = weights[0] + sum(weights[bucket + 1] * value for bucket, value in topic_features(text).items())
+    return float(1 / (1 + np.exp(-score)))
+
+
+def topic_features(text: str) -> Mapping[int, float]:
+    """Return the features of *text*: its words, their parts and pairs of them, by bucket."""
+    found: dict[int, float] = {}
+    for name, value in _features(text[:_MAX_CHARS]):
+        bucket = zlib.crc32(name.encode("utf-8", "surrogatepass")) & (BUCKETS - 1)
+        found[bucket] = found.get(bucket, 0.0) + value
+    return found
+
+
+def _features(text: str) -> Iterator[tuple[str, float]]:
+    before = ""
+    for match in islice(_TOKEN.finditer(text), _MAX_WORDS):
+        token = match[0].casefold()
+        if _CJK.match(token):
+            for size, value in enumerate(_CJK_WEIGHTS, 1):
+                yield from ((f"z{token[at : at + size]}", value) for at in range(len(token) - size + 1))
+            before = ""
+        elif token[0].isdecimal():
+            yield f"#{min(len(token), 6)}", 0.3
+            before = "#"
+        else:
+            bounded = f"<{token[:_MAX_WORD_CHARS]}>"
+            parts = [f"w{token}", f"p{token[:5]}"]
+            parts += [f"c{bounded[at : at + size]}" for size in (4, 5) for at in range(len(bounded) - size + 1)]
+            yield from ((part, len(parts) ** -0.5) for part in parts)
+            if before:
+                yield f"b{before[:6]} {token[:6]}", 0.5
+            before = token
+
+
+@cache
+def _load_weights() -> NDArray[np.float32]:
+    with (files(__package__) / _WEIGHTS).open("rb") as file, np.load(file) as stored:
+        return np.asarray(stored["weights"], np.float32) * float(stored["scale"])
