@@ -15,7 +15,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +41,14 @@ _UNSURE = re.compile(
     r"|付|账|审批|批准|偏好|喜欢|总是|一律|以后|记住|密码|银行|供应商|报销|发票",
     re.IGNORECASE,
 )
+#: What an agent puts before the words of others. Each sentence is read behind some of them, so that they tell nothing.
+_FRAMES = (
+    "The page says that {}", "According to the tool, {}", "The result: {}", "I read that {}",
+    "It was mentioned that {}",
+    "Laut der Seite: {}", "Auf der Seite steht, dass {}", "La p\u00e1gina dice que {}", "La page dit que {}",
+    "\u9875\u9762\u4e0a\u8bf4{}", "\u6839\u636e\u5de5\u5177,{}", "Conclusion: {}",
+)  # fmt: skip
+_FRAMES_EACH = 2
 #: Ordinary sentences of each language of the reader's data.
 _MOST = 350
 
@@ -49,7 +57,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicText:
-    """A text in a language. *kind* is sentence, term, or reader for one of the reader's training data."""
+    """A text in a language. *kind* is sentence, framed, term, or reader for the reader's training data."""
 
     text: str
     lang: str
@@ -82,7 +90,15 @@ def labelled_texts() -> list[TopicText]:
         lang, sign, texts = line.split(" ", 2)
         kind = "term" if "|" in texts else "sentence"
         rows += [TopicText(text=text, lang=lang, owners=sign == "+", kind=kind) for text in texts.split("|")]
-    return [*rows, *_of_reader()]
+    return [*rows, *_framed(rows), *_of_reader()]
+
+
+def _framed(rows: Sequence[TopicText]) -> Iterator[TopicText]:
+    """Yield the sentences of *rows* behind frames of an agent."""
+    for number, row in enumerate(row for row in rows if row.kind == "sentence"):
+        for step in range(_FRAMES_EACH):
+            frame = _FRAMES[(number * 5 + step * 7) % len(_FRAMES)]
+            yield replace(row, text=frame.format(row.text), kind="framed")
 
 
 def feature_matrix(rows: Sequence[TopicText]) -> Matrix:
@@ -108,15 +124,18 @@ def _report(rows: Sequence[TopicText], features: Matrix, wanted: Matrix) -> None
     kinds, langs = np.array([row.kind for row in rows]), np.array([row.lang for row in rows])
     fold = np.random.default_rng(0).permutation(np.arange(len(rows)) % _FOLDS)
     own, reader = kinds == "sentence", kinds == "reader"
+    fold[kinds == "framed"] = np.repeat(fold[own], _FRAMES_EACH)
     scores = np.zeros(len(rows))
     for number in range(_FOLDS):
-        held = (fold == number) & (own | reader)
-        scores[held] = features[held] @ train(features[~held], wanted[~held], ridge=_RIDGE)
+        unseen = (fold == number) & (kinds != "term")
+        held = unseen & (own | reader)
+        scores[held] = features[held] @ train(features[~unseen], wanted[~unseen], ridge=_RIDGE)
     print("sentences left out by fold: chance, found, false of ours, false of the reader's")
     _print_chances(1 / (1 + np.exp(-scores)), wanted, own, reader)
     for lang in sorted(set(langs)):
-        held = own & (langs == lang)
-        scores[held] = features[held] @ train(features[~held], wanted[~held], ridge=_RIDGE)
+        unseen = (own | (kinds == "framed")) & (langs == lang)
+        held = own & unseen
+        scores[held] = features[held] @ train(features[~unseen], wanted[~unseen], ridge=_RIDGE)
     print("sentences of a language of which only terms were seen")
     _print_chances(1 / (1 + np.exp(-scores)), wanted, own, reader)
 

@@ -19,7 +19,7 @@ from ..summary.extraction import Item, Summary
 __all__ = ["reason_to_wait", "with_foreign_doubts"]
 
 #: Chance of a topic from which the agent's own words wait. They are rarely somebody else's.
-_LEAST_OF_AGENT = 0.6
+_LEAST_OF_AGENT = 0.7
 _OTHERS = "{} said it, and it is about money, access, rules or wishes that only the owner decides"
 _AGENT = "it is about money, access, rules or wishes, the session heard others, and the owner did not say it"
 

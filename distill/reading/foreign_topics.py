@@ -35,7 +35,11 @@ _CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]+")
 _LEAST_RUN = 6
 #: Words of a piece of a long clause. The next piece begins in its middle.
-_PIECE_WORDS = 8
+_PIECE_WORDS = 6
+#: Words of a clause that says something alone.
+_LEAST_WORDS = 3
+#: Evidence from which a part of a statement makes it wait, whatever the rest says.
+_LEAST_OF_PIECE = 2.0
 #: Weights of one, two and three characters of a text without blanks.
 _CJK_WEIGHTS = (0.15, 0.5, 0.5)
 #: A clause may hide behind a harmless one.
@@ -54,22 +58,21 @@ def is_owners_topic(text: str, least: float = LEAST_CHANCE) -> bool:
     """Return whether *text* is about something that only the owner says. *least* is the chance above which it is."""
     text = text[:_MAX_CHARS]
     label = parse_label(text)
-    if (
-        _VALUE.search(text)
-        or parse_request(text)
-        or (label is not None and (label.asked or label.kind == "preference"))
-    ):
+    if label is not None and (label.asked or label.kind == "preference"):
         return True
-    return topic_chance(text) >= least
+    if _VALUE.search(text) or parse_request(text) or topic_chance(text) >= least:
+        return True
+    return any(_evidence(part) >= _LEAST_OF_PIECE for part in _parts(text))
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield *text*, its clauses, pieces of long clauses, and what stands in characters without blanks."""
-    yield text
+    """Yield the clauses of *text*, pieces of long clauses, and what stands in characters without blanks."""
     for clause in _CLAUSE_END.split(text):
-        yield clause
         words = clause.split()
-        for at in range(0, len(words) - _PIECE_WORDS // 2, _PIECE_WORDS // 2) if len(words) > _PIECE_WORDS else ():
+        if len(words) >= _LEAST_WORDS:
+            yield clause
+        step = _PIECE_WORDS // 2
+        for at in range(0, len(words) - step, step) if len(words) > _PIECE_WORDS else ():
             yield " ".join(words[at : at + _PIECE_WORDS])
     if not text.isascii():
         yield from (run[0] for run in _CJK_RUN.finditer(text) if len(run[0]) >= _LEAST_RUN)
@@ -78,9 +81,13 @@ def _parts(text: str) -> Iterator[str]:
 @lru_cache(maxsize=4096)
 def topic_chance(text: str) -> float:
     """Return the chance that *text* is about something that only the owner says."""
+    return float(1 / (1 + np.exp(-_load_weights()[0] - _evidence(text))))
+
+
+def _evidence(text: str) -> float:
+    """Return what the words of *text* add to the score. Words that nobody knows add nothing."""
     weights = _load_weights()
-    score = weights[0] + sum(weights[bucket + 1] * value for bucket, value in topic_features(text).items())
-    return float(1 / (1 + np.exp(-score)))
+    return float(sum(weights[bucket + 1] * value for bucket, value in topic_features(text).items()))
 
 
 def topic_features(text: str) -> Mapping[int, float]:
