@@ -19,15 +19,14 @@ _NOISE = re.compile(
 )
 #: Names without a mark inside that hosts and people use for what they paste. HTML has none of them.
 _NAMES = r"attachments?|context|documents?|email|excerpt|files?|page|pasted?|quote|results?|selection|snippet|web"
-#: A start tag at the beginning of a line. Names with a hyphen or an underscore are no HTML.
+#: A start tag at the beginning of a line, or one of a known host, which may stand anywhere. Names with a hyphen or an
+#: underscore are no HTML.
 _START = re.compile(
-    rf"^[ \t]*<(?P<name>{_NAMES}|[a-z][a-z0-9]*(?:[-_][a-z0-9]+)+)(?P<rest>\s[^<>\n]{{0,300}})?>",
+    rf"(?:^[ \t]{{0,20}}<(?P<name>{_NAMES}|[a-z][a-z0-9]{{0,40}}(?:[-_][a-z0-9]{{1,40}}){{1,6}})"
+    r"|<(?P<hosted>ide_\w{1,40}|teammate-message|task-notification|hook_context))(?:\s[^<>\n]{0,300})?>",
     re.IGNORECASE | re.MULTILINE,
 )
-#: Elements of known hosts, which may stand anywhere.
-_HOSTED = re.compile(
-    r"<(?P<name>ide_\w+|teammate-message|task-notification|hook_context)(?P<rest>\s[^<>\n]{0,300})?>", re.IGNORECASE
-)
+_HOSTS = re.compile(r"ide_\w+|teammate-message|task-notification|hook_context")
 #: Elements of one message. The rest of a longer one is the last element's.
 _MAX_ELEMENTS = 50
 
@@ -60,24 +59,16 @@ def split_wrapped(text: str) -> tuple[str, list[WrappedText]]:
     found: list[WrappedText] = []
     at = 0
     without_end: set[str] = set()
-    while len(found) < _MAX_ELEMENTS and (start := _next_start(text, at)) is not None:
-        name = start["name"].lower()
+    for start in _START.finditer(text):
+        if start.start() < at or len(found) == _MAX_ELEMENTS:
+            continue
+        name = (start["name"] or start["hosted"]).lower()
         end = -1 if name in without_end else lowered.find(f"</{name}>", start.end())
-        if end < 0 and not _HOSTED.match(start[0].lstrip()):
+        if end < 0 and not _HOSTS.fullmatch(name):
             without_end.add(name)
-            kept.append(text[at : start.end()])
-            at = start.end()
             continue
         kept.append(text[at : start.start()])
         inner = text[start.end() : end] if end >= 0 else text[start.end() :]
         found.append(WrappedText(name=name, text=inner.strip(), noise=_NOISE.fullmatch(name) is not None))
         at = end + len(name) + 3 if end >= 0 else len(text)
     return "".join([*kept, text[at:]]) if found else text, found
-
-
-def _next_start(text: str, at: int) -> re.Match[str] | None:
-    """Return the first start tag from *at* on."""
-    line, hosted = _START.search(text, at), _HOSTED.search(text, at)
-    if line is None or hosted is None:
-        return line or hosted
-    return hosted if hosted.start() < line.start() else line

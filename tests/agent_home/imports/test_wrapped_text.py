@@ -1,0 +1,65 @@
+"""Tests of words that hosts and pastes wrap into a user's message."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from agent_home.imports import chat, claude_code
+from agent_home.imports.wrapped_text import split_wrapped
+
+
+@pytest.mark.parametrize(
+    "name", ["ide_selection", "ide_opened_file", "teammate-message", "task-notification", "pasted", "my-host_block"]
+)
+def test_wrapped_words_are_a_tools_and_not_the_users(name: str) -> None:
+    """Red at f6a4749: these words counted as the user's."""
+    content = f'<{name} kind="a">\nI decided to pay.\n</{name}>\nWhat does it say?'
+    line = json.dumps({"session": "s", "id": "m1", "role": "user", "name": "Sam", "content": content}).encode() + b"\n"
+    found = [(message.id, message.role, message.content) for message in chat.parse([line]).messages]
+    assert found == [("m1:wrapped", "tool", "I decided to pay."), ("m1", "user", "What does it say?")]
+
+
+@pytest.mark.parametrize("name", ["system-reminder", "local-command-stdout", "hook_context", "user-prompt-submit-hook"])
+def test_noise_of_hosts_leaves_only_a_fingerprint(name: str) -> None:
+    content = f"<{name}>The berth costs 312 euros in Vigo.</{name}>\nHello there."
+    line = json.dumps({"session": "s", "id": "m1", "role": "user", "content": content}).encode() + b"\n"
+    (message,) = chat.parse([line], salt="salt").messages
+    assert message.content == "Hello there."
+    assert message.heard
+
+
+def test_results_of_tools_leave_a_fingerprint_with_the_next_message() -> None:
+    """Red at f6a4749: the importer dropped tool results, so nothing could match them."""
+    result = [{"type": "tool_result", "content": [{"type": "text", "text": "The berth costs 312 euros in Vigo."}]}]
+    rows = [("user", result), ("assistant", [{"type": "text", "text": "It costs 312 euros."}])]
+    lines = [
+        json.dumps({"sessionId": "s", "uuid": f"u{n}", "type": role, "message": {"role": role, "content": content}})
+        for n, (role, content) in enumerate(rows)
+    ]
+    (message,) = claude_code.parse([f"{line}\n".encode() for line in lines], salt="salt").messages
+    assert message.heard
+    assert "berth" not in message.heard
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The <my-element> tag is odd.", "I use <b>bold</b> text", "a < b and c > d", "<my-tag> without an end\nmy words"],
+)
+def test_a_person_who_names_a_tag_keeps_every_word(text: str) -> None:
+    assert split_wrapped(text) == (text, [])
+
+
+def test_an_open_element_of_a_host_reaches_to_the_end() -> None:
+    kept, (wrapped,) = split_wrapped("Look: <ide_selection>\nx = 1\nI decided")
+    assert kept == "Look: "
+    assert wrapped.text == "x = 1\nI decided"
+
+
+def test_the_time_is_linear() -> None:
+    start = time.process_time()
+    for text in ("<a-b>\n" * 200_000, "<ide_x " * 200_000, "<document>\n" * 100_000, "</a-b>" * 200_000):
+        split_wrapped(text)
+    assert time.process_time() - start < 3
