@@ -22,7 +22,7 @@ from agent_home.settings import OwnerSettings
 from distill.close import close
 from distill.reading.foreign_topics import is_owners_topic
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 Rows = list[tuple[str, str, str, str]]
 
 
