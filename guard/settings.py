@@ -33,6 +33,8 @@ class GuardSettings:
         keep_phone: destinations that may hold the owner's telephone numbers.
         keep_own_contact: True when a person's own e-mail address and telephone number stay in memory and in records
             where that person gives them as such ("my number is ..."). Group and trusted prompts read neither file.
+        keep_originals_days: days for which the originals of messages that lost personal data stay in quarantine.
+            0 keeps none. Messages with a secret are never kept.
         salt: key of the digests in findings, which makes them unguessable across homes.
         rules: paths of rule files in gitleaks' format.
         model: a function from a text to the likelihood, 0 to 1, that it is an injection. None disables it. An
@@ -49,6 +51,7 @@ class GuardSettings:
     keep_email: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
     keep_phone: frozenset[Destination] = frozenset({Destination.USER_PROFILE})
     keep_own_contact: bool = True
+    keep_originals_days: int = 30
     salt: str = field(default="", repr=False)
     rules: tuple[str, ...] = ()
     loaded: tuple[RuleSet, ...] | None = field(default=None, repr=False, metadata={"setting": False})

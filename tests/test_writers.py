@@ -99,6 +99,7 @@ STORERS = {
     "agent_home.consent.signed_record": "what a person here agreed to, machine state that no pull reaches",
     "agent_home.salt": "the home's salt, machine state, made under the lock by the gateway",
     "agent_home.screening.clean_texts": "digests of texts that the guard found clean, machine state",
+    "agent_home.screening.originals": "messages that lost personal data, called under the lock by the gateway",
     "agent_home.screening.quarantine": "what the guard held back, called under the lock by the gateway",
     "distill.entries.archived_statements": "digests of what the archive states, machine state, under the lock",
     "distill.interrupted_night": "the mark of a nightly run, machine state, under the nightly lock",

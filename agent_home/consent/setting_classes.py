@@ -91,6 +91,7 @@ CLASSES: Mapping[str, SettingClass] = {
         kind="narrowing", more="more-items", default=["user_profile"], why="keeps telephone numbers in more places"
     ),
     **_consent("guard.keep_own_contact", "keeps the owner's own contact data"),
+    **_consent("guard.keep_originals_days", "keeps originals with personal data for longer"),
     **_consent("guard.salt", "makes digests of findings guessable", removable=True),
     **_consent("guard.rules", "decides what is redacted"),
     **_consent("guard.model_threshold", "decides what is held back"),

@@ -11,10 +11,11 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from guard import Action, Finding, Source, Verdict
+from guard import Action, Finding, GuardSettings, Source, Verdict
 
 from ..documents.document import Block, parse
 from ..documents.entry import Entry
@@ -22,6 +23,7 @@ from ..documents.provenance import origin_of_blocks
 from ..errors import GuardRefused
 from ..home import Home
 from .added_blocks import runs, same_words
+from .originals import expire, is_kept, keep
 from .quarantine import Quarantined, hold_back, id_of
 from .review_ledger import Decisions, fields_alone
 from .shared_secrets import with_shared_secrets
@@ -38,13 +40,15 @@ class WriteScreening:
 
     *redacted* counts redacted texts, *quarantined* are the texts that were held back, and *withheld* are the ids of
     entries among them. *dropped* counts texts that were not quarantined again because a person had rejected them.
-    *findings* are rows for the audit. Text that a person approved is stored as it is.
+    *kept* counts originals that lost personal data and stay in quarantine. *findings* are rows for the audit. Text that
+    a person approved is stored as it is.
     """
 
     def __init__(
         self, home: Home, judge: Judge, *, source: str, session: str, ts: str, actor: str, decided: Decisions
     ) -> None:
         self.redacted = 0
+        self.kept = 0
         self.dropped = 0
         self.quarantined: list[Quarantined] = []
         self.withheld: set[str] = set()
@@ -104,11 +108,17 @@ class WriteScreening:
         ]
         shared = with_shared_secrets(texts, verdicts, [str(row.get("role", "")) for row in rows])
         screened = []
-        for row, before, after in zip(rows, texts, shared, strict=True):
+        kept_days = self._home.manifest.settings("guard", GuardSettings).keep_originals_days
+        for row, before, after, verdict in zip(rows, texts, shared, verdicts, strict=True):
             was = self.redacted
             stored = self.row(path, {**row, keys[0]: after}, keys)
             self.redacted = max(self.redacted, was + (after != before))
             screened.append(stored)
+            if kept_days and after == before and path.startswith("sessions/") and is_kept(verdict):
+                keep(self._home, before, source=f"{self._session}#{row.get('id', '')}", ts=self._ts)
+                self.kept += 1
+        if self.kept:
+            expire(self._home, datetime.fromisoformat(self._ts), kept_days)
         return screened
 
     def row(self, path: str, row: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:

@@ -164,7 +164,8 @@ def _lines(done: ImportReport) -> Iterator[str]:
     if done.redacted or done.quarantined:
         yield f"guard: {done.redacted} redacted, {len(done.quarantined)} quarantined"
     if done.redacted:
-        yield "What was redacted is stored nowhere. Keep passwords and codes in a password manager"
+        yield "Redacted secrets are stored nowhere. Keep passwords and codes in a password manager"
+        yield "Messages that lost only personal data are kept for a time: memory review originals"
     if done.dropped:
         yield f"guard: {done.dropped} dropped, because a person rejected the same text before"
     if done.sessions:

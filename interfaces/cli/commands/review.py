@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,39 @@ def show(invocation: Invocation, waiting_id: str) -> None:
     except NotPlaceable as error:
         diff = (f"({error})",)
     invocation.show({"proposals": [{**_row(item), "diff": list(diff)}]}, _detail_lines(item, diff))
+
+
+@review.command(
+    "originals",
+    cls=Command,
+    examples=(
+        ("List messages whose personal data was redacted", "memory review originals"),
+        ("Print the original of one, at a terminal", "memory review originals o-3f9a28bd01"),
+    ),
+)
+@click.argument("original_id", metavar="[ID]", required=False, default="")
+@options
+def originals(invocation: Invocation, original_id: str) -> None:
+    """List originals of redacted messages, or print one.
+
+    Messages that lost personal data are kept on this machine for 30 days (`keep_originals_days` under `[guard]`).
+    Messages with a secret are not. A text is printed at a terminal only. `memory forget` erases it.
+    """
+    from agent_home.screening.originals import original
+    from agent_home.screening.originals import originals as kept
+
+    if not original_id:
+        items = list(kept(invocation.home))
+        rows = [{"id": item.id, "source": item.source, "ts": item.ts} for item in items]
+        lines = [f"{item.id}  {item.ts[:10]}  {revealed(item.source)}" for item in items]
+        invocation.show({"originals": rows}, lines or ["No originals are kept"])
+        return
+    if invocation.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("an original is printed at a terminal only. Run the command there, without --json")
+    item = original(invocation.home, original_id)
+    if item is None:
+        raise click.UsageError(f"no original {original_id!r} is kept. List them with `memory review originals`")
+    invocation.show({}, [revealed(line) for line in item.text.splitlines()])
 
 
 @review.command(

@@ -1,0 +1,70 @@
+"""A message that lost personal data can be read by its owner for a time, a message with a secret cannot."""
+
+import json
+import stat
+from datetime import UTC, datetime
+
+from click.testing import CliRunner
+
+from agent_home.home import Home
+from agent_home.screening.originals import expire, original, originals
+from agent_home.store import transcript
+from agent_home.store.transcript import Message
+from interfaces.cli import cli
+
+PHONE = "+49 151 23456789"
+NOW = datetime(2026, 11, 20, 10, tzinfo=UTC)
+
+
+def imported(home: Home, *said: str) -> str:
+    messages = [
+        Message(session="s", id=f"m{place}", ts="2026-11-20T10:00:00Z", role="user", name="Ana", content=content)
+        for place, content in enumerate(said)
+    ]
+    return transcript.append(home, "s", messages, actor="import", now=NOW).path.read_text("utf-8")
+
+
+def test_personal_data_can_be_read_again(home: Home) -> None:
+    text = f"Call Bob on {PHONE} tomorrow"
+    assert PHONE not in imported(home, text, "Thanks")
+    assert [(item.source, item.text) for item in originals(home)] == [("s#m0", text)]
+
+
+def test_only_the_owner_of_the_home_can_read_an_original(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}")
+    (path,) = home.quarantine.glob("o-*.json")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_secret_is_not_kept(home: Home) -> None:
+    imported(home, f"Bob is {PHONE}, password: Fjord#Kran93", "the pin of my card is 4471")
+    assert list(originals(home)) == []
+
+
+def test_an_original_expires(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}")
+    assert expire(home, datetime(2026, 12, 1, tzinfo=UTC), 30) == 0
+    assert expire(home, datetime(2027, 1, 1, tzinfo=UTC), 30) == 1
+    assert list(originals(home)) == []
+
+
+def test_an_original_is_printed_at_a_terminal_only(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}")
+    (item,) = originals(home)
+    result = CliRunner().invoke(cli, ["review", "originals", item.id, "--home", str(home.root)])
+    assert result.exit_code == 2
+    assert PHONE not in result.output
+    assert original(home, item.id) == item
+
+
+def test_forgetting_erases_an_original(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}", "Thanks")
+    result = CliRunner().invoke(cli, ["forget", PHONE, "--apply", "--home", str(home.root)])
+    assert result.exit_code in {0, 1}, result.output
+    assert PHONE not in json.dumps([item.text for item in originals(home)])
+
+
+def test_no_index_and_no_commit_holds_an_original(home: Home) -> None:
+    imported(home, f"Call Bob on {PHONE}")
+    assert home.quarantine.is_relative_to(home.machine)
+    assert PHONE not in json.dumps([path.read_text("utf-8") for path in home.sessions.rglob("*.jsonl")])
