@@ -87,6 +87,7 @@ def main(arguments: list[str] | None = None) -> int:
             "caught": f"{stamp('python -m bench.guard --data DIR --write-docs')}\n\n{table(caught)}",
             "pays": table(list(_price(corpora)), head=("benign text from a tool", "quarantined by provenance", "", "")),
             "time": table(list(_times(corpora, other)), head=time_head),
+            "own": table(list(own_sets(other))),
         }
     if options.left_out:
         tables |= _left_out(options.left_out)
@@ -227,6 +228,28 @@ def _personal_data(corpora: Corpora) -> Iterator[CorpusRow]:
     yield _row("personal data, Chinese ids, cards, phones", corpora.texts(chinese, label=1), judge, "99 %")
     yield _row("false alarms in the same set", corpora.texts(chinese, label=0), judge, "0")
     yield _row("false alarms: personal data in memory hazards", corpora.texts("benign_memory_hazards"), judge, "<= 1 %")
+
+
+_OWN_SETS = Path(__file__).parent / "secret_data"
+
+
+def own_sets(other: Judge | None) -> Iterator[CorpusRow]:
+    """Yield the rows of our own sets: passwords in sentences of thirteen languages, and lines of developers."""
+    prose, developer = _own_set("prose"), _own_set("developer")
+    finds = _finds("secret")
+    for name, tuned in (("not used to tune", False), ("used to tune", True)):
+        told = [text for text, seen in prose if text.label and seen == tuned]
+        yield _row(f"passwords in sentences, {name}", told, finds, "" if tuned else "80 %", beside=other)
+        lines = [text for text, seen in developer if seen == tuned]
+        yield _row(f"false alarms: hard developer lines, {name}", lines, finds, beside=other)
+    talk = [text for text, _ in prose if not text.label]
+    yield _row("false alarms: sentences about passwords, used to tune", talk, finds, beside=other)
+
+
+def _own_set(name: str) -> list[tuple[LabelledText, bool]]:
+    """Return the texts of a set, and whether each was used to tune the rules."""
+    rows = [json.loads(line) for line in (_OWN_SETS / f"{name}.jsonl").read_text("utf-8").splitlines()]
+    return [(LabelledText(text=row["text"], label=row["label"], kind=row["kind"]), bool(row["tuned"])) for row in rows]
 
 
 def _injections(corpora: Corpora) -> Iterator[CorpusRow]:

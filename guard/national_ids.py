@@ -80,9 +80,9 @@ _SHORT = {
 _ABBREVIATED = re.compile(
     r"(?<![\w.])(?:" + "|".join(map(re.escape, sorted(_SHORT, key=len, reverse=True))) + r")(?![\w.])"
 )
-_NUMBER = re.compile(
-    r"(?:[ :#=.\-–—]|[^\W\d_]){0,28}?[ :#=(]((?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19})(?![\w])"
-)
+_NUMBER = re.compile(r"(?<!\w)(?=[A-Z0-9]{0,4}\d)[A-Za-z0-9](?:[ ./-]?[A-Za-z0-9]){5,19}(?!\w)")
+_BEFORE = 72
+_BETWEEN = re.compile(r"(?:[ :#=.,()\-–—]|[^\W\d_]){0,28}\Z")
 
 
 def find_national_ids(variant: TextVariant) -> Iterator[Match]:
@@ -92,17 +92,17 @@ def find_national_ids(variant: TextVariant) -> Iterator[Match]:
         number = match.lastindex or 0
         if number > len(_STRONG) or _is_valid(tuple(_STRONG)[number - 1], match[0]):
             yield replaced_match("pii", "national-id", "national_id", variant.span(*match.span()))
-    for names in (_NAMED, _ABBREVIATED):
-        for named in names.finditer(text):
-            found = _NUMBER.match(text, named.end())
-            if found is not None and _is_named_number(named[0], found[1]):
-                yield replaced_match("pii", "national-id", "national_id", variant.span(*found.span(1)))
+    for found in _NUMBER.finditer(text):
+        before = text[max(0, found.start() - _BEFORE) : found.start()]
+        names = [named for pattern in (_NAMED, _ABBREVIATED) for named in pattern.finditer(before)]
+        if any(_BETWEEN.match(before, name.end()) and _is_named_number(name[0], found[0]) for name in names):
+            yield replaced_match("pii", "national-id", "national_id", variant.span(*found.span()))
 
 
 @cache
 def _strong() -> re.Pattern[str]:
     forms = "|".join(f"({form})" for form in (*_STRONG.values(), _UNCHECKED))
-    return re.compile(rf"(?<![\w./-])(?<!\d )(?:{forms})(?![\w/-]|[. ]\d)")
+    return re.compile(rf"(?<![\w./-])(?<!\d )(?=[A-Za-z]{{0,6}}[ -]?\d)(?:{forms})(?![\w/-]|[. ]\d)")
 
 
 def _is_named_number(name: str, number: str) -> bool:

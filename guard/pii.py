@@ -32,7 +32,7 @@ _NANP = (
 )
 _PHONE_CONTEXT = (
     r"(?:\b(?:phone|mobile|cell|tel|telephone|call|fax|whatsapp|contact|my number|reach|answering at|messages? to)\b"
-    r"|电话|手机|联系方式|传真|電話|携帯|携帯|전화|휴대폰|핸드폰|(?:telefon|handy|mobil|móvil|celular|cellulare|teléfono|téléphone"
+    r"|电话|手机|联系方式|传真|電話|携帯|전화|휴대폰|핸드폰|(?<![a-z])(?:telefon|handy|mobil|móvil|celular|cellulare|teléfono|téléphone"
     r"|telefono|telefone|portable\b|gsm|телефон|мобильн|позвони|llám|appelle|ruf |rufnummer|chiam|zadzwoń)[^\W\d]{0,8}"
     r"|\b(?:mein[e]?|mon|ma|mi|mio|meu|minha|mijn|мой|mój|moj|我的|私の|내)\s(?:numm?er[oa]?|numéro|número|номер)"
     r"|(?:번호는))[^\n\d+(]{0,24}(\+?(?:\d[ .-]?)?(?:\(\d{1,4}\)[ .-]?)?\d{1,13}(?:[ ./-]\d{2,8}){0,5})"

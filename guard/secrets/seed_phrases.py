@@ -20,8 +20,8 @@ from guard.text.canonical import TextVariant, utf8
 __all__ = ["find_seed_phrases", "has_checksum"]
 
 _FEWEST = 12
-_RUN = rb"""(?:[A-Za-z\x80-\xff]{3,30}[\s,;|*#"'`\[\]_.():0-9-]{1,10}){8,}[A-Za-z\x80-\xff]{3,30}"""
-"""Nine or more words of three bytes or more with separators and numbers between, as bytes of UTF-8."""
+_RUN = rb"""(?:[A-Za-z\x80-\xff]{3,30}[\s,;|*#"'`\[\]_.():0-9-]{1,10}){10,}[A-Za-z\x80-\xff]{3,30}"""
+"""Eleven or more words of three bytes or more with separators and numbers between, as bytes of UTF-8."""
 
 _TOKEN = re.compile(r"(?:[^\W\d_]|[\u0300-\u036f\u3099\u309a])+")
 _NAMED = re.compile(
@@ -43,12 +43,19 @@ def find_seed_phrases(variant: TextVariant) -> Iterator[Match]:
         return
     data, counted, characters = utf8(text), 0, 0
     for found in _runs().finditer(data):
-        start, end = found.span()
+        start, end = (_character_start(data, place) for place in found.span())
         characters += len(data[counted:start].decode("utf-8", "ignore"))
         counted = start
         tokens = list(_TOKEN.finditer(text, characters, characters + len(data[start:end].decode("utf-8", "ignore"))))
         for span in _phrases(text, tokens):
             yield replaced_match("secret", "seed-phrase", "seed_phrase", variant.span(*span))
+
+
+def _character_start(data: bytes, place: int) -> int:
+    """Return *place*, moved to the start of the next character of UTF-8 where it is inside one."""
+    while place < len(data) and data[place] & 0xC0 == 0x80:
+        place += 1
+    return place
 
 
 @cache
@@ -86,6 +93,9 @@ def _phrases(text: str, tokens: Sequence[re.Match[str]]) -> Iterator[tuple[int, 
     if len(tokens) < (_CONTEXT_FEWEST if named else _FEWEST):
         return
     words = [unicodedata.normalize("NFKD", token[0].lower()) for token in tokens]
+    listed = _listed_anywhere()
+    if sum(word in listed for word in words) < _CONTEXT_FEWEST:
+        return
     for language in _LANGUAGES:
         known = _known(language)
         hits = [word in known for word in words]
@@ -125,6 +135,11 @@ def _is_phrase(words: Sequence[str]) -> bool:
 @cache
 def _known(language: str) -> frozenset[str]:
     return frozenset(_words(language))
+
+
+@cache
+def _listed_anywhere() -> frozenset[str]:
+    return frozenset().union(*map(_known, _LANGUAGES))
 
 
 @cache

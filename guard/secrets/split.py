@@ -30,6 +30,8 @@ _MOST_WORDS = 7
 _LONGEST_LINE = 400
 _ANSWER_WORDS = 4
 """Words of a message that answers with a password."""
+_END_CHARS = 400
+"""Characters at either end of a message that are read together with the next message."""
 _MOST_VALUES = 200
 _SHORTEST = 6
 _LIKELY = 2.0
@@ -103,17 +105,26 @@ def find_in_conversation(
     messages: Sequence[str], rule_sets: Sequence[RuleSet] = ()
 ) -> list[list[tuple[int, int, str]]]:
     """Return, for each of the *messages*, spans and kinds of secrets that only neighbouring messages show."""
-    starts, length = [], 0
-    for message in messages:
-        starts.append(length)
-        length += len(message) + 1
-    text = "\n".join(messages)
     found: list[list[tuple[int, int, str]]] = [[] for _ in messages]
-    told = (match for match in find_told_secrets(TextVariant(text, text)))
-    for match in (*find_split_secrets(text, rule_sets), *told):
-        number = bisect_right(starts, match.start) - 1
-        first, last = match.start - starts[number], match.end - starts[number]
-        alone = len(messages[number].split()) <= _ANSWER_WORDS
+    pieces: list[str] = []
+    places: list[tuple[int, int, int]] = []
+    length = 0
+    for number, message in enumerate(messages):
+        # Only the ends of messages meet.
+        ends = (
+            [(0, message)]
+            if len(message) <= 2 * _END_CHARS
+            else [(0, message[:_END_CHARS]), (len(message) - _END_CHARS, message[-_END_CHARS:])]
+        )
+        for offset, end in ends:
+            places.append((length, number, offset))
+            pieces.append(end)
+            length += len(end) + 1
+    text = "\n".join(pieces)
+    for match in (*find_split_secrets(text, rule_sets), *find_told_secrets(TextVariant(text, text))):
+        start, number, offset = places[bisect_right(places, match.start, key=lambda place: place[0]) - 1]
+        first, last = match.start - start + offset, match.end - start + offset
+        alone = len(messages[number]) <= 2 * _END_CHARS and len(messages[number].split()) <= _ANSWER_WORDS
         if last <= len(messages[number]) and (match.rule != "told-secret" or alone):
             found[number].append((first, last, match.kind))
     return found
@@ -155,6 +166,9 @@ def _lines(text: str) -> Iterator[_ValuePart | None]:
 
 
 def _part(line: str, start: int) -> _ValuePart | None:
+    word = line.rstrip(" \t\r.,;:!?\"'`)]*").rpartition(" ")[2]
+    if word.isalpha() and (word.islower() or word.istitle()):  # most lines, and quicker than the pattern
+        return None
     cut = max(0, len(line) - _LONGEST_LINE)
     last = _LAST.search(line, cut)
     if last is None or _PLAIN.fullmatch(last[1]):

@@ -94,7 +94,7 @@ def _names(variant: TextVariant) -> Iterator[tuple[str, int, int]]:
             continue
         if before.isalpha() and not _is_eastern(text[start]) and not _COMPOUND.match(text, start):
             continue
-        if end - start < 5 and text[start:end].isascii() and follows.isalnum():
+        if end - start < 5 and text[start:end].isascii() and (follows.isalnum() or before == "-"):
             continue
         yield kind, start, _word_end(text, end)
 

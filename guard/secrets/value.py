@@ -198,6 +198,10 @@ def is_plausible_value(value: str) -> bool:
         value,
     ):
         return False
+    if re.fullmatch(
+        r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]{4,20}(?:z|[+-]\d\d:\d\d)?", value
+    ):
+        return False
     return not re.fullmatch(
         r"[\W\d_]{1,40}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|v?\d+(?:\.\d+)+\S{0,8}|[A-Za-z]{1,10}(?:[A-Z][a-z]+)+[A-Z]{0,5}",
         value,

@@ -44,3 +44,11 @@ def test_prose_and_excerpts_of_the_list_pass(text: str) -> None:
 def test_the_checksum_tells_phrases_from_other_listed_words() -> None:
     assert has_checksum(ENGLISH)
     assert not has_checksum([*ENGLISH[1:], ENGLISH[0]])
+
+
+@pytest.mark.parametrize("noise", ["─" * 60 + " ", "🙂🙂 ", "中文字" * 12 + " ", "«» — ", "é" * 31 + " "])
+def test_a_phrase_behind_other_signs_is_found_at_its_place(noise: str) -> None:
+    phrase_text = " ".join(ENGLISH)
+    text = noise * 20 + "\n\n" + phrase_text + ". Ende"
+    screened = screen(text, "user", "memory").text
+    assert screened == noise * 20 + "\n\n[REDACTED:seed_phrase]. Ende"

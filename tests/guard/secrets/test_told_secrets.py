@@ -40,7 +40,10 @@ def test_a_told_secret_is_redacted(secret: str) -> None:
         "Ключ к успеху — терпение.", "Hasło wygasło.", "Parolalar en az 12 karakter olmalı.", "パスワードは必須です。",
         "비밀번호는 12자 이상이어야 합니다.", "密码至少需要12个字符", "Passwords must have at least 12 characters.",
         "getpasswd 1000", "hash(password, 'rot13')", "New password (again)", "Use WPA2-PSK with a long password.",
-        "The code for the parser is in src/parser2.py", "--password PASSWORD", "Our pass rate is 87.5% this year",
+        "The code for the parser is in src/parser2.py", "--password PASSWORD",
+        "Single-pass extraction → deduplication → storage",
+        "user 550e8400-e29b-41d4-a716-446655440000 changed their password at 2026-11-20T10:03:22Z",
+        "Our pass rate is 87.5% this year",
     ],
 )  # fmt: skip
 def test_talk_about_credentials_passes(text: str) -> None:
