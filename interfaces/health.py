@@ -30,6 +30,7 @@ from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import appended, closings, losses, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
+from agent_home.store.hidden_files import hidden_memory
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
 from agent_home.store.trust import trust_of
@@ -64,6 +65,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("git", lambda: _git(home)),
         ("state", lambda: (Check(name="state", status=status, detail=detail) for status, detail in state_check(home))),
         ("permissions", lambda: _grown("permissions", permissions_check(home))),
+        ("hidden", lambda: _hidden(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
@@ -104,6 +106,8 @@ def _manifest(home: Home) -> Iterator[Check]:
     yield from (Check(name="manifest", status="failed", detail=problem) for problem in wrong)
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
     absent = [file for file in absent if file != "BOOTSTRAP.md"]  # the agent deletes this file once it knows its user
+    hidden = {file.path for file in hidden_memory(home)} if absent else set()  # another check names them
+    absent = [file for file in absent if file not in hidden]
     held = history.snapshot(home.root, absent).texts if absent else {}
     deleted = [file for file in absent if held[file]]
     if deleted:
@@ -186,6 +190,22 @@ def _git(home: Home) -> Iterator[Check]:
         yield Check(name="git", status="warning", detail=detail)
     else:
         yield Check(name="git", status="ok", detail=f"HEAD {head[:7] or 'does not exist yet'}, nothing uncommitted")
+
+
+def _hidden(home: Home) -> Iterator[Check]:
+    """Name the files that git does not look at, and those that it took from the disk. Writes to them are refused."""
+    found = sorted(hidden_memory(home), key=lambda file: not file.differs)
+    if not found:
+        yield Check(name="hidden", status="ok", detail="git hides no file of memory")
+        return
+    named = ", ".join(f"{file.path} {file.state}" for file in found[:_MAX_NAMED])
+    more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
+    commands = ", ".join(dict.fromkeys(file.command for file in found[:_MAX_NAMED]))
+    detail = f"hidden from git: {named}{more}. Run {commands} in {home.root}"
+    if found[0].differs:
+        yield Check(name="hidden", status="failed", detail=f"{detail}. Until then writes to these files are refused")
+    else:
+        yield Check(name="hidden", status="warning", detail=f"{detail}, or an edit by hand is overlooked")
 
 
 def _grown(name: str, found: tuple[Status, str]) -> Iterator[Check]:

@@ -18,14 +18,14 @@ from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
 from ..visible import visible_line
 from .client import GitClient, home_client
-from .history import head
+from .history import Hiding, head
 from .isolation import git_folders
 from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
     "drop_broken_branch", "init", "refuse_filters", "refuse_unfinished", "stage_blobs", "staging_area", "store_files",
-    "take_back", "undoing",
+    "take_back", "undoing", "unhide",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -178,6 +178,15 @@ def commit_texts(
         git, died_at, "fast-import", "--quiet", "--done", stdin=bytes(stream) + b"get-mark :1\ndone\n"
     )
     return output.decode().strip()
+
+
+def unhide(root: Path, hidden: Mapping[str, Hiding], *, died_at: float | None = None) -> None:
+    """Let git look at the *hidden* files again: it would leave them out of :func:`commit_files`.
+
+    *died_at* is as for :func:`commit_files`.
+    """
+    for path, mark in hidden.items():
+        _with_git_lock(home_client(root), died_at, "update-index", f"--no-{mark}", "--", path)
 
 
 def store_files(root: Path, files: Sequence[str], *, died_at: float | None = None) -> list[str]:

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from ..documents.entry import ENTRY_ID
 from ..errors import GitFailed, NoSuchRevision
 from .client import GitClient, GitObject, home_client
 
 __all__ = [
+    "EMPTY_BLOBS",
     "TRAILERS",
     "BranchTip",
     "Event",
+    "Hiding",
     "Snapshot",
     "branch",
     "branch_tips",
     "broken_branches",
+    "committed_blobs",
     "configured",
     "configured_name",
     "converted",
     "descends",
-    "differing",
     "dirty",
     "entry_history",
     "found",
     "head",
+    "hidden",
+    "is_blob",
     "patches",
     "query",
     "resolve",
@@ -42,6 +48,16 @@ __all__ = [
 TRAILERS = ("Session", "Entries", "Evidence", "Guard", "Actor", "Source")
 _RECORD, _FIELD = "\x1e", "\x1f"
 _BRANCH_FILE = "ref: refs/heads/"
+#: The mark of an entry of the staging area that keeps git from looking at the file.
+Hiding = Literal["skip-worktree", "assume-unchanged"]
+#: Letters of ``git ls-files -v`` for entries whose files git looks at.
+_SEEN_TAGS = frozenset("HMRCK?U")
+_SHA1_DIGITS = 40
+#: The ids of the empty blob, by their length: in a SHA-1 repository, and in a SHA-256 one.
+EMPTY_BLOBS: Mapping[int, str] = {
+    40: "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    64: "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +119,34 @@ def dirty(root: Path, paths: Sequence[str]) -> list[str]:
     return [item[3:] for item in output.split("\0") if len(item) > 3]
 
 
-def differing(root: Path, paths: Sequence[str]) -> list[str]:
-    """Return the committed files at or below *paths* that are otherwise on the disk than in HEAD, or not there.
+def committed_blobs(root: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return the ids of the blobs of HEAD's files at or below *paths*, by path. Before the first commit there is none.
 
-    A file that was only touched may be among them. Before the first commit there is none.
+    Compare them with :func:`is_blob`. Git's own status overlooks files that a person hid from it.
     """
-    output = home_client(root).text("diff-index", "--name-only", "-z", "HEAD", "--", *paths, empty_on=(128,))
-    return [path for path in output.split("\0") if path]
+    output = home_client(root).text("ls-tree", "-r", "-z", "HEAD", "--", *paths, empty_on=(128,))
+    rows = (row.partition("\t") for row in output.split("\0") if row)
+    fields = ((description.split(), path) for description, _, path in rows)
+    return {path: blob for (_, kind, blob), path in fields if kind == "blob"}
+
+
+def is_blob(file: Path, blob: str) -> bool:
+    """Return whether *file* has the content of the blob with the id *blob*. A file that cannot be read has not."""
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return False
+    digest = hashlib.sha1(usedforsecurity=False) if len(blob) == _SHA1_DIGITS else hashlib.sha256()
+    digest.update(b"blob %d\0" % len(data))
+    digest.update(data)
+    return digest.hexdigest() == blob
+
+
+def hidden(root: Path, paths: Sequence[str] = ()) -> dict[str, Hiding]:
+    """Return how git hides those of the tracked *paths* (default: all) that it does not look at on the disk."""
+    output = home_client(root).text("ls-files", "-v", "-z", "--", *paths)
+    rows = ((row[:1], row[2:]) for row in output.split("\0") if row)
+    return {path: "skip-worktree" if tag in "sS" else "assume-unchanged" for tag, path in rows if tag not in _SEEN_TAGS}
 
 
 def branch_tips(root: Path, pattern: str) -> list[BranchTip]:

@@ -43,6 +43,7 @@ from ..screening.write_policy import WriteScreening, reason_of
 from . import appended, losses, proposals, recovery
 from .appended import Written
 from .branch import refuse_elsewhere
+from .hidden_files import refuse_hidden
 from .machine_state import hold_home, is_waiting
 from .memory_path import memory_path, refuse_links
 from .proposals import ProposalDraft
@@ -390,20 +391,25 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
 
     Raises:
         GuardRefused: an edit fails, and this transaction commits such edits separately.
+        HistoryError: an edit is hidden from git, which could not commit it.
     """
     home = edits.home
-    by_hand = [path for path in history.dirty(home.root, sorted(after)) if path in after]
+    paths = sorted(after)
+    held = history.texts_at(home.root, [*(("HEAD", path) for path in paths), *((":0", path) for path in paths)])
+    head, staged = (dict(zip(paths, texts, strict=True)) for texts in (held[: len(paths)], held[len(paths) :]))
+    differing = [path for path in paths if {head[path], staged[path]} != {edits.before[path]}]
+    by_hand = [path for path in history.dirty(home.root, differing) if path in after] if differing else []
+    refuse_hidden(home, [path for path in differing if path not in by_hand])
     if not by_hand:
         return []
-    head = history.head(home.root)
-    committed = {path: history.text_at(home.root, "HEAD", path) if head else "" for path in by_hand}
+    committed = {path: head[path] for path in by_hand}
     for path in by_hand:
         losses.refuse_loss(home, path, committed[path], edits.before[path])
     present = {path: after[path] if edits.together else edits.before[path] for path in by_hand}
     if edits.together:
         return failing_paths(home, committed, present)
     refuse_failing(home, committed, present)
-    if head:
+    if history.head(home.root):
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
         recovery.commit_by_hand(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)

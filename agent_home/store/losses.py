@@ -30,10 +30,11 @@ from ..git import commits, history
 from ..home import MEMORY, Home
 from ..screening.review_ledger import statement_digest
 from .branch import elsewhere
+from .hidden_files import hidden_memory, refuse_hidden
 
 __all__ = [
-    "Loss", "absent_memory", "discard", "entries_of", "lost_entries", "pending", "refuse_loss", "restore",
-    "uncommitted", "waiting",
+    "Loss", "absent_memory", "deleted_ledgers", "discard", "entries_of", "lost_entries", "pending", "refuse_loss",
+    "restore", "uncommitted", "waiting",
 ]  # fmt: skip
 
 #: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
@@ -85,13 +86,20 @@ class _Missing:
 def restore(home: Home, now: datetime) -> list[Loss]:
     """Bring back the entries of each large loss that is not committed, and record the losses.
 
-    A file that cannot be merged stays as it is, and :func:`refuse_loss` stops the write to it. While HEAD is elsewhere,
-    nothing is changed. Killed at any point, the next call goes on.
+    A file that cannot be merged stays as it is, and :func:`refuse_loss` stops the write to it. A ledger that was
+    deleted comes back without a question, because ledgers only grow. While HEAD is elsewhere, nothing is changed.
+    Killed at any point, the next call goes on.
+
+    Raises:
+        HistoryError: git hides such a file. A write would take it for empty.
     """
-    found = _missing(home)
-    if not found or _is_elsewhere(home):
+    changed = _changed(home)
+    if not changed or _is_elsewhere(home):
         return []
-    head = history.head(home.root)
+    refuse_hidden(home, changed)
+    _restore_ledgers(home, changed)
+    found = _missing(home, changed)
+    head = history.head(home.root) if found else ""
     restored = []
     for missing in found:
         try:
@@ -110,13 +118,15 @@ def restore(home: Home, now: datetime) -> list[Loss]:
 
 def pending(home: Home) -> bool:
     """Return whether :func:`restore` has something to do. Needs no lock."""
-    return bool(_missing(home)) and not _is_elsewhere(home)
+    changed = _changed(home)
+    return bool(_ledgers(changed) or _missing(home, changed)) and not _is_elsewhere(home)
 
 
 def uncommitted(home: Home) -> list[str]:
     """Say for each large loss that is not committed yet what is gone, and what to do. Needs no lock."""
     lines = []
-    for missing in _missing(home):
+    hidden = {file.path for file in hidden_memory(home)}  # another check names them, with another remedy
+    for missing in _missing(home, [path for path in _changed(home) if path not in hidden]):
         how = "was changed by hand" if missing.present.strip() else "is gone or empty"
         remedy = "`memory review` brings them back and asks about them"
         try:
@@ -199,12 +209,60 @@ def absent_memory(home: Home) -> str:
     except HistoryError:
         return ""
     count = len(list(entries))
-    return f"{MEMORY} {state}, and git has {count} entries of it. `memory review` brings them back" if count else ""
+    if not count:
+        return ""
+    hidden = next((file for file in hidden_memory(home) if file.path == MEMORY), None)
+    remedy = f"{hidden.command} brings it back" if hidden else "`memory review` brings them back"
+    return f"{MEMORY} {state}, and git has {count} entries of it. {remedy}"
 
 
-def _missing(home: Home) -> list[_Missing]:
-    """Return the large losses in the entry files, ordered by path."""
-    paths = [path for path in history.differing(home.root, _PLACES) if path.endswith(".md") and holds_entries(path)]
+def deleted_ledgers(home: Home) -> list[str]:
+    """Return the ledgers that HEAD has, and that are deleted or empty on the disk."""
+    return _ledgers(_changed(home))
+
+
+def _changed(home: Home) -> list[str]:
+    """Return the entry files and ledgers that HEAD has and that are not like that on the disk, ordered by path.
+
+    Of ledgers these are only the absent and the empty ones. Git's status is not asked: it overlooks hidden files.
+    """
+    found = []
+    for path, blob in sorted(history.committed_blobs(home.root, (*_PLACES, "ledger")).items()):
+        file = home.root / path
+        if path.endswith(".jsonl"):
+            if not _has_content(file) and blob != history.EMPTY_BLOBS.get(len(blob)):
+                found.append(path)
+        elif path.endswith(".md") and holds_entries(path) and not history.is_blob(file, blob):
+            found.append(path)
+    return found
+
+
+def _has_content(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _ledgers(changed: Iterable[str]) -> list[str]:
+    return [path for path in changed if path.endswith(".jsonl")]
+
+
+def _restore_ledgers(home: Home, changed: Iterable[str]) -> None:
+    paths = [path for path in _ledgers(changed) if not (home.root / path).is_symlink()]
+    texts = history.snapshot(home.root, paths).texts if paths else {}
+    for path, text in texts.items():
+        staged = home.machine / "staging" / "restored.tmp"
+        storage.stage(staged, text.encode(), mode=0o666)
+        storage.replace(staged, home.path(path))
+        _log.warning(
+            "%s was deleted or emptied by hand. It is back, because rows are never removed from a ledger", path
+        )
+
+
+def _missing(home: Home, changed: Iterable[str]) -> list[_Missing]:
+    """Return the large losses in the *changed* entry files, ordered by path."""
+    paths = [path for path in changed if path.endswith(".md")]
     if not paths:
         return []
     committed = history.snapshot(home.root, paths).texts

@@ -249,6 +249,7 @@ class _Redo:
         A file that a person changed meanwhile is set aside and not committed: the guard has not seen that edit.
         """
         root = self.home.root
+        commits.unhide(root, history.hidden(root, paths), died_at=self.died_at)
         self._put_into_place(self.texts, merge=False)
         ours = [path for path in paths if path not in self.left_alone]
         self.commit = commits.commit_files(

@@ -176,3 +176,18 @@ def test_doctor_names_a_forgotten_entry_that_a_merge_brought_back(home: Home, no
     assert "walnut" not in found["detail"]
     assert CliRunner().invoke(cli, forget).exit_code in {0, 1}  # 1: history has it
     assert check(home, "forgotten")["status"] == "ok"
+
+
+def test_doctor_names_hidden_files_and_a_remedy_that_works(home: Home) -> None:
+    assert check(home, "hidden")["status"] == "ok"
+    git(home, "update-index", "--assume-unchanged", "USER.md")
+    assert check(home, "hidden")["status"] == "warning"
+    git(home, "update-index", "--no-assume-unchanged", "USER.md")
+    git(home, "status")  # a young file counts as changed, and stays
+    git(home, "sparse-checkout", "set", "--no-cone", "/*", "!/MEMORY.md")
+    found = check(home, "hidden")
+    assert found["status"] == "failed"
+    assert "MEMORY.md is not on the disk. Run `git sparse-checkout disable`" in found["detail"]
+    assert "git checkout" not in str(checks(home))
+    git(home, "sparse-checkout", "disable")
+    assert check(home, "hidden")["status"] == "ok"
