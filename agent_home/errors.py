@@ -8,6 +8,7 @@
 ├── ``Locked``             another process held the lock too long
 ├── ``Changed``            another program changed a file during a transaction
 ├── ``MachineKeyUnusable`` this user's key cannot be made, or cannot be trusted
+├── ``PullStopped``        a pull would bring files that memory cannot take
 ├── ``NotTrustable``       a text names no key that could be trusted
 ├── ``GuardRefused``       the guard rejected a text, or could not run
 ├── ``NoSuchEntry``        no entry has that id
@@ -41,6 +42,7 @@ __all__ = [
     "NoSuchRevision",
     "NotCreatable",
     "NotTrustable",
+    "PullStopped",
     "SettingsBroken",
     "SettingsInvalid",
 ]
@@ -111,6 +113,19 @@ class MachineKeyUnusable(HomeError):
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(f"the machine key {path} {problem}. The next write makes a new one")
         self.path, self.problem = path, problem
+
+
+class PullStopped(HomeError):
+    """A pull would bring files that memory cannot take. Nothing was merged. *refused* has each path and the reason."""
+
+    def __init__(self, refused: Sequence[tuple[str, str]]) -> None:
+        path, reason = refused[0]
+        more = f", and {len(refused) - 1} more files" if len(refused) > 1 else ""
+        super().__init__(
+            f"nothing was merged, because memory cannot take {path!r}: {reason}{more}. `memory pull --dry-run` lists"
+            " them. Add --skip-refused to go on without them"
+        )
+        self.refused = tuple(refused)
 
 
 class NotTrustable(HomeError):

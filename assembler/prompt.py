@@ -22,6 +22,7 @@ from agent_home.errors import DocumentInvalid
 from agent_home.git_folder import WORKTREE_STATE, tracks
 from agent_home.home import Home
 from agent_home.store.losses import absent_memory
+from agent_home.store.moved_head import head_moved
 from agent_home.tokens import count_tokens
 from recall.text.terms import parse_query
 
@@ -118,7 +119,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     screening = FileScreening(home)
     sources = Sources(home, request.audience, screening, request.at)
     builder = _PromptBuilder(home=home, request=request, settings=settings, count=count, searcher=searcher)
-    builder.degraded += _waiting_settings(home)
+    builder.degraded += [*_waiting_settings(home), *_moved_head(home)]
     if request.audience not in set(Audience):
         builder.degraded.append(f"audience {request.audience!r} reads nothing. The audiences are {', '.join(Audience)}")
     if request.at and request.message:
@@ -150,6 +151,13 @@ def _waiting_settings(home: Home) -> list[str]:
     waiting = () if home.manifest.refused else home.manifest.waiting
     keys = ", ".join(item.key for item in waiting)
     return [f"agent.toml: not in effect until a person here agrees: {keys}. `memory trust` shows them"] if keys else []
+
+
+def _moved_head(home: Home) -> list[str]:
+    """Say that git commands changed memory since the last write, as after a pull by hand."""
+    start = head_moved(home)
+    said = f"git moved memory from {start[:7]}, and the next write screens what came. `memory doctor` does it now"
+    return [said] if start else []
 
 
 @lru_cache(maxsize=8)

@@ -50,6 +50,7 @@ from agent_home.settings import MANIFEST, parse_manifest
 from agent_home.store import catalogue
 from agent_home.store.gateway import Transaction, WriteOutcome, transaction
 from agent_home.store.machine_state import hold_home
+from agent_home.store.moved_head import note_head
 from agent_home.store.recovery import marked_git, recover
 from agent_home.store.uncommitted_edits import failing_edits
 from recall.index import erasure as index
@@ -210,6 +211,7 @@ def forget(
         _refuse_remaining(home, target)
         with hold_home(home), marked_git(home):
             purged = purge(home, target)
+            note_head(home)
         _update_commit_ids(home, target, actor, now)
         commit = purged.commits.get(commit or "", commit)
     remaining = [*places(home, target, progress=progress), *_unclear_places(plan)]

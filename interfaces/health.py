@@ -23,17 +23,17 @@ from agent_home.git.hook import hook_state
 from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
 from agent_home.home import MEMORY, Home
+from agent_home.pulling.trust import trust_of
 from agent_home.salt import read_salt
 from agent_home.screening.quarantine import unreadable, waiting
 from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
-from agent_home.store import appended, closings, losses, recovery, set_aside, transcript
+from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere
 from agent_home.store.hidden_files import hidden_memory
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
-from agent_home.store.trust import trust_of
 from agent_home.store.uncommitted_edits import failing_edits
 from guard import GuardError
 
@@ -66,6 +66,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("state", lambda: (Check(name="state", status=status, detail=detail) for status, detail in state_check(home))),
         ("permissions", lambda: _grown("permissions", permissions_check(home))),
         ("hidden", lambda: _hidden(home)),
+        ("arrived", lambda: _arrived(home)),
         ("packing", lambda: _grown("packing", packing_check(home))),
         ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
@@ -206,6 +207,23 @@ def _hidden(home: Home) -> Iterator[Check]:
         yield Check(name="hidden", status="failed", detail=f"{detail}. Until then writes to these files are refused")
     else:
         yield Check(name="hidden", status="warning", detail=f"{detail}, or an edit by hand is overlooked")
+
+
+def _arrived(home: Home) -> Iterator[Check]:
+    """Screen what git commands brought since the last write."""
+    start = moved_head.head_moved(home)
+    if not start:
+        yield Check(name="arrived", status="ok", detail="HEAD is where the last write left it")
+        return
+    found = moved_head.arrived(home, start)
+    places = [*(f"{one.where} {one.name}" for one in found.findings), *found.strange]
+    since = f"git changed {counted(found.files, 'file')} since {start[:7]}"
+    if not places:
+        yield Check(name="arrived", status="info", detail=f"{since}, and the guard finds nothing in them")
+        return
+    named = ", ".join(places[:_MAX_NAMED])
+    detail = f"{since}, with what memory does not take: {named}. Prompts leave such texts out. Correct the files"
+    yield Check(name="arrived", status="failed", detail=f"{detail}, or undo the merge")
 
 
 def _grown(name: str, found: tuple[Status, str]) -> Iterator[Check]:

@@ -37,7 +37,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],
         ["store"],
-        ["creation", "imports", "last_manifest"],
+        ["creation", "imports", "last_manifest", "pulling"],
     ],
     "recall": [
         ["errors", "settings", "text"], ["embedding"], ["index"], ["search"], ["evaluation"],

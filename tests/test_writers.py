@@ -38,6 +38,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
         "temporary packs of a killed packing, and its mark",
         {"?.unlink", "path.unlink", "mark.unlink"},
     ),
+    "agent_home.git.fetching": ("a repository of its own for one fetch", {"?.write_text"}),
     "agent_home.git.signatures": ("the list of trusted keys for one git command", {"tempfile.NamedTemporaryFile"}),
     "agent_home.git.leftovers": ("what a killed git command of ours left", {"path.unlink"}),
     "agent_home.store.recovery": (
@@ -61,6 +62,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
     "agent_home.git.commits": "commits of the gateway",
+    "agent_home.git.fetching": "a repository of its own for one fetch, and the name of the fetched commit",
     "agent_home.git.packing": "one pack instead of many objects",
     "agent_home.git.pack": "objects of a history made anew, for agent_home.forgetting.purge",
     "agent_home.forgetting.purge": "a history made anew without what a person wants forgotten",

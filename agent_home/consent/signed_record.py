@@ -20,7 +20,7 @@ __all__ = ["read_record", "try_write_record", "write_record"]
 def read_record(machine: Path, name: str) -> dict[str, Any] | None:
     """Return the record *name* in *machine*, a home's folder of machine state, or ``None`` without a valid one."""
     try:
-        row = json.loads(storage.read_text(_path(machine, name)))
+        row = json.loads(storage.read_state(_path(machine, name)))
         body = row["record"]
         valid = isinstance(body, dict) and verify(f"record {name}", _bytes(machine, body), row["mac"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError, DocumentInvalid):
@@ -36,19 +36,30 @@ def write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
     """
     if read_record(machine, name) == record:
         return
-    row = {"record": record, "mac": sign(f"record {name}", _bytes(machine, record))}
+    data = _signed(machine, name, record)
     path = _path(machine, name)
     staged = path.with_name(f"{path.name}.tmp")
-    storage.stage(staged, json.dumps(row, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace"))
+    storage.stage(staged, data)
     storage.replace(staged, path)
 
 
-def try_write_record(machine: Path, name: str, record: Mapping[str, Any]) -> None:
-    """Write the record *name* where that is possible. Without it, what it would allow waits for a person again."""
+def try_write_record(machine: Path, name: str, record: Mapping[str, Any], *, durable: bool = True) -> None:
+    """Write the record *name* where that is possible. Without it, what it would allow waits for a person again.
+
+    A record that is not *durable* may be lost with the machine's power.
+    """
     try:
-        write_record(machine, name, record)
+        if durable:
+            write_record(machine, name, record)
+        else:
+            storage.write_cache(_path(machine, name), _signed(machine, name, record))
     except (MachineKeyUnusable, OSError):
         return
+
+
+def _signed(machine: Path, name: str, record: Mapping[str, Any]) -> bytes:
+    row = {"record": record, "mac": sign(f"record {name}", _bytes(machine, record))}
+    return json.dumps(row, ensure_ascii=True, indent=1).encode()
 
 
 def _path(machine: Path, name: str) -> Path:

@@ -34,6 +34,7 @@ __all__ = [
     "TIMEOUT_S",
     "GitClient",
     "GitObject",
+    "fetching_client",
     "home_client",
     "hook_client",
     "untrusted_client",
@@ -66,6 +67,11 @@ _SETTINGS = (
     # The form of the output.
     "core.abbrev=auto", "log.showRoot=true", "core.quotePath=false",
     "color.ui=false", "grep.patternType=default", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
+#: The same for a fetch into an empty repository: its own configuration names nothing, and the user's has credentials.
+_FETCHING = (
+    *(setting for setting in _SETTINGS if not setting.startswith(("protocol.", "credential."))),
+    "fetch.fsckObjects=true", "fetch.recurseSubmodules=false",
 )  # fmt: skip
 #: Further settings of a command that verifies signatures: the repository names neither programs nor keys.
 _VERIFIERS = (
@@ -155,6 +161,8 @@ class GitClient:
     environment: Mapping[str, str]
     timeout_s: float = TIMEOUT_S
     max_bytes: int = MAX_OUTPUT_BYTES
+    #: ``-c`` settings of every command that reads or changes.
+    settings: Sequence[str] = _SETTINGS
     #: Run git in a session of its own, so that a timeout ends the programs that git started, too. Not for commands that
     #: change a repository: they must die with the process group of a writer that is killed.
     own_session: bool = False
@@ -206,7 +214,8 @@ class GitClient:
         Raises:
             ValueError: ``agent_home.git.commands`` does not name the command.
         """
-        if listed(arguments[_command_at(arguments) :]) is None:
+        form = listed(arguments[_command_at(arguments) :])
+        if form is None or (form.words == "fetch" and self.settings is not _FETCHING):
             raise ValueError(f"git {' '.join(arguments[:3])} is not among the commands of agent_home.git.commands")
         return self._output(arguments, stdin, (), None, None)
 
@@ -345,7 +354,7 @@ class GitClient:
         command = _command(arguments)
         form = listed(arguments[_command_at(arguments) :])
         configured = form is not None and form.sees == "configuration"
-        settings = () if configured else (*_SETTINGS, *(_LIMITED_SETTINGS if self.limited else ()), *more_settings)
+        settings = () if configured else (*self.settings, *(_LIMITED_SETTINGS if self.limited else ()), *more_settings)
         options = [word for setting in settings for word in ("-c", setting)]
         most_s = self.timeout_s if timeout_s is None else timeout_s
         with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
@@ -518,6 +527,15 @@ class _Output:
 def home_client(root: Path) -> GitClient:
     """Return git for the home *root*, whatever repository the environment names. Paths are names, never patterns."""
     return GitClient(root=root, environment=_environment(root, _KEPT) | {"GIT_LITERAL_PATHSPECS": "1"})
+
+
+def fetching_client(root: Path) -> GitClient:
+    """Return git for the repository *root* of this program alone, which may talk to other machines.
+
+    It uses the credentials of the user's configuration.
+    """
+    environment = _environment(root, _KEPT) | {"GIT_ALLOW_PROTOCOL": "https:ssh:file"}
+    return GitClient(root=root, environment=environment, settings=_FETCHING)
 
 
 def untrusted_client(root: Path, *, with_files: bool = False) -> GitClient:

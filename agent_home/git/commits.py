@@ -24,8 +24,8 @@ from .leftovers import is_leftover
 
 __all__ = [
     "BranchCommit", "commit_files", "commit_texts", "commit_to_branches", "configure", "drop_branch",
-    "drop_broken_branch", "init", "refuse_filters", "refuse_unfinished", "stage_blobs", "staging_area", "store_files",
-    "take_back", "undoing", "unhide",
+    "drop_broken_branch", "forward", "init", "refuse_filters", "refuse_unfinished", "stage_blobs", "staging_area",
+    "store_files", "take_back", "undoing", "unhide",
 ]  # fmt: skip
 
 #: The committer where git has no configured user.
@@ -153,12 +153,12 @@ def commit_files(
 
 def commit_texts(
     root: Path, parent: str, texts: Mapping[str, str], message: str, trailers: Mapping[str, str], *, branch: str,
-    died_at: float | None = None,
+    merges: Sequence[str] = (), died_at: float | None = None,
 ) -> str:  # fmt: skip
     """Commit *texts* by path on top of *parent*, as the tip of *branch*, and return the commit's hash.
 
     The commit holds these texts whatever happens to the work tree and the staging area meanwhile. An empty text removes
-    the file. *died_at* is as for :func:`commit_files`.
+    the file. *merges* are further parents. *died_at* is as for :func:`commit_files`.
 
     Raises:
         GitFailed: the branch moved away from *parent* meanwhile, or git refused. The branch stays as it is.
@@ -168,6 +168,7 @@ def commit_texts(
     stream += _commit_command(
         git, f"refs/heads/{branch}", parent, _commit_message(message, trailers), mark=b"mark :1\n"
     )
+    stream += b"".join(b"merge %s\n" % commit.encode() for commit in merges)
     for path, text in texts.items():
         data = text.encode()
         if data:
@@ -291,6 +292,16 @@ def drop_broken_branch(root: Path, branch: str) -> None:
         _with_git_lock(git, None, "update-ref", "-d", f"refs/heads/{branch}")
     except GitFailed:
         (git.git_folder() / "refs" / "heads" / branch).unlink(missing_ok=True)
+
+
+def forward(root: Path, branch: str, start: str, to: str, *, died_at: float | None = None) -> str:
+    """Let *branch* go forward from *start* to its descendant *to*, and return that. *died_at* as in `commit_files`.
+
+    Raises:
+        GitFailed: the branch moved away from *start* meanwhile, or git refused.
+    """
+    _with_git_lock(home_client(root), died_at, "update-ref", "-m", "pull: forward", f"refs/heads/{branch}", to, start)
+    return to
 
 
 def take_back(root: Path, branch: str, to: str) -> None:

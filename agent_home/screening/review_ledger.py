@@ -7,8 +7,8 @@ belong to, and the screening service reads them.
 
 The ledgers come with a pull, and a pulled row is what somebody else says. So an approval lets a text pass only if this
 machine made it, which its ``mac`` proves, or if a person on this machine agreed to it or trusts the key that signed its
-commit (``agent_home.store.signed_approvals``). The same holds for a decision that ends the wait of a text. A rejection
-by others counts: it only keeps a text out.
+commit (``agent_home.pulling.signed_approvals``). The same holds for a decision that ends the wait of a text.
+A rejection by others counts: it only keeps a text out.
 
 An approval covers a text block by block, wherever it stands, so that an approved entry may be archived and restored.
 It covers an entry's statement. An entry's fields are screened as ever.

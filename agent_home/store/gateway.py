@@ -40,12 +40,13 @@ from ..screening.quarantine import Quarantined
 from ..screening.review_ledger import APPROVED, REJECTED, decisions, decisions_in, sign_row
 from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening, reason_of
-from . import appended, losses, proposals, recovery
+from . import appended, losses, moved_head, proposals, recovery
 from .appended import Written
 from .branch import refuse_elsewhere
 from .hidden_files import refuse_hidden
 from .machine_state import hold_home, is_waiting
 from .memory_path import memory_path, refuse_links
+from .moved_head import note_head
 from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
 
@@ -90,7 +91,9 @@ class Transaction:
     """Edits that will be written together. Made by :func:`transaction`, and valid inside its block only.
 
     *together* means that uncommitted edits of a person to the same files get no commit of their own. A file in which
-    such an edit fails the guard is written and not committed at all.
+    such an edit fails the guard is written and not committed at all. *merges* are commits of other clones whose texts
+    the caller merged. Their texts are judged as what a person put into a file by hand, and become parents of the
+    commit. With *forward*, the branch goes forward to such a commit where it holds the same texts.
     """
 
     home: Home
@@ -105,6 +108,8 @@ class Transaction:
     trailers: dict[str, list[str]] = field(default_factory=dict)
     drafts: list[ProposalDraft] = field(default_factory=list)
     together: bool = False
+    merges: tuple[str, ...] = ()
+    forward: bool = False
     _ids: set[str] | None = None
 
     def text(self, path: str) -> str:
@@ -195,9 +200,24 @@ def transaction(
         losses.restore(home, moment)
         with suppress(SettingsInvalid):  # the command that needs a setting names what is wrong with it
             remember_settings(home.manifest, home.machine)
+        _screen_arrived(home, moment)
         edits = Transaction(home=home, actor=actor, message=message, session=session, source=source, now=moment)
         yield edits
         edits.outcome = _finish(edits)
+        note_head(home)
+
+
+def _screen_arrived(home: Home, moment: datetime) -> None:
+    """Screen what a person's git commands brought into HEAD, and write what fails into the audit."""
+    start = moved_head.head_moved(home)
+    if not start:
+        return
+    found = moved_head.arrived(home, start)
+    if found.findings or found.strange:
+        places = [f"{one.where} {one.name}" for one in found.findings] + list(found.strange)
+        _log.warning("git brought %d things that memory does not take. `memory doctor` names them", len(places))
+        row: dict[str, Any] = {"ts": moment.isoformat(), "actor": "git", "message": f"moved from {start}", "files": []}
+        recovery.audit(home, {**row, "commit": found.head, "arrived": places})
 
 
 def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -266,8 +286,9 @@ def _finish(edits: Transaction) -> WriteOutcome:
     home = edits.home
     decided = decisions_in(home, edits.text(APPROVED), edits.text(REJECTED))
     screening = ScreeningService(home).write(
-        source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided
-    )
+        source=edits.source, session=edits.session, ts=edits.now.isoformat(), actor=edits.actor, decided=decided,
+        by_hand=bool(edits.merges),
+    )  # fmt: skip
     changed = {path: text for path, text in edits.after.items() if text != edits.before[path]}
     for path, text in changed.items():
         _validate(path, edits.before[path], text, UNCLOSED_RULES)  # an unclosed block would swallow others
@@ -278,7 +299,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
         _validate(path, edits.before[path], text, RULES)
     drafts = _screened_drafts(edits, screening)
     outcome = _outcome(edits, screening, after, drafts)
-    if not after and not drafts:
+    if not after and not drafts and not edits.merges:
         return outcome
     edits.message, edits.actor = (_screened_label(home, text) for text in (edits.message, edits.actor))
     drafts = [{**draft, "message": _screened_label(home, draft["message"])} for draft in drafts]
@@ -295,7 +316,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     recovery.stage(home, record, after)
     recovery.refuse_changed(home, record)
     commit = _completed(home, record, after)
-    return replace(outcome, commit=commit if after else None)
+    return replace(outcome, commit=commit if after or edits.merges else None)
 
 
 def _screened_label(home: Home, text: str) -> str:
@@ -438,4 +459,6 @@ def _record(edits: Transaction, after: Mapping[str, str], outcome: WriteOutcome)
         "findings": list(outcome.findings),
         "quarantined": [item.id for item in outcome.quarantined],
     }
-    return {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
+    merging = {"merges": list(edits.merges), "forward": edits.forward} if edits.merges else {}
+    record = {"at": time.time(), "message": edits.message, "trailers": trailers, "files": files, "audit": audit}
+    return record | merging

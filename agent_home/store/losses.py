@@ -33,8 +33,8 @@ from .branch import elsewhere
 from .hidden_files import hidden_memory, refuse_hidden
 
 __all__ = [
-    "Loss", "absent_memory", "deleted_ledgers", "discard", "entries_of", "lost_entries", "pending", "refuse_loss",
-    "restore", "uncommitted", "waiting",
+    "Loss", "absent_memory", "deleted_ledgers", "discard", "entries_of", "is_large", "lost_entries", "pending",
+    "refuse_loss", "restore", "uncommitted", "waiting",
 ]  # fmt: skip
 
 #: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
@@ -285,16 +285,17 @@ def _missing_from(home: Home, path: str, committed: str, present: str) -> _Missi
     here = _ids(present)
     lost = [entry for entry in entries if entry.id not in here]
     gone = not present.strip()
-    if not lost or not (gone or _is_large(len(lost), len(entries))):
+    if not lost or not (gone or is_large(len(lost), len(entries))):
         return None
     elsewhere_ids = _ids_of(home, (file for file in entry_files(home) if file != path))
     lost = [entry for entry in lost if entry.id not in elsewhere_ids]
-    if not lost or not (gone or _is_large(len(lost), len(entries))):
+    if not lost or not (gone or is_large(len(lost), len(entries))):
         return None
     return _Missing(path=path, committed=committed, present=present, lost=tuple(lost), had=len(entries))
 
 
-def _is_large(lost: int, had: int) -> bool:
+def is_large(lost: int, had: int) -> bool:
+    """Return whether *lost* of *had* entries are so many that a person has to confirm it."""
     return lost >= MIN_LOST and lost >= MIN_SHARE * had
 
 

@@ -210,12 +210,10 @@ class _Redo:
         self._put_into_place({path: held.get(path, text) for path, text in self.texts.items()})
         if held:
             commits.stage_blobs(root, area, self._stored(held), died_at=self.died_at)
-        if changed:
+        merges = [one for one in self.record.get("merges", ()) if not history.descends(root, now.commit, one)]
+        if changed or merges:
             try:
-                self.commit = commits.commit_texts(
-                    root, now.commit, changed, self.record["message"], self.record["trailers"], branch=self.branch,
-                    died_at=self.died_at,
-                )  # fmt: skip
+                self.commit = self._new_commit(now.commit, changed, merges)
             except GitFailed as error:
                 if history.head(root) == now.commit:
                     raise
@@ -224,6 +222,18 @@ class _Redo:
         after = history.snapshot(root, list(held))
         self.commit = self.commit or after.commit
         return after.texts == held
+
+    def _new_commit(self, parent: str, changed: Mapping[str, str], merges: Sequence[str]) -> str:
+        """Commit *changed* on top of *parent*, or go forward to the pulled commit where that says the same."""
+        root, said = self.home.root, (self.record["message"], self.record["trailers"])
+        if merges and self.record.get("forward") and history.descends(root, merges[0], parent):
+            paths = list(changed)
+            pulled = history.texts_at(root, [(merges[0], path) for path in paths])
+            if dict(zip(paths, pulled, strict=True)) == changed:
+                return commits.forward(root, self.branch, parent, merges[0], died_at=self.died_at)
+        return commits.commit_texts(
+            root, parent, changed, *said, branch=self.branch, merges=merges, died_at=self.died_at
+        )
 
     def _stored(self, held: Mapping[str, str]) -> dict[str, str]:
         """Write *held* into git's store of objects. Return the hashes by path, empty for a file that goes."""

@@ -60,8 +60,8 @@ __all__ = [
 #: Names under which parts of this program write. None of them is a person.
 _PROGRAM_NAMES = frozenset({
     "agent", "archive", "assistant", "by hand", "cite", "close", "decay", "distill", "evolution", "forget", "import",
-    "init", "job", "memory", "merge", "nightly", "restore", "resume", "review", "revert", "sync", "system", "tool",
-    "verify", "watch", "web",
+    "init", "job", "memory", "merge", "nightly", "pull", "restore", "resume", "review", "revert", "sync", "system",
+    "tool", "verify", "watch", "web",
 })  # fmt: skip
 _MAX_NAME_CHARS = 80
 

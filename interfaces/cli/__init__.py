@@ -41,6 +41,7 @@ COMMANDS = {
         "bisect": ("interfaces.cli.commands.bisect:bisect", "Find the commit that changed what the prompt says."),
     },
     "Safety and health": {
+        "pull": ("interfaces.cli.commands.pull:pull", "Merge another clone of this home."),
         "trust": ("interfaces.cli.commands.trust:trust", "Decide what pulled files may do here."),
         "guard": ("interfaces.cli.commands.guard:guard", "Scan texts and commits for secrets and attacks."),
         "check": ("interfaces.cli.commands.check:check", "List every place in the home that breaks a rule."),

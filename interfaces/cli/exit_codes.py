@@ -49,6 +49,7 @@ EXIT_CODES: Mapping[str, int] = {
     "assembler.errors.WindowTooSmall": 2,
     "agent_home.errors.NoHome": 3,
     "agent_home.errors.GuardRefused": REFUSED,
+    "agent_home.errors.PullStopped": REFUSED,
     "guard.policy.GuardError": REFUSED,
     "agent_home.errors.Locked": 5,
     "agent_home.errors.Changed": 5,

@@ -16,7 +16,7 @@ from ..invocation import Invocation, options
 from ..person import person_option, the_person
 
 if TYPE_CHECKING:
-    from agent_home.store.trust import Trust
+    from agent_home.pulling.trust import Trust
 
 __all__ = ["trust"]
 
@@ -61,7 +61,7 @@ def list_(invocation: Invocation) -> None:
 
 
 def _list(invocation: Invocation) -> None:
-    from agent_home.store.trust import trust_of
+    from agent_home.pulling.trust import trust_of
 
     found = trust_of(invocation.home)
     invocation.show(_as_dict(found), _lines(found))
@@ -91,7 +91,7 @@ def accept(
     The consent is for the very values that `memory trust list` shows, on this machine alone. A value that changes
     afterwards waits again.
     """
-    from agent_home.store import trust as store
+    from agent_home.pulling import trust as store
 
     home = invocation.home
     found = store.trust_of(home)
@@ -140,7 +140,7 @@ def reject(invocation: Invocation, person: str) -> None:
     What was in effect stays. Prompts do not name these values any more. Other values wait again. agent.toml itself
     stays as it is.
     """
-    from agent_home.store import trust as store
+    from agent_home.pulling import trust as store
 
     home = invocation.home
     found = store.trust_of(home)
@@ -163,7 +163,7 @@ def key() -> None:
 @options
 def list_keys(invocation: Invocation) -> None:
     """List the trusted keys."""
-    from agent_home.store.trust import trust_of
+    from agent_home.pulling.trust import trust_of
 
     keys = trust_of(invocation.home).keys
     invocation.show({"keys": list(keys)}, [revealed(item) for item in keys] or ["no key is trusted"])
@@ -185,7 +185,7 @@ def add_key(invocation: Invocation, public_key: str, person: str) -> None:
 
     KEY is the file of a public SSH key, the key itself, or the fingerprint of a GPG key in 40 or 64 digits.
     """
-    from agent_home.store import trust as store
+    from agent_home.pulling import trust as store
 
     name = the_person(invocation, person)
     added = store.add_key(invocation.home, public_key, person=name, now=invocation.moment)
@@ -198,7 +198,7 @@ def add_key(invocation: Invocation, public_key: str, person: str) -> None:
 @options
 def remove_key(invocation: Invocation, name: str, person: str) -> None:
     """Remove a trusted key. KEY is a part of the line that `memory trust key list` prints."""
-    from agent_home.store import trust as store
+    from agent_home.pulling import trust as store
 
     who = the_person(invocation, person)
     removed = store.remove_key(invocation.home, name, person=who, now=invocation.moment)

@@ -12,6 +12,7 @@ import pytest
 from agent_home.errors import GitFailed
 from agent_home.git.client import GitClient, home_client, hook_client, untrusted_client
 from agent_home.git.commands import COMMANDS
+from agent_home.git.fetching import fetch_branch
 from tests.source_tree import installed
 
 from .traps import PROGRAMS, SWITCHES, Trapped, plain
@@ -59,6 +60,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
             ("--format=%(trailers:key=Session)%G?",), ("--all", "--reflog", "--raw", "-m")),
     "ls-files": (("-z",), ("--others", "--exclude-standard", "-z")),
     "ls-tree": (("-r", "-z", "HEAD"),),
+    "merge-base": (("HEAD", "merged"),),
     "remote -v": ((),),
     "rev-list": (("--all",), ("--objects", "--quiet", "HEAD")),
     "rev-parse --git-path hooks": ((),),
@@ -87,6 +89,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "prune": (("--expire=now",),),
     "prune-packed": (("-q",),),
     "init": (("--quiet",),),
+    "fetch": (("main",),),
 }  # fmt: skip
 INPUT = {
     "commit": b"A commit\n",
@@ -152,6 +155,8 @@ def test_no_command_runs_a_program_of_a_home(trapped: Trapped, tmp_path: Path) -
             if words == "index-pack":
                 with (tmp_path / "pack").open("rb") as pack:
                     place.change(*words.split(), *arguments, stdin=pack)
+            elif words == "fetch":
+                fetch_branch(trapped.root, str(trapped.root), arguments[0], [])
             else:
                 run(place, words, arguments)
             if found := trapped.ran():

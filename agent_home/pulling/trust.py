@@ -21,8 +21,8 @@ from ..git.signatures import key_name
 from ..home import Home
 from ..screening.review_ledger import Decision, decisions
 from ..settings import MANIFEST, WaitingSetting, load_manifest
-from . import recovery
-from .machine_state import hold_home
+from ..store import recovery
+from ..store.machine_state import hold_home
 from .signed_approvals import consent_to_rows, find_signed_rows
 
 __all__ = ["Trust", "accept", "accept_approvals", "add_key", "reject", "remove_key", "trust_of"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agent_home.home import Home
+from agent_home.pulling.signed_approvals import consent_to_rows, find_signed_rows
 from agent_home.screening.review_ledger import vouched
-from agent_home.store.signed_approvals import consent_to_rows, find_signed_rows
 
 
 def test_consented_rows_outlast_a_search_for_signed_ones(home: Home) -> None:

@@ -1,0 +1,1 @@
+"""Pulls from other clones: what would come in, the merge, and what a person here trusts of it."""

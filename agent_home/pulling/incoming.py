@@ -1,0 +1,310 @@
+"""Look at what a pull would bring, and prepare the texts that it may bring.
+
+The texts of both sides are merged by entries, sections and JSON lines, as the merge driver does. Nothing is written and
+no file of the other side reaches the disk. A file that memory cannot take as text, or whose place or content is none of
+memory's, is *refused*: links, submodules, programs, machine state, transcripts, binary files, conflict markers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from .. import storage
+from ..consent.settings_in_effect import settings_in_effect
+from ..documents.check import RULES, conflict_marker, entry_files, holds_entries, text_problems
+from ..documents.document import parse
+from ..documents.document_merge import merge_texts
+from ..documents.entry import Entry
+from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
+from ..git import history
+from ..git.client import home_client
+from ..home import Home
+from ..screening.personal_text import LocatedFinding
+from ..screening.review_ledger import APPROVED, decisions_in
+from ..screening.service import ScreeningService
+from ..settings import MANIFEST, parse_manifest
+from ..store.losses import is_large
+
+__all__ = ["Incoming", "IncomingEntry", "IncomingFile", "look"]
+
+_PLAIN, _LINK, _REPOSITORY = "100644", "120000", "160000"
+_ACTIONS = {"A": "added", "D": "removed", "M": "changed", "T": "changed"}
+#: Folders and files that are no memory, compared without case.
+_FOREIGN = frozenset({".git", ".memory", ".gitmodules"})
+_LOCAL = frozenset({"sessions", "outputs"})
+#: Attributes by which git is told to run programs, and the merge drivers that every home has.
+_RUNS = ("filter=", "diff=", "working-tree-encoding=")
+_DRIVERS = frozenset({"merge=agent-home", "merge=union", "merge=text", "merge=binary"})
+#: Fields of an entry that say how far it can be trusted.
+_CLAIMS = ("Origin", "Evidence", "Protected")
+_MAX_FILE_BYTES = 4 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingFile:
+    """A file that the other side changed since the common ancestor. *refused* says why it cannot be taken."""
+
+    path: str
+    action: str  # added, changed or removed
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingEntry:
+    """An entry that the merge adds, changes or removes, and what its fields say about its trust."""
+
+    id: str
+    path: str
+    action: str
+    says: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """Result of looking at a pull from *commit*.
+
+    *texts* are the merged files that would be written, by path and empty for a file that goes. *findings* are the texts
+    in them that the guard holds back. *waiting* are settings that would wait for a person, and *foreign* approvals that
+    would count for nothing.
+    """
+
+    commit: str
+    base: str
+    commits: int
+    forward: bool
+    texts: Mapping[str, str]
+    files: tuple[IncomingFile, ...] = ()
+    entries: tuple[IncomingEntry, ...] = ()
+    findings: tuple[LocatedFinding, ...] = ()
+    waiting: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> tuple[IncomingFile, ...]:
+        """The files that cannot be taken."""
+        return tuple(file for file in self.files if file.refused)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ChangedPath:
+    """One changed path of the other side: its modes and contents at the ancestor, here and there."""
+
+    path: str
+    mode: str
+    status: str
+    base: bytes
+    ours: bytes
+    theirs: bytes
+
+
+def look(home: Home, commit: str, *, accept_removals: bool = False) -> Incoming:
+    """Return what a merge of *commit* would bring to HEAD.
+
+    With *accept_removals*, a file that would lose many entries is not refused.
+
+    Raises:
+        HistoryError: git is absent or refused, or the two have no common ancestor.
+    """
+    git = home_client(home.root)
+    head = history.head(home.root)
+    base = git.text("merge-base", head, commit, empty_on=(1,)).strip()
+    if not base:
+        raise HistoryError(f"{commit[:12]} has no commit in common with this home, so it is another home. Name its own")
+    screening = ScreeningService(home)
+    texts: dict[str, str] = {}
+    files: list[IncomingFile] = []
+    findings: list[LocatedFinding] = []
+    present = {path.casefold(): path for path in git.text("ls-tree", "-r", "-z", "--name-only", head).split("\0")}
+    entries: list[IncomingEntry] = []
+    for change in _changes(home, base, commit):
+        refused, merged = _judged(home, change, present, screening)
+        files.append(IncomingFile(path=change.path, action=_ACTIONS[change.status], refused=refused))
+        ours = change.ours.decode("utf-8", "replace")
+        if refused or merged == ours:
+            continue
+        texts[change.path] = merged
+        findings += [found for found in screening.findings_in_edit(change.path, ours, merged) if found.fails]
+        entries += _entries(change.path, ours, merged)
+    losses = {} if accept_removals else _large_losses(home, texts, entries)
+    files = [replace(file, refused=losses.get(file.path, file.refused)) for file in files]
+    for path in losses:
+        del texts[path]
+    return Incoming(
+        commit=commit, base=base, texts=texts, files=tuple(files), entries=tuple(entries), findings=tuple(findings),
+        commits=len(git.text("rev-list", f"{head}..{commit}").split()),
+        forward=base == head and not findings and {file.path for file in files} == set(texts),
+        waiting=_waiting(home, texts), foreign=_foreign(home, texts),
+    )  # fmt: skip
+
+
+def _changes(home: Home, base: str, commit: str) -> Iterator[_ChangedPath]:
+    """Yield the paths that *commit* changed since *base*, ordered. What is here is read from the disk."""
+    git = home_client(home.root)
+    options = ("-r", "--raw", "-z", "--no-renames", "--no-abbrev")
+    fields = git.text("diff-tree", *options, base, commit).split("\0")
+    rows = [(path, row.lstrip(":").split(" ")) for row, path in zip(fields[0::2], fields[1::2], strict=False)]
+    names = [name for _, row in rows for name in row[2:4]]
+    found = git.objects(name for name in names if name.strip("0"))
+    bodies = [item.data if name.strip("0") and (item := next(found)) and item.kind == "blob" else b"" for name in names]
+    for number, (path, row) in enumerate(rows):
+        yield _ChangedPath(
+            path=path, mode=row[1], status=row[4][:1], base=bodies[2 * number], ours=_on_disk(home, path),
+            theirs=bodies[2 * number + 1],
+        )  # fmt: skip
+
+
+def _on_disk(home: Home, path: str) -> bytes:
+    try:
+        target = home.path(path)
+        return target.read_bytes() if target.is_file() and not target.is_symlink() else b""
+    except (DocumentInvalid, OSError, ValueError):
+        return b""
+
+
+def _judged(
+    home: Home, change: _ChangedPath, present: Mapping[str, str], screening: ScreeningService
+) -> tuple[str, str]:
+    """Return why *change* cannot be taken, or an empty string, and the merged text."""
+    path = change.path
+    refused = _wrong_place(path, present, screening) or _wrong_kind(change)
+    if refused:
+        return refused, ""
+    base, ours, theirs = (data.decode("utf-8", "replace") for data in (change.base, change.ours, change.theirs))
+    if change.status == "D":
+        return "", "" if ours == base else ours  # what was changed here stays
+    try:
+        merged = _merged(path, base, ours, theirs)
+    except DocumentInvalid as error:
+        return error.problem, ""
+    if merged is None:
+        return "both sides changed it. Merge it with git", ""
+    return _wrong_text(home, path, ours, merged, screening), merged
+
+
+def _wrong_place(path: str, present: Mapping[str, str], screening: ScreeningService) -> str:
+    parts = PurePosixPath(path).parts
+    if not path.isprintable() or (not path.isascii() and any("\udc80" <= char <= "\udcff" for char in path)):
+        return "its name has characters that no file of memory has"
+    if any(screening.is_secret_name(part) for part in parts):
+        return "its name is a secret"
+    if any(part.casefold() in _FOREIGN for part in parts):
+        return "it is state of a machine or of git, and never memory"
+    if parts[0].casefold() in _LOCAL:
+        return "transcripts and outputs stay on their machine. Copy them, or merge with git"
+    other = present.get(path.casefold(), path)
+    return f"its name differs from {other} in capitals only" if other != path else ""
+
+
+def _wrong_kind(change: _ChangedPath) -> str:
+    """Return why the other side's object is no plain text file, or an empty string."""
+    if change.mode == _LINK:
+        return "it is a link"
+    if change.mode == _REPOSITORY:
+        return "it is another repository"
+    if change.status == "D":
+        return ""
+    if change.mode != _PLAIN and change.base != change.theirs:
+        return "it is a program"
+    if len(change.theirs) > _MAX_FILE_BYTES:
+        return f"it has more than {_MAX_FILE_BYTES >> 20} MB"
+    try:
+        change.theirs.decode("utf-8")
+    except UnicodeDecodeError:
+        return "it is no UTF-8 text. Merge it with git"
+    return "it is no text. Merge it with git" if b"\0" in change.theirs else ""
+
+
+def _merged(path: str, base: str, ours: str, theirs: str) -> str | None:
+    """Return the merge of two versions, or ``None`` where both sides changed a file that has no entries or sections.
+
+    Raises:
+        DocumentInvalid: a version has conflict markers, or a block that is never closed.
+    """
+    if (marker := conflict_marker(path, theirs)) is not None:
+        raise DocumentInvalid(path, marker.line, marker.rule, f"line {marker.line} has conflict markers of a merge")
+    if path.endswith(".md"):
+        return merge_texts(base, ours, theirs, path).text
+    if path.startswith("ledger/") and path.endswith(".jsonl"):
+        known = {*ours.splitlines(), *base.splitlines()}
+        start = f"{ours}\n" if ours and not ours.endswith("\n") else ours
+        return start + "".join(f"{line}\n" for line in theirs.splitlines() if line not in known)
+    return theirs if ours == base else ours if ours == theirs else None
+
+
+def _wrong_text(home: Home, path: str, ours: str, merged: str, screening: ScreeningService) -> str:
+    """Return why memory cannot take the text *merged*, or an empty string."""
+    if path == ".gitattributes" and (line := _runs_programs(ours, merged)):
+        return f"it tells git to run programs: {line}"
+    if path == MANIFEST:
+        try:
+            parse_manifest(merged, home.root / MANIFEST)
+        except SettingsInvalid as error:
+            return error.problem
+    if not path.endswith(".md"):
+        found = [one for one in screening.findings_in_edit(path, ours, merged) if one.fails]
+        return f"line {found[0].line} has {found[0].name}" if found else ""
+    known = {(problem.rule, problem.message) for problem in text_problems(path, ours)}
+    problems = (problem for problem in text_problems(path, merged) if problem.rule in RULES)
+    new = next((problem for problem in problems if (problem.rule, problem.message) not in known), None)
+    return f"line {new.line} breaks a rule of memory: {new.message}" if new is not None else ""
+
+
+def _runs_programs(ours: str, merged: str) -> str:
+    """Return an attribute in a new line of ``.gitattributes`` by which git would run a program."""
+    known = set(ours.splitlines())
+    words = (word for line in merged.splitlines() if line not in known for word in line.split()[1:])
+    return next((w for w in words if w.startswith(_RUNS) or (w.startswith("merge=") and w not in _DRIVERS)), "")
+
+
+def _large_losses(home: Home, texts: Mapping[str, str], entries: Iterable[IncomingEntry]) -> dict[str, str]:
+    """Return by path why a file that would lose many entries is refused. What moves to another file is not lost."""
+    removed: dict[str, list[str]] = {}
+    for entry in entries:
+        if entry.action == "removed":
+            removed.setdefault(entry.path, []).append(entry.id)
+    found = {}
+    for path, names in removed.items():
+        others = {*entry_files(home), *(other for other in texts if holds_entries(other))} - {path}
+        kept = {entry.id for other in others for entry in parse(_after(home, texts, other)).entries()}
+        had = sum(1 for _ in parse(storage.read_text(home.path(path))).entries())
+        lost = [name for name in names if name not in kept]
+        if is_large(len(lost), had):
+            found[path] = f"it would remove {len(lost)} of {had} entries. --accept-removals takes it"
+    return found
+
+
+def _after(home: Home, texts: Mapping[str, str], path: str) -> str:
+    return texts[path] if path in texts else storage.read_text(home.path(path))
+
+
+def _entries(path: str, ours: str, merged: str) -> Iterator[IncomingEntry]:
+    if not holds_entries(path):
+        return
+    before, after = ({entry.id: entry for entry in parse(text).entries()} for text in (ours, merged))
+    for name, entry in after.items():
+        if name not in before:
+            yield _entry(entry, path, "added")
+        elif entry.raw != before[name].raw:
+            yield _entry(entry, path, "changed")
+    yield from (_entry(before[name], path, "removed") for name in before.keys() - after.keys())
+
+
+def _entry(entry: Entry, path: str, action: str) -> IncomingEntry:
+    says = {name: entry.fields[name] for name in _CLAIMS if entry.fields.get(name)}
+    return IncomingEntry(id=entry.id, path=path, action=action, says=says)
+
+
+def _waiting(home: Home, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the settings that would wait for a person after the pull."""
+    text = texts.get(MANIFEST)
+    if text is None:
+        return ()
+    found = settings_in_effect(parse_manifest(text, home.root / MANIFEST), home.machine).waiting
+    return tuple(item.key for item in found)
+
+
+def _foreign(home: Home, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the ids of approvals that would come and count for nothing."""
+    return tuple(row.id for row in decisions_in(home, texts.get(APPROVED, ""), "").foreign)
