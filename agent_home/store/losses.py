@@ -15,7 +15,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,10 @@ __all__ = [
 
 #: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
 MIN_LOST, MIN_SHARE = 5, 0.2
+#: Most versions of a file that are looked through for the one that a stale buffer held.
+MAX_VERSIONS = 200
+_VERSIONS_AT_ONCE = 10
+_SAVED_STALE = "was saved from an older version"
 _PLACES = (MEMORY, "EVOLUTION.md", "Archive")
 #: The first line of an entry, also inside a block that is never closed or in an entry that is malformed.
 _FIRST_LINE = re.compile(r"^[ \t]*[-*+][ \t]+(?:\*\*)?\[([A-Za-z]{2,3}-?[0-9A-Za-z]{1,8})\]", re.MULTILINE)
@@ -51,7 +55,8 @@ class Loss:
     """Entries that a person's edit removed from *path* and that were brought back.
 
     *entries* maps their ids to digests of their statements. *had* counts the entries that the file had, *gone* says
-    that the whole file was deleted or empty, and *version* names the person's version in ``recovered/``.
+    that the whole file was deleted or empty, *stale* that it was saved from an older version, and *version* names the
+    person's version in ``recovered/``.
     """
 
     id: str
@@ -61,11 +66,12 @@ class Loss:
     had: int
     gone: bool
     version: str = ""
+    stale: bool = False
 
     @property
     def reason(self) -> str:
         """Say in one line what happened."""
-        how = "was deleted or emptied" if self.gone else "was changed by hand"
+        how = "was deleted or emptied" if self.gone else _SAVED_STALE if self.stale else "was changed by hand"
         return (
             f"{self.path} {how}, and {len(self.entries)} of its {self.had} entries were gone. They are back until a"
             " person decides"
@@ -74,13 +80,18 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Missing:
-    """The entries *lost* from *path*, with the *committed* text of the file and the one that is *present*."""
+    """The entries *lost* from *path*, with the *committed* text of the file and the one that is *present*.
+
+    *older* is the committed version that a stale buffer held, or ``None``. An entry that it lacks and that stands in
+    another file now is not in *committed* then.
+    """
 
     path: str
     committed: str
     present: str
     lost: tuple[Entry, ...]
     had: int
+    older: str | None = None
 
 
 def restore(home: Home, now: datetime) -> list[Loss]:
@@ -127,7 +138,9 @@ def uncommitted(home: Home) -> list[str]:
     lines = []
     hidden = {file.path for file in hidden_memory(home)}  # another check names them, with another remedy
     for missing in _missing(home, [path for path in _changed(home) if path not in hidden]):
-        how = "was changed by hand" if missing.present.strip() else "is gone or empty"
+        how = "is gone or empty"
+        if missing.present.strip():
+            how = "was changed by hand" if missing.older is None else _SAVED_STALE
         remedy = "`memory review` brings them back and asks about them"
         try:
             _merged(missing)
@@ -280,22 +293,71 @@ def _missing(home: Home, changed: Iterable[str]) -> list[_Missing]:
 
 
 def _missing_from(home: Home, path: str, committed: str, present: str) -> _Missing | None:
-    """Return what is missing in *path*, or ``None`` for a small loss or none. Entries that moved are not missing."""
-    entries = list(parse(committed).entries())
+    """Return what is missing in *path*, or ``None`` for a deletion that is meant. Entries that moved are not missing.
+
+    A deletion is not meant if it is large, or if the file is an older version, or an edit of one.
+    """
+    document = parse(committed)
+    entries = list(document.entries())
     here = _ids(present)
     lost = [entry for entry in entries if entry.id not in here]
-    gone = not present.strip()
-    if not lost or not (gone or is_large(len(lost), len(entries))):
+    if not lost:
         return None
     elsewhere_ids = _ids_of(home, (file for file in entry_files(home) if file != path))
+    gone = not present.strip()
+    older = None if gone else _older_version(home, path, committed, present)
+    if older is not None:
+        known = _statements(older)
+        added = [entry for entry in lost if entry.id not in known]
+        for entry in added:
+            document = document.without_entry(entry.id) if entry.id in elsewhere_ids else document
+        found = [entry for entry in added if entry.id not in elsewhere_ids]
+        meant = [entry for entry in lost if entry.id in known and entry.id not in elsewhere_ids]
+        if not _is_large(len(meant), len(entries)):
+            text = document.render()
+            return _Missing(
+                path=path, committed=text, present=present, lost=tuple(found), had=len(entries), older=older
+            ) if found else None  # fmt: skip
     lost = [entry for entry in lost if entry.id not in elsewhere_ids]
     if not lost or not (gone or is_large(len(lost), len(entries))):
         return None
     return _Missing(path=path, committed=committed, present=present, lost=tuple(lost), had=len(entries))
 
 
-def is_large(lost: int, had: int) -> bool:
-    """Return whether *lost* of *had* entries are so many that a person has to confirm it."""
+def _older_version(home: Home, path: str, committed: str, present: str) -> str | None:
+    """Return the oldest version of *path* in the history that *present* equals or is an edit of, or ``None``.
+
+    Such a text lacks every entry that was added since that version, and shows no other change since then. A person who
+    deletes an entry keeps those that were added later, and the changes.
+    """
+    now, here = _statements(committed), dict.fromkeys(_ids(present), "") | _statements(present)
+    found = None
+    for version in _versions(home, path):
+        then = _statements(version)
+        changed = {name for name in then.keys() | now.keys() if then.get(name) != now.get(name)}
+        added = changed - then.keys()
+        if any(name in here for name in added):  # older versions lack this entry as well
+            break
+        if added and all(here.get(name) != now.get(name) for name in changed - added):
+            found = version
+    return found
+
+
+def _versions(home: Home, path: str) -> Iterator[str]:
+    """Yield the last committed texts of *path* before HEAD's, newest first."""
+    log = ("log", f"--max-count={MAX_VERSIONS}", "--format=%H", "HEAD", "--", path)
+    commits_of_file = history.query(home.root, *log).split()[1:]
+    for start in range(0, len(commits_of_file), _VERSIONS_AT_ONCE):
+        names = [(commit, path) for commit in commits_of_file[start : start + _VERSIONS_AT_ONCE]]
+        yield from history.texts_at(home.root, names)
+
+
+def _statements(text: str) -> dict[str, str]:
+    """Return the text of each entry by its id, whatever the ends of its lines."""
+    return {entry.id: " ".join(entry.raw.split()) for entry in parse(text).entries()}
+
+
+def _is_large(lost: int, had: int) -> bool:
     return lost >= MIN_LOST and lost >= MIN_SHARE * had
 
 
@@ -319,6 +381,8 @@ def _merged(missing: _Missing) -> str:
     Raises:
         DocumentInvalid: see :func:`agent_home.documents.document_merge.merge_texts`.
     """
+    if missing.older is not None:
+        return merge_texts(missing.older, missing.present, missing.committed, missing.path).text
     document = parse(missing.committed)
     lost = {entry.id for entry in missing.lost}
     if not missing.present.strip():
@@ -343,7 +407,7 @@ def _recorded(home: Home, missing: _Missing, head: str, now: datetime) -> Loss:
     version = "" if gone else f"{_stem(f'l-{name}')}-{missing.path.rpartition('/')[2]}"
     loss = Loss(
         id=f"l-{name}", path=missing.path, ts=now.isoformat(), entries=entries, had=missing.had, gone=gone,
-        version=version,
+        version=version, stale=missing.older is not None,
     )  # fmt: skip
     if version:
         _keep(home, version, missing.present.encode())

@@ -207,3 +207,62 @@ def test_a_prompt_check_names_an_absent_memory(full: Home) -> None:
     )
     (full.root / MEMORY).unlink()
     assert "is missing" in losses.absent_memory(full)
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("kept", ["\n", "\r\n"])
+def test_a_stale_buffer_drops_no_later_entry_at_any_size(
+    full: Home, git: Git, add_entry: AddEntry, *, edited: bool, kept: str
+) -> None:
+    stale = (full.root / MEMORY).read_text()
+    for title in ("Later", "Latest"):
+        add_entry(title)
+    mine = stale.replace("Fact 3", "Fact three") + "\nMine.\n" if edited else stale
+    (full.root / MEMORY).write_text(mine, newline=kept)
+    (named,) = losses.uncommitted(full)
+    assert "MEMORY.md was saved from an older version, and 2 of its 14 entries are gone" in named
+    add_entry("New")
+    wanted = ["Fact three" if edited and title == "Fact 3" else title for title in EVERY]
+    assert sorted(titles(full.root)) == sorted([*wanted, "Later", "Latest", "New"])
+    assert ("Mine." in git("show", f"HEAD:{MEMORY}")) == edited
+    (loss,) = losses.waiting(full)
+    assert len(loss.entries) == 2
+    assert loss.reason.startswith("MEMORY.md was saved from an older version")
+
+
+def test_a_stale_buffer_takes_back_no_change_and_restores_nothing_that_left(
+    full: Home, now: datetime, add_entry: AddEntry
+) -> None:
+    stale = (full.root / MEMORY).read_text()
+    with transaction(full, actor="test", message="m", now=now) as edits:
+        memory = edits.read(MEMORY)
+        entry = next(entry for entry in memory.entries() if entry.title == "Fact 5")
+        edits.write(ARCHIVED, edits.text(ARCHIVED) + entry.raw)
+        other = next(entry for entry in memory.entries() if entry.title == "Fact 6")
+        memory = memory.without_entry(entry.id).with_entry_changed(other.changed(title="Fact six"))
+        edits.write(MEMORY, memory)
+    add_entry("Later")
+    (full.root / MEMORY).write_text(stale)
+    add_entry("New")
+    wanted = ["Fact six" if title == "Fact 6" else title for title in EVERY if title != "Fact 5"]
+    assert sorted(titles(full.root)) == sorted([*wanted, "Later", "New"])
+
+
+def test_an_entry_that_is_deleted_while_later_ones_stay_is_not_asked_about(full: Home, add_entry: AddEntry) -> None:
+    for title in ("Later", "Latest"):
+        add_entry(title)
+    save(full, lambda text: "".join(line for line in text.splitlines(keepends=True) if " Later" not in line))
+    assert not losses.pending(full)
+    add_entry("New")
+    assert sorted(titles(full.root)) == sorted([*EVERY, "Latest", "New"])
+
+
+def test_an_older_version_with_a_later_change_is_a_deletion_that_is_meant(
+    full: Home, now: datetime, add_entry: AddEntry
+) -> None:
+    add_entry("Later")
+    with transaction(full, actor="test", message="m", now=now) as edits:
+        edits.write(MEMORY, edits.text(MEMORY).replace("Fact 3", "Fact three"))
+    save(full, lambda text: "".join(line for line in text.splitlines(keepends=True) if " Later" not in line))
+    add_entry("New")
+    assert "Later" not in titles(full.root)
