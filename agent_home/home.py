@@ -126,6 +126,24 @@ class Home:
         alias = ALIASES.get(file, file)
         return alias if alias != file and not (self.root / file).exists() and (self.root / alias).exists() else file
 
+    def other_case(self, file: str) -> str:
+        """Return the name of a file in the home's folder that differs from *file* only by the case of its letters."""
+        names = self._names()
+        return min((name for name in names if name != file and name.casefold() == file.casefold()), default="")
+
+    def renamed_by_case(self) -> list[tuple[str, str]]:
+        """Return the context files that are not there under their own names, with the names that they have."""
+        files = dict.fromkeys((MEMORY, *(self.context_path(item.file) for item in self.manifest.context)))
+        names = self._names()  # a file system that ignores the case finds a file by either name
+        pairs = [(file, self.other_case(file)) for file in files if file not in names]
+        return [(file, other) for file, other in pairs if other]
+
+    def _names(self) -> set[str]:
+        try:
+            return {path.name for path in self.root.iterdir()}
+        except OSError:
+            return set()
+
     def may_read(self, relative: str, audience: str) -> bool:
         """Return whether *audience* may see that file. Prompt and recall use the same answer."""
         rules = self.manifest.audiences

@@ -11,6 +11,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -18,10 +19,12 @@ from functools import lru_cache, partial
 from agent_home.audience import Audience
 from agent_home.documents.daily_log import without_empty_closings
 from agent_home.documents.document import parse
-from agent_home.errors import DocumentInvalid
+from agent_home.errors import DocumentInvalid, HistoryError
+from agent_home.git.acknowledged import taken_back
 from agent_home.git_folder import WORKTREE_STATE, tracks
 from agent_home.home import Home
-from agent_home.store.losses import absent_memory
+from agent_home.store.branch import shown_instead, written_tip
+from agent_home.store.losses import absent_ledgers, absent_memory
 from agent_home.store.moved_head import head_moved
 from agent_home.tokens import count_tokens
 from recall.text.terms import parse_query
@@ -130,8 +133,7 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     room = max(0, budget.tokens - _pool_floor(budget, settings) - hint - count(OPEN) - count(CLOSE))
     sections = fit(load(home, sources, count), room, count, memory_first=settings.memory_first)
     builder.layers["L1"] = LayerLine(ms=_ms_since(started), tokens=0)
-    absent = "" if request.at else absent_memory(home)
-    builder.degraded += [absent] if absent else []
+    builder.degraded += [] if request.at else _differing_memory(home)
     if tracks(home.root, WORKTREE_STATE):
         builder.degraded.append(f"git tracks {WORKTREE_STATE}, so nothing there is read. See `memory doctor`")
     _add_context(builder, sections)
@@ -144,6 +146,20 @@ def assemble(home: Home, request: Request, searcher: Searcher | None = None) -> 
     _add_pool(builder, sources, sections, budget, max(0, budget.tokens - fixed), session)
     screening.remember()
     return _receipt(builder, budget)
+
+
+def _differing_memory(home: Home) -> list[str]:
+    """Say how the files that the prompt is made from differ from the memory that was acknowledged, and what to do."""
+    found: list[str] = []
+    renamed = home.renamed_by_case()
+    found += [f"{file} is named {other}, and is not read. `git mv {other} {file}` ends that" for file, other in renamed]
+    with suppress(HistoryError, OSError):  # a prompt needs no git
+        found.append(shown_instead(home))
+        found.append(absent_memory(home))
+        found.append(absent_ledgers(home))
+        lacking = taken_back(home, written_tip(home))
+        found += [lacking.describe(home.root)] if lacking else []
+    return [line for line in found if line]
 
 
 def _waiting_settings(home: Home) -> list[str]:

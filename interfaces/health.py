@@ -19,6 +19,7 @@ from agent_home.documents.entry_merge import conflicting_id
 from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
 from agent_home.forgetting.tombstones import returned
 from agent_home.git import commits, history
+from agent_home.git.acknowledged import entries_without_trace, taken_back
 from agent_home.git.hook import hook_state
 from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
@@ -30,7 +31,7 @@ from agent_home.screening.review_ledger import decisions
 from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
-from agent_home.store.branch import elsewhere
+from agent_home.store.branch import elsewhere, tip
 from agent_home.store.hidden_files import hidden_memory
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
@@ -71,6 +72,7 @@ def examine(home: Home, now: datetime) -> list[Check]:
         ("records", lambda: _grown("records", records_check(home))),
         ("closings", lambda: _closings(home)),
         ("transcripts", lambda: _transcripts(home)),
+        ("acknowledged", lambda: _acknowledged(home)),
         ("losses", lambda: _losses(home)),
         ("recovered", lambda: _recovered(home)),
         ("clone", lambda: _clone(home)),
@@ -106,6 +108,14 @@ def _manifest(home: Home) -> Iterator[Check]:
     wrong = list(_wrong_settings(home))
     yield from (Check(name="manifest", status="failed", detail=problem) for problem in wrong)
     absent = [file.file for file in home.manifest.context if not (home.root / home.context_path(file.file)).exists()]
+    renamed = home.renamed_by_case()
+    for file, other in renamed:
+        detail = f"{file} is named {other} on the disk, and nobody reads it. Run `git mv {other} {file}` in {home.root}"
+        yield Check(name="manifest", status="failed", detail=detail)
+    if not renamed and (beside := home.other_case(MEMORY)):
+        detail = f"{beside} lies beside {MEMORY}, and nobody reads it. Move its entries into {MEMORY}, and delete it"
+        yield Check(name="manifest", status="warning", detail=detail)
+    absent = [file for file in absent if file not in dict(renamed)]
     absent = [file for file in absent if file != "BOOTSTRAP.md"]  # the agent deletes this file once it knows its user
     hidden = {file.path for file in hidden_memory(home)} if absent else set()  # another check names them
     absent = [file for file in absent if file not in hidden]
@@ -121,7 +131,7 @@ def _manifest(home: Home) -> Iterator[Check]:
     elif not wrong and _lacks_http_client(home):
         detail = "[distill.endpoint] is set, but httpx is missing. Run `pip install 'agent-home[endpoint]'`"
         yield Check(name="manifest", status="warning", detail=detail)
-    elif not wrong:
+    elif not wrong and not renamed:
         yield Check(name="manifest", status="ok", detail=counted(len(home.manifest.context), "context file"))
 
 
@@ -241,6 +251,13 @@ def _closings(home: Home) -> Iterator[Check]:
         some = ", ".join(sorted(lost)[:5])
         detail = f"the branch of memory holds the closings of {some} no more. `memory close --all` closes them again"
         yield Check(name="closings", status="warning", detail=detail)
+        return
+    gone = entries_without_trace(home)
+    if gone:
+        some = f"{', '.join(gone[:_MAX_NAMED])}{f' and {len(gone) - _MAX_NAMED} more' * (len(gone) > _MAX_NAMED)}"
+        detail = f"no file has {some} any more. An edit by hand or git removed that, and no command of this program"
+        detail = f"{detail}. `memory history {gone[0]}` shows when, `memory revert {gone[0]} --apply` brings it back"
+        yield Check(name="closings", status="info", detail=detail)
     else:
         yield Check(name="closings", status="ok", detail="what was closed is in memory")
 
@@ -264,6 +281,16 @@ def _transcripts(home: Home) -> Iterator[Check]:
         yield Check(name="transcripts", status="info", detail=detail)
 
 
+def _acknowledged(home: Home) -> Iterator[Check]:
+    """Check that the branch has the commits that this machine acknowledged."""
+    lacking = taken_back(home, tip(home), every=True)
+    if lacking is None:
+        yield Check(name="acknowledged", status="ok", detail="the branch has what this machine acknowledged")
+        return
+    status: Status = "warning" if taken_back(home, tip(home)) else "info"  # a write that followed has named it
+    yield Check(name="acknowledged", status=status, detail=lacking.describe(home.root))
+
+
 def _losses(home: Home) -> Iterator[Check]:
     """Check that no edit by hand removes many entries."""
     new, waits = losses.uncommitted(home), losses.waiting(home)
@@ -272,7 +299,10 @@ def _losses(home: Home) -> Iterator[Check]:
     for loss in waits:
         detail = f"{loss.reason}. `memory review show {loss.id}` shows them"
         yield Check(name="losses", status="warning", detail=detail)
-    if not new and not waits:
+    gone = losses.deleted_ledgers(home)
+    if gone:
+        yield Check(name="losses", status="failed", detail=losses.ledger_advice(home, gone))
+    if not new and not waits and not gone:
         yield Check(name="losses", status="ok", detail="no edit by hand removes many entries")
 
 

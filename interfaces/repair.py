@@ -62,8 +62,11 @@ def _interrupted(home: Home) -> Iterator[str]:
 
 
 def _losses(home: Home) -> Iterator[str]:
+    ledgers = losses.deleted_ledgers(home)
     for loss in losses.restore(home, clock.now()):
         yield f"brought back {len(loss.entries)} entries of {loss.path}. `memory review show {loss.id}` asks about them"
+    if ledgers and not losses.deleted_ledgers(home):
+        yield f"brought back {', '.join(ledgers[:5])}"
 
 
 def _proposals(home: Home) -> Iterator[str]:

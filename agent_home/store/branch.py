@@ -7,15 +7,18 @@ memory when the person comes back.
 from __future__ import annotations
 
 import os
+import re
 
 from .. import storage
 from ..errors import HistoryError
 from ..git import commits, history
+from ..git.isolation import git_folders
 from ..home import Home
 
-__all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "tip"]
+__all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "shown_instead", "tip", "written_tip"]
 
 _FILE = "branch"
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def own_branch(home: Home) -> str:
@@ -29,6 +32,14 @@ def own_branch(home: Home) -> str:
         return ""
 
 
+def shown_instead(home: Home) -> str:
+    """Say that the files on the disk are not those of the home's branch, and what to do, or return an empty string."""
+    own = own_branch(home)
+    if not own or history.branch(home.root) == own:
+        return ""
+    return f"this prompt shows another commit than the newest one of memory: {elsewhere(home)}"
+
+
 def tip(home: Home) -> str:
     """Return the hash of the newest commit of the home's branch, or an empty string before the first one.
 
@@ -38,6 +49,16 @@ def tip(home: Home) -> str:
     own = own_branch(home)
     found = history.found(home.root, f"refs/heads/{own}") if own else ""
     return found or history.head(home.root)
+
+
+def written_tip(home: Home) -> str:
+    """Return what :func:`tip` returns, mostly without running git: the hash in the file of the branch, unchecked."""
+    own = own_branch(home)
+    try:
+        text = (git_folders(home.root).shared / "refs" / "heads" / own).read_text("ascii").strip() if own else ""
+    except (OSError, ValueError):
+        text = ""
+    return text if _HASH.fullmatch(text) else tip(home)
 
 
 def refuse_elsewhere(home: Home) -> str:
@@ -63,7 +84,14 @@ def refuse_elsewhere(home: Home) -> str:
 
 
 def elsewhere(home: Home) -> str:
-    """Return what is wrong with the place of HEAD and what to do, or an empty string."""
+    """Return what is wrong with the place of HEAD and what to do, or an empty string.
+
+    It is the advice that a refused write gives: git refuses to switch branches while an operation is unfinished.
+    """
+    try:
+        commits.refuse_unfinished(home.root)
+    except HistoryError as error:
+        return str(error)
     present, own = history.branch(home.root), own_branch(home)
     if present and (present == own or not own):
         return ""

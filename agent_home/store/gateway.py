@@ -31,6 +31,7 @@ from ..documents.placement import insert_text
 from ..documents.provenance import origin_of_changes
 from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
 from ..git import history
+from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S
@@ -42,10 +43,10 @@ from ..screening.service import ScreeningService
 from ..screening.write_policy import WriteScreening, reason_of
 from . import appended, losses, moved_head, proposals, recovery
 from .appended import Written
-from .branch import refuse_elsewhere
+from .branch import refuse_elsewhere, written_tip
 from .hidden_files import refuse_hidden
 from .machine_state import hold_home, is_waiting
-from .memory_path import memory_path, refuse_links
+from .memory_path import memory_path, refuse_links, refuse_other_case
 from .moved_head import note_head
 from .proposals import ProposalDraft
 from .uncommitted_edits import failing_paths, refuse_failing
@@ -198,6 +199,7 @@ def transaction(
         ensure_salt(home)
         moment = now or clock.now()
         losses.restore(home, moment)
+        _warn_of_reset(home)
         with suppress(SettingsInvalid):  # the command that needs a setting names what is wrong with it
             remember_settings(home.manifest, home.machine)
         _screen_arrived(home, moment)
@@ -218,6 +220,13 @@ def _screen_arrived(home: Home, moment: datetime) -> None:
         _log.warning("git brought %d things that memory does not take. `memory doctor` names them", len(places))
         row: dict[str, Any] = {"ts": moment.isoformat(), "actor": "git", "message": f"moved from {start}", "files": []}
         recovery.audit(home, {**row, "commit": found.head, "arrived": places})
+
+
+def _warn_of_reset(home: Home) -> None:
+    """Say that the branch lacks what this machine acknowledged. The write makes a newer commit, so say it now."""
+    with suppress(HistoryError):
+        if lacking := taken_back(home, written_tip(home)):
+            _log.warning("%s", lacking.describe(home.root, written=True))
 
 
 def prepare(home: Home, now: datetime, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -304,6 +313,7 @@ def _finish(edits: Transaction) -> WriteOutcome:
     edits.message, edits.actor = (_screened_label(home, text) for text in (edits.message, edits.actor))
     drafts = [{**draft, "message": _screened_label(home, draft["message"])} for draft in drafts]
     refuse_links(home, after)
+    refuse_other_case(home, after)
     conflicts = _conflicts(edits, after)
     refuse_elsewhere(home)
     left = _keep_edits_by_hand(edits, after)

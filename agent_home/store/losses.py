@@ -1,9 +1,9 @@
-"""Large losses of entries that a person's edit by hand would cause, and that wait for a decision.
+"""Losses of entries that a person's edit by hand would cause, and that wait for a decision.
 
 A deleted or emptied file, or one that an editor saved from a stale buffer, is no reason to forget. Before a write, each
-entry file that lost many entries against HEAD gets them back, entry by entry: what the person added or changed stays.
-The person's version goes to ``recovered/``, beside a record of the loss that `memory review` asks about. A
-loss that the person committed is decided: nothing is compared with older commits.
+entry file that lost many entries against HEAD, or all that were added since an older version, gets them back, entry by
+entry: what the person added or changed stays. The person's version goes to ``recovered/`` of the machine state, beside a
+record of the loss that `memory review` asks about. A loss that the person committed is decided.
 
 The record names entries by id and by a digest of their statements and holds no text. A caller that changes something
 holds the home's lock.
@@ -15,7 +15,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -33,8 +33,8 @@ from .branch import elsewhere
 from .hidden_files import hidden_memory, refuse_hidden
 
 __all__ = [
-    "Loss", "absent_memory", "deleted_ledgers", "discard", "entries_of", "is_large", "lost_entries", "pending",
-    "refuse_loss", "restore", "uncommitted", "waiting",
+    "Loss", "absent_ledgers", "absent_memory", "deleted_ledgers", "discard", "entries_of", "is_large",
+    "ledger_advice", "lost_entries", "pending", "refuse_loss", "restore", "uncommitted", "waiting",
 ]  # fmt: skip
 
 #: Fewer entries than these are an ordinary edit, unless the whole file is gone: in number, and as a share of the file.
@@ -229,6 +229,26 @@ def absent_memory(home: Home) -> str:
     return f"{MEMORY} {state}, and git has {count} entries of it. {remedy}"
 
 
+def absent_ledgers(home: Home) -> str:
+    """Say that the folder of the ledgers is gone although HEAD has some, and what to do. Else return nothing.
+
+    A folder that is there costs one look.
+    """
+    if next((home.root / "ledger").glob("*.jsonl"), None) or not (home.machine / "closings.jsonl").exists():
+        return ""
+    gone = deleted_ledgers(home)
+    return ledger_advice(home, gone) if gone else ""
+
+
+def ledger_advice(home: Home, gone: Sequence[str]) -> str:
+    """Say that the ledgers *gone* were deleted, and what to do."""
+    named = f"{gone[0]} and {len(gone) - 1} more" if len(gone) > 1 else gone[0]
+    where = "ledger" if len(gone) > 1 else gone[0]
+    return (
+        f"{named} were deleted, and git still has them. `git checkout HEAD -- {where}` in {home.root} brings them back"
+    )
+
+
 def deleted_ledgers(home: Home) -> list[str]:
     """Return the ledgers that HEAD has, and that are deleted or empty on the disk."""
     return _ledgers(_changed(home))
@@ -313,7 +333,7 @@ def _missing_from(home: Home, path: str, committed: str, present: str) -> _Missi
             document = document.without_entry(entry.id) if entry.id in elsewhere_ids else document
         found = [entry for entry in added if entry.id not in elsewhere_ids]
         meant = [entry for entry in lost if entry.id in known and entry.id not in elsewhere_ids]
-        if not _is_large(len(meant), len(entries)):
+        if not is_large(len(meant), len(entries)):
             text = document.render()
             return _Missing(
                 path=path, committed=text, present=present, lost=tuple(found), had=len(entries), older=older
@@ -357,7 +377,8 @@ def _statements(text: str) -> dict[str, str]:
     return {entry.id: " ".join(entry.raw.split()) for entry in parse(text).entries()}
 
 
-def _is_large(lost: int, had: int) -> bool:
+def is_large(lost: int, had: int) -> bool:
+    """Return whether *lost* of *had* entries are so many that a person has to confirm it."""
     return lost >= MIN_LOST and lost >= MIN_SHARE * had
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
@@ -9,7 +10,7 @@ from ..errors import DocumentInvalid
 from ..git_folder import WORKTREE_STATE
 from ..home import Home
 
-__all__ = ["memory_path", "refuse_links", "require_canonical"]
+__all__ = ["memory_path", "refuse_links", "refuse_other_case", "require_canonical"]
 
 #: Folders that are not memory and are never written through the gateway.
 _FORBIDDEN = frozenset({".git", WORKTREE_STATE})
@@ -54,6 +55,18 @@ def refuse_links(home: Home, paths: Iterable[str]) -> None:
                 f" Put the file itself there: `rm {link} && cp -R {link.resolve()} {link}`"
             )
             raise DocumentInvalid(path, 0, "link", problem)
+
+
+def refuse_other_case(home: Home, paths: Iterable[str]) -> None:
+    """Refuse to make a file anew that is there under a name with other letter case: nobody would read the old one.
+
+    Raises:
+        DocumentInvalid: there is such a file.
+    """
+    for path in sorted(paths):
+        if "/" not in path and not os.path.lexists(home.root / path) and (other := home.other_case(path)):
+            problem = f"is named {other} on the disk. Nothing was written. Run `git mv {other} {path}` in {home.root}"
+            raise DocumentInvalid(path, 0, "letter-case", problem)
 
 
 def _with_folders(path: str) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import shutil
 import subprocess
 from datetime import datetime
@@ -191,3 +193,98 @@ def test_doctor_names_hidden_files_and_a_remedy_that_works(home: Home) -> None:
     assert "git checkout" not in str(checks(home))
     git(home, "sparse-checkout", "disable")
     assert check(home, "hidden")["status"] == "ok"
+
+
+def remember(home: Home, text: str) -> str:
+    result = CliRunner().invoke(cli, ["remember", text, "--home", str(home.root)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def prompt(home: Home) -> str:
+    result = CliRunner().invoke(cli, ["prompt", "--json", "--home", str(home.root)])
+    assert result.exit_code == 0, result.output
+    return " ".join(json.loads(result.stdout)["degraded"])
+
+
+def test_a_reset_behind_a_remembered_fact_is_named_everywhere(home: Home, caplog: pytest.LogCaptureFixture) -> None:
+    remember(home, "We use Zig for parsers.")
+    assert prompt(home) == ""
+    git(home, "reset", "--quiet", "--hard", "HEAD~1")
+    assert "run `git merge --ff-only " in prompt(home)
+    found = check(home, "acknowledged")
+    assert found["status"] == "warning"
+    assert "run `git merge --ff-only " in found["detail"]
+    with caplog.at_level(logging.WARNING):
+        remember(home, "We use Cedar for docks.")
+    assert "run `git cherry-pick " in caplog.text
+    assert check(home, "acknowledged")["status"] == "info"
+
+
+def test_doctor_and_prompt_give_the_advice_of_a_refused_write(home: Home) -> None:
+    for text in ("We use Zig for parsers.", "We use Cedar for docks."):
+        remember(home, text)
+    environment = {**os.environ, "GIT_SEQUENCE_EDITOR": "sed -i 1s/pick/edit/", "GIT_COMMITTER_NAME": "p"}
+    environment["GIT_COMMITTER_EMAIL"] = "p@example.org"
+    command = ["git", "-C", str(home.root), "rebase", "--quiet", "-i", "HEAD~2"]
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert "run `git rebase --abort`" in check(home, "git")["detail"]
+    shown = prompt(home)
+    assert "this prompt shows another commit than the newest one of memory: a rebase is unfinished" in shown
+    assert "run `git rebase --abort`" in shown
+    git(home, "rebase", "--abort")
+    assert prompt(home) == ""
+    git(home, "switch", "--quiet", "--detach", "HEAD~1")
+    assert "this prompt shows another commit" in prompt(home)
+    assert "Run `git switch main`" in prompt(home)
+
+
+def test_a_memory_renamed_by_case_is_named_and_not_made_anew(home: Home) -> None:
+    remember(home, "We use Zig for parsers.")
+    git(home, "mv", "MEMORY.md", "Memory.md")
+    git(home, "-c", "user.name=p", "-c", "user.email=p@x", "commit", "--no-verify", "--quiet", "-m", "Rename")
+    assert "MEMORY.md is named Memory.md, and is not read. `git mv Memory.md MEMORY.md`" in prompt(home)
+    found = check(home, "manifest")
+    assert found["status"] == "failed"
+    assert "Run `git mv Memory.md MEMORY.md`" in found["detail"]
+    for command in (["remember", "We use Cedar for docks."], ["init"]):
+        where = ["--home", str(home.root)] if command[0] == "remember" else [str(home.root)]
+        refused = CliRunner().invoke(cli, [*command, *where])
+        assert refused.exit_code != 0
+        assert "`git mv Memory.md MEMORY.md`" in refused.output
+    git(home, "mv", "Memory.md", "MEMORY.md")
+    remember(home, "We use Cedar for docks.")
+    assert prompt(home) == ""
+    (home.root / "memory.md").write_text("")
+    assert "memory.md lies beside MEMORY.md" in check(home, "manifest")["detail"]
+
+
+def test_deleted_ledgers_are_named(home: Home, now: datetime) -> None:
+    close_one(home, now)
+    shutil.rmtree(home.root / "ledger")
+    assert "`git checkout HEAD -- ledger" in prompt(home)
+    found = check(home, "losses")
+    assert found["status"] == "failed"
+    assert "`git checkout HEAD -- ledger" in found["detail"]
+    fixed = CliRunner().invoke(cli, ["doctor", "--fix", "--home", str(home.root)]).output
+    assert "fixed    brought back ledger/" in fixed
+    assert check(home, "losses")["status"] == "ok"
+    assert prompt(home) == ""
+
+
+def test_doctor_names_an_entry_of_a_closing_that_an_edit_by_hand_removed(home: Home, now: datetime) -> None:
+    close_one(home, now)
+    remember(home, "We use Zig for parsers.")
+    path = home.root / "MEMORY.md"
+    line = next(line for line in path.read_text().splitlines() if "ship on Monday" in line)
+    text = path.read_text()
+    detail = text.partition(line)[2].splitlines()[1]
+    path.write_text(text.replace(f"{line}\n{detail}\n", ""))
+    remember(home, "We use Cedar for docks.")
+    found = check(home, "closings")
+    assert found["status"] == "info"
+    name = line.partition("[")[2].partition("]")[0]
+    assert f"`memory revert {name} --apply` brings it back" in found["detail"]
+    done = CliRunner().invoke(cli, ["revert", name, "--apply", "--home", str(home.root)])
+    assert done.exit_code == 0, done.output
+    assert check(home, "closings")["status"] == "ok"
