@@ -2,8 +2,8 @@
 
 A deleted or emptied file, or one that an editor saved from a stale buffer, is no reason to forget. Before a write, each
 entry file that lost many entries against HEAD, or all that were added since an older version, gets them back, entry by
-entry: what the person added or changed stays. The person's version goes to ``recovered/`` of the machine state, beside a
-record of the loss that `memory review` asks about. A loss that the person committed is decided.
+entry: what the person added or changed stays. The person's version goes to the machine state, into ``recovered/``,
+beside a record of the loss that `memory review` asks about. A loss that the person committed is decided.
 
 The record names entries by id and by a digest of their statements and holds no text. A caller that changes something
 holds the home's lock.
