@@ -15,6 +15,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from distill import close_all
+from distill.review.entry_losses import settle_losses
 from interfaces.health import examine
 from tests.doomed import ForkServer
 
@@ -65,6 +66,14 @@ GIT: Mapping[str, tuple[tuple[str, ...], ...]] = {
         ("branch", "--quiet", "-D", "other"),
     ),
     "reset": (("reset", "--quiet", "--hard"),),
+    "sparse": (
+        ("sparse-checkout", "set", "--no-cone", "/*", "!/MEMORY.md", "!/DailyActivity/", "!/ledger/"),
+        ("sparse-checkout", "disable"),
+    ),
+    "skip-worktree": (
+        ("update-index", "--skip-worktree", "MEMORY.md"),
+        ("update-index", "--no-skip-worktree", "MEMORY.md"),
+    ),
 }
 
 
@@ -75,7 +84,7 @@ def work_beside(
 
     A closing that was refused is closed again afterwards. At the end everything that was said is there, and committed.
     """
-    for name in (one for one in (*GIT, "editor") if only in one):
+    for name in (one for one in (*GIT, "editor", "stale") if only in one):
         chance = random.Random(f"{seed} {name}")
         report = Report(f"beside a person: {name}")
         home = create(folder / name / "home", name="Beside", now=NOW).home
@@ -116,8 +125,12 @@ def _closed_beside(
 
 def _close_the_rest(forks: ForkServer, home: Home, name: str, closings: int, report: Report) -> None:
     """Bring the folder back to the home's branch as a person would, and close what was refused."""
-    for arguments in (("rebase", "--abort"), ("switch", "--quiet", "main"), ("stash", "pop")):
+    for arguments in (
+        ("rebase", "--abort"), ("switch", "--quiet", "main"), ("stash", "pop"), ("sparse-checkout", "disable"),
+        ("update-index", "--no-skip-worktree", "MEMORY.md"),
+    ):  # fmt: skip
         _git(home, *arguments)
+    settle_losses(home, NOW)
     done = forks.run(CLOSER, str(home.root), "0", str(closings), NOW.isoformat(), **_environment())
     refused = [row["error"] for row in map(json.loads, done.stdout.splitlines()) if "error" in row]
     if refused:
@@ -125,15 +138,24 @@ def _close_the_rest(forks: ForkServer, home: Home, name: str, closings: int, rep
 
 
 def _act(home: Home, name: str, chance: random.Random) -> None:
+    if name == "stale":  # a buffer of MEMORY.md that is saved some closings later
+        held = (home.root / "MEMORY.md").read_text("utf-8")
+        time.sleep(chance.random())
+        _save(home.root / "MEMORY.md", held)
+        return
     if name != "editor":
         for arguments in GIT[name]:
             _git(home, *arguments)
             time.sleep(chance.random() * 0.02)
         return
-    # An editor writes a new file and renames it over the old one, with a line more.
     path = home.root / "USER.md"
-    beside = path.with_name(".USER.md.swp")
-    beside.write_text(path.read_text("utf-8") + f"\nNote {chance.random()}.\n", "utf-8")
+    _save(path, path.read_text("utf-8") + f"\nNote {chance.random()}.\n")
+
+
+def _save(path: Path, text: str) -> None:
+    """Write a new file and rename it over the old one, as an editor does."""
+    beside = path.with_name(f".{path.name}.swp")
+    beside.write_text(text, "utf-8")
     beside.replace(path)
 
 
