@@ -20,6 +20,7 @@ from agent_home.errors import HomeError, SettingsBroken, SettingsInvalid
 from agent_home.forgetting.tombstones import returned
 from agent_home.git import commits, history
 from agent_home.git.acknowledged import entries_without_trace, taken_back
+from agent_home.git.hidden_files import hidden_memory
 from agent_home.git.hook import hook_state
 from agent_home.git.leftovers import idle_locks
 from agent_home.git.merge_driver import driver_state
@@ -32,7 +33,6 @@ from agent_home.screening.service import ScreeningService
 from agent_home.settings import MANIFEST, TABLES, OwnerSettings, load_manifest
 from agent_home.store import appended, closings, losses, moved_head, recovery, set_aside, transcript
 from agent_home.store.branch import elsewhere, tip
-from agent_home.store.hidden_files import hidden_memory
 from agent_home.store.proposals import broken, ended_ids, pending_ids
 from agent_home.store.speakers import humans_of_shared_chats, owner_settings
 from agent_home.store.uncommitted_edits import failing_edits

@@ -33,6 +33,7 @@ from ..errors import DocumentInvalid, HistoryError, SettingsInvalid
 from ..git import history
 from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
+from ..git.hidden_files import refuse_hidden
 from ..home import Home
 from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
@@ -44,7 +45,6 @@ from ..screening.write_policy import WriteScreening, reason_of
 from . import appended, losses, moved_head, proposals, recovery
 from .appended import Written
 from .branch import refuse_elsewhere, written_tip
-from .hidden_files import refuse_hidden
 from .machine_state import hold_home, is_waiting
 from .memory_path import memory_path, refuse_links, refuse_other_case
 from .moved_head import note_head

@@ -27,10 +27,10 @@ from ..documents.document_merge import merge_texts
 from ..documents.entry import Entry
 from ..errors import Changed, DocumentInvalid, HistoryError
 from ..git import commits, history
+from ..git.hidden_files import hidden_memory, refuse_hidden
 from ..home import MEMORY, Home
 from ..screening.review_ledger import statement_digest
 from .branch import elsewhere
-from .hidden_files import hidden_memory, refuse_hidden
 
 __all__ = [
     "Loss", "absent_ledgers", "absent_memory", "deleted_ledgers", "discard", "entries_of", "is_large",

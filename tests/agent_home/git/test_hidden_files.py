@@ -8,10 +8,10 @@ import pytest
 
 from agent_home.documents.entry import Entry
 from agent_home.errors import HistoryError
+from agent_home.git.hidden_files import hidden_memory
 from agent_home.home import MEMORY, Home
 from agent_home.store import losses
 from agent_home.store.gateway import transaction
-from agent_home.store.hidden_files import hidden_memory
 
 from ..conftest import AddEntry, Git, titles
 

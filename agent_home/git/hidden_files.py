@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import HistoryError
-from ..git import history
-from ..git.history import Hiding
 from ..home import Home
 from ..settings import MANIFEST
+from . import history
+from .history import Hiding
 
 __all__ = ["HiddenFile", "hidden_memory", "refuse_hidden"]
 
