@@ -33,6 +33,8 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _WORD = re.compile(r"\b(?:[bdfgklmnprstvz][aeiou]){3}x\b")
 _MARKERS = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*\n", re.MULTILINE)
 _WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost", "-c", "core.editor=true")
+#: A code block that a person opens before a section and forgets to close.
+OPENED = "\n```\n## "
 #: Files of a person that hold no entries.
 _PROSE = ("USER.md", "TOOLS.md")
 
@@ -124,14 +126,18 @@ class Clone:
         return any((git / name).exists() for name in ("MERGE_HEAD", "rebase-merge", "rebase-apply"))
 
     def resolve(self) -> None:
-        """Finish a merge or a rebase as documented: keep the lines of both sides, and remove the markers."""
+        """Finish a merge or a rebase as documented: keep the lines of both sides, and remove what `memory check` names.
+
+        That is the markers, and the code block that this person opened in a commit that is replayed.
+        """
         for _ in range(30):
             if not self.is_merging:
                 return
             for name in self.git("diff", "--name-only", "--diff-filter=U").stdout.splitlines():
                 path = self.home.root / name
                 if path.exists():
-                    path.write_text(_MARKERS.sub("", path.read_text("utf-8")), "utf-8")
+                    text = _MARKERS.sub("", path.read_text("utf-8"))
+                    path.write_text(text.replace(OPENED, "\n## "), "utf-8")
             self.git("add", "--all")
             if (self.home.root / ".git" / "MERGE_HEAD").exists():
                 done = self.git("commit", "--quiet", "--no-edit")

@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from agent_home.creation import create
 from agent_home.documents.document import parse
 
-from .clone import Acted, Clone, Promise, word, words_of
+from .clone import OPENED, Acted, Clone, Promise, word, words_of
 from .faults import Faults, faults
 from .report import Finding, Report
 
@@ -282,7 +282,7 @@ class TwoMachines(RuleBasedStateMachine):
         text = clone.text("MEMORY.md")
         if clone.is_merging or clone.lossy or "\n## " not in text:
             return
-        clone.write("MEMORY.md", text.replace("\n## ", "\n```\n## ", 1))
+        clone.write("MEMORY.md", text.replace("\n## ", OPENED, 1))
         self._git(machine, "commit", "--quiet", "--no-verify", "--all", "--message", "Open")
         done = self._git(machine, "pull", "--quiet", "--no-edit", "--no-rebase", "origin", "main")
         if self._git(machine, "diff", "--name-only", "--diff-filter=U").stdout:
@@ -291,7 +291,7 @@ class TwoMachines(RuleBasedStateMachine):
             self._git(machine, "merge", "--abort")
         elif done.returncode == 0:
             clone.promise.take(self.remote)
-        clone.write("MEMORY.md", clone.text("MEMORY.md").replace("\n```\n## ", "\n## ", 1))
+        clone.write("MEMORY.md", clone.text("MEMORY.md").replace(OPENED, "\n## ", 1))
         self._git(machine, "commit", "--quiet", "--no-verify", "--all", "--message", "Closed")
         self._check(machine)
 
