@@ -33,6 +33,7 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _WORD = re.compile(r"\b(?:[bdfgklmnprstvz][aeiou]){3}x\b")
 _MARKERS = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*\n", re.MULTILINE)
 _WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost", "-c", "core.editor=true")
+_TWICE = re.compile(r"^(## .*\n)(?:\n*\1)+", re.MULTILINE)
 #: A code block that a person opens before a section and forgets to close.
 OPENED = "\n```\n## "
 #: Files of a person that hold no entries.
@@ -128,7 +129,8 @@ class Clone:
     def resolve(self) -> None:
         """Finish a merge or a rebase as documented: keep the lines of both sides, and remove what `memory check` names.
 
-        That is the markers, and the code block that this person opened in a commit that is replayed.
+        That is the markers, the code block that this person opened in a commit that is replayed, and the heading that
+        both sides then have.
         """
         for _ in range(30):
             if not self.is_merging:
@@ -137,7 +139,7 @@ class Clone:
                 path = self.home.root / name
                 if path.exists():
                     text = _MARKERS.sub("", path.read_text("utf-8"))
-                    path.write_text(text.replace(OPENED, "\n## "), "utf-8")
+                    path.write_text(_TWICE.sub(r"\1", text.replace(OPENED, "\n## ")), "utf-8")
             self.git("add", "--all")
             if (self.home.root / ".git" / "MERGE_HEAD").exists():
                 done = self.git("commit", "--quiet", "--no-edit")
