@@ -33,7 +33,6 @@ _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _WORD = re.compile(r"\b(?:[bdfgklmnprstvz][aeiou]){3}x\b")
 _MARKERS = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7}).*\n", re.MULTILINE)
 _WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@localhost", "-c", "core.editor=true")
-_TWICE = re.compile(r"^(## .*\n)(?:\n*\1)+", re.MULTILINE)
 #: A code block that a person opens before a section and forgets to close.
 OPENED = "\n```\n## "
 #: Files of a person that hold no entries.
@@ -86,6 +85,19 @@ class Acted:
         return json.loads(self.output)
 
 
+def _united_sections(text: str) -> str:
+    """Remove a heading that repeats the one above it."""
+    kept: list[str] = []
+    section = ""
+    for line in text.splitlines(keepends=True):
+        if line.startswith("## "):
+            if line == section:
+                continue
+            section = line
+        kept.append(line)
+    return "".join(kept)
+
+
 class Clone:
     """A machine with its clone. *released* are words that may vanish, because they were forgotten, for example."""
 
@@ -129,8 +141,8 @@ class Clone:
     def resolve(self) -> None:
         """Finish a merge or a rebase as documented: keep the lines of both sides, and remove what `memory check` names.
 
-        That is the markers, the code block that this person opened in a commit that is replayed, and the heading that
-        both sides then have.
+        That is the markers, the code block that this person opened in a commit that is replayed, and the second heading
+        of a section that both sides have.
         """
         for _ in range(30):
             if not self.is_merging:
@@ -139,7 +151,7 @@ class Clone:
                 path = self.home.root / name
                 if path.exists():
                     text = _MARKERS.sub("", path.read_text("utf-8"))
-                    path.write_text(_TWICE.sub(r"\1", text.replace(OPENED, "\n## ")), "utf-8")
+                    path.write_text(_united_sections(text.replace(OPENED, "\n## ")), "utf-8")
             self.git("add", "--all")
             if (self.home.root / ".git" / "MERGE_HEAD").exists():
                 done = self.git("commit", "--quiet", "--no-edit")
