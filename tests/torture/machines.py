@@ -285,14 +285,16 @@ class TwoMachines(RuleBasedStateMachine):
         clone.write("MEMORY.md", text.replace("\n## ", OPENED, 1))
         self._git(machine, "commit", "--quiet", "--no-verify", "--all", "--message", "Open")
         done = self._git(machine, "pull", "--quiet", "--no-edit", "--no-rebase", "origin", "main")
+        how = []
         if self._git(machine, "diff", "--name-only", "--diff-filter=U").stdout:
+            how = ["--amend"]  # the driver says: correct it on the branch that added it
             gone = (self.remote.words | clone.promise.words) - self.released - clone.words()
             assert not gone, self._says(f"machine {machine}: the conflict lacks {gone}")
             self._git(machine, "merge", "--abort")
         elif done.returncode == 0:
             clone.promise.take(self.remote)
         clone.write("MEMORY.md", clone.text("MEMORY.md").replace(OPENED, "\n## ", 1))
-        self._git(machine, "commit", "--quiet", "--no-verify", "--all", "--message", "Closed")
+        self._git(machine, "commit", "--quiet", "--no-verify", *how, "--all", "--message", "Closed")
         self._check(machine)
 
     @precondition(lambda self: any(clone.is_merging for clone in self.clones))
