@@ -350,7 +350,7 @@ class TwoMachines(RuleBasedStateMachine):
         self._note(f"{machine}: doctor")
         if clone.doctor(self._now).get("failed") or clone.is_merging:
             clone.resolve()
-            clone.doctor(self._now, "--fix")
+            self._note(f"{machine}: doctor --fix -> {clone.doctor(self._now, '--fix')}")
             left = str(clone.doctor(self._now).get("failed"))
             if "duplicate-id" in left:
                 self._run(machine, "archive", "--apply")
