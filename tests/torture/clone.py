@@ -179,6 +179,11 @@ class Clone:
         except DocumentInvalid:
             return {}
 
+    def copies(self, name: str) -> list[str]:
+        """Return the texts of the entries that a merge kept beside *name*, and that go with it when it is forgotten."""
+        entries = parse(self.text("MEMORY.md")).entries()
+        return [entry.text for entry in entries if f"conflict with {name}" in entry.fields.get("State", "")]
+
     def messages(self) -> set[tuple[str, str]]:
         """Return session and words of each message."""
         return {

@@ -145,7 +145,8 @@ class TwoMachines(RuleBasedStateMachine):
         target = known[which % len(known)]
         if how == "id":
             target = sorted(entries)[which % len(entries)]
-            self.released.update(words_of([entries[target], *self._told(machine, target)]))
+            told = self._told(machine, target)
+            self.released.update(words_of([entries[target], *clone.copies(target), *told]))
         else:
             self.released.add(target)
         done = self._run(machine, "forget", target, "--apply", kill_at=kill_at)
