@@ -10,7 +10,7 @@ Screening is pure and deterministic: no I/O, no clock, no randomness. Any ``str`
 
 import math
 import sys
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator
 
@@ -83,7 +83,7 @@ def screen(
     edits: list[EditedText] = []
     current = text
     for _ in range(_MAX_PASSES):
-        matches = _without_duplicates(_scan(current, source, destination, settings))
+        matches = _without_echoes(_without_duplicates(_scan(current, source, destination, settings)))
         matches = _without_duplicates(iter([*matches, *_find_copies(current, matches)]))
         actions = list(_with_actions(matches, source, destination))
         findings += [_finding(match, action, text, edits, settings) for match, action in _limit_findings(actions)]
@@ -183,6 +183,23 @@ def _without_duplicates(matches: Iterator[Match]) -> list[Match]:
             insort(spans, (match.start, match.end))
         kept.append(match)
     return kept
+
+
+def _without_echoes(matches: list[Match]) -> list[Match]:
+    """Drop what only the classifier suspects where a rule says what it is: the rule's name tells a person more."""
+    hard = [match for match in matches if match.layer == "injection" and match.strength is Strength.HARD]
+    spans = sorted((match.start, match.end) for match in hard if match.rule != "classifier" and not match.quoted)
+    return [
+        match
+        for match in matches
+        if match.layer != "injection" or match.rule != "classifier" or not _holds_any(spans, match)
+    ]
+
+
+def _holds_any(spans: list[tuple[int, int]], match: Match) -> bool:
+    """Return whether one of the sorted *spans* begins within *match*."""
+    index = bisect_left(spans, (match.start, 0))
+    return index < len(spans) and spans[index][0] < match.end
 
 
 def _is_inside(spans: list[tuple[int, int]], match: Match) -> bool:

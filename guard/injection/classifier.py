@@ -55,7 +55,7 @@ def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool
     if not parts:
         return
     least = model.trusted if trusted else model.untrusted + rise(len(parts))
-    for passage in islice(model.passages(parts, least), _MAX_MATCHES):
+    for passage in islice(model.suspects(parts, least), _MAX_MATCHES):
         start, end = variant.span(passage.start, passage.end)
         yield Match(
             layer="injection",
@@ -70,7 +70,7 @@ def find_suspects(variant: TextVariant, quotations: Quotations, *, trusted: bool
 
 def best_score(text: str) -> float:
     """Return the highest score of a passage of *text*, which is in lower case. Minus infinity without a word."""
-    return max((passage.score for passage in _model().passages(sentences(text), -math.inf)), default=-math.inf)
+    return max((passage.score for passage in _model().passages(sentences(text))), default=-math.inf)
 
 
 def rise(count: int) -> float:
@@ -87,8 +87,16 @@ class _Model:
         self.untrusted, self.trusted = untrusted, trusted
         self._known: dict[str, tuple[int, int, WordKeys]] = {}
 
-    def passages(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
-        """Yield each sentence of *parts* and each run of two or three whose score is at least *least*."""
+    def suspects(self, parts: Iterable[TokenRun], least: float) -> Iterator[_SuspectSpan]:
+        """Yield the shortest passages whose score is at least *least*, without overlaps."""
+        end = -1
+        for passage in self.passages(parts):
+            if passage.score >= least and passage.start >= end:
+                yield passage
+                end = passage.end
+
+    def passages(self, parts: Iterable[TokenRun]) -> Iterator[_SuspectSpan]:
+        """Yield each sentence of *parts*, and behind it the runs of two and three that end with it."""
         recent: list[tuple[int, int, int]] = []
         for sentence in parts:
             total, count = self._evidence(sentence)
@@ -97,9 +105,7 @@ class _Model:
             for part_total, part_count, start in reversed(recent):
                 total += part_total
                 count += part_count
-                score = total * self._scale / math.sqrt(count) + self._bias
-                if score >= least:
-                    yield _SuspectSpan(score, start, sentence.end)
+                yield _SuspectSpan(total * self._scale / math.sqrt(count) + self._bias, start, sentence.end)
 
     def _evidence(self, sentence: TokenRun) -> tuple[int, int]:
         """Return the sum of the weights of *sentence*, and the number of its words' buckets."""
