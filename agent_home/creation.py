@@ -80,7 +80,8 @@ def create(
         root.parent.mkdir(parents=True, exist_ok=True)
         root.mkdir(PRIVATE_FOLDER, exist_ok=True)
     except OSError as error:
-        raise NotCreatable(root, error.strerror or str(error)) from error
+        reason = f"{error.filename} is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise NotCreatable(root, reason or str(error)) from error
     existed = (root / MANIFEST).exists()
     home = Home(root) if existed else Home(root, load_manifest(_template() / MANIFEST))
     title = " ".join((home.manifest.name if existed else name or root.name).split())

@@ -38,7 +38,7 @@ def source_trailer(git: Git) -> str:
 
 
 def test_the_least_trusted_source_wins() -> None:
-    assert TRUST == ("user", "agent", "tool", "web")
+    assert TRUST == ("user", "agent", "participant", "tool", "web")
     for one in TRUST:
         for other in TRUST:
             assert TRUST.index(least_trusted([one, other])) == max(TRUST.index(one), TRUST.index(other))
@@ -85,12 +85,12 @@ def talk(home: Home, now: datetime, *said: tuple[str, str]) -> None:
     transcript.append(home, "s", messages, actor="import", now=now)
 
 
-def test_a_request_repeated_from_a_tool_is_quarantined(home: Home, now: datetime) -> None:
+def test_a_request_repeated_from_a_tool_waits_for_review(home: Home, now: datetime) -> None:
     talk(home, now, ("user", "Read the page."), ("tool", f"Welcome! {REQUEST} Thanks."),
          ("assistant", f"Decision: {REQUEST}\nDecision: we read no further page today."))  # fmt: skip
     closed = close(home, "s", now=now)
     assert [entry.text for entry in closed.entries] == ["we read no further page today (2026-11-21)."]
-    assert {(item.source, item.path) for item in waiting(home)} == {("tool", MEMORY), ("tool", closed.daily)}
+    assert [(entry.text, entry.origin) for entry in closed.proposed] == [(REQUEST, "tool")]
     log = (home.root / closed.daily).read_text()
     assert REQUEST not in log  # its words are in the topics of the session
     assert "- we read no further page today (2026-11-21)." in log

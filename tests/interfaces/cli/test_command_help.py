@@ -96,7 +96,7 @@ def test_help_lists_every_command_under_a_heading() -> None:
     [
         ("serach", "memory serach: no such command. Did you mean 'search'?"),
         ("review shwo", "memory review shwo: no such command. Did you mean 'show'?"),
-        ("accept KD-7F3A", "memory accept: no such command. Did you mean 'review accept'?"),
+        ("accept KD-7F3A", "memory accept: no such command. Did you mean 'review accept' or 'trust accept'?"),
         ("xylophone", "memory xylophone: no such command. `memory --help` lists the commands."),
         ("search x --jsn", "memory search --jsn: no such option. Did you mean '--json'?"),
         ("--hlep", "memory --hlep: no such option. Did you mean '--help'?"),

@@ -85,7 +85,7 @@ def test_doctor_says_what_it_could_not_fix(home: Home, monkeypatch: pytest.Monke
     monkeypatch.setattr("interfaces.repair.driver_state", refuse)
     result = CliRunner().invoke(cli, ["doctor", "--fix", "--home", str(home.root)])
     assert "not fixed read-only" in result.stdout
-    assert "\nfixed " not in result.stdout
+    assert "not fixed" not in json.dumps([line for line in result.stdout.splitlines() if line.startswith("fixed")])
     assert result.exit_code == 1
     data = json.loads(CliRunner().invoke(cli, ["doctor", "--fix", "--json", "--home", str(home.root)]).stdout)
     assert data["not_fixed"] == ["read-only"]
