@@ -70,9 +70,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_a_remedy(tmp_path: Path) -> 
     (tmp_path / "file").write_text("")
     result = init(tmp_path / "file" / "ada")
     assert result.exit_code == 8
-    assert (
-        f"cannot make the folder {tmp_path / 'file' / 'ada'}: Not a directory. Name a folder in which" in result.stderr
-    )
+    assert f"cannot make the folder {tmp_path / 'file' / 'ada'}: {tmp_path / 'file'} is a file. Name a" in result.stderr
 
 
 def test_a_home_inside_a_home_is_announced(tmp_path: Path) -> None:
