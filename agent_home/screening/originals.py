@@ -3,7 +3,8 @@
 A message with a telephone number is redacted in its transcript. Its original stays in quarantine, one file for each
 message, readable by the owner of the home alone. It is in no index, prompt or commit, `memory forget` erases it, and
 it expires. A message that held a secret is not kept: a second copy of a secret is a risk of its own, and a password
-has its place in a password manager.
+has its place in a password manager. Nor is a message that held something forgotten: what was forgotten does not come
+back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from .. import storage
 if TYPE_CHECKING:
     from ..home import Home
 
-__all__ = ["Original", "expire", "is_kept", "keep", "original", "originals"]
+__all__ = ["FORGOTTEN", "Original", "expire", "is_kept", "keep", "original", "originals"]
+
+#: Rule of the finding that stands for a forgotten text.
+FORGOTTEN = "forgotten"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +41,13 @@ class Original:
 
 
 def is_kept(verdict: Verdict) -> bool:
-    """Return whether the original of a text with this *verdict* is kept: it lost personal data and nothing else."""
+    """Return whether the original of a text with this *verdict* is kept: it lost personal data and nothing else.
+
+    Words that ``memory forget`` erased are not personal data here.
+    """
     removed = [finding for finding in verdict.findings if finding.action > Action.ALLOW]
-    return verdict.action is Action.REDACT and all(finding.layer == "pii" for finding in removed)
+    only_personal = all(finding.layer == "pii" and finding.rule != FORGOTTEN for finding in removed)
+    return verdict.action is Action.REDACT and only_personal
 
 
 def keep(home: Home, text: str, *, source: str, ts: str) -> Original:

@@ -23,7 +23,7 @@ from ..documents.provenance import origin_of_blocks
 from ..errors import GuardRefused
 from ..home import Home
 from .added_blocks import runs, same_words
-from .originals import expire, is_kept, keep
+from .originals import FORGOTTEN, expire, is_kept, keep
 from .quarantine import Quarantined, hold_back, id_of
 from .review_ledger import Decisions, fields_alone
 from .shared_secrets import with_shared_secrets
@@ -283,7 +283,7 @@ def reason_of(verdict: Verdict) -> str:
 def with_forgotten(verdict: Verdict, text: str) -> Verdict:
     """Return *verdict* on the whole *text*, out of which something forgotten was taken: at least redacted."""
     finding = Finding(
-        layer="pii", rule="forgotten", kind="forgotten", start=0, end=len(text), action=Action.REDACT, digest=""
+        layer="pii", rule=FORGOTTEN, kind="forgotten", start=0, end=len(text), action=Action.REDACT, digest=""
     )
     return replace(verdict, action=max(verdict.action, Action.REDACT), findings=(finding, *verdict.findings))
 

@@ -64,6 +64,14 @@ def test_forgetting_erases_an_original(home: Home) -> None:
     assert PHONE not in json.dumps([item.text for item in originals(home)])
 
 
+def test_a_message_with_something_forgotten_is_not_kept(home: Home) -> None:
+    imported(home, "The word is blue heron")
+    result = CliRunner().invoke(cli, ["forget", "blue heron", "--apply", "--home", str(home.root)])
+    assert result.exit_code in {0, 1}, result.output
+    imported(home, f"Call Bob on {PHONE}, the word is Blue  Heron", "blue heron", f"Call Eve on {PHONE}")
+    assert [item.text for item in originals(home)] == [f"Call Eve on {PHONE}"]
+
+
 def test_no_index_and_no_commit_holds_an_original(home: Home) -> None:
     imported(home, f"Call Bob on {PHONE}")
     assert home.quarantine.is_relative_to(home.machine)
