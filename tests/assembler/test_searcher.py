@@ -114,7 +114,7 @@ def test_a_found_turn_is_shown_whole_with_its_neighbours(home_with_talks: Home, 
     )
     flat = " ".join(receipt.text.split())
     assert " ".join(texts[1].split()) in flat
-    assert "- [#1] Ana: How is the yacht? - [#2] Ana: The yacht has a leak." in flat
+    assert '- [#1] user "Ana": How is the yacht? - [#2] user "Ana": The yacht has a leak.' in flat
     again = assemble(
         home_with_talks, Request(now=now, message="has the yacht a leak?"), HomeSearcher(home_with_talks, Letters())
     )
