@@ -147,14 +147,22 @@ class Home:
     def may_read(self, relative: str, audience: str) -> bool:
         """Return whether *audience* may see that file. Prompt and recall use the same answer."""
         rules = self.manifest.audiences
-        if (self.root / relative).is_symlink():  # a public name must not show a private file
-            target = (self.root / relative).resolve()
-            top = self.root.resolve()
-            if target.is_relative_to(top) and not may_read(rules, target.relative_to(top).as_posix(), audience):
-                return False
+        target = self._target(relative)
+        if target and not may_read(rules, target, audience):  # a public name must not show a private file
+            return False
         if relative not in rules:
             relative = next((file for file, alias in ALIASES.items() if alias == relative), relative)
         return may_read(rules, relative, audience)
+
+    def _target(self, relative: str) -> str:
+        """Return the file of this home that the link *relative* names. A link in a circle names none."""
+        if not (self.root / relative).is_symlink():
+            return ""
+        try:
+            target, top = (self.root / relative).resolve(), self.root.resolve()
+        except (OSError, RuntimeError):  # of a circle, by the version of Python
+            return ""
+        return target.relative_to(top).as_posix() if target.is_relative_to(top) else ""
 
 
 def _first_part(path: Path, top: Path) -> str:
