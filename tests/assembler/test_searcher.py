@@ -178,7 +178,7 @@ def test_a_locked_index_costs_a_prompt_no_second(home_with_talks: Home, now: dat
     searcher.refresh("zebra")
     again = assemble(home_with_talks, Request(now=now, message="zebra"), searcher)
     assert "the zebra budget is frozen" in again.text
-    assert not list(home_with_talks.machine.glob("*corrupt*"))
+    assert not list(home_with_talks.index.parent.glob("*corrupt*"))
 
 
 @pytest.mark.parametrize("damage", ["no index", "a folder", "no index file", "no machine folder"])

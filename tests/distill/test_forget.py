@@ -293,7 +293,7 @@ def test_a_damaged_index_set_aside_is_erased_too(word_home: Home, now: datetime)
     word_home.index.with_name("index.db.corrupt-1").write_bytes(b"Blue Heron")
     done = forget(word_home, "blue heron", now=now, history_too=True)
     assert done.remaining == ()
-    assert [path.name for path in word_home.machine.glob("index.db*") if b"eron" in path.read_bytes()] == []
+    assert [path.name for path in word_home.index.parent.glob("index.db*") if b"eron" in path.read_bytes()] == []
     assert not word_home.index.with_name("index.db.corrupt-1").exists()
 
 

@@ -32,7 +32,7 @@ def damage_pages(folder: Path, *, every: int = 1, first: int = 1, progress: Prog
         said = [f"The crane {number * 7} stands at quay {number}, part {part}." for part in range(_TURNS)]
         tell(home, f"more-{number}", number % 24, said)
     sync(home, RecallSettings(), None)
-    database = home.machine / "index.db"
+    database = home.index
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (size,) = connection.execute("PRAGMA page_size").fetchone()

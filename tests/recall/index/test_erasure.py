@@ -43,7 +43,7 @@ def test_erasure_leaves_no_row_page_or_log_with_the_text(indexed: Home) -> None:
     assert [what for _, what in occurrences(indexed, HERON)] != []
     assert erase(indexed, RecallSettings()) == []
     assert list(occurrences(indexed, HERON)) == []
-    assert [path for path in indexed.machine.glob("index.db*") if b"heron" in path.read_bytes().lower()] == []
+    assert [path for path in indexed.index.parent.glob("index.db*") if b"heron" in path.read_bytes().lower()] == []
     assert verify(indexed, RecallSettings()).ok
 
 

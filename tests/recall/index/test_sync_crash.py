@@ -61,7 +61,7 @@ def test_a_killed_sync_is_completed_by_the_next(
         assert update().pending == 0
         assert verify(home, settings).differences == ()
     assert killed > 0
-    assert not list(home.machine.glob("*corrupt*"))
+    assert not list(home.index.parent.glob("*corrupt*"))
 
 
 @pytest.mark.slow
