@@ -49,7 +49,9 @@ def test_each_type_has_its_section(home: Home, kind: NoteType, section: str) -> 
 
 def test_a_note_of_which_nothing_would_be_left_is_refused(home: Home) -> None:
     before = storage.read_text(home.root / "MEMORY.md")
-    with pytest.raises(GuardRefused, match=r"nothing would be left of it but \"my boss's phone is \[REDACTED:phone\]\""):
+    with pytest.raises(
+        GuardRefused, match=r"nothing would be left of it but \"my boss's phone is \[REDACTED:phone\]\""
+    ):
         remember(home, "my boss's phone is +420 777 123 456", now=NOW)
     assert storage.read_text(home.root / "MEMORY.md") == before
     own = remember(home, "my phone is +420 777 123 456", now=NOW)  # one's own number stays in one's own memory
