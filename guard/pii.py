@@ -106,7 +106,8 @@ _OWN_CONTACT = re.compile(
     r"(?:(?:e-?)?mail|phone|mobile|cell|number|telefon|telefoon|handy|nummer|tel|portable|courriel|adresse|téléphone|numéro"
     r"|correo|teléfono|móvil|celular|número|telefono|cellulare|numero|posta|telefone|telemóvel|почт|телефон|номер|мейл|numer"
     r"|邮箱|邮件|电话|手机|号码|メール|電話|携帯|番号|이메일|메일|전화|번호)"
-    r"[^\n.;!?@\d]{0,36}(?:\+\d{1,3}[ (-]{0,2}\d{0,4}[ )-]{0,2})?\Z"
+    # No further clause, and no colon with more words: "my phone is broken, call Ana at ..." gives Ana's number.
+    r"[^\n.,;:!?@\d，、：]{0,18}(?:[:：]\s{0,2})?(?:\+\d{1,3}[ (-]{0,2}\d{0,4}[ )-]{0,2})?\Z"
 )
 
 

@@ -176,7 +176,11 @@ def test_own_contact_data_is_redacted_where_others_read_and_from_others(text: st
 
 @pytest.mark.parametrize(
     "text",
-    ["Ana's email is ana@posteo.example", "my doctor's phone number is +49 151 23456789", "Call +49 151 23456789"],
-)
+    [
+        "Ana's email is ana@posteo.example", "my doctor's phone number is +49 151 23456789", "Call +49 151 23456789",
+        "my phone is broken, call Jana at +420 777 123 456", "my phone: ask Jana at +420 777 123 456",
+        "my phone is broken call Jana at +420 777 123 456",
+    ],
+)  # fmt: skip
 def test_contact_data_of_others_is_redacted(text: str) -> None:
     assert "[REDACTED:" in screen(text, "user", "memory").text
