@@ -2,8 +2,9 @@
 
 Makes a home, imports two conversations, closes them into memory commits, and assembles the prompt for a question about
 yesterday. Then it checks four claims. The answer is in the prompt. The corrected conclusion is in its memory section,
-and the outdated one is not. The false claim is not in memory. The planted secrets are in no file, no git object and no
-index row. The exit code is 1 when a claim fails.
+and the outdated one is not. The false claim is not in memory. The planted key and telephone number are in no file, no
+git object and no index row, except that the owner's quarantine keeps the message with the number for a time. The exit
+code is 1 when a claim fails.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
         *_missing(prompt),
         *_missing(small),
         *outdated_memory(prompt),
-        *_leaks(home, list(secrets.values())),
+        *_leaks(home, secrets),
         *_false_claim(home),
     ]
     for failure in failures:
@@ -81,7 +82,8 @@ def main(arguments: Sequence[str]) -> int:
     if not failures:
         console.print("The prompt holds the -12 %, the ¥2.1M deal and the correction; its memory holds the corrected")
         console.print("conclusion and not the outdated one; the false claim did not become memory; the planted key and")
-        console.print("phone number are in no file, no git object, no index row.")
+        console.print("phone number are in no file, no git object, no index row. `memory review originals` alone has")
+        console.print("the message with the number, for thirty days.")
     console.print(f"\n{time.monotonic() - started:.0f} s. The home is {home}: read MEMORY.md, `git log`, or ask it:")
     console.print(f"  .venv/bin/memory search 预算冻结 --home {home}", markup=False)
     return 1 if failures else 0
@@ -140,11 +142,16 @@ def outdated_memory(prompt: str) -> Iterator[str]:
             yield f"the memory section holds the outdated {text!r}"
 
 
-def _leaks(home: Path, secrets: Sequence[str]) -> Iterator[str]:
-    """Yield places under *home* that hold a planted secret: files, the index among them, and git objects."""
-    needles = [secret.encode() for secret in secrets]
+def _leaks(home: Path, secrets: Mapping[str, str]) -> Iterator[str]:
+    """Yield places under *home* that hold a planted secret: files, the index among them, and git objects.
+
+    Originals of messages that lost nothing but personal data may hold the telephone number.
+    """
+    needles = [secret.encode() for secret in secrets.values()]
     for path in sorted(home.rglob("*")):
-        if path.is_file() and any(needle in path.read_bytes() for needle in needles):
+        is_original = path.parent.name == "quarantine" and path.name.startswith("o-")
+        looked_for = [secrets["api_key"].encode()] if is_original else needles
+        if path.is_file() and any(needle in path.read_bytes() for needle in looked_for):
             yield f"{path} holds a planted secret"
     listed = subprocess.run(
         ["git", "-C", str(home), "cat-file", "--batch-all-objects", "--batch"], stdout=subprocess.PIPE, check=True
