@@ -333,7 +333,7 @@ def test_passages_of_all_layers_compete_in_one_order(found: Any) -> None:
 
 @pytest.mark.parametrize(("role", "shown"), [("tool", "tool"), ("participant", "participant"), ("evil", "someone")])
 def test_a_name_never_takes_the_place_of_the_role(found: Any, role: str, shown: str) -> None:
-    """Red at f6a4749: a tool message that carries the owner's name read as the owner's."""
+    """Before, a tool message that carries the owner's name read as the owner's."""
     hit = found(source="s#1", session="s", text="I approve it.", name="Sam Ortiz", role=role)
     assert f'- [#1] {shown} "Sam Ortiz": I approve it.\n' in pack_sessions([hit], 500, COUNT).text
 
@@ -358,7 +358,7 @@ _HOSTILE = st.lists(_TRICKS | st.text(max_size=8), max_size=8).map("".join)
 
 @given(name=_HOSTILE, text=_HOSTILE)
 def test_neither_a_name_nor_a_content_forges_a_turn(found: Any, name: str, text: str) -> None:
-    """Red at f6a4749: a name with a time, a sentence and an address forged a turn."""
+    """Before, a name with a time, a sentence and an address forged a turn."""
     hit = found(source="s#1", session="s", text=f"x{text}", name=name, role="tool", ts="2026-11-20T10:00:00")
     packed = pack_sessions([hit], 4000, COUNT).text
     lines = packed.splitlines()

@@ -15,7 +15,7 @@ from agent_home.imports.wrapped_text import split_wrapped
     "name", ["ide_selection", "ide_opened_file", "teammate-message", "task-notification", "pasted", "my-host_block"]
 )
 def test_wrapped_words_are_a_tools_and_not_the_users(name: str) -> None:
-    """Red at f6a4749: these words counted as the user's."""
+    """Before, these words counted as the user's."""
     content = f'<{name} kind="a">\nI decided to pay.\n</{name}>\nWhat does it say?'
     line = json.dumps({"session": "s", "id": "m1", "role": "user", "name": "Sam", "content": content}).encode() + b"\n"
     found = [(message.id, message.role, message.content) for message in chat.parse([line]).messages]
@@ -32,7 +32,7 @@ def test_noise_of_hosts_leaves_only_a_fingerprint(name: str) -> None:
 
 
 def test_results_of_tools_leave_a_fingerprint_with_the_next_message() -> None:
-    """Red at f6a4749: the importer dropped tool results, so nothing could match them."""
+    """Before, the importer dropped tool results, so nothing could match them."""
     result = [{"type": "tool_result", "content": [{"type": "text", "text": "The berth costs 312 euros in Vigo."}]}]
     rows = [("user", result), ("assistant", [{"type": "text", "text": "It costs 312 euros."}])]
     lines = [

@@ -85,7 +85,7 @@ def closed_home(tmp_path: Path, path: str, cases: Sequence[str], now: datetime) 
 
 @pytest.mark.parametrize("path", PATHS)
 def test_poison_waits_for_a_person(tmp_path: Path, now: datetime, path: str) -> None:
-    """Red at f6a4749: 41 to 44 of 46 such texts entered, most of them as the owner's or the agent's."""
+    """Before, 41 to 44 of 46 such texts entered, most of them as the owner's or the agent's."""
     origins, entered = closed_home(tmp_path, path, texts("poison"), now)
     assert not {"user", "agent"} & origins
     assert len(entered) <= 2, entered

@@ -30,7 +30,7 @@ def session(*rows: tuple[str, str], heard: str = "") -> WordsOfOthers:
     ],
 )
 def test_a_restated_sentence_is_its_sources(said: str) -> None:
-    """Red at f6a4749 for all but the first: one other word made a tool's sentence the agent's."""
+    """Before, one other word made a tool's sentence the agent's."""
     assert session(("user", "How long is shipping?"), ("tool", PAGE)).origin_of(said, "s#now") == "tool"
     stored = encode_fingerprints([fingerprint(PAGE, SALT)])
     assert session(("user", "How long is shipping?"), heard=stored).origin_of(said, "s#now") == "tool"

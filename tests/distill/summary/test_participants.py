@@ -37,7 +37,7 @@ def owned(home: Home, now: datetime) -> Home:
 
 
 def test_participants_speak_for_themselves(owned: Home, now: datetime) -> None:
-    """Red at f6a4749: the other person's words were Standing Preferences, Key Decisions and corrections."""
+    """Before, the other person's words were Standing Preferences, Key Decisions and corrections."""
     result = closed(owned, now, *CHAT)
     assert result.unowned == ()
     own = [entry for entry in result.entries if entry.origin == "user"]
