@@ -429,10 +429,13 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
     held = history.texts_at(home.root, [*(("HEAD", path) for path in paths), *((":0", path) for path in paths)])
     head, staged = (dict(zip(paths, texts, strict=True)) for texts in (held[: len(paths)], held[len(paths) :]))
     differing = [path for path in paths if {head[path], staged[path]} != {edits.before[path]}]
-    by_hand = [path for path in history.dirty(home.root, differing) if path in after] if differing else []
-    refuse_hidden(home, [path for path in differing if path not in by_hand])
-    if not by_hand:
+    if not differing:
         return []
+    refuse_hidden(home, differing)
+    # Git's status is asked only where it alone can compare: it reads the disk again, at another moment.
+    converted = set(history.converted(home.root, differing))
+    same = converted.difference(history.dirty(home.root, sorted(converted))) if converted else ()
+    by_hand = [path for path in differing if path not in same]
     committed = {path: head[path] for path in by_hand}
     for path in by_hand:
         losses.refuse_loss(home, path, committed[path], edits.before[path])
@@ -440,10 +443,10 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
     if edits.together:
         return failing_paths(home, committed, present)
     refuse_failing(home, committed, present)
-    if history.head(home.root):
+    if by_hand and history.head(home.root):
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
-        recovery.commit_by_hand(home, by_hand, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
+        recovery.commit_by_hand(home, present, f"Record edits made by hand in {', '.join(by_hand)}", trailers)
     return []
 
 

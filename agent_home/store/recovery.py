@@ -25,6 +25,7 @@ from .. import storage
 from ..documents.document_merge import merge_texts
 from ..errors import Changed, DocumentInvalid, GitFailed, HistoryError, MachineKeyUnusable
 from ..git import commits, history, pruning
+from ..git.hidden_files import refuse_hidden
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
 from ..machine_key import sign, verify
@@ -206,7 +207,7 @@ class _Redo:
             return False
         held = self._merged_with_head(now, wanted)
         changed = {path: text for path, text in held.items() if text != now.texts[path]}
-        self._set_staged_aside(held, now)
+        _set_staged_aside(self.home, held, now, at=self.record["at"])
         self._put_into_place({path: held.get(path, text) for path, text in self.texts.items()})
         if held:
             commits.stage_blobs(root, area, self._stored(held), died_at=self.died_at)
@@ -246,12 +247,6 @@ class _Redo:
         names = [os.path.relpath(staged, self.home.root) for staged in files.values()]
         hashes = commits.store_files(self.home.root, names, died_at=self.died_at)
         return dict.fromkeys(held, "") | dict(zip(files, hashes, strict=True))
-
-    def _set_staged_aside(self, held: Mapping[str, str], now: history.Snapshot) -> None:
-        """Set aside what a person put into the staging area since the transaction began."""
-        for path, text in held.items():
-            if now.staged[path] not in {text, now.texts[path]}:
-                _keep_staged(self.home, path, now.staged[path], (text, now.texts[path]), at=self.record["at"])
 
     def _commit_from_disk(self, paths: Sequence[str]) -> bool:
         """Commit *paths* through the filters and line ends that git's attributes name, from the work tree.
@@ -295,8 +290,10 @@ class _Redo:
             if present == _digest(text):
                 continue
             before = rows[path]["before"]
-            changed = self._merged_with_disk(path, text, before) if merge and not linked and present != before else None
-            placed = None if linked else text if present == before else changed
+            # An absent file is not a deletion that is meant: a git command may have taken it away a moment ago.
+            unchanged = present == before or not os.path.lexists(target)
+            changed = self._merged_with_disk(path, text, before) if merge and not linked and not unchanged else None
+            placed = None if linked else text if unchanged else changed
             if placed is None:
                 self._set_aside(path)
             elif not placed:
@@ -337,20 +334,60 @@ def remove_git_leftovers(home: Home) -> list[str]:
     return remove_leftovers(home.root, *_deaths(home))
 
 
-def commit_by_hand(home: Home, paths: Sequence[str], message: str, trailers: Mapping[str, str]) -> str:
-    """Commit *paths* as they are on the disk. Return the commit's id. What is staged otherwise is set aside."""
+def commit_by_hand(home: Home, texts: Mapping[str, str], message: str, trailers: Mapping[str, str]) -> None:
+    """Commit a person's edits: *texts* by path, as the caller read them. What is staged otherwise is set aside.
+
+    Git's lock of the staging area is held meanwhile. A git command that was taking a file away or bringing it back has
+    ended then, and a file that is no longer as the caller read it is not committed.
+
+    Raises:
+        Changed: somebody changed a file, or the branch, since the caller read it.
+        HistoryError: git hides a file now, or refused.
+    """
+    root, branch = home.root, refuse_elsewhere(home)
     with _git_mark(home) as died_at:
-        now = history.snapshot(home.root, paths, staged=True)
-        for path in paths:
-            if now.staged[path] != now.texts[path]:
-                present = storage.read_text(home.path(path))
-                _keep_staged(home, path, now.staged[path], (now.texts[path], present), at=time.time())
         for _ in range(_ATTEMPTS):
-            commit = commits.commit_files(home.root, paths, message, trailers, died_at=died_at)
-            if not (pruning.await_pruning(home.root) and pruning.is_damaged(home.root, now.commit)):
+            now = history.snapshot(root, list(texts), staged=True)
+            if history.converted(root, list(texts)):
+                _set_staged_aside(home, texts, now, at=time.time())
+                commits.commit_files(root, list(texts), message, trailers, died_at=died_at)
+            else:
+                with commits.staging_area(root, died_at=died_at) as area:
+                    _commit_unchanged(home, texts, area, (message, trailers), branch, died_at)
+            if not (pruning.await_pruning(root) and pruning.is_damaged(root, now.commit)):
                 break
-            commits.take_back(home.root, history.branch(home.root), now.commit)
-        return commit
+            commits.take_back(root, history.branch(root), now.commit)
+
+
+def _commit_unchanged(
+    home: Home, texts: Mapping[str, str], area: Path, said: tuple[str, Mapping[str, str]], branch: str,
+    died_at: float | None,
+) -> None:  # fmt: skip
+    """Commit *texts* if the files on the disk are like that. The caller holds git's lock of the staging area."""
+    root = home.root
+    now = history.snapshot(root, list(texts), staged=True)
+    refuse_hidden(home, [path for path, text in texts.items() if text != now.texts[path]])
+    moved = next((path for path, text in texts.items() if _digest_of(home.path(path)) != _digest(text)), None)
+    if moved is not None or history.branch(root) != branch:
+        raise Changed(moved or next(iter(texts)))
+    _set_staged_aside(home, texts, now, at=time.time())
+    files = {path: _staging(home) / f"by-hand-{number}.tmp" for number, path in enumerate(texts) if texts[path]}
+    for path, staged in files.items():
+        storage.stage(staged, texts[path].encode())
+    names = [os.path.relpath(staged, root) for staged in files.values()]
+    hashes = commits.store_files(root, names, died_at=died_at)
+    changed = {path: text for path, text in texts.items() if text != now.texts[path]}
+    if changed:
+        try:
+            commits.commit_texts(root, now.commit, changed, *said, branch=branch, died_at=died_at)
+        except GitFailed as error:
+            if history.head(root) == now.commit:
+                raise
+            raise Changed(next(iter(changed))) from error
+    blobs = dict.fromkeys(texts, "") | dict(zip(files, hashes, strict=True))
+    commits.stage_blobs(root, area, blobs, died_at=died_at)
+    for staged in files.values():
+        staged.unlink(missing_ok=True)
 
 
 def audit(home: Home, row: Mapping[str, Any]) -> None:
@@ -419,6 +456,13 @@ def marked_git(home: Home) -> Iterator[None]:
         time.sleep(0.05)
     with _git_mark(home):
         yield
+
+
+def _set_staged_aside(home: Home, texts: Mapping[str, str], now: history.Snapshot, *, at: float) -> None:
+    """Set aside what a person put into the staging area, where it is neither in *texts* nor in HEAD."""
+    for path, text in texts.items():
+        if now.staged[path] not in {text, now.texts[path]}:
+            _keep_staged(home, path, now.staged[path], (text, now.texts[path]), at=at)
 
 
 def _keep_staged(home: Home, path: str, staged: str, known: Iterable[str], *, at: float) -> None:

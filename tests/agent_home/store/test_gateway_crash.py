@@ -227,7 +227,7 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
     add_entry("before")
     path = home.root / "MEMORY.md"
     path.write_text(path.read_text().replace(" before\n", " before by hand\n"))
-    assert _killed_inside_git(forks, home, tmp_path, "index.lock", command="commit") == ""
+    assert _killed_inside_git(forks, home, tmp_path, "index.lock") == ""
     assert (home.root / ".git" / "index.lock").exists()
     add_entry("next")
     assert titles(home.root) == ["next", "before by hand"]
@@ -235,9 +235,7 @@ def test_a_writer_killed_while_it_commits_what_a_person_edited_is_recovered(
     assert_sound(home, git)
 
 
-def _killed_inside_git(
-    forks: ForkServer, home: Home, tmp_path: Path, moment: str, nth: int = 1, command: str = "fast-import"
-) -> str:
+def _killed_inside_git(forks: ForkServer, home: Home, tmp_path: Path, moment: str, nth: int = 1) -> str:
     """Run a writer whose git, at its *nth* commit, makes the lock and kills the whole group.
 
     Returns what the writer had acknowledged.
@@ -247,7 +245,7 @@ def _killed_inside_git(
     bin_.mkdir()
     lock = "" if moment.startswith("pre-commit") else f'touch "{home.root}/.git/{moment}"'
     (bin_ / "git").write_text(
-        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = {command} ]; then {lock or ":"}; kill -9 0; fi; done\n'
+        f'#!/bin/sh\nfor word in "$@"; do if [ "$word" = fast-import ]; then {lock or ":"}; kill -9 0; fi; done\n'
         f'exec "{real}" "$@"\n'
     )
     (bin_ / "git").chmod(0o755)

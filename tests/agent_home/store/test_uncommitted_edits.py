@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from agent_home.creation import create
-from agent_home.errors import GuardRefused
+from agent_home.errors import Changed, GuardRefused, HistoryError
 from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.screening.quarantine import waiting
+from agent_home.store import recovery
 from agent_home.store.gateway import transaction
-from agent_home.store.recovery import recover
+from agent_home.store.recovery import commit_by_hand, recover, refuse_changed
 from agent_home.store.uncommitted_edits import failing_edits
 from interfaces.cli import cli
 from interfaces.cli.exit_codes import exit_code
@@ -162,3 +164,36 @@ def test_what_was_there_before_the_first_commit_is_looked_at(tmp_path: Path, now
         create(root, seeds=["Answer briefly."], now=now)
     (root / MEMORY).write_text("# Memory\n\n## Standing Preferences\n\nMine.\n")
     assert create(root, seeds=["Answer briefly."], now=now).commit
+
+
+def test_an_edit_is_committed_only_as_it_was_read(home: Home, git: Git, add_entry: AddEntry) -> None:
+    """A sparse checkout that begins or ends takes a file away, or brings it back, between the look and the commit."""
+    add_entry("Kept")
+    text = (home.root / MEMORY).read_text()
+    head = git("rev-parse", "HEAD")
+    with hold(home.lock), pytest.raises(Changed):
+        commit_by_hand(home, {MEMORY: ""}, "m", {})
+    (home.root / MEMORY).unlink()
+    with hold(home.lock), pytest.raises(Changed):
+        commit_by_hand(home, {MEMORY: f"{text}\nMine.\n"}, "m", {})
+    git("update-index", "--skip-worktree", MEMORY)
+    with hold(home.lock), pytest.raises(HistoryError, match="git hides that"):
+        commit_by_hand(home, {MEMORY: ""}, "m", {})
+    assert git("rev-parse", "HEAD") == head
+    assert not (home.root / ".git" / "index.lock").exists()
+
+
+def test_a_file_that_is_taken_away_while_it_is_written_comes_back(
+    home: Home, git: Git, add_entry: AddEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_entry("First")
+
+    def looked_and_gone(*arguments: Any) -> None:
+        refuse_changed(*arguments)
+        (home.root / MEMORY).unlink()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recovery, "refuse_changed", looked_and_gone)
+        add_entry("Second")
+    assert titles(home.root) == ["Second", "First"]
+    assert git("status", "--porcelain") == ""
