@@ -45,9 +45,9 @@ from recall.search.hybrid import MAX_HITS, search
 from recall.settings import RecallSettings
 
 from .measure.datasets import Half
+from .measure.packing import Line, SourceTurn, pack
 from .measure.page import aligned
 from .measure.vector_cache import CachedEmbedder
-from .packing import Line, SourceTurn, pack
 
 __all__ = [
     "BUDGETS",

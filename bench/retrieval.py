@@ -44,9 +44,9 @@ from recall.text.terms import index_text
 from .measure.baselines import Find, plain
 from .measure.bootstrap import Bootstrap, Interval
 from .measure.datasets import SETS, Half, HomeData, fill, homes_of
+from .measure.packing import BUDGETS, Packing, packings, read_turns
 from .measure.page import DOCS, aligned, markdown, put, stamp
 from .measure.vector_cache import CachedEmbedder
-from .packing import BUDGETS, Packing, packings, read_turns
 
 __all__ = ["MEASURES", "SystemOutcome", "differences", "main", "measure_baselines", "measure_recall"]
 

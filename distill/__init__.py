@@ -1,17 +1,7 @@
 """From conversations to memory: summaries, claims checked against git, and entries with their sources."""
 
-from .close import (
-    ChangedEntry,
-    CheckedClaim,
-    Closed,
-    ClosedAll,
-    ClosingFailure,
-    NewEntry,
-    ProposedEntry,
-    close,
-    close_all,
-    unclosed,
-)
+from .close import close, close_all, unclosed
+from .closing_result import ChangedEntry, CheckedClaim, Closed, ClosedAll, ClosingFailure, NewEntry, ProposedEntry
 from .entries.citation import Cited, Restored, cite, restore
 from .entries.decay import ArchiveReport, archive
 from .entries.notes import NOTE_TYPES, Finished, NoteType, Remembered, finish, remember

@@ -26,7 +26,8 @@ from recall.embedding.embedder import NoEmbedder, Vector
 from recall.errors import RecallError
 
 from . import interrupted_night
-from .close import ClosedAll, ClosingFailure, close_all, read_unread, unclosed
+from .close import close_all, read_unread, unclosed
+from .closing_result import ClosedAll, ClosingFailure
 from .entries.chronology import Chronology
 from .entries.consolidation import Consolidation, IsReversed, Link, consolidate, embed_entries
 from .entries.decay import archive, archive_path

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .close import Closed, ClosingFailure
+    from .closing_result import Closed, ClosingFailure
     from .entries.consolidation import Link
     from .entries.decay import ArchiveCandidate
     from .evidence.verification import RecheckedEntry

@@ -57,7 +57,7 @@ WRITERS: dict[str, tuple[str, set[str]]] = {
     "recall.index.rebuild": ("the index is a cache that can be deleted", {"?.unlink"}),
     "recall.index.schema": ("the index is a cache that can be deleted", {"copy.unlink", "path.rename", "side.rename"}),
     "interfaces.cli.command": ("the null device", {"os.open"}),
-    "agent_home.screening.archives": ("reads an archive that is in memory", {"zipfile.ZipFile", "archive.open"}),
+    "agent_home.screening.scan.archives": ("reads an archive that is in memory", {"zipfile.ZipFile", "archive.open"}),
 }  # fmt: skip
 #: Modules that change git repositories: the home's alone.
 GIT_WRITERS = {
@@ -70,6 +70,7 @@ GIT_WRITERS = {
 #: Modules that start processes or load GitPython, and what for.
 PROCESSES = {
     "agent_home.git.client": "every git process",
+    "agent_home.git.process.command_output": "waits for git, which the client started",
     "distill.language_model.command": "the command that a person configured as language model on this machine",
     "distill.language_model.endpoint": "an event loop for one HTTP request, which starts no process",
     "recall.embedding.model": "builds the model in a process of its own",

@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ..errors import GitFailed, GitMissing, GitTimeout, NoRepository
+from ..errors import GitFailed, GitMissing, NoRepository
 from .commands import GitCommand, listed
 from .isolation import GitFolders, StandIn, git_folders, stand_in
-from .process_limits import limit
+from .process.command_output import CommandOutput, as_input
+from .process.process_limits import limit
 
 __all__ = [
     "MAX_OBJECT_BYTES",
@@ -129,11 +127,8 @@ _NOT_WRITABLE = re.compile(r"Permission denied|insufficient permission|Read-only
 #: What git says where its memory ends. Nothing was looked for then, so nothing is absent.
 _STARVED = re.compile(r"out of memory|mmap failed|malloc failed|Cannot allocate memory", re.IGNORECASE)
 _KINDS = frozenset({b"blob", b"commit", b"tag", b"tree"})
-_CHUNK_BYTES = 1 << 16
 #: Of the error output, enough for a message.
 _MAX_ERROR_BYTES = 1 << 14
-#: Git removes its lock files when it is asked to end; after this long it is killed.
-_END_WAIT_S = 5.0
 
 
 #: The folder in which a command runs, and its environment.
@@ -166,7 +161,7 @@ class GitClient:
     #: Run git in a session of its own, so that a timeout ends the programs that git started, too. Not for commands that
     #: change a repository: they must die with the process group of a writer that is killed.
     own_session: bool = False
-    #: Limit the memory and the processor time of git, and let it start no process (``agent_home.git.process_limits``).
+    #: Limit the memory and the processor time of git, and let it start no process (``process.process_limits``).
     limited: bool = False
     #: Let git see the files and the staging area of the work tree.
     with_files: bool = True
@@ -346,7 +341,7 @@ class GitClient:
         stdin: bytes | IO[bytes],
         timeout_s: float | None,
         more_settings: Sequence[str] = (),
-    ) -> Iterator[_Output]:
+    ) -> Iterator[CommandOutput]:
         """Start git and yield its output.
 
         A caller that leaves before the end of the output ends git. At the end, git must have succeeded.
@@ -357,12 +352,12 @@ class GitClient:
         settings = () if configured else (*self.settings, *(_LIMITED_SETTINGS if self.limited else ()), *more_settings)
         options = [word for setting in settings for word in ("-c", setting)]
         most_s = self.timeout_s if timeout_s is None else timeout_s
-        with _as_input(stdin) as source, tempfile.TemporaryFile() as errors:
+        with as_input(stdin) as source, tempfile.TemporaryFile() as errors:
             place = self._place(form, command, most_s)
             process = self._popen(["--no-pager", *options, *_flagged(arguments)], source, errors, place)
             if self.limited:
                 limit(process.pid, most_s)
-            output = _Output(process, command, most_s, leads_group=self.own_session)
+            output = CommandOutput(process, command, most_s, leads_group=self.own_session)
             try:
                 yield output
                 code = output.exit_code()
@@ -411,9 +406,9 @@ class GitClient:
 
         def settings_in(configuration: bytes) -> bytes:
             environment = {**self.environment, "GIT_DIR": os.devnull}
-            with _as_input(configuration) as source, tempfile.TemporaryFile() as errors:
+            with as_input(configuration) as source, tempfile.TemporaryFile() as errors:
                 process = self._popen(_LIST_SETTINGS, source, errors, (folders.shared, environment))
-                output = _Output(process, command, timeout_s, leads_group=self.own_session)
+                output = CommandOutput(process, command, timeout_s, leads_group=self.own_session)
                 try:
                     data = b"".join(iter(output.read, b""))
                     code = output.exit_code()
@@ -445,83 +440,6 @@ class GitClient:
         lines = [" ".join(line.split()) for line in stderr.splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
         return GitFailed(command, code, self.explained(reason))
-
-
-class _Output:
-    """The output of a running git command. Only the time spent waiting for git counts towards the timeout."""
-
-    def __init__(self, process: subprocess.Popen[bytes], command: str, timeout_s: float, *, leads_group: bool) -> None:
-        assert process.stdout is not None  # noqa: S101 - it was started with a pipe
-        self._process, self._command, self._timeout_s = process, command, timeout_s
-        self._leads_group = leads_group
-        self._file = process.stdout
-        self._left_s = timeout_s
-        self._poll = select.poll()
-        self._poll.register(self._file, select.POLLIN | select.POLLHUP)
-        self._buffer = bytearray()
-        self._ended = False
-
-    def read(self) -> bytes:
-        """Return the next bytes, or nothing at the end of the output."""
-        began = time.monotonic()
-        ready = self._poll.poll(self._left_s * 1000)
-        self._left_s = max(0.0, self._left_s - (time.monotonic() - began))
-        if not ready:
-            raise GitTimeout(self._command, self._timeout_s)
-        chunk = os.read(self._file.fileno(), _CHUNK_BYTES)
-        self._ended = not chunk
-        return chunk
-
-    def line(self) -> bytes:
-        """Return the next line without its line feed, or nothing at the end of the output."""
-        while (at := self._buffer.find(b"\n")) < 0:
-            if not self._more():
-                return b""
-        line = bytes(self._buffer[:at])
-        del self._buffer[: at + 1]
-        return line
-
-    def exactly(self, size: int) -> bytes:
-        """Return the next *size* bytes.
-
-        Raises:
-            EOFError: the output ends before.
-        """
-        while len(self._buffer) < size:
-            if not self._more():
-                raise EOFError
-        data = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        return data
-
-    def exit_code(self) -> int:
-        """Return the exit code of a command whose output was read to its end, 0 for one that was left early."""
-        if not self._ended:
-            return 0
-        _await_exit(self._process, self._left_s)
-        try:
-            return self._process.wait(0)
-        except subprocess.TimeoutExpired as error:
-            raise GitTimeout(self._command, self._timeout_s) from error
-
-    def end(self) -> None:
-        """Close the output, and end git and the processes that it started, if git still runs."""
-        self._file.close()
-        if self._process.poll() is not None:
-            return
-        self._process.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_WAIT_S)
-        if self._leads_group:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.kill()
-        self._process.wait()
-
-    def _more(self) -> bool:
-        chunk = self.read()
-        self._buffer += chunk
-        return bool(chunk)
 
 
 def home_client(root: Path) -> GitClient:
@@ -557,25 +475,6 @@ def hook_client(root: Path) -> GitClient:
     Inside a hook the environment names the staging area: ``git commit FILE`` has one of its own.
     """
     return GitClient(root=root, environment=_environment(root, _KEPT | _HOOK_CONTEXT))
-
-
-def _await_exit(process: subprocess.Popen[bytes], timeout_s: float) -> None:
-    """Wait until *process* ends, at most *timeout_s* seconds.
-
-    ``Popen.wait`` with a timeout sleeps between its looks, which costs milliseconds for each command.
-    """
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # another system than Linux, or an old kernel
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout_s)
-        return
-    try:
-        ended = select.poll()
-        ended.register(descriptor, select.POLLIN)
-        ended.poll(timeout_s * 1000)
-    finally:
-        os.close(descriptor)
 
 
 def _environment(root: Path, kept: frozenset[str]) -> dict[str, str]:
@@ -630,17 +529,3 @@ def _command_at(arguments: Sequence[str]) -> int:
     while arguments[at] == "-c":
         at += 2
     return at
-
-
-@contextmanager
-def _as_input(stdin: bytes | IO[bytes]) -> Iterator[IO[bytes] | int]:
-    """Yield *stdin* as a file to read from: over a pipe, both sides could wait for each other."""
-    if not stdin:
-        yield subprocess.DEVNULL
-    elif isinstance(stdin, bytes):
-        with tempfile.TemporaryFile() as file:
-            file.write(stdin)
-            file.seek(0)
-            yield file
-    else:
-        yield stdin

@@ -28,16 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.promotion_data import pairs
-from distill import statements
-from distill.statements.pair_features import FEATURES, compare
-from distill.statements.pair_model import SHARES_TOO_LITTLE, WEIGHTS_FILE, keeps_older
+from distill.statements import pairs as pair_package
+from distill.statements.pairs.pair_features import FEATURES, compare
+from distill.statements.pairs.pair_model import SHARES_TOO_LITTLE, WEIGHTS_FILE, keeps_older
 from distill.statements.statement_parser import parse_statement
 from recall.text.stems import stem
 
 __all__ = ["RelatedPair", "development_pairs", "fit", "main", "train"]
 
 _PAIRS = Path(__file__).parents[1] / "memory_data" / "pairs.development.jsonl"
-_PACKAGE = Path(statements.__file__).parent
+_PACKAGE = Path(pair_package.__file__).parent
 #: Strength of the pull of every weight towards 0.
 _RIDGE = 8.0
 #: Weight of a pair of observations, and the most of them.

@@ -18,7 +18,7 @@ from ..reading.bare_corrections import read_bare_correction
 from ..reading.endings import chance_of_ending
 from ..reading.pair_terms import HAN_CHARACTER, is_related, statement_terms, term_of, tokens_of
 from ..statements.operation import Operation
-from ..statements.pair_features import compare
+from ..statements.pairs.pair_features import compare
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import plain_turn, speaks_of_self, split_speaker
 from ..statements.statement_parser import parse_statement

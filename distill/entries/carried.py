@@ -14,7 +14,7 @@ from agent_home.documents.entry import Entry
 
 from ..statements.clauses import TouchedClauses, ended_clauses, replaced_clauses
 from ..statements.contradiction import named_change
-from ..statements.pair_features import word_weight
+from ..statements.pairs.pair_features import word_weight
 from ..statements.standalone import join_sentences, split_speaker
 from ..statements.statement_parser import parse_statement
 from ..statements.value_exchange import exchange_value, says_more

@@ -26,7 +26,7 @@ from ..reading.labels import parse_label
 from ..reading.pair_terms import is_related, statement_terms
 from ..statements.life_changes import ends_life_fact, life_fact
 from ..statements.operation import Operation, OperationKind
-from ..statements.pair_features import compare
+from ..statements.pairs.pair_features import compare
 from ..statements.sentences import is_question, prose_lines, split_sentences
 from ..statements.standalone import split_speaker
 from ..summary.extraction import Item, Summary, spoken_messages

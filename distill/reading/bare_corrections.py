@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from agent_home.store.transcript import Message
 
-from ..statements import pair_features
 from ..statements.contradiction import named_change
+from ..statements.pairs import pair_features
 from ..statements.sentences import is_question, split_sentences
 from ..statements.standalone import plain_turn
 from ..statements.statement_parser import Statement, Token, parse_statement

@@ -1,7 +1,7 @@
 """Judge whether a sentence ends an older statement: it replaces it, resolves a thread, or takes a claim back.
 
 The judgement is one small model over the match of the two texts: shared words, names, numbers, neighbours of shared
-words, which kinds of value differ (``distill.statements.pair_features``), and the cosine of their vectors where a model
+words, which kinds of value differ (``statements.pairs.pair_features``), and the cosine of their vectors where a model
 is installed. It also reads signs of the newer sentence (the verb of the thread in the past, negation, words of ending,
 of open work and of withdrawal), and what the trained reader takes both for. No sign decides alone, because every
 weight is learned from labelled pairs. A first set of weights says whether the older statement ends, the others in which
@@ -22,11 +22,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..statements import pair_features as relations
 from ..statements.contradiction import relation
 from ..statements.life_changes import ends_life_fact
 from ..statements.other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
-from ..statements.pair_model import (
+from ..statements.pairs import pair_features as relations
+from ..statements.pairs.pair_model import (
     ENDS_THREAD,
     SAME_THING_VETOES,
     SHARES_TOO_LITTLE,

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from ..statements.pair_features import relative_spans
+from ..statements.pairs.pair_features import relative_spans
 from ..statements.sentences import is_question, narrowed
 from ..statements.statement_parser import parse_statement
 

@@ -5,7 +5,7 @@ negation or opposite word, and no word of one stands in the place of another wor
 *replaced* only by a statement about the same thing that either names what it replaces ("X instead of Y", "no longer",
 从 X 改为 Y) or changes exactly one value of a statement that holds until further notice. That older statement may have
 replaced another one itself. A statement that adds a condition, tells of another day's event or is about another thing
-is *different*, and both stand. Where no rule says more, the learned weights of ``distill.statements.pair_model``
+is *different*, and both stand. Where no rule says more, the learned weights of ``distill.statements.pairs.pair_model``
 decide, under the vetoes there. ``distill.entries.consolidation`` decides which entries are compared and what happens
 to them.
 """
@@ -23,8 +23,8 @@ from typing import Literal
 from recall.text.identity import identity_key
 
 from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
-from .pair_features import PairFeatures, compare
-from .pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
+from .pairs.pair_features import PairFeatures, compare
+from .pairs.pair_model import are_apart, is_change, keeps_older, names_value, restates, score_pair
 from .statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = [

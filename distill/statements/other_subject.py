@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .pair_features import MAX_CHARS, compare, relative_spans, word_weight
+from .pairs.pair_features import MAX_CHARS, compare, relative_spans, word_weight
 from .statement_parser import Statement, Token, parse_statement
 
 __all__ = ["names_other_thing", "names_owned_thing", "shares_only_name", "shares_only_person"]

@@ -14,7 +14,7 @@ from ...counts import counted
 from ..invocation import Invocation, home_command
 
 if TYPE_CHECKING:
-    from assembler.prompt_bisect import BisectResult
+    from interfaces.prompt_bisect import BisectResult
 
 __all__ = ["bisect"]
 
@@ -50,7 +50,7 @@ def bisect(
     `memory history` and `memory revert`.
     """
     from assembler.prompt import Request
-    from assembler.prompt_bisect import bisect_prompt
+    from interfaces.prompt_bisect import bisect_prompt
 
     if not expected.strip() or window < 0:
         raise click.UsageError("--expect must not be blank, and --window must be a number of tokens, 0 or more")

@@ -33,7 +33,7 @@ def staged(context: click.Context, invocation: Invocation) -> None:
     when they hold a secret or an instruction that the guard would quarantine. E-mail addresses and telephone numbers
     may be committed by hand. Other personal data is reported and does not stop the commit.
     """
-    from agent_home.screening.staged import staged_findings
+    from agent_home.screening.scan.staged import staged_findings
 
     found = staged_findings(invocation.home)
     failing = [finding for finding in found if finding.fails]

@@ -88,7 +88,7 @@ def prompt(
 
 def _day_of(invocation: Invocation, revision: str) -> datetime:
     """Return the present for a past prompt: the commit's time, unless --now is given."""
-    from assembler.prompt_bisect import commit_time
+    from interfaces.prompt_bisect import commit_time
 
     on_command_line = click.get_current_context().get_parameter_source("moment") is ParameterSource.COMMANDLINE
     return invocation.moment if on_command_line else commit_time(invocation.home, revision)

@@ -13,7 +13,7 @@ from ..invocation import Invocation
 from .sync import progress_meter
 
 if TYPE_CHECKING:
-    from agent_home.screening.full_scan import FullScan, ScannedFinding
+    from agent_home.screening.scan.full_scan import FullScan, ScannedFinding
     from guard import GuardSettings
 
 __all__ = ["show_history", "show_paths"]
@@ -21,7 +21,7 @@ __all__ = ["show_history", "show_paths"]
 
 def show_history(invocation: Invocation) -> bool:
     """Print every finding in the home's files and in its git history. Return whether there is one."""
-    from agent_home.screening.full_scan import scan_history, scan_home, scan_of
+    from agent_home.screening.scan.full_scan import scan_history, scan_home, scan_of
 
     home, progress = invocation.home, progress_meter()
     scan = scan_of(home)
@@ -31,7 +31,7 @@ def show_history(invocation: Invocation) -> bool:
 
 def show_paths(invocation: Invocation, paths: Iterable[Path], settings: GuardSettings) -> bool:
     """Print every finding in *paths*, which are files or folders. Return whether there is one."""
-    from agent_home.screening.full_scan import FullScan, scan_paths
+    from agent_home.screening.scan.full_scan import FullScan, scan_paths
 
     scan = FullScan(settings)
     return _show(invocation, scan, scan_paths(paths, scan))

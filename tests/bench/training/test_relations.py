@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.training.relations import RelatedPair, development_pairs, train
 from distill.statements.contradiction import relation
-from distill.statements.pair_features import FEATURES, compare
+from distill.statements.pairs.pair_features import FEATURES, compare
 
 
 def test_half_of_the_pairs_and_more_are_hard_negatives() -> None:

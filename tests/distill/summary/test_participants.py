@@ -11,7 +11,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.settings import OwnerSettings
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill.close import Closed, close
+from distill.close import close
+from distill.closing_result import Closed
 
 CHAT = (
     ("user", "Sam Ortiz", "Let us plan the offsite. I always want a vegetarian menu."),

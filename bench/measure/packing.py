@@ -23,7 +23,7 @@ from assembler.searcher import HomeSearcher
 from recall.embedding.embedder import Embedder
 from recall.evaluation.metrics import EvalCase
 
-from .measure.baselines import Find
+from .baselines import Find
 
 __all__ = ["BUDGETS", "Line", "Packing", "SourceTurn", "pack", "packings", "read_turns", "share"]
 

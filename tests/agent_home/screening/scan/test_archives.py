@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_home.screening.archives import unpacked
-from agent_home.screening.binary import readable
-from agent_home.screening.full_scan import FullScan
+from agent_home.screening.scan.archives import unpacked
+from agent_home.screening.scan.binary import readable
+from agent_home.screening.scan.full_scan import FullScan
 from guard import GuardSettings
 
 KEY = "ghp_" + "a1B2c3D4e5" * 4

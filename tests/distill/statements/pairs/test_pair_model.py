@@ -7,12 +7,12 @@ from importlib.resources import files
 
 import pytest
 
-from distill.statements.pair_features import FEATURES, compare
-from distill.statements.pair_model import WEIGHTS_FILE, is_other_year, keeps_older, restates, score_pair
+from distill.statements.pairs.pair_features import FEATURES, compare
+from distill.statements.pairs.pair_model import WEIGHTS_FILE, is_other_year, keeps_older, restates, score_pair
 
 
 def test_the_shipped_weights_name_every_feature() -> None:
-    read = json.loads(files("distill.statements").joinpath(WEIGHTS_FILE).read_text("utf-8"))
+    read = json.loads(files("distill.statements.pairs").joinpath(WEIGHTS_FILE).read_text("utf-8"))
     assert set(read) == {"replaced", "same"}
     assert all(set(weights) == {*FEATURES, "constant"} for weights in read.values())
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_home.tokens import count_tokens
-from bench.packing import SourceTurn, pack, share
+from bench.measure.packing import SourceTurn, pack, share
 
 
 def turn(content: str, source: str = "s#1") -> SourceTurn:

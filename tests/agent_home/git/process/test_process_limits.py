@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from agent_home.git.process_limits import limit
+from agent_home.git.process.process_limits import limit
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process need Linux")
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from agent_home.home import Home
-from agent_home.screening.full_scan import ScannedFinding, scan_history, scan_home, scan_of, scan_paths
+from agent_home.screening.scan.full_scan import ScannedFinding, scan_history, scan_home, scan_of, scan_paths
 from guard import Verdict, screen
 
-from ..conftest import AddEntry, Git
+from ...conftest import AddEntry, Git
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 OTHER = "ghp_" + "Z9y8X7w6V5" * 3 + "u4T3s2"

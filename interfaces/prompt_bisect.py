@@ -14,9 +14,8 @@ from datetime import datetime
 from agent_home.documents.daily_log import daily_path
 from agent_home.git import history
 from agent_home.home import Home
+from assembler.prompt import Request, assemble
 from recall.text.normalise import normalise
-
-from .prompt import Request, assemble
 
 __all__ = ["BisectResult", "bisect_prompt", "commit_time"]
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import HistoryError
-from ..git.client import GitClient, hook_client
-from ..home import Home
+from ...errors import HistoryError
+from ...git.client import GitClient, hook_client
+from ...home import Home
+from ..personal_text import LocatedFinding
+from ..service import ScreeningService
 from .binary import is_binary, readable
-from .personal_text import LocatedFinding
-from .service import ScreeningService
 
 __all__ = ["StagedFile", "staged_files", "staged_findings"]
 

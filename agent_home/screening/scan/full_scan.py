@@ -17,13 +17,13 @@ from typing import Any
 
 from guard import Action, Destination, GuardSettings, Source
 
-from ..forgetting.erasure import home_files
-from ..git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
-from ..home import Home
-from ..settings import MANIFEST
+from ...forgetting.erasure import home_files
+from ...git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
+from ...home import Home
+from ...settings import MANIFEST
+from ..ruleset import destination_of
+from ..verdicts import Verdicts, guard_settings
 from .binary import is_binary, readable
-from .ruleset import destination_of
-from .verdicts import Verdicts, guard_settings
 
 __all__ = ["FullScan", "ScannedFinding", "scan_history", "scan_home", "scan_of", "scan_paths"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distill.statements.pair_features import FEATURES, compare, word_weight
+from distill.statements.pairs.pair_features import FEATURES, compare, word_weight
 from distill.statements.statement_parser import parse_statement
 
 

@@ -14,7 +14,7 @@ from agent_home.git.history import head
 from agent_home.home import Home
 from agent_home.store.gateway import transaction
 from assembler.prompt import Request
-from assembler.prompt_bisect import BisectResult, bisect_prompt, commit_time
+from interfaces.prompt_bisect import BisectResult, bisect_prompt, commit_time
 
 Write = Callable[[int, str], str]
 

@@ -1,6 +1,6 @@
 """Features of two statements about what may be one thing: what they share, what differs, and how the newer one speaks.
 
-The features are numbers between -1 and about 3, in the order of :data:`FEATURES`. ``distill.statements.pair_model``
+The features are numbers between -1 and about 3, in the order of :data:`FEATURES`. ``pair_model``
 weighs them. Nothing here decides anything, and no single word does.
 """
 
@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
-from .statement_parser import Statement, Token, are_opposites, parse_statement
+from ..statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["FEATURES", "MAX_CHARS", "PairFeatures", "compare", "relative_spans", "word_weight"]
 

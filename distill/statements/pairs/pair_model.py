@@ -1,4 +1,4 @@
-"""Learned relation of two statements: two logistic models over ``distill.statements.pair_features``, and their vetoes.
+"""Learned relation of two statements: two logistic models over ``pair_features``, and their vetoes.
 
 The weights are a small file that ``python -m bench.training.relations`` writes from labelled pairs. The vetoes are
 precise reasons why a newer statement replaces nothing, whatever the weights say.
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from ..statement_parser import Statement, parse_statement
+from ..time_keys import han_number
 from .pair_features import FEATURES, MAX_CHARS, PairFeatures
-from .statement_parser import Statement, parse_statement
-from .time_keys import han_number
 
 __all__ = [
     "ENDS_THREAD",

@@ -1,0 +1,1 @@
+"""Running processes of git: their limits and their output."""

@@ -1,0 +1,1 @@
+"""Scans of a whole home, its history and a commit that is being made."""

@@ -1,0 +1,1 @@
+"""A trained model of what one statement does to another."""
