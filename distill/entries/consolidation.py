@@ -134,13 +134,7 @@ def consolidate(
                 break
             if older not in live.entries or (fresh_ids is not None and fresh_ids.isdisjoint((older, newer))):
                 continue
-            found = relate_entries(live.entries[older], live.entries[newer], cosine=live.cosine(older, newer))
-            first, last = older, newer
-            if found.kind != "same" and live.entries[older].date == live.entries[newer].date:
-                back = relate_entries(live.entries[newer], live.entries[older], cosine=live.cosine(older, newer))
-                decides = "replaced" in {found.kind, back.kind}
-                if decides and is_reversed(live.entries[older], live.entries[newer]):
-                    found, first, last = back, newer, older
+            found, first, last = _related(live, older, newer, is_reversed)
             if found.kind == "same":
                 live.merge(older, newer)
                 merged.append(Link(older=newer, newer=older, reason=found.reason))
@@ -165,6 +159,17 @@ def consolidate(
         documents=result, merged=tuple(merged), superseded=tuple(superseded), outranked=tuple(left[_OUTRANKED]),
         undecided=tuple(left[_UNDECIDED]),
     )  # fmt: skip
+
+
+def _related(live: _LiveEntries, older: str, newer: str, is_reversed: IsReversed) -> tuple[Relation, str, str]:
+    """Return how two entries are related, and their ids in the order in which they were said."""
+    found = relate_entries(live.entries[older], live.entries[newer], cosine=live.cosine(older, newer))
+    if found.kind != "same" and live.entries[older].date == live.entries[newer].date:
+        back = relate_entries(live.entries[newer], live.entries[older], cosine=live.cosine(older, newer))
+        decides = "replaced" in {found.kind, back.kind}
+        if decides and is_reversed(live.entries[older], live.entries[newer]):
+            return back, newer, older
+    return found, older, newer
 
 
 def _kept_elsewhere(reason: str, older: str, newer: str, fresh: frozenset[str]) -> str:

@@ -139,11 +139,7 @@ def remember(
     if known is not None and (older is None or known.id == older.id):
         return _known(home, known, rule.title, now, dry_run=dry_run)
     if dry_run:
-        planned = new_id(rule.prefix, _seed(note), proposals.taken_ids(home))
-        return Remembered(
-            id=planned, section=rule.title, text=text,
-            doubted=doubted_entries(parse(storage.read_text(home.root / MEMORY)), note),
-        )  # fmt: skip
+        return _planned(home, note, rule, text)
     with transaction(home, actor="remember", message="Remember", source=origin, now=now) as edits:
         note = note.changed(id=edits.new_id(rule.prefix, _seed(note)))
         edits.message = f"Remember {note.id}"
@@ -155,6 +151,14 @@ def remember(
         edits.write(MEMORY, done.documents[MEMORY])
     stored = _stored(edits.outcome, done, note, rule.title, withheld_words(text, screened))
     return stored if stored.quarantined else replace(stored, doubted=doubted_entries(done.documents[MEMORY], note))
+
+
+def _planned(home: Home, note: Entry, rule: SectionRule, text: str) -> Remembered:
+    """Return what would be written for *note*."""
+    return Remembered(
+        id=new_id(rule.prefix, _seed(note), proposals.taken_ids(home)), section=rule.title, text=text,
+        doubted=doubted_entries(parse(storage.read_text(home.root / MEMORY)), note),
+    )  # fmt: skip
 
 
 def _stored(outcome: WriteOutcome, done: Consolidation, note: Entry, section: str, forgotten: str) -> Remembered:

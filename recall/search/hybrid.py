@@ -20,7 +20,7 @@ from __future__ import annotations
 import heapq
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
@@ -165,7 +165,7 @@ def search(
     conn = _open(home, degraded)
     if conn is None:
         return SearchResult(hits=(), degraded=tuple(degraded), ms=elapsed_ms(start))
-    words, vectors, hits = LexicalResult(), VectorResult(), list[Hit]()
+    words, vectors, hits = LexicalResult(), VectorResult(), tuple[Hit, ...]()
     count = min(k * (PASSAGES_PER_SESSION if unit == "session" else 1), MAX_HITS)
     limit = _candidate_limit(count, before)
     parsed = parse_query(query, limit=QUERY_TERMS)
@@ -179,24 +179,37 @@ def search(
         found = _hits(conn, windows, apply_supersession(conn, windows, ranking), count, limits)
         if unit == "session":
             best = _by_session(conn, windows, [*islice(found, count)], _moment(before, now))[:k]
-            standings = EntryStandings(conn)
-            hits = [replace(hit, standing=standings.of(hit.text, hit.layer)) for hit in best]
+            hits = _standing(conn, best)
         else:
             found = _with_standings(conn, found, limits)
-            hits = list(islice(found, count)) if duplicates == "show" else _collapsed(conn, found, count)
+            hits = tuple(islice(found, count) if duplicates == "show" else _collapsed(conn, found, count))
     except schema.CORRUPTION_ERRORS as error:
         degraded.append(damage.mark(home.index, error))
     except schema.UNAVAILABLE_ERRORS as error:
         degraded.append(f"the index cannot be read now ({error}). Nothing was searched")
     finally:
         conn.close()
-    degraded += [found.problem for found in (words, vectors) if found.problem]
+    return _result(hits, words, vectors, degraded, mode, start, asked=bool(parsed.match))
+
+
+def _result(
+    hits: tuple[Hit, ...], words: LexicalResult, vectors: VectorResult, degraded: Sequence[str], mode: Mode,
+    start: float, *, asked: bool,
+) -> SearchResult:  # fmt: skip
+    """Return *hits* with the times and problems of both retrievers. *asked* says that the query has words to find."""
+    problems = [found.problem for found in (words, vectors) if found.problem]
     times = {name: ms for name, ms in (("lexical", words.ms), ("vector", vectors.ms)) if mode in {name, "hybrid"}}
-    looked = mode != "vector" and bool(parsed.match) and not words.problem
+    looked = mode != "vector" and asked and not words.problem
     return SearchResult(
-        hits=tuple(hits), without_words=looked and not words.passages, degraded=tuple(degraded), ms=elapsed_ms(start),
+        hits=hits, without_words=looked and not words.passages, degraded=(*degraded, *problems), ms=elapsed_ms(start),
         retriever_ms=times,
     )  # fmt: skip
+
+
+def _standing(conn: apsw.Connection, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+    """Return *hits* with what newer entries say of their own."""
+    standings = EntryStandings(conn)
+    return tuple(replace(hit, standing=standings.of(hit.text, hit.layer)) for hit in hits)
 
 
 def _candidate_limit(count: int, before: str) -> int:
