@@ -62,7 +62,6 @@ def pass_gate(
     proposed: Sequence[ProposedOperation],
     turns: Mapping[str, Message],
     entries: Mapping[str, str],
-    strangers: Collection[str] = (),
     *,
     own: Collection[str] = (),
     now: datetime | None = None,
@@ -73,7 +72,6 @@ def pass_gate(
         proposed: what the model proposes, in its order.
         turns: the turns that it may cite, by the id that the prompt gave them.
         entries: the statements of the entries that it may change, by id.
-        strangers: names of speakers with the role of a user who are not the owner.
         own: ids of the entries that the assistant stated itself.
         now: the present, whose time zone decides the day of a turn. Without it, what is worded badly waits.
     """
@@ -85,7 +83,7 @@ def pass_gate(
     for asked in proposed:
         operation = asked
         cited = _cited(operation, turns)
-        reason = cited if isinstance(cited, str) else _refusal(operation, cited, entries, strangers)
+        reason = cited if isinstance(cited, str) else _refusal(operation, cited, entries)
         if reason or isinstance(cited, str):
             dropped.append(f"{operation.act} {(operation.text or operation.entry)[:80]!r}: {reason}")
             continue
@@ -93,10 +91,10 @@ def pass_gate(
         if key in seen:
             continue
         seen.add(key)
-        doubt = _doubt(operation, cited, entries, strangers, own, speakers)
+        doubt = _doubt(operation, cited, entries, own, speakers)
         if doubt and operation.act == "supersede" and now is not None:
             quoted = replace(operation, text=_own_words(operation, cited, turns, now))
-            if quoted.text and not _doubt(quoted, cited, entries, strangers, own, speakers):
+            if quoted.text and not _doubt(quoted, cited, entries, own, speakers):
                 operation, doubt = quoted, ""
         if operation.act == "add":
             found.append(_entry(operation, cited, doubt))
@@ -119,11 +117,9 @@ def _cited(operation: ProposedOperation, turns: Mapping[str, Message]) -> list[M
     return [turns[name] for name in sorted(names, key=order.__getitem__)]
 
 
-def _refusal(
-    operation: ProposedOperation, cited: Sequence[Message], entries: Mapping[str, str], strangers: Collection[str]
-) -> str:
+def _refusal(operation: ProposedOperation, cited: Sequence[Message], entries: Mapping[str, str]) -> str:
     """Return why an operation is dropped without asking anybody, or an empty string."""
-    foreign = [message for message in cited if _is_foreign(message, strangers)]
+    foreign = [message for message in cited if _is_foreign(message)]
     if operation.act != "add":
         if operation.entry not in entries:
             return f"there is no entry {operation.entry[:40]!r} in the prompt"
@@ -140,8 +136,8 @@ def _refusal(
     return ""
 
 
-def _is_foreign(message: Message, strangers: Collection[str]) -> bool:
-    return message.origin not in {"user", "agent"} or (message.role == "user" and message.name in strangers)
+def _is_foreign(message: Message) -> bool:
+    return message.origin not in {"user", "agent"}
 
 
 def _quoted_sentences(operation: ProposedOperation, cited: Sequence[Message]) -> list[str]:
@@ -182,7 +178,6 @@ def _doubt(
     operation: ProposedOperation,
     cited: Sequence[Message],
     entries: Mapping[str, str],
-    strangers: Collection[str],
     own: Collection[str],
     speakers: Collection[str],
 ) -> str:
@@ -193,7 +188,7 @@ def _doubt(
         also = [entries[operation.entry]] if operation.act == "revise" else []
         about = [entries[operation.entry]] if operation.act == "supersede" else []
         reasons += objections(operation.text, turns, also=also, about=about, others=speakers)
-    by_user = any(message.role == "user" and not _is_foreign(message, strangers) for message in cited)
+    by_user = any(message.role == "user" and not _is_foreign(message) for message in cited)
     allowed = operation.kind in _ASSISTANTS_OWN if operation.act == "add" else operation.entry in own
     if not by_user and not allowed and operation.act != "resolve":
         reasons.append("no turn of the user is cited")

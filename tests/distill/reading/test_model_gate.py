@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -78,11 +79,12 @@ def test_a_tool_adds_no_preference_and_changes_no_entry() -> None:
         assert "changes no entry" in done.dropped[0]
 
 
-def test_a_stranger_is_treated_like_a_tool() -> None:
+def test_a_participant_is_treated_like_a_tool() -> None:
     operation = ProposedOperation(
         act="resolve", entry="OT-1", citations=(Citation(turn="m3", quote="off my plate"),)
     )  # fmt: skip
-    assert pass_gate([operation], TURNS, ENTRIES, strangers={"Maya"}).operations == ()
+    theirs = {**TURNS, "m3": replace(TURNS["m3"], role="participant")}
+    assert pass_gate([operation], theirs, ENTRIES).operations == ()
     assert pass_gate([operation], TURNS, ENTRIES).operations[0].target == "OT-1"
 
 
