@@ -444,6 +444,7 @@ def _keep_edits_by_hand(edits: Transaction, after: Mapping[str, str]) -> list[st
         return failing_paths(home, committed, present)
     refuse_failing(home, committed, present)
     if by_hand and history.head(home.root):
+        history.dirty(home.root, by_hand)  # names the remedy where the newest commit cannot be read
         trailers = {"Entries": ", ".join(entries_touched(committed, present)), "Guard": "passed"}
         trailers |= {"Actor": "by hand", "Source": "user"}
         recovery.commit_by_hand(home, present, f"Record edits made by hand in {', '.join(by_hand)}", trailers)

@@ -21,7 +21,7 @@ def test_a_run_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> No
     def forever(_text: str, _folder: Path) -> Callable[[], object]:
         return lambda: sum(1 for _ in iter(int, 1))
 
-    monkeypatch.setattr(adversarial, "LIMIT_S", 1)
+    monkeypatch.setattr(adversarial, "LIMIT_S", 4)
     monkeypatch.setattr(adversarial, "PATHS", {"forever": forever, "merge": PATHS["merge"]})
     assert measured("merge", "- a\n") is not None
     assert measured("forever", "") is None

@@ -192,9 +192,12 @@ def test_git_itself_runs_the_programs(tmp_path: Path) -> None:
     trapped.build()
     for name in ("app.py", "a.trapped", "b.served"):
         (trapped.root / name).write_text("changed\n")
-    for command, stdin in PLAIN:
-        plain(trapped.root, *command.split(), stdin=stdin)
-    assert trapped.ran() >= FIRE
+    ran: set[str] = set()
+    for _ in range(3):  # a command is refused while one that git started in the background holds a lock
+        for command, stdin in PLAIN if not ran >= FIRE else ():
+            plain(trapped.root, *command.split(), stdin=stdin)
+        ran |= trapped.ran()
+    assert ran >= FIRE
 
 
 def test_every_setting_that_names_a_program_is_a_trap() -> None:
