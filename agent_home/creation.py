@@ -20,6 +20,7 @@ from .git import commits
 from .git.hook import HookState, install_hook
 from .git.merge_driver import ATTRIBUTES, install_driver, with_driver
 from .home import ALIASES, MEMORY, Home, is_text
+from .lazy_regex import lazy_regex
 from .screening.quarantine import Quarantined
 from .screening.service import ScreeningService
 from .screening.write_policy import reason_of
@@ -32,7 +33,7 @@ __all__ = ["Created", "create", "template_files", "with_owner"]
 #: Files of the template that cannot carry their own name inside a package.
 _RENAMED = {"gitignore": ".gitignore", "gitattributes": ".gitattributes"}
 #: The table [owner], up to the next table, comment or blank line.
-_OWNER_TABLE = re.compile(r"^\[owner\][ \t]*\n(?:[ \t]*\w[^\n]*\n?)*", re.MULTILINE)
+_OWNER_TABLE = lazy_regex(r"^\[owner\][ \t]*\n(?:[ \t]*\w[^\n]*\n?)*", re.MULTILINE)
 _FOLDERS = ("DailyActivity", "Knowledge", "Projects", "Archive", "ledger", "sessions", "outputs")
 
 

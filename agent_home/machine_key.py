@@ -20,7 +20,6 @@ from pathlib import Path
 
 from . import storage
 from .errors import MachineKeyUnusable
-from .lock import hold
 
 __all__ = ["key_path", "machine_key", "sign", "state_folder", "verify"]
 
@@ -53,6 +52,8 @@ def machine_key(folder: Path | None = None) -> bytes:
     try:
         known = _read(path)
         if known is None:
+            from .lock import hold  # loading it takes a twentieth of a prompt, which makes no key
+
             storage.make_folder(path.parent)
             with hold(path.with_name(f"{_NAME}.lock")):
                 known = _read(path) or _made(path)

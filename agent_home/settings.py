@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import re
 import tomllib
 import types
 import typing
@@ -22,6 +21,7 @@ from typing import Any, Literal, TypeVar
 from . import storage
 from .audience import FOLDERS, Audience
 from .errors import DocumentInvalid, SettingsBroken, SettingsInvalid
+from .lazy_regex import lazy_regex
 
 __all__ = [
     "MANIFEST",
@@ -51,7 +51,7 @@ _EXPECTED: Mapping[type, str] = {
 _LARGEST = 10**12
 #: Characters of a wrong value that an error repeats.
 _MAX_SHOWN_CHARS = 100
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = lazy_regex(r"[\x00-\x08\x0b-\x1f\x7f]")
 _TOP = {"version", "name", "context", "audiences", *TABLES}
 
 Cut = Literal["never", "oldest-first", "newest-first"]

@@ -17,13 +17,14 @@ table and measures the error. ``docs/tokens.md`` shows it.
 """
 
 import base64
-import re
 import zlib
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from agent_home import token_weights
+
+from .lazy_regex import lazy_regex
 
 __all__ = ["DEFAULT", "VOCABULARIES", "PieceCost", "TokenTable", "count_tokens", "pretokenize"]
 
@@ -51,7 +52,7 @@ _CACHED_PIECES = 1 << 15
 
 _LATIN = "A-Za-zÀ-ÖØ-öø-ɏ"
 # Latin letters are split from other scripts. Real vocabularies keep them together, but tokens rarely span both.
-_PIECES = re.compile(
+_PIECES = lazy_regex(
     r"'(?:[sdmtSDMT]|ll|LL|ve|VE|re|RE)"
     rf"|(?:[^\r\n\w]|_)?(?:[{_LATIN}]{{1,{_LONGEST_RUN}}}|[^\W\d_{_LATIN}]{{1,{_LONGEST_RUN}}})"
     r"|\d{1,3}"

@@ -12,12 +12,14 @@ import json
 import re
 from typing import Any
 
+from .lazy_regex import lazy_regex
+
 __all__ = ["revealed", "visible", "visible_json", "visible_line"]
 
 #: Controls of ASCII and of ISO 8859, separators of lines and paragraphs, controls of direction, lone surrogates.
 _OBEYED = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff"
-_IN_TEXT = re.compile(f"[{_OBEYED}]|\\r(?!\\n)")
-_IN_LINE = re.compile(f"[{_OBEYED}\\r\\n]")
+_IN_TEXT = lazy_regex(f"[{_OBEYED}]|\\r(?!\\n)")
+_IN_LINE = lazy_regex(f"[{_OBEYED}\\r\\n]")
 
 
 def visible(text: str) -> str:

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 
 from agent_home.documents.entry import Entry
 from agent_home.documents.standing import Standing, standings
+from agent_home.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 __all__ = ["ITEM", "EndedClaims"]
 
 #: A list item with its continuation lines.
-ITEM = re.compile(r"^[-*+] [^\n]*\n?(?:[ \t]+\S[^\n]*\n?)*", re.MULTILINE)
+ITEM = lazy_regex(r"^[-*+] [^\n]*\n?(?:[ \t]+\S[^\n]*\n?)*", re.MULTILINE)
 #: The statement of a list item in a daily log or in project notes, between its date and its turns.
-_STATEMENT = re.compile(r"[-*+] (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?)(?: \([^()\n]*#[^()\n]*\))?[ \t]*$", re.MULTILINE)
-_SPEAKER = re.compile(r"[^:\uff1a\n]{1,40}[:\uff1a] ?")
+_STATEMENT = lazy_regex(r"[-*+] (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?)(?: \([^()\n]*#[^()\n]*\))?[ \t]*$", re.MULTILINE)
+_SPEAKER = lazy_regex(r"[^:\uff1a\n]{1,40}[:\uff1a] ?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = ["ONBOARDING", "USER", "is_filled"]
 
 #: The file that asks the user, and the file that holds the answers.
 ONBOARDING, USER = "BOOTSTRAP.md", "USER.md"
 #: A line of the form ``- **Name:** Ada`` or ``- Name: Ada``. Full-width colons count.
-_BLANK = re.compile(
+_BLANK = lazy_regex(
     r"^[ \t]*[-*+][ \t]+(?:\*\*)?(?P<name>[^*:\uff1a\n]{1,40})[:\uff1a](?:\*\*)?[ \t]*(?P<value>[^\n]*)$"
 )
 #: Part of the blanks that must be filled. The agent takes "skip" for an answer.

@@ -27,7 +27,6 @@ from agent_home.store.branch import shown_instead, written_tip
 from agent_home.store.losses import absent_ledgers, absent_memory
 from agent_home.store.moved_head import head_moved
 from agent_home.tokens import count_tokens
-from recall.text.terms import parse_query
 
 from .budget import Budget, advice, budget_for
 from .context import BLANK_TOKENS, ContextSection, Group, fit, left_out_notice, load, rests
@@ -293,9 +292,13 @@ def _ended_claims(sections: Sequence[ContextSection], knowledge: LayerResult) ->
 def _recall_cap(message: str, results: Iterable[LayerResult], tokens: int, settings: AssemblerSettings) -> int:
     """Return the largest part of *tokens* for recalled texts. A greeting must not fill the prompt with the past."""
     cap = min(tokens, settings.pool_tokens) if settings.pool_tokens else tokens
+    if not message.strip():
+        return cap
+    from recall.text.terms import parse_query
+
     best = max((hit.score for result in results for hit in result.hits), default=0.0)
     weak = best < settings.weak_score or len(parse_query(message).spellings) < _LEAST_WORDS
-    return min(cap, settings.weak_tokens) if message.strip() and weak else cap
+    return min(cap, settings.weak_tokens) if weak else cap
 
 
 def _report_pool(

@@ -8,13 +8,13 @@ marks where it is cut. Nothing else is cut. No recalled text can close its fence
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_home.documents.standing import Standing
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.speakers import speaker_label
 
 from .ended_claims import ITEM, EndedClaims
@@ -39,7 +39,7 @@ _TAGS = {"L3": "past conversations", "L4": "knowledge, projects, daily log, arch
 #: Roles that a line of a turn may begin with.
 _ROLES = frozenset({"user", "participant", "assistant", "tool", "system"})
 #: A line of a turn that looks like the line of another one.
-_LIKE_A_TURN = re.compile(r"^(\s*[-*+]\s*)\[(?=[^\]]*#)")
+_LIKE_A_TURN = lazy_regex(r"^(\s*[-*+]\s*)\[(?=[^\]]*#)")
 #: Mark where turns, or parts of one, are left out.
 _GAP = "[…]"
 #: A text of at least this many characters is not shown twice. A shorter one, as "Thanks a lot!", may be.
@@ -51,7 +51,7 @@ _LEAST_CHARS = 2
 #: Minutes between two turns after which the later one shows its time.
 _PAUSE_MINUTES = 30
 #: Addresses of turns in a line of the daily log or in an entry.
-_ADDRESS = re.compile(r"[^\s(),;\[\]`]+#[^\s(),;\[\]`]+")
+_ADDRESS = lazy_regex(r"[^\s(),;\[\]`]+#[^\s(),;\[\]`]+")
 
 
 class RecalledPassage(Protocol):

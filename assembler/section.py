@@ -15,6 +15,7 @@ from typing import Literal
 from agent_home.documents.document import Block, parse
 from agent_home.documents.entry import superseded_by
 from agent_home.documents.links import disarm_links
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = [
     "Count",
@@ -31,10 +32,10 @@ Count = Callable[[str], int]
 Cut = Literal["never", "oldest-first", "newest-first"]
 #: A paragraph of more tokens than this may be cut between its lines.
 LONG_PARAGRAPH = 200
-_FENCE = re.compile(r"<(?=[\s/]*agent-home)", re.IGNORECASE)
-_COMMENTS = re.compile(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
+_FENCE = lazy_regex(r"<(?=[\s/]*agent-home)", re.IGNORECASE)
+_COMMENTS = lazy_regex(r"(?:\s*<!--(?:(?!-->).)*-->)+\s*", re.DOTALL)
 #: A line and the blank lines after it.
-_LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|[^\r\n]+")
+_LINES = lazy_regex(r"[^\r\n]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,7 +139,7 @@ def _guard(text: str, _folder: Path) -> Callable[[], object]:
 def _closing(text: str, folder: Path) -> Callable[[], object]:
     from agent_home.store import transcript
     from agent_home.store.transcript import Message
-    from distill import close
+    from distill.close import close
 
     home = _home(folder)
     reply = Message(session="s", id="m2", ts="2026-11-20T10:01:00+00:00", role="assistant", content=text)
@@ -156,7 +156,7 @@ def _turns(text: str, folder: Path) -> Callable[[], object]:
     """Close the same text in messages of a thousand characters."""
     from agent_home.store import transcript
     from agent_home.store.transcript import Message
-    from distill import close
+    from distill.close import close
 
     home = _home(folder)
     messages = [

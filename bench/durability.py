@@ -33,7 +33,8 @@ from agent_home.home import Home
 from agent_home.imports.intake import import_chat
 from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
-from distill import archive, close
+from distill.close import close
+from distill.entries.decay import archive
 from recall.index.sync import ensure_fresh, sync
 from recall.settings import RecallSettings
 

@@ -34,8 +34,10 @@ from agent_home.documents.entry import new_id
 from agent_home.home import MEMORY, Home
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from distill import DistillSettings, NightlyRun, archive, distill_home
+from distill.entries.decay import archive
 from distill.entries.promotion import PromotionCandidate, find_candidates, place_candidates
+from distill.nightly import NightlyRun, distill_home
+from distill.settings import DistillSettings
 from distill.summary.composition import NO_MODELS, compose
 from distill.summary.daily_section import render_body
 from recall.index.sync import ensure_fresh, sync

@@ -29,7 +29,9 @@ from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from distill import archive, cite, close, restore
+from distill.close import close
+from distill.entries.citation import cite, restore
+from distill.entries.decay import archive
 from distill.entries.regret import Regret, measure_regret
 from recall.index.sync import sync
 from recall.search.hybrid import search

@@ -22,6 +22,7 @@ from agent_home.forgetting.tombstones import Tombstone, recognised, tombstone, t
 from agent_home.git import history
 from agent_home.git.objects import object_kinds, objects
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.salt import read_salt
 from agent_home.storage import read_text
 from agent_home.store import transcript
@@ -40,8 +41,8 @@ Turns = Literal["sentences", "whole", "keep"]
 _MIN_PART_CHARS, _MIN_PART_WORDS = 16, 3
 _MIN_PART_WIDE = 6
 #: A line of the daily log: its text, and the sources behind it.
-_LOG_LINE = re.compile(r"- (?P<text>.+) \((?P<sources>[^()\n]*#[^()\n]*)\)$", re.MULTILINE)
-_MARK = re.compile(r"\[(?:(?:forgotten |removed )?f-[0-9a-f]{8}|…)\]")
+_LOG_LINE = lazy_regex(r"- (?P<text>.+) \((?P<sources>[^()\n]*#[^()\n]*)\)$", re.MULTILINE)
+_MARK = lazy_regex(r"\[(?:(?:forgotten |removed )?f-[0-9a-f]{8}|…)\]")
 _SHORTEST_MARK = "[…]"
 _ENDS = ".!?\u3002\uff01\uff1f"
 

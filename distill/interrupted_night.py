@@ -7,7 +7,6 @@ written.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -15,6 +14,7 @@ from agent_home import storage
 from agent_home.errors import HistoryError
 from agent_home.git import history
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = ["REPORT", "begin", "end", "interrupted"]
 
@@ -22,7 +22,7 @@ __all__ = ["REPORT", "begin", "end", "interrupted"]
 REPORT = "Report of the night"
 _MARK = "nightly.json"
 _ACTORS = frozenset({"archive", "close", "distill", "evolution", "verify"})
-_HASH = re.compile(r"[0-9a-f]{40,64}")
+_HASH = lazy_regex(r"[0-9a-f]{40,64}")
 #: The commit, its author in memory, the ids of its entries, and its subject.
 _FORMAT = "%h%x1f%(trailers:key=Actor,valueonly,separator=)%x1f%(trailers:key=Entries,valueonly,separator=%x2C)%x1f%s"
 

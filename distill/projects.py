@@ -21,6 +21,7 @@ from agent_home import storage
 from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.home import MEMORY, Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.proposals import ProposalDraft
@@ -52,21 +53,21 @@ _MAX_PER_SECTION, _MAX_PROPOSED = 5, 5
 _MIN_MENTIONS = 2
 _TRUSTED = frozenset({"user", "agent"})
 
-_REPOSITORY = re.compile(
+_REPOSITORY = lazy_regex(
     r"^[-*\s]*\**(?:Repository|Repo|仓库)\**\s*:\**\s*`?(?P<path>[~/][^`\n]+?)`?\s*$", re.MULTILINE
 )
-_TECH = re.compile(
+_TECH = lazy_regex(
     r"\b(?:apis?|database|schema|index|librar(?:y|ies)|framework|cache|queue|server|deploy\w*|architecture|protocol|"
     r"python|rust|sqlite|postgres\w*|docker|ci|tests?|branch|modules?|packages?|dependenc\w+|refactor\w*|migrat\w+)\b"
     r"|架构|数据库|接口|部署|缓存|技术|框架|模块|代码|测试|索引|依赖|重构|迁移",
     re.IGNORECASE,
 )
-_PRODUCT = re.compile(
+_PRODUCT = lazy_regex(
     r"\b(?:users?|customers?|pric(?:e|es|ing)|market\w*|personas?|features?|scope|requirements?|non-?goals?|goals?|"
     r"vision|audience|competitors?)\b|用户|客户|定价|价格|功能|需求|范围|目标|愿景|竞品",
     re.IGNORECASE,
 )
-_PERSONAL = re.compile(
+_PERSONAL = lazy_regex(
     r"\b(?:wife|husband|spouse|girlfriend|boyfriend|kids?|daughter|son|mother|father|mom|dad|birthday|salary|"
     r"doctor|hospital|illness|diagnos\w+|therap(?:y|ist)|medication|pregnan\w+|divorc\w+|religio\w+|home address|"
     r"passport|bank account|vacation|sick leave)\b|\bI (?:\w+ )?(?:prefer|like|love|hate|dislike)\b|\bmy preference\b"
@@ -74,8 +75,8 @@ _PERSONAL = re.compile(
     r"护照|身份证|银行卡|请假|休假|我(?:个人)?(?:更|比较|一向|一直)?(?:偏好|喜欢|讨厌|习惯)",
     re.IGNORECASE,
 )
-_USER_VALUE = re.compile(r"^[-*\s]*\**[^:*\n]{1,40}\**\s*[:\uff1a]\**\s*(?P<value>[^\n]+)$", re.MULTILINE)
-_LINE = re.compile(r"- (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?) \((?P<sources>[^()]*#[^()]*)\)\s*$", re.MULTILINE)
+_USER_VALUE = lazy_regex(r"^[-*\s]*\**[^:*\n]{1,40}\**\s*[:\uff1a]\**\s*(?P<value>[^\n]+)$", re.MULTILINE)
+_LINE = lazy_regex(r"- (?:\d{4}-\d{2}-\d{2}: )?(?P<text>.*?) \((?P<sources>[^()]*#[^()]*)\)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from agent_home.documents import daily_log
 from agent_home.documents.document import parse
 from agent_home.documents.standing import Standing, standings
 from agent_home.home import MEMORY, Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store import closings, transcript
 from agent_home.store.speakers import resolve_speakers
 from agent_home.store.transcript import Message
@@ -54,7 +55,7 @@ _FACTS_SHARE, _MAX_FACTS = 0.25, 18
 #: Share of the tokens for the last turns. The other parts use what the turns leave.
 _LAST_SHARE = 0.4
 #: The form in which imports record a file change of a tool.
-_EDITED = re.compile(r"^(?:Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S[^\n]*)$", re.MULTILINE)
+_EDITED = lazy_regex(r"^(?:Edit|MultiEdit|Write|NotebookEdit) (?P<path>\S[^\n]*)$", re.MULTILINE)
 #: A longer message id, such as a UUID, would cost as much as the message.
 _SHORT_ID_CHARS = 8
 

@@ -209,7 +209,8 @@ def _warm() -> None:
     from agent_home.screening import verdicts
     from agent_home.store import transcript
     from agent_home.store.transcript import Message
-    from distill import archive, close
+    from distill.close import close
+    from distill.entries.decay import archive
     from distill.review.queue import waiting
     from interfaces.cli import cli
     from recall.index.sync import sync

@@ -33,6 +33,7 @@ ORDER: dict[str, list[list[str]]] = {
         ["injection", "pii", "secrets", "structure"], ["settings"], ["screen"],
     ],
     "agent_home": [
+        ["lazy_regex"],
         ["audience", "clock", "errors", "git_folder", "suggestions", "template", "token_weights", "visible", "waiting"],
         ["storage", "tokens"], ["lock"], ["machine_key", "settings"],
         ["consent", "window_tiers"], ["home"], ["salt"], ["documents"], ["git"], ["forgetting"], ["screening"],

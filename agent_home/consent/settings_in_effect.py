@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +192,8 @@ def _known(machine: Path) -> _Known:
 
 @cache
 def _template_audiences() -> Mapping[str, frozenset[str]]:
+    from importlib import resources  # a machine with a record needs no template
+
     template = resources.files("agent_home.template").joinpath("agent.toml")
     return parse_manifest(template.read_text(encoding="utf-8"), Path("agent.toml")).audiences
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from .. import storage
 from ..errors import DocumentInvalid, SettingsInvalid
 from ..home import ARCHIVED_DAILY, MEMORY, Home, is_text
+from ..lazy_regex import lazy_regex
 from ..settings import MANIFEST, load_manifest
 from .document import Block, Document, parse
 from .entry import SECTIONS, section_of
@@ -64,32 +65,32 @@ RULES = {
 UNCLOSED_RULES = frozenset({"unclosed-fence", "unclosed-comment", "unclosed-html"})
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
 #: A list item that begins like an entry. Without bold type it needs a hyphen and a digit: ``- [todo]`` is no id.
-_ENTRY_LIKE = re.compile(
+_ENTRY_LIKE = lazy_regex(
     r"[ \t]*[-*+][ \t]+"
     r"(?:\*\*\[[A-Za-z]{2,3}-?[0-9A-Za-z]{1,8}|\[[A-Za-z]{2,3}-(?=[A-Za-z]*[0-9])[0-9A-Za-z]{1,8})\](?![(\[])"
 )
-_DATE_LIKE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
-_BROKEN_HEADING = re.compile(r"#{2,6}[^#\s]")
-_MARKER = re.compile(
+_DATE_LIKE = lazy_regex(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?!\d)")
+_BROKEN_HEADING = lazy_regex(r"#{2,6}[^#\s]")
+_MARKER = lazy_regex(
     r"</?agent-home(?:-\w+)*\b|<!--\s*agent-home\b|<\|(?:im_start|im_end|system|user|assistant)\|>", re.IGNORECASE
 )
 _CONFLICT_SIGNS = ("<" * 7, "|" * 7, "=" * 7, ">" * 7)
-_CONFLICT = re.compile(r"(?:<{7} |\|{7} |={7}$|>{7} )")
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_LAST_LINE_END = re.compile(r"(?:\r\n|\r|\n)\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CONFLICT = lazy_regex(r"(?:<{7} |\|{7} |={7}$|>{7} )")
+_LINE_END = lazy_regex(r"\r\n|\r|\n")
+_LAST_LINE_END = lazy_regex(r"(?:\r\n|\r|\n)\Z")
+_FENCE = lazy_regex(r" {0,3}(`{3,}|~{3,})")
 #: Start and end of HTML that reaches to the end of the file when it is not closed.
 _HTML_TO_FILE_END = (
-    (re.compile(r" {0,3}<!--"), re.compile(r"-->")),
-    (re.compile(r" {0,3}<\?"), re.compile(r"\?>")),
-    (re.compile(r" {0,3}<!\[CDATA\["), re.compile(r"\]\]>")),
-    (re.compile(r" {0,3}<![A-Za-z]"), re.compile(r">")),
+    (lazy_regex(r" {0,3}<!--"), lazy_regex(r"-->")),
+    (lazy_regex(r" {0,3}<\?"), lazy_regex(r"\?>")),
+    (lazy_regex(r" {0,3}<!\[CDATA\["), lazy_regex(r"\]\]>")),
+    (lazy_regex(r" {0,3}<![A-Za-z]"), lazy_regex(r">")),
     (
-        re.compile(r" {0,3}<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE),
-        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+        lazy_regex(r" {0,3}<(?:script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE),
+        lazy_regex(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
     ),
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = lazy_regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

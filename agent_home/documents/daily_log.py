@@ -16,6 +16,7 @@ from urllib.parse import quote, unquote
 
 from .. import storage
 from ..home import ARCHIVED_DAILY, Home
+from ..lazy_regex import lazy_regex
 from .document import parse
 
 __all__ = [
@@ -35,14 +36,14 @@ __all__ = [
 #: Body of a closing that keeps nothing of its session.
 NOTHING_KEPT = "Nothing was said that a rule marks as worth keeping.\n"
 
-_HEADING = re.compile(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
-_COVERS = re.compile(
+_HEADING = lazy_regex(r"(?P<time>\d{2}:\d{2}) (?P<title>.*) \((?P<anchor>s-[0-9a-z]+)\)$")
+_COVERS = lazy_regex(
     r"Session: `(?P<session>[^`\n]+)` messages (?P<first>\d+)-(?P<last>\d+), bytes (?P<start>\d+)-(?P<end>\d+)"
 )
 #: Text of a section behind its watermark that tells nothing: topics, or the sentence that says so.
-_TELLS_NOTHING = re.compile(rf"\s*(?:### Topics\s+[^\n]+\s*)?(?:{re.escape(NOTHING_KEPT.strip())}\s*)?")
-_NOT_PLAIN = re.compile(r"[%`\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_DATE_FILE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TELLS_NOTHING = lazy_regex(rf"\s*(?:### Topics\s+[^\n]+\s*)?(?:{re.escape(NOTHING_KEPT.strip())}\s*)?")
+_NOT_PLAIN = lazy_regex(r"[%`\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_DATE_FILE = lazy_regex(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

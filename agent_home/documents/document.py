@@ -7,12 +7,12 @@ rules for a valid ``MEMORY.md`` are in ``agent_home.documents.check``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from ..lazy_regex import lazy_regex
 from .entry import Entry, parse_entry
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Document", "Kind", "Section", "parse"]
 
 Kind = Literal["front", "heading", "entry", "item", "code", "html", "text", "blank"]
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_HEADING_TEXT = re.compile(r"^ {0,3}#{1,6}[ \t]*(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
+_LINE = lazy_regex(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
+_HEADING_TEXT = lazy_regex(r"^ {0,3}#{1,6}[ \t]*(?P<title>.*?)(?:[ \t]+#+)?[ \t]*$")
 #: What could make a later heading or entry part of an open block. Three ticks or tildes may be a code span: no matter.
-_FENCE_OR_HTML = re.compile(r"```|~~~|(?:\A|[\r\n])[ \t>*+\-0-9.)]*<[A-Za-z/!?]")
-_TABLE_RULE = re.compile(r"[ \t]*[|:-]")
-_OPENS_PART = re.compile(r"- \*\*\[|#{1,6}(?:[ \t]|[\r\n]|\Z)")
+_FENCE_OR_HTML = lazy_regex(r"```|~~~|(?:\A|[\r\n])[ \t>*+\-0-9.)]*<[A-Za-z/!?]")
+_TABLE_RULE = lazy_regex(r"[ \t]*[|:-]")
+_OPENS_PART = lazy_regex(r"- \*\*\[|#{1,6}(?:[ \t]|[\r\n]|\Z)")
 _KINDS: dict[str, Kind] = {"fence": "code", "code_block": "code", "html_block": "html", "heading_open": "heading"}
 
 

@@ -10,7 +10,6 @@ A file with an unclosed block is left to a person (``agent_home.git.line_merge``
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import DocumentInvalid
+from ..lazy_regex import lazy_regex
 from .check import UNCLOSED_RULES, holds_entries, text_problems
 from .document import Block, Document, parse
 from .entry import Entry
@@ -27,7 +27,7 @@ __all__ = ["MergedText", "merge_files", "merge_texts"]
 
 #: Files whose sections are merged as one chunk each, because nobody edits their lines.
 _LOGS = ("DailyActivity/", "Archive/DailyActivity/", "ledger/")
-_ANCHOR = re.compile(r"\((?P<anchor>[a-z]-[0-9a-z]+)\)$")
+_ANCHOR = lazy_regex(r"\((?P<anchor>[a-z]-[0-9a-z]+)\)$")
 #: Suffix of the title of the second of two sections that both machines wrote.
 _CONFLICT_TITLE = ", other version"
 _UNMERGEABLE = UNCLOSED_RULES | {"conflict-marker"}

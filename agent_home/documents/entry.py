@@ -18,6 +18,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
+
 __all__ = [
     "ENTRY_ID",
     "FIELDS",
@@ -37,7 +39,7 @@ __all__ = [
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 #: An index line costs 12 to 24 tokens. A whole sentence of Chinese would cost as much as the entry.
 INDEX_TITLE_CHARS = 48
-ENTRY_ID = re.compile(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
+ENTRY_ID = lazy_regex(rf"\b[A-Z]{{2}}-[{ALPHABET}]{{4}}\b")
 #: A continuation line that starts with one of these names holds fields. All others are detail text.
 FIELDS = ("Evidence", "Sources", "Origin", "About", "Until", "Supersedes", "Superseded-By", "State", "Protected")
 #: Prefixes of the ``State`` of a resolved entry.
@@ -51,21 +53,21 @@ _LOOKALIKES = str.maketrans("OIL", "011")
 
 #: No space follows these.
 _FULL_WIDTH_STOPS = ("\uff0c", "\uff1b", "\uff1a", "\u3002", "\u3001")
-_HEAD = re.compile(
+_HEAD = lazy_regex(
     rf"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{{2}}-[{ALPHABET}]{{4}})\](?:[ \t]+(?P<date>\d{{4}}-\d{{2}}-\d{{2}}))?"
     r"(?:[ \t]+(?P<title>[^\n]*?))?\*\*(?:[ \t]+(?:-|–|—)[ \t]+(?P<body>[^\n]*)|(?P<rest>[^\n]*))$"
 )
 #: Text behind the bold id of an entry without a bold title.
-_STATEMENT = re.compile(r"(?:[ \t]*(?P<date>\d{4}-\d{2}-\d{2})(?=[ \t]|$))?[ \t]*(?P<text>.*)$")
+_STATEMENT = lazy_regex(r"(?:[ \t]*(?P<date>\d{4}-\d{2}-\d{2})(?=[ \t]|$))?[ \t]*(?P<text>.*)$")
 #: A statement that starts like this would be read as something else behind a bold id.
-_NEEDS_BOLD = re.compile(r"(?:-|–|—)(?: |$)|\d{4}-\d{2}-\d{2}(?: |$)")
+_NEEDS_BOLD = lazy_regex(r"(?:-|–|—)(?: |$)|\d{4}-\d{2}-\d{2}(?: |$)")
 _NAMES = "|".join(FIELDS)
-_FIELD = re.compile(rf"[ \t]+(?P<fields>(?:{_NAMES}):.*)$")
+_FIELD = lazy_regex(rf"[ \t]+(?P<fields>(?:{_NAMES}):.*)$")
 #: The mark between two fields of one line.
 _SEPARATOR = " · "
-_NEXT_FIELD = re.compile(rf" · (?=(?:{_NAMES}):)")
+_NEXT_FIELD = lazy_regex(rf" · (?=(?:{_NAMES}):)")
 #: The mark inside a value, where it would begin another field.
-_FORGED_SEPARATOR = re.compile(rf"·(?=\s*(?:{_NAMES}):)")
+_FORGED_SEPARATOR = lazy_regex(rf"·(?=\s*(?:{_NAMES}):)")
 #: Earlier versions cut a statement into a title of at most so many characters and a body.
 _CUT_TITLE_CHARS = 80
 _CLAUSE_ENDS = (",", ";", ":", ".", "!", "?", *_FULL_WIDTH_STOPS, "\uff01", "\uff1f")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
+from ..lazy_regex import lazy_regex
 from .entry import Entry, new_id
 from .provenance import least_trusted
 
@@ -20,7 +21,7 @@ T = TypeVar("T")
 CONFLICT = "conflict with "
 _LISTS = frozenset({"Sources", "Supersedes", "Superseded-By"})
 #: The line in which EVOLUTION.md counts a correction. The days of both machines count, once each.
-_OCCURRENCES = re.compile(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?")
+_OCCURRENCES = lazy_regex(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?")
 #: Evidence statuses, the most careful one first.
 _BY_CAUTION = ("stale", "contradicted", "unverified", "unchecked", "verified")
 

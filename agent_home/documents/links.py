@@ -16,37 +16,39 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["disarm_links"]
 
 _Spans = Sequence[tuple[int, int]]
 
-_IMAGE = re.compile(r"!\[")
+_IMAGE = lazy_regex(r"!\[")
 #: What follows an image's beginning: its address, or the name of one that is defined elsewhere.
-_TARGET = re.compile(r"[^\n\[\]]{0,300}\](?:\(\s{0,8}<?|\[)")
+_TARGET = lazy_regex(r"[^\n\[\]]{0,300}\](?:\(\s{0,8}<?|\[)")
 #: An address without a scheme or host: a file of the home.
-_LOCAL = re.compile(r"[^\n\[\]]{0,300}\]\(\s{0,8}<?(?![A-Za-z][\w+.-]{0,20}:|[/\\]{2}|[{&%])[\w./]")
+_LOCAL = lazy_regex(r"[^\n\[\]]{0,300}\]\(\s{0,8}<?(?![A-Za-z][\w+.-]{0,20}:|[/\\]{2}|[{&%])[\w./]")
 #: Tags that load their address by themselves.
-_LOADING = re.compile(
+_LOADING = lazy_regex(
     r"<(?=\s{0,8}(?:img|image|iframe|frame|video|audio|source|embed|object|link|script|input)\b)", re.IGNORECASE
 )
 #: Characters behind the beginning of an image in which its address stands.
 _IMAGE_CHARS = 600
-_ADDRESS = re.compile(
+_ADDRESS = lazy_regex(
     r"(?<![A-Za-z])(?:https?|ftp|wss?)(?=://)|(?<=\()(?:javascript|vbscript|data)(?=:)", re.IGNORECASE
 )
-_REMOTE = re.compile(r"(?:https?|ftp|wss?)://|[\"'=(\s](?://|\\\\)", re.IGNORECASE)
+_REMOTE = lazy_regex(r"(?:https?|ftp|wss?)://|[\"'=(\s](?://|\\\\)", re.IGNORECASE)
 _MAX_ADDRESS_CHARS = 2_000
 _ENDS = frozenset(" \t\r\n\"'`\f\v\u3000\u3002\uff0c\uff09")
 _CLOSING = {")": "(", ">": "<", "]": "[", "}": "{"}
 #: Signs of a place for data: brackets, an ellipsis, a variable, and brackets in percent encoding.
-_TEMPLATE = re.compile(r"[{}<>\[\]|^]|\$\w|\.\.\.|…|%(?:7[BbDd]|5[BbDd]|3[CcEe]|24)")
-_HOST_TEMPLATE = re.compile(r"[{}<>$%|^@]")
-_QUERY = re.compile(r"[?#]")
-_EMPTY_VALUE = re.compile(r"=(?:[&;#]|\Z)")
-_LONG_VALUE = re.compile(r"=[^&;=]{48}")
+_TEMPLATE = lazy_regex(r"[{}<>\[\]|^]|\$\w|\.\.\.|…|%(?:7[BbDd]|5[BbDd]|3[CcEe]|24)")
+_HOST_TEMPLATE = lazy_regex(r"[{}<>$%|^@]")
+_QUERY = lazy_regex(r"[?#]")
+_EMPTY_VALUE = lazy_regex(r"=(?:[&;#]|\Z)")
+_LONG_VALUE = lazy_regex(r"=[^&;=]{48}")
 _MAX_QUERY_CHARS = 100
 _MAX_PATH_CHARS = 300
-_CODE = re.compile(
+_CODE = lazy_regex(
     r"^ {0,3}(?P<fence>`{3,9}|~{3,9})[^\n]*\n.*?(?:^ {0,3}(?P=fence)|\Z)|`[^`\n]{1,400}`", re.MULTILINE | re.DOTALL
 )
 

@@ -6,17 +6,17 @@ superseded, and a finished one is resolved.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ..lazy_regex import lazy_regex
 from .entry import Entry, superseded_by
 
 __all__ = ["EntryState", "Standing", "standing_of", "standings"]
 
 EntryState = Literal["live", "superseded", "resolved", "retracted", "archived"]
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = lazy_regex(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

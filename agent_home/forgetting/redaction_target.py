@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ..documents.entry import Entry, parse_entry
+from ..lazy_regex import lazy_regex
 from .text_matcher import Phrase, fold, has_other_readings, readings
 
 __all__ = [
@@ -31,17 +32,17 @@ __all__ = [
 #: The keys of a transcript's row that hold text of the conversation.
 _TEXT_KEYS = ("session", "id", "name", "content", "cwd")
 #: Approximate borders between passages of Markdown: a list item, a heading, a blank line.
-_PASSAGE_BORDER = re.compile(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
-_ENTRY_HEAD = re.compile(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
-_MARK = re.compile(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
+_PASSAGE_BORDER = lazy_regex(r"(?m)^(?=[-*+][ \t]|\#|[ \t]*\n)")
+_ENTRY_HEAD = lazy_regex(r"[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
+_MARK = lazy_regex(r"\[(?:forgotten |removed )?(?:f-[0-9a-f]{8}|…)\]")
 #: Lines that a closing writes below a statement. They say nothing without it.
-_ABOUT_STATEMENT = re.compile(r"(?:Wrong|Root cause|Instead of|Occurrences): ")
+_ABOUT_STATEMENT = lazy_regex(r"(?:Wrong|Root cause|Instead of|Occurrences): ")
 #: A field that links an entry to others.
-_LINK = re.compile(r"(?P<name>Superseded-By|Supersedes): (?P<ids>[^\n·]*)")
+_LINK = lazy_regex(r"(?P<name>Superseded-By|Supersedes): (?P<ids>[^\n·]*)")
 #: A section of the daily log that lists topics.
 _TOPICS_HEADING = "### Topics"
-_TOPICS = re.compile(rf"(?m)^(?P<heading>{_TOPICS_HEADING}[ \t]*\n\s*)(?P<topics>[^\n]+)")
-_INDENTED = re.compile(r"[ \t]+\S")
+_TOPICS = lazy_regex(rf"(?m)^(?P<heading>{_TOPICS_HEADING}[ \t]*\n\s*)(?P<topics>[^\n]+)")
+_INDENTED = lazy_regex(r"[ \t]+\S")
 
 
 @dataclass(frozen=True)

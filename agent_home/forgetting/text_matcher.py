@@ -7,7 +7,6 @@ ellipsis is found by its beginning.
 
 from __future__ import annotations
 
-import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -16,22 +15,24 @@ from functools import cached_property
 from html import unescape
 from urllib.parse import unquote_to_bytes
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["Phrase", "fold", "has_other_readings", "has_word_borders", "readings"]
 
 #: Fewest characters before the ellipsis by which a cut text is recognised.
 _CUT_CHARS = 8
 _MOST_ESCAPES = 3
-_INVISIBLE = re.compile("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-_ESCAPE = re.compile(
+_INVISIBLE = lazy_regex("[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_ESCAPE = lazy_regex(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[nrtbf\"'\\/]|(?:%[0-9a-fA-F]{2})+"
     r"|\\x[0-9a-fA-F]{2}|\\u\{[0-9a-fA-F]{1,6}\}|\\U[0-9a-fA-F]{8}|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,15});"
 )
-_WORD_OR_BLANKS = re.compile(r"\s+|\S+")
+_WORD_OR_BLANKS = lazy_regex(r"\s+|\S+")
 #: First words of the Unicode names of letters that are written without blanks between words, or with particles that
 #: join a name, as in Korean. A border of such a letter says nothing about words.
 _JOINED_SCRIPTS = ("CJK", "IDEOGRAPHIC", "BOPOMOFO", "HIRAGANA", "KATAKANA", "HALFWIDTH", "HANGUL", "THAI", "LAO")
 #: Vowels and final consonants of a Korean syllable. Folding takes a syllable apart, and a text never ends inside one.
-_SYLLABLE_REST = re.compile("[\u1160-\u11ff]")
+_SYLLABLE_REST = lazy_regex("[\u1160-\u11ff]")
 _SURROGATES = (0xD800, 0xDFFF)
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +20,7 @@ from ..documents.check import holds_entries, markdown_files
 from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..salt import read_salt
 from ..storage import read_text
 from .redaction_target import RedactionTarget
@@ -33,7 +33,7 @@ __all__ = [
 
 LEDGER = "ledger/forgotten.jsonl"
 #: A word of a folded text, or another character. A forgotten text is recognised where one begins.
-_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
+_WORD = lazy_regex(r"[a-z0-9]+|[^\sa-z0-9]")
 #: Letters of the first word that are compared before the whole text.
 _HEAD_CHARS = 4
 

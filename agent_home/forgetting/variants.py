@@ -7,15 +7,15 @@ each spelling.
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Iterator
 
+from ..lazy_regex import lazy_regex
 from .text_matcher import Phrase
 
 __all__ = ["encoded", "respelled", "topic_words"]
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+|[^\W_]+")
-_PLAIN_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+|[^\W_]+")
+_PLAIN_WORD = lazy_regex(r"[^\W_]+")
 _JOINTS = (" ", "_", "-", "", ".", "/", "+")
 #: Most words of a name or an identifier. A longer text is a sentence, which nobody joins.
 _MOST_WORDS = 6

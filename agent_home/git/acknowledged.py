@@ -19,6 +19,7 @@ from ..documents.check import entry_files
 from ..documents.document import parse
 from ..errors import DocumentInvalid
 from ..home import MEMORY, Home
+from ..lazy_regex import lazy_regex
 from . import history
 from .client import GitObject, home_client
 
@@ -30,8 +31,8 @@ _TAIL_BYTES, _MOST = 64 << 10, 50
 _MOST_COMPARED = 2000
 _ENTRY_FILES = (MEMORY, "EVOLUTION.md")
 _AUTHOR_TIME = re.compile(rb"^author .*> (\d+) [+-]\d{4}$", re.MULTILINE)
-_ENTRIES = re.compile(r"^Entries: .*$", re.MULTILINE)
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ENTRIES = lazy_regex(r"^Entries: .*$", re.MULTILINE)
+_HASH = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import GitFailed, GitMissing, NoRepository
+from ..lazy_regex import lazy_regex
 from .commands import GitCommand, listed
 from .isolation import GitFolders, StandIn, git_folders, stand_in
 from .process.command_output import CommandOutput, as_input
@@ -123,9 +124,9 @@ _FIXED = {
     "LC_ALL": "C.UTF-8",
 }
 #: What git says where its folder cannot be written.
-_NOT_WRITABLE = re.compile(r"Permission denied|insufficient permission|Read-only file system")
+_NOT_WRITABLE = lazy_regex(r"Permission denied|insufficient permission|Read-only file system")
 #: What git says where its memory ends. Nothing was looked for then, so nothing is absent.
-_STARVED = re.compile(r"out of memory|mmap failed|malloc failed|Cannot allocate memory", re.IGNORECASE)
+_STARVED = lazy_regex(r"out of memory|mmap failed|malloc failed|Cannot allocate memory", re.IGNORECASE)
 _KINDS = frozenset({b"blob", b"commit", b"tag", b"tree"})
 #: Of the error output, enough for a message.
 _MAX_ERROR_BYTES = 1 << 14

@@ -7,7 +7,6 @@ and touches neither what a person staged nor what a person is editing.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from .. import storage
 from ..errors import GitFailed, HistoryError, NoRepository
+from ..lazy_regex import lazy_regex
 from ..visible import visible_line
 from .client import GitClient, home_client
 from .history import Hiding, head
@@ -34,7 +34,7 @@ NAME, EMAIL = "agent-home", "agent-home@localhost"
 GIT_LOCK_WAIT_S = 10.0
 #: Exit code of ``git update-index --refresh`` where a person's uncommitted edits remain. The rest is done.
 _NEEDS_UPDATE = 1
-_LOCKED = re.compile(r"Unable to create '(?P<path>[^']+\.lock)': File exists")
+_LOCKED = lazy_regex(r"Unable to create '(?P<path>[^']+\.lock)': File exists")
 #: Files in git's folder while an operation is unfinished, with the command that gives it up. A commit would become part
 #: of that operation, or be lost with it.
 _UNFINISHED = {

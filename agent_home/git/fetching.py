@@ -7,13 +7,13 @@ configuration, with proxies and credentials, applies.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from ..errors import HistoryError
+from ..lazy_regex import lazy_regex
 from .client import fetching_client, home_client
 from .isolation import git_folders
 
@@ -22,8 +22,8 @@ __all__ = ["fetch_branch", "keep_remote_branch", "remote_url"]
 #: Ways to reach another clone. Others are not encrypted, or start programs.
 _SCHEMES = ("https://", "ssh://", "file://")
 #: ``user@host:path``, as ssh knows it.
-_SCP = re.compile(r"[\w.-]+(?:@[\w.-]+)?:(?!:)[^\x00-\x20]+")
-_REMOTE_NAME = re.compile(r"[\w][\w.-]*")
+_SCP = lazy_regex(r"[\w.-]+(?:@[\w.-]+)?:(?!:)[^\x00-\x20]+")
+_REMOTE_NAME = lazy_regex(r"[\w][\w.-]*")
 
 
 def remote_url(root: Path, remote: str) -> str:

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import GitFailed, NoRepository
+from ..lazy_regex import lazy_regex
 
 __all__ = ["GitFolders", "StandIn", "git_folders", "stand_in"]
 
 #: Settings that commands need, and that name no program, no file and no other repository.
-_KEPT = re.compile(
+_KEPT = lazy_regex(
     r"core\.(?:filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|safecrlf|sharedrepository|compression"
     r"|logallrefupdates)|extensions\.(?:objectformat|refstorage|preciousobjects)"
     r"|(?:user|author|committer)\.(?:name|email)|remote\..*\.(?:url|pushurl|fetch)"
@@ -32,9 +33,9 @@ _KEPT = re.compile(
     re.DOTALL,
 )
 #: A clone that leaves objects out names where they can be fetched.
-_PARTIAL = re.compile(r"remote\..*\.promisor|extensions\.partialclone", re.DOTALL)
+_PARTIAL = lazy_regex(r"remote\..*\.promisor|extensions\.partialclone", re.DOTALL)
 #: Settings by which a repository names the program of a filter.
-_FILTER = re.compile(r"filter\.(?P<name>.*)\.(?:clean|smudge|process)", re.DOTALL)
+_FILTER = lazy_regex(r"filter\.(?P<name>.*)\.(?:clean|smudge|process)", re.DOTALL)
 #: The parts of the shared folder that queries read in place ...
 _READ = ("refs", "packed-refs", "shallow", "reftable")
 #: ... and those that commands of a home need as well.

@@ -6,18 +6,18 @@ Nothing in a repository decides: neither which program verifies, nor which keys 
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from ..lazy_regex import lazy_regex
 from .client import home_client
 
 __all__ = ["key_name", "signed_by"]
 
 #: A public SSH key: its kind and its bytes in base64.
-_SSH = re.compile(r"(?P<kind>(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]{40,})(?:[ \t].*)?")
-_FINGERPRINT = re.compile(r"(?:[0-9A-F]{40}|[0-9A-F]{64})")
+_SSH = lazy_regex(r"(?P<kind>(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+) (?P<key>[A-Za-z0-9+/=]{40,})(?:[ \t].*)?")
+_FINGERPRINT = lazy_regex(r"(?:[0-9A-F]{40}|[0-9A-F]{64})")
 #: Commits that one git process verifies.
 _BATCH = 200
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from typing import Any
 
 from guard import GuardSettings
 
+from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..store.fingerprints import Fingerprint, encode_fingerprints, fingerprint
 from ..store.transcript import Message
@@ -33,8 +33,8 @@ MAX_CONTENT_CHARS = GuardSettings().max_document_chars
 #: Lines that are not JSON objects are named up to this number in each file.
 MAX_BROKEN = 3
 _BOM = b"\xef\xbb\xbf"
-_UNSTORABLE = re.compile(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
+_UNSTORABLE = lazy_regex(r"\x00|[\ud800-\udfff]")  # NUL, and halves of a character that UTF-8 cannot hold
+_DATE = lazy_regex(r"\d{4}-\d{2}-\d{2}(?!\d)")
 _EPOCH_MS = 1e11  # a larger number is in milliseconds: in seconds it would be the year 5138
 
 

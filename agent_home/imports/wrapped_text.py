@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["WrappedText", "split_wrapped"]
 
 #: Elements of hosts whose text is of no use later. It is recognised when the agent repeats it, and not kept.
-_NOISE = re.compile(
+_NOISE = lazy_regex(
     r"system-?reminder|(?:local-)?command-\w+|bash-(?:input|stdout|stderr)|.*hook.*|.*_context|env(?:ironment)?[-_].*",
     re.IGNORECASE,
 )
@@ -21,12 +23,12 @@ _NOISE = re.compile(
 _NAMES = r"attachments?|context|documents?|email|excerpt|files?|page|pasted?|quote|results?|selection|snippet|web"
 #: A start tag at the beginning of a line, or one of a known host, which may stand anywhere. Names with a hyphen or an
 #: underscore are no HTML.
-_START = re.compile(
+_START = lazy_regex(
     rf"(?:^[ \t]{{0,20}}<(?P<name>{_NAMES}|[a-z][a-z0-9]{{0,40}}(?:[-_][a-z0-9]{{1,40}}){{1,6}})"
     r"|<(?P<hosted>ide_\w{1,40}|teammate-message|task-notification|hook_context))(?:\s[^<>\n]{0,300})?>",
     re.IGNORECASE | re.MULTILINE,
 )
-_HOSTS = re.compile(r"ide_\w+|teammate-message|task-notification|hook_context")
+_HOSTS = lazy_regex(r"ide_\w+|teammate-message|task-notification|hook_context")
 #: Elements of one message. The rest of a longer one is the last element's.
 _MAX_ELEMENTS = 50
 

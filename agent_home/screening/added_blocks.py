@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ..documents.document import Block, parse
+from ..lazy_regex import lazy_regex
 from .ruleset import destination_of
 
 __all__ = ["moved_to", "runs", "same_words"]
 
 #: Kinds that are screened alone: after another block, each would look like a forged part of it.
 _ALONE = frozenset({"entry", "heading"})
-_PRIVATE = re.compile(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
+_PRIVATE = lazy_regex(r"<\s{0,4}(/?)\s{0,4}private\b", re.IGNORECASE)
 
 
 def runs(

@@ -11,17 +11,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ..lazy_regex import lazy_regex
+
 __all__ = ["strip_injected"]
 
 #: A value in quotes may hold any character. Possessive, so that a hostile text costs no more than its length.
 _ATTRIBUTES = r"""(?:\s(?:"[^"]{0,300}"|'[^']{0,300}'|[^<>])*+)?"""
-_TAG = re.compile(rf"<\s*(?P<close>/?)\s*(?P<name>agent-home(?:-recall)?)(?P<rest>/?|{_ATTRIBUTES})>", re.IGNORECASE)
+_TAG = lazy_regex(rf"<\s*(?P<close>/?)\s*(?P<name>agent-home(?:-recall)?)(?P<rest>/?|{_ATTRIBUTES})>", re.IGNORECASE)
 #: An attribute that only this system writes into a start tag.
-_OUR_ATTRIBUTE = re.compile(r"""\slayer\s*=\s*["']""", re.IGNORECASE)
+_OUR_ATTRIBUTE = lazy_regex(r"""\slayer\s*=\s*["']""", re.IGNORECASE)
 _NEUTRAL = "\u2039"  # replaces the < of a tag that is only mentioned, so that it never opens a block
 #: Hosts wrap the text that a hook adds. An empty wrapper is removed too.
-_WRAPPER_START = re.compile(r"<system-reminder>\s*\Z", re.IGNORECASE)
-_WRAPPER_END = re.compile(r"\s*</system-reminder>", re.IGNORECASE)
+_WRAPPER_START = lazy_regex(r"<system-reminder>\s*\Z", re.IGNORECASE)
+_WRAPPER_END = lazy_regex(r"\s*</system-reminder>", re.IGNORECASE)
 _WRAPPER_TAIL = 200  # characters before a block in which its wrapper's tag must begin
 
 

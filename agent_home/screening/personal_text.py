@@ -18,6 +18,7 @@ from .. import storage
 from ..documents.document import Block
 from ..errors import DocumentInvalid, SettingsInvalid
 from ..home import MEMORY, Home
+from ..lazy_regex import lazy_regex
 from .review_ledger import APPROVED, decisions_in, fields_alone
 from .ruleset import destination_of
 from .verdicts import guard_settings, verdicts_under
@@ -33,7 +34,7 @@ CHUNK_CHARS = 16_384
 OVERLAP_CHARS = 4_096
 #: Rule of a finding on a text that the guard could not read because its own rules do not work.
 UNAVAILABLE = "guard-unavailable"
-_PRIVATE = re.compile(r"<\s{0,4}private\b", re.IGNORECASE)
+_PRIVATE = lazy_regex(r"<\s{0,4}private\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

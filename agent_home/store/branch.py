@@ -7,18 +7,18 @@ memory when the person comes back.
 from __future__ import annotations
 
 import os
-import re
 
 from .. import storage
 from ..errors import HistoryError
 from ..git import commits, history
 from ..git.isolation import git_folders
 from ..home import Home
+from ..lazy_regex import lazy_regex
 
-__all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "shown_instead", "tip", "written_tip"]
+__all__ = ["elsewhere", "own_branch", "refuse_elsewhere", "shown_instead", "tip", "tip_in_file", "written_tip"]
 
 _FILE = "branch"
-_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_HASH = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def own_branch(home: Home) -> str:
@@ -53,12 +53,21 @@ def tip(home: Home) -> str:
 
 def written_tip(home: Home) -> str:
     """Return what :func:`tip` returns, mostly without running git: the hash in the file of the branch, unchecked."""
+    return tip_in_file(home) or tip(home)
+
+
+def tip_in_file(home: Home) -> str:
+    """Return the hash in the file of the home's branch, unchecked, or an empty string where there is none.
+
+    Raises:
+        HistoryError: the home is no repository.
+    """
     own = own_branch(home)
     try:
         text = (git_folders(home.root).shared / "refs" / "heads" / own).read_text("ascii").strip() if own else ""
     except (OSError, ValueError):
-        text = ""
-    return text if _HASH.fullmatch(text) else tip(home)
+        return ""
+    return text if _HASH.fullmatch(text) else ""
 
 
 def refuse_elsewhere(home: Home) -> str:

@@ -30,7 +30,7 @@ from ..errors import HistoryError
 from ..git import history
 from ..home import Home
 from . import transcript
-from .branch import tip
+from .branch import tip, tip_in_file
 from .transcript import Turn
 
 if TYPE_CHECKING:
@@ -290,15 +290,18 @@ def _ledger_rows(home: Home, since: str) -> dict[tuple[str, str], set[str]]:
 def _lost_commits(home: Home) -> frozenset[str]:
     """Return the recorded commits that are not on the home's branch.
 
-    What was found is kept for a tip of it. While it goes forward, only new lines of the record are looked at.
+    What was found is kept for a tip of it. While it goes forward, only new lines of the record are looked at. Where the
+    file of the branch names the tip that was looked at, git is not asked.
     """
-    head = tip(home)
     cache = home.machine / "closings.checked"
     try:
         checked = json.loads(storage.read_state(cache))
         known, read, gone = str(checked["head"]), int(checked["bytes"]), set[str](checked["lost"])
     except (OSError, ValueError, KeyError, TypeError):
         known, read, gone = "", 0, set()
+    if known and known == tip_in_file(home):
+        return frozenset(gone)
+    head = tip(home)
     if not head or known == head:
         return frozenset(gone)
     data = _record_bytes(home)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nsmallest
+
+from ..lazy_regex import lazy_regex
 
 __all__ = ["Fingerprint", "decode_fingerprints", "encode_fingerprints", "fingerprint"]
 
@@ -32,11 +33,11 @@ _MAX_PAIRS, _MAX_VALUES = 512, 128
 #: Fingerprints stored with one message. Of more texts, the earliest are stored as one.
 _MAX_STORED = 8
 _HASH_MASK = 0xFFFFFFFF
-_WORD = re.compile(
+_WORD = lazy_regex(
     r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]+|[^\W_](?:[\w.@/:,'\u2019-]*[^\W_])?",
 )
-_CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
-_SENTENCE_END = re.compile(r"[.!?:\n\u3002\uff01\uff1f\uff1a]\s*$")
+_CJK = lazy_regex(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7a3]")
+_SENTENCE_END = lazy_regex(r"[.!?:\n\u3002\uff01\uff1f\uff1a]\s*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from ..git.acknowledged import taken_back
 from ..git.entry_diff import entries_touched
 from ..git.hidden_files import refuse_hidden
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..lock import DEFAULT_TIMEOUT_S
 from ..salt import ensure_salt
 from ..screening.added_blocks import moved_to
@@ -54,7 +54,7 @@ from .uncommitted_edits import failing_paths, refuse_failing
 __all__ = ["AppendedRows", "Transaction", "WriteOutcome", "append_rows", "prepare", "transaction"]
 
 _log = logging.getLogger(__name__)
-_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

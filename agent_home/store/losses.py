@@ -23,12 +23,12 @@ from pathlib import Path
 from .. import storage
 from ..documents.check import entry_files, holds_entries
 from ..documents.document import parse
-from ..documents.document_merge import merge_texts
 from ..documents.entry import Entry
 from ..errors import Changed, DocumentInvalid, HistoryError
 from ..git import commits, history
 from ..git.hidden_files import hidden_memory, refuse_hidden
 from ..home import MEMORY, Home
+from ..lazy_regex import lazy_regex
 from ..screening.review_ledger import statement_digest
 from .branch import elsewhere
 
@@ -45,7 +45,7 @@ _VERSIONS_AT_ONCE = 10
 _SAVED_STALE = "was saved from an older version"
 _PLACES = (MEMORY, "EVOLUTION.md", "Archive")
 #: The first line of an entry, also inside a block that is never closed or in an entry that is malformed.
-_FIRST_LINE = re.compile(r"^[ \t]*[-*+][ \t]+(?:\*\*)?\[([A-Za-z]{2,3}-?[0-9A-Za-z]{1,8})\]", re.MULTILINE)
+_FIRST_LINE = lazy_regex(r"^[ \t]*[-*+][ \t]+(?:\*\*)?\[([A-Za-z]{2,3}-?[0-9A-Za-z]{1,8})\]", re.MULTILINE)
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _log = logging.getLogger(__name__)
 
@@ -402,6 +402,8 @@ def _merged(missing: _Missing) -> str:
     Raises:
         DocumentInvalid: see :func:`agent_home.documents.document_merge.merge_texts`.
     """
+    from ..documents.document_merge import merge_texts  # loads the guard, which a prompt without a loss does not need
+
     if missing.older is not None:
         return merge_texts(missing.older, missing.present, missing.committed, missing.path).text
     document = parse(missing.committed)

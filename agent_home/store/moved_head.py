@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..consent.signed_record import read_record, try_write_record
 from ..git import history
 from ..git.client import home_client
 from ..git_folder import git_folder
 from ..home import Home
-from ..screening.personal_text import LocatedFinding
 from ..screening.service import ScreeningService
+
+if TYPE_CHECKING:
+    from ..screening.personal_text import LocatedFinding
 
 __all__ = ["Arrived", "arrived", "head_moved", "note_head"]
 

@@ -13,7 +13,6 @@ entry twice at a time. The trailer ``Ends`` names the kind of end, the entry, an
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +25,7 @@ from ..documents.placement import as_entry, end_entry, insert_text
 from ..git import commits, history
 from ..git.commits import BranchCommit
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..screening.review_ledger import statement_digest
 
 __all__ = [
@@ -47,9 +47,9 @@ __all__ = [
 
 FOLDER = "proposals/"
 #: An id as an entry's first line has it.
-_BOLD_ID = re.compile(rf"\*\*\[({ENTRY_ID.pattern})\]")
+_BOLD_ID = lazy_regex(rf"\*\*\[({ENTRY_ID.pattern})\]")
 _SOURCES = frozenset({"user", "agent", "tool", "web"})
-_TRAILER = re.compile(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
+_TRAILER = lazy_regex(r"(?P<name>[A-Z][A-Za-z-]*): (?P<value>.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

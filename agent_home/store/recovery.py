@@ -13,7 +13,6 @@ import hashlib
 import json
 import logging
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from ..git import commits, history, pruning
 from ..git.hidden_files import refuse_hidden
 from ..git.leftovers import ORPHAN_GIT_LOCK_S, holds_locks, holds_locks_of, remove_leftovers
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..machine_key import sign, verify
 from ..visible import visible_json
 from . import proposals, set_aside, unverified
@@ -51,7 +51,7 @@ __all__ = [
 
 #: What a signed redo record is signed for.
 _PURPOSE = "redo"
-_STAGED = re.compile(r"\d+\.tmp")
+_STAGED = lazy_regex(r"\d+\.tmp")
 #: Times that a write is tried again because another git command changed the branch.
 _ATTEMPTS = 5
 _ATTEMPT_WAIT_S = 0.05

@@ -22,6 +22,7 @@ from ..documents.document import parse
 from ..documents.entry import ENTRY_ID, Entry, normalise_id
 from ..errors import NoSuchEntry
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..screening.injected_context import strip_injected
 from ..screening.service import ScreeningService
 from .gateway import Transaction
@@ -29,7 +30,7 @@ from .gateway import Transaction
 __all__ = ["KINDS", "Reference", "entry_places", "last_references", "note", "quoted_ids", "read", "resolve_ids"]
 
 #: An injected block whose tags the guard has redacted.
-_INJECTED = re.compile(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
+_INJECTED = lazy_regex(r"\[REDACTED:marker\].*?(?:\[REDACTED:marker\]|\Z)", re.DOTALL)
 Kind = Literal["cite", "transcript", "pipeline"]
 #: A citation, a quotation by the agent in a conversation, or a statement that a session repeated.
 KINDS: tuple[Kind, ...] = ("cite", "transcript", "pipeline")

@@ -8,7 +8,6 @@ the home's lock.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +16,11 @@ from urllib.parse import quote, unquote
 from .. import storage
 from ..errors import DocumentInvalid
 from ..home import ARCHIVED_DAILY, Home, is_text
+from ..lazy_regex import lazy_regex
 
 __all__ = ["SetAside", "discard", "keep", "waiting"]
 
-_NAME = re.compile(r"(?P<at>\d{1,11})-\d+(?P<unsigned>u?)-(?P<path>.+)")
+_NAME = lazy_regex(r"(?P<at>\d{1,11})-\d+(?P<unsigned>u?)-(?P<path>.+)")
 #: Folders of files that an earlier version named without their folder.
 _FOLDERS = ("", "DailyActivity/", "Archive/", ARCHIVED_DAILY)
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")

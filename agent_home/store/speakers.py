@@ -8,7 +8,6 @@ the owner's. The transcript itself is not changed, and a corrected ``[owner]`` c
 from __future__ import annotations
 
 import hashlib
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..home import Home
+from ..lazy_regex import lazy_regex
 from ..settings import OwnerSettings
 from . import transcript
 from .transcript import Message, Turn
@@ -39,7 +39,7 @@ _MAX_NAMED = 4
 _MAX_LABEL_CHARS = 40
 #: Everything in a name that could be read as something else than a name: separators, brackets, quotation marks, digits
 #: of a time or an address, and marks of this system's lines.
-_NOT_IN_A_LABEL = re.compile(r"[^\w .'\u2019\u00b7-]|_|\d+(?:[.:/-]\d+)+|\d{4,}")
+_NOT_IN_A_LABEL = lazy_regex(r"[^\w .'\u2019\u00b7-]|_|\d+(?:[.:/-]\d+)+|\d{4,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from urllib.parse import quote, unquote
 from .. import clock
 from ..errors import DocumentInvalid, GuardRefused
 from ..home import Home, is_text
+from ..lazy_regex import lazy_regex
 from ..salt import read_salt
 from ..screening.quarantine import Quarantined
 from ..screening.service import ScreeningService
@@ -50,13 +50,13 @@ MAX_NAME = 180
 MAX_ID_CHARS = 200
 _MAX_CWD_CHARS = 4096
 #: Control characters, and characters that some reader takes for the end of a line.
-_NOT_ONE_LINE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NOT_ONE_LINE = lazy_regex(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _MAX_STAND_INS = 20  # one in a hundred is refused at most, unless a rule matches everything
 _SAFE = "-_. "
 #: Keys of a row that are left out where they are empty.
 _OPTIONAL = ("cwd", "account", "channel", "heard")
 _KEYS = ("session", "id", "ts", "role", "name", "content", *_OPTIONAL)
-_MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
+_MONTH = lazy_regex(r"(?P<year>\d{4})-(?P<month>\d{2})-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,8 @@ from agent_home.documents.entry import Entry, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close, remember
+from distill.close import close
+from distill.entries.notes import remember
 from distill.summary.composition import Models
 from recall.embedding.embedder import Embedder, NoEmbedder
 

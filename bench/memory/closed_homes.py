@@ -19,7 +19,7 @@ from agent_home.documents.entry import Entry, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from distill.entries.recurrence import all_log_lines
 from distill.errors import EndpointFailed
 from distill.language_model.endpoint import Completion, Endpoint

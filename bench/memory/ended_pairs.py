@@ -27,7 +27,7 @@ from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from distill.language_model.endpoint import Endpoint
 from distill.reading.classifier import Act, read_sentence
 from distill.summary.composition import Models

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from agent_home.documents.entry import Entry, superseded_by
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from ..reading.bare_corrections import read_bare_correction
@@ -33,7 +34,7 @@ _PREFIXES = frozenset({"KD", "RC", "SP"})
 _TOLD, _ANSWERED, _MAX_CHARS = 2, 2, 300
 #: A term of more entries tells none of them from the others.
 _MOST_ENTRIES = 4
-_OTHERS = re.compile(r"(?:he|she|they|you)\b|[他她你]", re.IGNORECASE)
+_OTHERS = lazy_regex(r"(?:he|she|they|you)\b|[他她你]", re.IGNORECASE)
 #: Least chance with which a person is asked, and most questions of a closing.
 _LEAST_CHANCE, _MOST_ASKED = 0.22, 2
 

@@ -7,7 +7,6 @@ the one that remains. A superseded entry stays in its place, is linked both ways
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import ENTRY_ID, Entry, section_of, superseded_by
 from agent_home.documents.provenance import least_trusted, origin_of_restated
 from agent_home.home import MEMORY
+from agent_home.lazy_regex import lazy_regex
 from recall.embedding.embedder import Embedder, Vector
 
 from ..reading.vital_facts import leaves_health_out
@@ -64,7 +64,7 @@ _NAMES_REPLACED = "names what it replaces"
 #: Statements of less weight say too little without the question behind the speaker.
 _SAYS_LITTLE = 3.0
 #: Whom the speaker addressed, behind the speaker's name.
-_LISTENER = re.compile(r"^ \(to [^)\n]*\)")
+_LISTENER = lazy_regex(r"^ \(to [^)\n]*\)")
 #: The only reasons that count between sections, because the section of corrections also holds root causes.
 _EXPLICIT = frozenset({_NAMES_REPLACED, SAID_CHANGE})
 _ELSEWHERE = "the same text in another section"

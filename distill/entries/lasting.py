@@ -17,6 +17,7 @@ from importlib.resources import files
 import numpy as np
 
 from agent_home.documents.entry import Entry
+from agent_home.lazy_regex import lazy_regex
 
 from ..statements.dated_words import without_dates
 from ..statements.standalone import split_speaker
@@ -27,8 +28,8 @@ _WEIGHTS = "lasting_weights.json"
 #: Least chance of a lasting fact.
 _LEAST_CHANCE = 0.45
 _MAX_CHARS = 400
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_SPEAKER = re.compile(r"(?:User|用户)[:\uff1a]\s*")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_SPEAKER = lazy_regex(r"(?:User|用户)[:\uff1a]\s*")
 
 #: Words of a person's bonds, health and identity, which are few in any language.
 _BOND = (
@@ -48,7 +49,7 @@ _IDENTITY = (
 
 
 def _compiled(table: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in table.items()}
+    return {name: lazy_regex(pattern, re.IGNORECASE) for name, pattern in table.items()}
 
 
 #: Signs of an English statement.

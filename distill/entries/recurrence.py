@@ -9,7 +9,6 @@ rarity.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from agent_home.documents.daily_log import daily_path
 from agent_home.documents.entry import parse_fields
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 
 from ..statements.contradiction import are_at_odds
 from ..statements.statement_parser import parse_statement
@@ -40,8 +40,8 @@ _SMOOTHING = 20
 _MAX_CITED_LINES = 3
 #: Most lines with the topic that are compared with the item. One that says otherwise is no mention of the same.
 _MAX_COMPARED_LINES = 12
-_LINE = re.compile(r"^- \\?(?P<text>.+) \((?P<sources>[^()\s]+#[^()\n]+)\)[ \t]*$")
-_COVERS = re.compile(r"^Session: `(?P<session>[^`\n]+)` messages ")
+_LINE = lazy_regex(r"^- \\?(?P<text>.+) \((?P<sources>[^()\s]+#[^()\n]+)\)[ \t]*$")
+_COVERS = lazy_regex(r"^Session: `(?P<session>[^`\n]+)` messages ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

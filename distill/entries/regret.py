@@ -6,20 +6,20 @@ archive. It counts as wanted again when a later commit moves it back or cites it
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_home.git import history
 from agent_home.home import MEMORY
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = ["Regret", "measure_regret"]
 
 _LEDGER = "ledger/references-"
-_FILE = re.compile(r"(?:\+\+\+ b/|--- a/)(?P<path>.*)")
-_ENTRY_LINE = re.compile(r"(?P<sign>[+-])[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
-_CITED_LINE = re.compile(r'\+\{.*"id": ?"(?P<id>[A-Z]{2}-[0-9A-Z]{4})"')
+_FILE = lazy_regex(r"(?:\+\+\+ b/|--- a/)(?P<path>.*)")
+_ENTRY_LINE = lazy_regex(r"(?P<sign>[+-])[-*+][ \t]+\*\*\[(?P<id>[A-Z]{2}-[0-9A-Z]{4})\]")
+_CITED_LINE = lazy_regex(r'\+\{.*"id": ?"(?P<id>[A-Z]{2}-[0-9A-Z]{4})"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

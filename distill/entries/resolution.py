@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from agent_home.documents.document import Document
 from agent_home.documents.entry import Entry, superseded_by
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder
 from recall.errors import ModelError
@@ -46,7 +47,7 @@ _WORTH_VECTORS, _MAX_VECTOR_PAIRS = 0.05, 60
 #: Least share of a thread's terms in the words of a label such as "Done:".
 _LABELLED_SHARE = 0.3
 #: What is not done yet ends no thread, whoever was wrong about it.
-_NOT_YET = re.compile(
+_NOT_YET = lazy_regex(
     r"(?:\bnot\b|n['’]t\b)[^.;]{0,80}\byet\b|\bstill (?:open|pending|to do)\b|还没|尚未", re.IGNORECASE
 )
 #: Prefixes of entries that a note may contradict, and most of them that are named.

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import re
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.statement_parser import parse_statement
 
 __all__ = ["has_placeholder", "is_empty_without", "withheld_words"]
 
 _FORGOTTEN = r"\[(?:(?:forgotten|removed) )?f-[0-9a-f]{8}\]"
-_PLACEHOLDER = re.compile(rf"\[REDACTED:[^\]\n]{{1,80}}\]|{_FORGOTTEN}")
+_PLACEHOLDER = lazy_regex(rf"\[REDACTED:[^\]\n]{{1,80}}\]|{_FORGOTTEN}")
 #: Least weight of the words of a statement beside its placeholders.
 _LEAST_SAID = 2
 #: What names only the kind of a value: "my phone is", 密码是.
-_NAMES_ONLY = re.compile(r"(?:\b(?:is|are|was|were)|[=:\uff1a是为])[\s\"'(`]*$", re.IGNORECASE)
+_NAMES_ONLY = lazy_regex(r"(?:\b(?:is|are|was|were)|[=:\uff1a是为])[\s\"'(`]*$", re.IGNORECASE)
 
 
 def has_placeholder(text: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import stop_words
 
@@ -60,43 +61,43 @@ _VERBS: tuple[tuple[Action, str, str, str], ...] = (
     ("reverted", r"reverted|rolled back|backed out|undid", "reverts", "回滚|撤销|还原"),
 )
 #: Of these verbs, the ones that say that a remote has the work. 推送 is also a message to a device.
-_PUSH = re.compile(r"pushed|推送(?!通知|消息|提醒|服务|功能|接口|模块|渠道)", re.IGNORECASE)
+_PUSH = lazy_regex(r"pushed|推送(?!通知|消息|提醒|服务|功能|接口|模块|渠道)", re.IGNORECASE)
 _REPORTING, _BY_COMMIT = (
     [
-        (action, re.compile(pattern, re.IGNORECASE))
+        (action, lazy_regex(pattern, re.IGNORECASE))
         for action, past, present, chinese in _VERBS
         for pattern in ((rf"\b(?:{past})\b", chinese) if reporting else (rf"\b(?:{present})\b",))
     ]
     for reporting in (True, False)
 )
 #: Words before a verb that only describes: «an updated version», «are created when».
-_DESCRIBES = re.compile(
+_DESCRIBES = lazy_regex(
     r"\b(?:an?|the|your|my|our|this|these|those|any|each|every|newly|recently|has|get|gets|is|are|being|be)\s+$",
     re.IGNORECASE,
 )
-_PLANNED = re.compile(
+_PLANNED = lazy_regex(
     r"(?:\b(?:will|shall|should|must|could|would|can|may|might|needs?|going|want|wants|plan|plans|let'?s|have|has|if|when|"
     r"once|until|before|after)\s+(?:to\s+|not\s+)*(?:be|get|being)\s+(?:\w+\s+)?|\bto be (?:\w+ )?|\b(?:being|be) |"
     r"\b(?:if|once|when|until|before|unless)\b[^,;]{0,60})$",
     re.IGNORECASE,
 )
-_PLANNED_ZH = re.compile(
+_PLANNED_ZH = lazy_regex(
     r"(?:要|将(?!`|\s*`|[^,。;]{1,40}$)|会|准备|计划|打算|应该|应当|可以|需要|需|待|请|帮我|记得|建议|想|能|如果|等到|正在|是否|"
     r"下一步|再|去|不要|别|必须|希望|让我|我来)[^,。;了已]{0,8}$"
 )
-_NEGATED = re.compile(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
-_NEGATED_ZH = re.compile(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;]{0,4}$")
-_DONE_ZH = re.compile(r"了|已|完|好|掉")
+_NEGATED = lazy_regex(r"(?:\b(?:not|never|cannot|without|neither)|n['’]t)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
+_NEGATED_ZH = lazy_regex(r"(?:没有?|并?未|尚未|不是|并非|不)[^,。;]{0,4}$")
+_DONE_ZH = lazy_regex(r"了|已|完|好|掉")
 
-_NEXT_TO = re.compile(r"了?\W{0,3}(?:the\s+)?(?:commit|提交)?\W{0,3}", re.IGNORECASE)
+_NEXT_TO = lazy_regex(r"了?\W{0,3}(?:the\s+)?(?:commit|提交)?\W{0,3}", re.IGNORECASE)
 #: Words in front of a name when the action is at or about the named thing, and not on it.
-_PLACE = re.compile(
+_PLACE = lazy_regex(
     r"(?:\b(?:to|in|into|from|inside|of|at|on|within|under|for|about|against|around|behind)\s+(?:the\s+)?"
     r"(?:(?:file|module|class|function|method|script|helper)\s+)?|在|到|从|里的|往|给|为|对|向|针对|关于)\s*`?$",
     re.IGNORECASE,
 )
 #: Words behind a name when the action is on a part of it, or on a list that contains it.
-_ASIDE = re.compile(
+_ASIDE = lazy_regex(
     r"^`?(?:['’]s\b|\s+(?:(?!(?:and|or|plus|with|including|but|so|which|that|because|since|as|after|before|when|while|"
     r"for|to|in|of|on|from|was|were|is|are|has|have)\b)[a-z]+\s+){0,2}?(?:calls?|usages?|uses?|imports?|references?|parameters?|params?|arguments?|"
     r"args?|flags?|options?|checks?|tests?|docs?|docstrings?|entry|entries|lines?|hooks?|warnings?|errors?|logs?|"
@@ -106,18 +107,18 @@ _ASIDE = re.compile(
     r"\s*(?:中|里面?|内|上|下|处|的(?!是)))",
     re.IGNORECASE,
 )
-_NEW_CLAUSE = re.compile(r":(?=[\s`\u4e00-\u9fff]|$)|[;。—–]")
-_LIST = re.compile(r"(?:[\s`*,、&]|\b(?:and|or|both)\b|[和与及])*", re.IGNORECASE)
+_NEW_CLAUSE = lazy_regex(r":(?=[\s`\u4e00-\u9fff]|$)|[;。—–]")
+_LIST = lazy_regex(r"(?:[\s`*,、&]|\b(?:and|or|both)\b|[和与及])*", re.IGNORECASE)
 #: Most characters between a name and the preposition that governs it.
 _NEAR_CHARS = 40
-_SAME_CLAUSE = re.compile(r"[^。;]{0,20}$")
-_AFTER = re.compile(
+_SAME_CLAUSE = lazy_regex(r"[^。;]{0,20}$")
+_AFTER = lazy_regex(
     r"^`?\s*(?:(?:file|module|function|class|helper|script|method|文件|模块|函数|类|脚本|方法)\s*)?"
     r"(?:(?:was|were|is|are|has been|have been|had been|got|now|already|also|both|all)\s+|"
     r"已经|已|被|都|也|给|从[^,。]{0,12}?)*$",
     re.IGNORECASE,
 )
-_TARGET = re.compile(
+_TARGET = lazy_regex(
     r"^`?\s*(?:(?:was|is|has been)\s+(?:renamed|moved)\s+)?(?:to|into|as|->|→|(?:重命名|改名)[为成]|移到|移动到|为|成)"
     r"\s*`?$",
     re.IGNORECASE,
@@ -129,7 +130,7 @@ _LEAVES = (
 )
 _LEAVES_ZH = "删|移除|去掉|去除|替换|替代|取代|迁移|重命名|改名|改成|改为|弃用|废弃|不再|回滚|撤销|还原|不存在|不在了"
 _STAYS = r"\b(?:fixed|added|created|implemented|introduced|updated|corrected|repaired|extended)\b|修复|新增|添加|实现"
-_WORK_NOUN = re.compile(
+_WORK_NOUN = lazy_regex(
     r"\b(?:scripts?|tests?|functions?|modules?|class(?:es)?|methods?|endpoints?|configs?|configuration|pipelines?|"
     r"reports?|docs?|documentation|readme|branch(?:es)?|pull requests?|PRs?|commits?|patch(?:es)?|migrations?|"
     r"schemas?|tables?|dashboards?|spreadsheets?|slides|decks?|bugs?|regressions?|builds?|dependenc(?:y|ies)|parser|"
@@ -137,14 +138,14 @@ _WORK_NOUN = re.compile(
     r"脚本|测试|函数|模块|接口|配置|报告|文档|分支|补丁|表格|看板|缺陷|漏洞|代码|依赖|流水线|索引|幻灯片",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = lazy_regex(
     r"^(?:ok(?:ay)?[,.]\s*|done[,.:!]\s*|great[,.!]\s*|all set[,.:]\s*|好的?[,。]\s*|完成[,。]\s*)*"
     r"(?:(?:i|we)(?:\s*['’]ve|\s+have)?\s+(?:now\s+|also\s+|just\s+|already\s+)*)?$",
     re.IGNORECASE,
 )
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}|\b\d{1,2}:\d{2}\b")
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.ASCII)
-_COMMON_ZH = re.compile(
+_DATE = lazy_regex(r"\d{4}-\d{2}-\d{2}|\b\d{1,2}:\d{2}\b")
+_WORD = lazy_regex(r"[A-Za-z][A-Za-z0-9]*(?:['’-][A-Za-z0-9]+)*|\d+(?:\.\d+)*", re.ASCII)
+_COMMON_ZH = lazy_regex(
     "|".join(chinese for *_, chinese in _VERBS)
     + "|已经|现在|问题|代码|文件|功能|模块|项目|系统|相关|一些|几个|若干|全部|所有|主干|版本|优化|改进"
     "|[了的是在到为把将被给已并和与及里上下个这那]"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.tokens import count_tokens
 from recall.text.stems import stem
 
@@ -25,8 +26,8 @@ _MAX_PATCH_LINES = 20_000
 #: A longer hunk is split, so that a part of it can be shown.
 _MAX_HUNK_LINES = 40
 _STATES = {"A": "added", "D": "deleted", "M": "changed", "T": "changed"}
-_NUMBERED = re.compile(r"(?P<id>[a-z]\d+)(?P<sign>[-+ =]) ?(?P<text>.*)")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*|[\u4e00-\u9fff]", re.ASCII)
+_NUMBERED = lazy_regex(r"(?P<id>[a-z]\d+)(?P<sign>[-+ =]) ?(?P<text>.*)")
+_WORD = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*|[\u4e00-\u9fff]", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

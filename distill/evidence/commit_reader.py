@@ -18,6 +18,7 @@ from typing import Any, Literal, get_args
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.tokens import count_tokens
 
@@ -50,7 +51,7 @@ _LEAST_ROOM = 300
 _LETTERS = "abcdefghij"
 
 #: Names that are written as code is: with a capital or an underscore inside, or a number.
-_CODE_NAME = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w_\w|[A-Za-z]\d", re.ASCII)
+_CODE_NAME = lazy_regex(r"[a-z][A-Z]|[A-Z]{2}[a-z]|\w_\w|[A-Za-z]\d", re.ASCII)
 
 Side = Literal["after", "before", "same"]
 

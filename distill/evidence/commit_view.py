@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 
 from .repository import CommitInfo
@@ -19,10 +20,10 @@ from .wording import Stems, parts_of
 
 __all__ = ["CommitView", "RepositoryWords", "Sides", "is_prose", "view_of"]
 
-_TOKEN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*", re.ASCII)
-_NUMBER = re.compile(r"(?<![\d.])\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)(?:\.?\d+)?(?![A-Za-z]))?", re.ASCII)
-_CHINESE = re.compile(r"[\u4e00-\u9fff]+")
-_PROSE = re.compile(r"\.(?:md|mdx|rst|txt)$|(?:^|/)(?:CHANGE|NEWS|README|HISTORY)[^/]*$", re.IGNORECASE)
+_TOKEN = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)*", re.ASCII)
+_NUMBER = lazy_regex(r"(?<![\d.])\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)(?:\.?\d+)?(?![A-Za-z]))?", re.ASCII)
+_CHINESE = lazy_regex(r"[\u4e00-\u9fff]+")
+_PROSE = lazy_regex(r"\.(?:md|mdx|rst|txt)$|(?:^|/)(?:CHANGE|NEWS|README|HISTORY)[^/]*$", re.IGNORECASE)
 #: Most characters of one line, and most lines of one commit, that are read.
 _MAX_LINE_CHARS = 1000
 _MAX_LINES = 6000

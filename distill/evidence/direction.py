@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
+
 from .wording import ReportUnit
 
 __all__ = [
@@ -29,55 +31,55 @@ __all__ = [
 #: ``old``: the report says that it went. ``new``: that it replaces something. ``present``: all else.
 Direction = Literal["old", "new", "present"]
 
-_REMOVES = re.compile(
+_REMOVES = lazy_regex(
     r"\b(?:remov|delet|drop|trim|disabl|uninstall|unpin)(?:ed|s|ping|ped|ing|med|es)?\b|\b(?:got|gets|"
     r"get) rid of\b|\bno more\b|"
     r"\b(?:took|takes|taken) out\b|去掉|去除|移除|删除|删掉|删了|拿掉|停用|禁用|弃用",
     re.IGNORECASE,
 )
-_GONE = re.compile(
+_GONE = lazy_regex(
     r"\b(?:is|are|was|were|has been|have been|got)\s+(?:now\s+|also\s+)*(?:gone|removed|dropped|deleted)\b|"
     r"\bno longer\b|"
     r"(?:n['’]t|\bnot)\b[^,;]{0,60}\b(?:any ?more|any longer)\b|\b(?:is|are)n['’]t used\b|"
     r"(?:已经?|被)(?:删|移除|去掉)|没有?了|不在了",
     re.IGNORECASE,
 )
-_NOT_USED = re.compile(
+_NOT_USED = lazy_regex(
     r"(?:n['’]t|\bnot|\bno longer)\s+(?:\w+\s+){0,2}?(?:use|used|need|needs|tests?|tested|runs?|lists?|requires?)\b|"
     r"不再(?:使用|用|支持|依赖|需要|测试|走|列)",
     re.IGNORECASE,
 )
-_INSTEAD = re.compile(
+_INSTEAD = lazy_regex(
     r"\b(?:instead of|rather than|in place of|in favou?r of)\b|,\s*not\b|而不是|代替|取代", re.IGNORECASE
 )
-_OLD_TO_NEW = re.compile(
+_OLD_TO_NEW = lazy_regex(
     r"\b(?:turn|convert|chang|replac|swap|switch|migrat|mov|renam|transform|port)(?:ed|s|es|ped|d)?\b"
     r"(?P<old>[^,;]{1,100}?)\b(?:into|to|with|by|for)\b(?P<new>[^,;]{1,100})",
     re.IGNORECASE,
 )
 #: «Old is called New»: the new name is an identifier, because a function «is called» as well.
-_CALLED = re.compile(
+_CALLED = lazy_regex(
     r"(?P<old>[^,;]{1,80}?)\b(?:is|are)\s+(?:now\s+)?(?:called|named)\s+(?P<new>`?\w*[A-Z_]\w*`?)(?:\s+now\b|\s*[.,;]|\s*$)"
 )
-_FROM_TO = re.compile(r"\bfrom\s+(?P<old>\S{1,60})\s+to\s+(?P<new>\S{1,60})", re.IGNORECASE)
-_OLD_TO_NEW_ZH = re.compile(
+_FROM_TO = lazy_regex(r"\bfrom\s+(?P<old>\S{1,60})\s+to\s+(?P<new>\S{1,60})", re.IGNORECASE)
+_OLD_TO_NEW_ZH = lazy_regex(
     r"(?P<old>[^,;。]{0,60}?)(?:换成|改成|改为|替换成|替换为|转成|转为|改用|升到|升级到|升级为|(?:重命名|改名)(?:为|成)|(?:移|移动|挪|搬|迁移|迁)到)(?P<new>[^,;。]{1,60})"
 )
-_ONLY_NUMBER = re.compile(r"\W*[vV]?\d[\w.]*\W*(?:了|版)?\W*")
-_NUMBERS = re.compile(r"(?<![\w.])v?(\d[\d.]*\d|\d)\s*(?:→|->|=>|\bto\b)\s*v?(\d[\d.]*\d|\d)", re.IGNORECASE)
-_STOPS = re.compile(
+_ONLY_NUMBER = lazy_regex(r"\W*[vV]?\d[\w.]*\W*(?:了|版)?\W*")
+_NUMBERS = lazy_regex(r"(?<![\w.])v?(\d[\d.]*\d|\d)\s*(?:→|->|=>|\bto\b)\s*v?(\d[\d.]*\d|\d)", re.IGNORECASE)
+_STOPS = lazy_regex(
     r"[,;。:]|\.\s|\b(?:but|and|so|because|since|that|which|when|in|from|for|to)\b|并|且|,", re.IGNORECASE
 )
-_FAILS = re.compile(
+_FAILS = lazy_regex(
     r"\b(?:fail|crash|break|broke|error|hang|raise|leak|bug|problem|warn|complain|exception)\w*|\black\w*|丢|崩溃|"
     r"报错|出错|失败|卡|泄漏|异常|缺",
     re.IGNORECASE,
 )
-_MENDS = re.compile(
+_MENDS = lazy_regex(
     r"\b(?:fix|correct|repair|resolv|proper|right|again|work|prevent|avoid)\w*|修|解决|纠正|改对|正常|避免|防止",
     re.IGNORECASE,
 )
-_NEGATIVE = re.compile(
+_NEGATIVE = lazy_regex(
     r"\b(?:no longer|any ?more|gone|rid of|without|no|not|never|cannot|unneeded|unused|redundant|independent\w*|"
     r"instead|rather|"
     r"un(?:used|needed|necessary|required))\b|n['’]t\b|"
@@ -88,24 +90,24 @@ _NEGATIVE = re.compile(
     re.IGNORECASE,
 )
 #: A claim of absence, stronger than a cue that something changed.
-_ABSENT = re.compile(
+_ABSENT = lazy_regex(
     r"\b(?:no longer|any ?more|gone|rid of|without|removed|removes|deleted|dropped|lost|trimmed|unpinned|disabled)\b|"
     r"\b(?:is|are|do|does|did)n['’]t\b|\b(?:is|are|does|do) not\b|"
     r"不再|去掉|去除|移除|删除|删掉|删了|没有了|没了|拿掉|停用|禁用",
     re.IGNORECASE,
 )
 #: Words of a commit's subject that take something away.
-_TAKES_AWAY = re.compile(
+_TAKES_AWAY = lazy_regex(
     r"\bno longer\b|\b(?:remov|delet|drop|disabl|unpin)\w*|\bwithout\b|\bget rid\b|n['’]t\b|\bnot\b|"
     r"去掉|去除|移除|删除|不再|停用|禁用",
     re.IGNORECASE,
 )
-_ADDS = re.compile(
+_ADDS = lazy_regex(
     r"\b(?:add|new|support|introduc|allow|implement|creat|enabl|includ|set ?up|restor|pin)(?!less)\w*|新增|添加|增加|"
     r"支持|补|实现|引入|加上|启用",
     re.IGNORECASE,
 )
-_PLANS = re.compile(
+_PLANS = lazy_regex(
     r"\b(?:I['’]ll|I will|we['’]ll|we will|I(?:['’]m| am) going to|let me|let['’]s|should|could|would|might|"
     r"may want|shall|"
     r"need(?:s)? to|going to|plan(?:s|ned)? to|want(?:s)? (?:me )?to|you can(?! now)|can you|next step|next up|"
@@ -118,7 +120,7 @@ _PLANS = re.compile(
     r"正在|需要(?:去|再|先|把|在)?(?:改|加|删|修|做|写|补|升)|可以考虑|想要|希望|再考虑|还要|要改|要加|要删",
     re.IGNORECASE,
 )
-_DENIES = re.compile(
+_DENIES = lazy_regex(
     r"\b(?:did|have|has|had|was|were)(?: not|n['’]t)\s+(?:\w+\s+){0,2}?(?:touch|chang|modif|fix|add|remov|updat|"
     r"merg|commit|includ|"
     r"implement|delet|bump|test|creat)\w*|\bnever (?:touch|chang|add|remov|fix)\w*|"
@@ -126,7 +128,7 @@ _DENIES = re.compile(
     r"(?:没有?|并?未|没能|不曾)(?:去|再)?(?:改|动|修|加|删|提交|合并|更新|实现|完成|添加|移除)",
     re.IGNORECASE,
 )
-_ORDERS = re.compile(
+_ORDERS = lazy_regex(
     r"^\s*(?:add|remove|delete|fix|update|change|create|implement|bump|drop|rename|move|use|make|replace|"
     r"refactor|write|run|"
     r"check|ensure|see|try|do not|don['’]t|keep|note)\b(?!:)",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Literal
+
+from agent_home.lazy_regex import lazy_regex
 
 from ..statements.names import is_file_name
 from .commit_view import CommitView
@@ -20,7 +21,7 @@ Place = Literal["message", "path", "body", "lines", "steady", "mates", "mates_in
 FILE_STEMS = frozenset({("readm",), ("changelog",), ("licens",)})
 #: Endings of files that also end names in code: ``package.json``.
 _KEY_ENDINGS = frozenset({"json", "c", "h", "go", "rs", "lock", "conf", "cfg", "sh", "lua", "pl", "ex"})
-_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_VERSION = lazy_regex(r"\d+(?:\.\d+)+")
 #: First Chinese character. Stems of a Chinese term are the term itself.
 _FIRST_CHINESE = "\u4e00"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agent_home.errors import GitFailed, GitTimeout, HistoryError
 from agent_home.git.client import untrusted_client
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = [
     "CommitInfo",
@@ -37,15 +38,15 @@ _UNDO = (
     r"\b(?:revert(?:s|ed|ing)?|roll(?:s|ed|ing)?[ -]back|back(?:s|ed|ing)?[ -]out|und(?:o|oes|id|oing))\b|"
     r"回滚|撤销|还原"
 )
-_UNDOES = re.compile(_UNDO, re.IGNORECASE)
+_UNDOES = lazy_regex(_UNDO, re.IGNORECASE)
 #: Pattern for ``git log --grep``. It has no word borders, because POSIX has none that every git knows.
 _UNDO_GREP = "revert|roll(s|ed|ing)?[ -]back|back(s|ed|ing)?[ -]out|und(o|oes|id|oing)|回滚|撤销|还原"
-_UNDONE_HASH = re.compile(
+_UNDONE_HASH = lazy_regex(
     rf"(?:{_UNDO})\W{{0,3}}(?:commit|change|提交)?\W{{0,3}}(?P<hash>[0-9a-f]{{7,40}})\b", re.IGNORECASE
 )
-_UNDONE_SUBJECT = re.compile(rf"(?:{_UNDO})[\s::]*[\"“「']?(?P<subject>.+?)[\"”」']?$", re.IGNORECASE)
-_PULL_REQUEST = re.compile(r"\s*\(#\d+\)$")
-_PARTIAL = re.compile(r"\bpart(?:s|ial|ially|ly)?\b|部分", re.IGNORECASE)
+_UNDONE_SUBJECT = lazy_regex(rf"(?:{_UNDO})[\s::]*[\"“「']?(?P<subject>.+?)[\"”」']?$", re.IGNORECASE)
+_PULL_REQUEST = lazy_regex(r"\s*\(#\d+\)$")
+_PARTIAL = lazy_regex(r"\bpart(?:s|ial|ially|ly)?\b|部分", re.IGNORECASE)
 #: Most paths of one commit that are compared with HEAD. A larger commit is not compared.
 _MAX_COMPARED = 200
 #: Most bytes of a patch that are searched.

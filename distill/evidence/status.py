@@ -7,9 +7,10 @@ repository, without git and without an answer in time a claim is ``unchecked``.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
+
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = [
     "READ",
@@ -30,7 +31,7 @@ State = Literal["verified", "unverified", "contradicted", "stale", "unchecked"]
 STATES: tuple[State, ...] = ("verified", "unverified", "contradicted", "stale", "unchecked")
 #: Detail of evidence that a language model read in the lines of the commit.
 READ = "read in its lines"
-_RENDERED = re.compile(
+_RENDERED = lazy_regex(
     rf"(?P<state>{'|'.join(STATES)})(?:, commit (?P<commit>[0-9a-f]{{4,40}}))?(?:, (?P<detail>.*?))??"
     r"(?:; (?P<address>[^\s;]+\.md#[^\s;]+))?$"
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import word_table
 
@@ -38,16 +39,16 @@ _OTHERS = (
 UNIT_FEATURES = (*(f"{group}:{place}" for group in _GROUPS for place in _PLACES), *_OTHERS)
 _INDEX = {name: index for index, name in enumerate(UNIT_FEATURES)}
 #: Words written as code: quoted, called, decorated, or with underscores or capitals inside.
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_regex(
     r"`([A-Za-z_]\w*)`|\b([A-Za-z_]\w*)\(|@([A-Za-z_]\w*)|\b([A-Za-z]+_\w+|[A-Z][a-z]+[A-Z]\w*|[a-z]+[A-Z]\w*)",
     re.ASCII,
 )
-_GAP = re.compile(r"[A-Za-z ]{1,40}")
+_GAP = lazy_regex(r"[A-Za-z ]{1,40}")
 #: Rarity from which on a verb says which work it was.
 _RARE = 0.7
-_WORD = re.compile(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_WORD = lazy_regex(r"(?<![\w.])[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 #: The first word of a subject, after a scope as in «fix(cli): » that is no name in the repository's code.
-_FIRST = re.compile(
+_FIRST = lazy_regex(
     r"\s*(?:(?:fix|feat|docs?|chore|ci|test|tests|refactor|style|perf|build)(?:\([^)]*\))?!?:\s*)?"
     r"[A-Za-z]+\b(?![_:(])\s*"
 )

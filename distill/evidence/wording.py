@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import word_table
 
@@ -34,24 +35,24 @@ ReportUnitKind = Literal["path", "symbol", "proper", "number", "count", "word", 
 #: Stems that must occur together: one word, or the parts of a compound.
 Stems = tuple[str, ...]
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:['’][a-z]+)?", re.ASCII)
-_NUMBER = re.compile(
+_WORD = lazy_regex(r"[A-Za-z][A-Za-z0-9]*(?:['’][a-z]+)?", re.ASCII)
+_NUMBER = lazy_regex(
     r"(?<![A-Za-z0-9_.])[vV#]?(?P<number>\d+(?:\.\d+)*(?:-?(?:dev|rc|alpha|beta|pre)(?:\.?\d+)?(?![A-Za-z]))?)(?![A-Za-z0-9_]*_)",
     re.ASCII,
 )
-_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}:\d{2}\b")
-_READ_THE_DOCS = re.compile(r"read the docs", re.IGNORECASE)
-_CODE = re.compile(r"`(?P<code>[^`\n]{1,120})`")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_SLASHED = re.compile(r"(?<![\w./-])[A-Za-z_.][\w.-]*(?:/[\w.-]*\w)+", re.ASCII)
+_DATE = lazy_regex(r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}:\d{2}\b")
+_READ_THE_DOCS = lazy_regex(r"read the docs", re.IGNORECASE)
+_CODE = lazy_regex(r"`(?P<code>[^`\n]{1,120})`")
+_IDENTIFIER = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_SLASHED = lazy_regex(r"(?<![\w./-])[A-Za-z_.][\w.-]*(?:/[\w.-]*\w)+", re.ASCII)
 #: Identifiers that need no quotes to be seen as such.
-_BARE = re.compile(
+_BARE = lazy_regex(
     r"(?<![\w.-])_{2}\w+__(?!\w)|(?<![\w.-])(?:[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+|[A-Z]{2,}[a-z]+\w*|"
     r"_[A-Za-z]\w*|[a-z]+[0-9]*[A-Z]\w*)",
     re.ASCII,
 )
 #: Words joined by a hyphen name one thing: opt-in, black-box, top-level.
-_JOINED = re.compile(r"(?<![\w.-])[A-Za-z]{1,20}(?:-[A-Za-z]{2,20})+(?![\w-])", re.ASCII)
+_JOINED = lazy_regex(r"(?<![\w.-])[A-Za-z]{1,20}(?:-[A-Za-z]{2,20})+(?![\w-])", re.ASCII)
 #: Words that count, in English and before a Chinese measure word. Their digits and ordinals stand for them.
 _COUNTS = {
     word: tuple(row.split()[:3])
@@ -61,13 +62,13 @@ _COUNTS = {
     )
     for word in row.split()[1:]
 }  # fmt: skip
-_COUNT = re.compile(
+_COUNT = lazy_regex(
     r"\b(?:two|three|four|five|six|seven|eight|nine|ten|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b|"
     r"(?<![一二两三四五六七八九十百])[二两三四五六七八九十](?=[级个种次条步项处段章])",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+_PARTS = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_CHINESE = lazy_regex(r"[\u4e00-\u9fff]+")
 _MAX_TERM_CHARS = 8
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.cited_values import Value, value_mentions
 from ..statements.dated_words import named_dates
 from .alignment import is_content
@@ -15,21 +17,21 @@ from .view import AlignmentView
 
 __all__ = ["Gloss", "glosses", "is_known_date"]
 
-_GLOSS = re.compile(
+_GLOSS = lazy_regex(
     r"\s?[（(]\s*(?P<date>(?:about |约 )?(?:19|20)\d{2}(?:-\d{2}){0,2}(?: (?:to|至) \d{4}-\d{2}-\d{2})?|"
     r"\d{4}\s?年(?:\s?\d+\s?月(?:\s?\d+\s?日)?)?)\s*[)）]"
 )
-_ONE_DATE = re.compile(r"[\d年月日\s-]+")
-_WEEK = re.compile(
+_ONE_DATE = lazy_regex(r"[\d年月日\s-]+")
+_WEEK = lazy_regex(
     r"\b(?P<en>next|last|this|coming) (?:week|weekend)\b|(?P<zh>下下|下|上上|上|这|本)个?(?:周末|周|星期|礼拜)|"
     r"周末|weekend|next(?= (?:mon|tues|wednes|thurs|fri|satur|sun)day)",
     re.IGNORECASE,
 )
 _WEEKS = {"next": 1, "coming": 1, "last": -1, "this": 0, "下下": 2, "下": 1, "上": -1, "上上": -2, "这": 0, "本": 0}
-_ORDINAL = re.compile(r"\b(?P<number>first|second|third) (?:of )?[a-z]+\s*$", re.IGNORECASE)
+_ORDINAL = lazy_regex(r"\b(?P<number>first|second|third) (?:of )?[a-z]+\s*$", re.IGNORECASE)
 _NUMBERS = {"first": 1, "second": 2, "third": 3}
 #: A feast whose date no rule here knows.
-_FEAST = re.compile(r"(?:[节節]|\b(?:easter|good|palm|shrove|ash|black|cyber) \w+day)\s*$", re.IGNORECASE)
+_FEAST = lazy_regex(r"(?:[节節]|\b(?:easter|good|palm|shrove|ash|black|cyber) \w+day)\s*$", re.IGNORECASE)
 #: Stands for a character of a date in brackets. A space would divide a clause of Chinese.
 _BLANK = "\u200b"
 #: Most days between a day and a turn that names only its number.

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from .alignment import is_content
 from .tokens import TextToken
 from .view import AlignmentView
@@ -14,7 +16,7 @@ from .view import AlignmentView
 __all__ = ["added_owners", "added_year", "corrected_values", "corrected_words", "exchanged_persons", "joined_things"]
 
 #: What stands between words that are taken back and the right ones.
-_CORRECTS = re.compile(
+_CORRECTS = lazy_regex(
     r"(?:\.{2,}|…|[-–—,;.!])\s*(?:oh |er+ |uh )?(?:no,? wait|wait,? no|scratch that|actually make it|make that|"
     r"i mean|no sorry|sorry,? no|"
     r"correction)\b"
@@ -22,7 +24,7 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 #: Words of a turn that corrects an earlier one.
-_RIGHTS = re.compile(
+_RIGHTS = lazy_regex(
     r"\b(?:actually|no,|nope|not|correction|sorry|wrong|rather|switched|instead|make (?:it|that))\b"
     r"|不对|不是|应该是|更正|错了|改成|改到",
     re.IGNORECASE,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from agent_home.lazy_regex import lazy_regex
+
 from .alignment import is_content
 from .tokens import CLASSES, TextToken
 from .view import AlignmentView
 
 __all__ = ["changed_questions"]
 
-_ASKS = re.compile(r"[?？]|\b(?:asks?|asked|whether|wonders?|question)\b|问|是否|吗", re.IGNORECASE)
+_ASKS = lazy_regex(r"[?？]|\b(?:asks?|asked|whether|wonders?|question)\b|问|是否|吗", re.IGNORECASE)
 
 
 def changed_questions(view: AlignmentView) -> Iterator[tuple[str, str]]:

@@ -7,14 +7,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = ["missing_strings"]
 
-_QUOTATION = re.compile(
+_QUOTATION = lazy_regex(
     r"`(?P<code>[^`\n]+)`|\"(?P<plain>[^\"\n]+)\"|“(?P<curly>[^”\n]+)”|«(?P<angle>[^»\n]+)»|《(?P<title>[^》\n]+)》|"
     r"「(?P<corner>[^」\n]+)」|『(?P<double>[^』\n]+)』"
 )
 #: Paths, addresses, dotted and underscored names: anything with such a sign between two word characters.
-_IDENTIFIER = re.compile(
+_IDENTIFIER = lazy_regex(
     r"(?![A-Za-z]+/[A-Za-z]+(?![\w./\\@#:+]))(?<![\w)])(?:[~.]{0,2}/)?[A-Za-z_]\w*(?:[./\\_@#:+]+\w+)+(?:\(\))?|"
     r"(?<![\w)])(?:[~.]{0,2}/)\w+|(?<![\w-])--?[a-z][a-z-]+|\b[a-z]+\d\w*\b|\bv?\d+\.\d+\.\d+\w*",
     re.ASCII,

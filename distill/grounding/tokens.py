@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.irregular_forms import forms_of
 from recall.text.stems import stem
 
@@ -23,7 +24,7 @@ __all__ = ["CLASSES", "Kind", "TextToken", "is_condition", "is_standin", "tokeni
 
 Kind = Literal["word", "han", "value", "person", "guard", "light", "filler"]
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"(?P<path>(?:[~.]{0,2}/)?[A-Za-z_](?a:\w)*(?:[./\\_@#:+]+(?a:\w)+)+(?:\(\))?|(?:[~.]{0,2}/)[\w./]*\w)|"
     r"(?P<word>[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_\u3400-\u9fff]+)?(?![^\W\u3400-\u9fff])|[^\W\u3400-\u9fff]+)|(?P<han>[\u3400-\u9fff])|"
     r"(?P<sentence>(?:(?<!\b[MDS][rst])(?<!\b(?:Mrs|Sgt|Cpl|Rev|Gen|Col|Cpt))(?<!\bProf)|(?=[!?。！？\n]))[.!?。！？\n]+(?=\s|$|[\u3400-\u9fff\"”)）])|(?<=[\u3400-\u9fff])[!?]+|[。！？\n]|[\U0001f300-\U0001faff\u2600-\u27bf]+)|(?P<clause>[,;，；：、()（）—–]|:(?!\d)|\s-\s|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])|\.\.\.|…)|(?P<percent>%)"
@@ -81,22 +82,22 @@ _HAN_PRONOUNS: Mapping[str, tuple[str, str]] = {
     "她们": ("3", "they"), "他": ("3", "he"), "她": ("3", "she"),
 }  # fmt: skip
 #: What stands before "ill" and "id" that are short for "I will" and "I would".
-_IS_SUBJECT = re.compile(
+_IS_SUBJECT = lazy_regex(
     r"(?:^|[.,;!?\n—–-]|\b(?:and|but|so|or|if|then|actually|maybe|think|told (?:him|her|them)))\s*$", re.IGNORECASE
 )
 #: What stands before the first word of a sentence.
-_OPENS_SENTENCE = re.compile(r"(?:^|[.!?。！？\n]\s*)$")
+_OPENS_SENTENCE = lazy_regex(r"(?:^|[.!?。！？\n]\s*)$")
 #: A letter that names one of several: "B wing can borrow 3, A wing only 1".
-_IS_LABEL = re.compile(r"[a-z0-9,;] A [a-z]")
+_IS_LABEL = lazy_regex(r"[a-z0-9,;] A [a-z]")
 #: What stands around "ill" that is no "I will": "fell ill", "ill.".
-_BEFORE_ILL = re.compile(
+_BEFORE_ILL = lazy_regex(
     r"(?:\b(?:am|is|are|was|were|be|been|being|feel\w*|fell|fall\w*|get\w*|got|very|so|too|really|look\w*|taken|an|any|"
     r"my|his|her|their|not|and|mentally|seriously|terminally)|['’](?:m|s|re))\s*$",
     re.IGNORECASE,
 )
-_BEHIND_ILL = re.compile(r"\s[a-z]")
+_BEHIND_ILL = lazy_regex(r"\s[a-z]")
 #: What stands before a measure word.
-_MEASURED = re.compile(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
+_MEASURED = lazy_regex(r"[这那這几幾两兩一二三四五六七八九十每哪\d]")
 #: Characters of words that may be said once or twice: 爸 and 爸爸.
 _DOUBLED = frozenset("爸妈哥姐弟妹爷奶叔伯舅姑姨婆宝狗猫娃")
 _PERSON_CASES = frozenset({_SUBJECT, _OBJECT})

@@ -12,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from agent_home.lazy_regex import lazy_regex
+
 from .alignment import Alignment, is_content
 from .tokens import CLASSES, TextToken, is_standin
 
 __all__ = ["AlignedRun", "AlignmentView", "answers_other", "stands_in"]
 
 _POINTS = frozenset({"that", "it", "this", "which", "这", "那", "它"})
-_OPENS_QUESTION = re.compile(
+_OPENS_QUESTION = lazy_regex(
     r"(?:(?:and|so|ok|but|hey|btw|hm+|sorry|also),? )*(?:(?:am|is|are|was|were|do|does|did|can|could|should|would|will|"
     r"shall|have|has|may) (?:i|we|you|he|she|it|they|the|my|our|this|that|there)\b|"
     r"(?:what|which|when|where|who|why|how)(?:'s| is| are| do| does| did| should| can| was| will| would| much| many|"

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 
 from ..statements.sentences import narrowed
@@ -19,7 +20,7 @@ __all__ = ["is_reversal", "same_lesson", "split_correction", "topic_words"]
 
 #: Lowest share of the weight of two corrections that must be in both.
 _MIN_SHARED_WEIGHT = 0.6
-_INTRODUCTION = re.compile(
+_INTRODUCTION = lazy_regex(
     r"^(?:(?:no|nope|wrong|sorry|wait|actually|correction|in fact|again|"
     r"(?:that|this|it)(?:['’]s| is) (?:wrong|not (?:right|correct|true))|you(?:['’]re| are) wrong|"
     r"又?不对|又?错了|更正|纠正一下|更正一下|数字不对|不准确)\s*[,.:;!。—–-]+\s*)+",
@@ -28,7 +29,7 @@ _INTRODUCTION = re.compile(
 _CLAUSE = r"[^,;。]+?(?:[.,]\d[^,;。]*?)?"
 #: Sentences that name both the right and the wrong value. Full-width punctuation was narrowed before.
 _CONTRASTS = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_regex(pattern, re.IGNORECASE)
     for pattern in (
         rf"不是(?P<wrong>{_CLAUSE})[,、;]?\s*(?:而是|应该是|而|是)(?P<right>.+?)[。.!]*$",
         rf"(?P<right>.+?)[,、;]?\s*(?:而不是|而非|不是)(?P<wrong>{_CLAUSE})[。.!]*$",
@@ -36,10 +37,10 @@ _CONTRASTS = tuple(
     )
 )
 #: Words with which the order of the other words carries the meaning.
-_ORDER_WORDS = re.compile(
+_ORDER_WORDS = lazy_regex(
     r"\b(?:before|after|than|from|over|under|into|above|below)\b|[先再后前比从到由向给]", re.IGNORECASE
 )
-_WORD = re.compile(r"[A-Za-z]+")
+_WORD = lazy_regex(r"[A-Za-z]+")
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,6 @@ It is restored when it happens again. ``distill.learning.governance`` decides ab
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry
 from agent_home.documents.provenance import least_trusted
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.gateway import Transaction
 from agent_home.store.references import last_references
@@ -56,8 +56,8 @@ _MAX_ENTRIES = 100
 REDACTION_PREFIX = "[REDACTED:"
 #: Dates listed in an entry. Further ones are only counted.
 _MAX_DATES = 12
-_OCCURRENCES = re.compile(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?$")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_OCCURRENCES = lazy_regex(r"Occurrences: (?P<count>\d+)(?: \((?P<dates>[^)]*)\))?$")
+_DATE = lazy_regex(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

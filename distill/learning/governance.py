@@ -29,6 +29,7 @@ from agent_home.documents.document import Block, Document, parse
 from agent_home.documents.entry import Entry, new_id
 from agent_home.documents.placement import as_entry
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.review_ledger import Decisions, decisions, statement_digest
 from agent_home.screening.service import ScreeningService
 from agent_home.store import proposals
@@ -63,7 +64,7 @@ RETIRED = ("Archive/STEERING.md", "Retired rules")
 RULE_PREFIX, GATE_PREFIX = "RU", "GA"
 #: With more principles, no principle is remembered. The gate must be improved instead.
 _MAX_PRINCIPLES = 7
-_RULE_ID = re.compile(rf"{RULE_PREFIX}-[0-9A-Z]{{4}}")
+_RULE_ID = lazy_regex(rf"{RULE_PREFIX}-[0-9A-Z]{{4}}")
 _TRUSTED = frozenset({"user", "agent"})
 Layer = Literal["rule", "gate", "principle", "retirement"]
 

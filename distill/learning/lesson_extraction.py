@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Turn
 
 from ..statements.restatement import OriginOf, nobody
@@ -25,16 +26,16 @@ Kind = Literal["correction", "capability", "competence", "failed"]
 _TRUSTED = frozenset({"user", "agent"})
 #: Labels with which the agent reports a capability or competence. Other reports of work stay in the daily log.
 _LABELS: Mapping[Kind, re.Pattern[str]] = {
-    "capability": re.compile(r"^(?:new )?(?:capabilit(?:y|ies)|skill|tool)(?: built| added)?\s*:\s*(?P<rest>.+)|"
+    "capability": lazy_regex(r"^(?:new )?(?:capabilit(?:y|ies)|skill|tool)(?: built| added)?\s*:\s*(?P<rest>.+)|"
                              r"^(?:新增?)?(?:能力|技能|工具)\s*:\s*(?P<zh>.+)", re.IGNORECASE),
-    "competence": re.compile(r"^(?:new )?(?:competences?|know-?how|learned how to)(?:\s*:\s*|\s+)(?P<rest>.+)|"
+    "competence": lazy_regex(r"^(?:new )?(?:competences?|know-?how|learned how to)(?:\s*:\s*|\s+)(?P<rest>.+)|"
                              r"^(?:学会了|掌握了|诀窍)\s*:?\s*(?P<zh>.+)", re.IGNORECASE),
 }  # fmt: skip  # fmt: skip
 #: Words for an attempt, as opposed to an option that was only considered.
-_TRIED = re.compile(r"\btr(?:ied|ying)\b|\battempt|\bgave up\b|试过|尝试过|试了", re.IGNORECASE)
+_TRIED = lazy_regex(r"\btr(?:ied|ying)\b|\battempt|\bgave up\b|试过|尝试过|试了", re.IGNORECASE)
 
 #: Words with which speakers say that the mistake was theirs.
-_ADMITS = re.compile(
+_ADMITS = lazy_regex(
     r"(?<!not )(?<!n['’]t )\bmy (?:own )?(?:mistake|error|fault|bad)\b|"
     r"\bI (?:misspoke|mistyped|was (?:wrong|mistaken)|mixed (?:it|that|them) up)\b|"
     r"我(?:自己)?(?:刚才|刚刚|之前|昨天)?(?:说|写|打|记|搞|弄|看|算)错|(?<!不是)我的错",

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from ..statements.contradiction import named_change
@@ -36,9 +37,9 @@ _LEAST_SHARED, _FEW_SHARED = 1.0, 2.0
 #: Most weight of its other words, if it is no question.
 _MOST_OTHER = 1.0
 #: Asks about one more thing.
-_ANOTHER = re.compile(r"\b(?:too|also|as well|either)\b|也", re.IGNORECASE)
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_ARTICLE = re.compile(r"(?:the|on|at|in|by|it['’]s|that['’]s|是|在)\s*(?=\S)", re.IGNORECASE)
+_ANOTHER = lazy_regex(r"\b(?:too|also|as well|either)\b|也", re.IGNORECASE)
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_ARTICLE = lazy_regex(r"(?:the|on|at|in|by|it['’]s|that['’]s|是|在)\s*(?=\S)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

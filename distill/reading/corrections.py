@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.sentences import is_question, narrowed
 
 __all__ = ["announces_correction", "corrects_value", "names_old_value", "states_correction", "states_rejection"]
@@ -23,7 +25,7 @@ _ORDERS = (
     r"use|write|put|show|give|call|send|include|add|answer|reply|respond|start|end|ask|tell|run|check|format|quote|cite|"
     r"commit|push|delete|remove|change|keep|list|mention|share|store|save|translate|round|return|make|touch|skip|assume"
 )
-_CORRECTION = re.compile(
+_CORRECTION = lazy_regex(
     "|".join((
         (rf"^(?:no|nope|{_WRONG}|not quite|that(?:['’]s| is) (?:{_WRONG})|you(?:['’]re| are) wrong|"
         r"you got (?:it|that) wrong)\b\s*[,.:;—–-]+\s*(?:it|that|this|the|they|we)\b.*"
@@ -46,7 +48,7 @@ _CORRECTION = re.compile(
     )),
     re.IGNORECASE,
 )  # fmt: skip
-_REJECTION = re.compile(
+_REJECTION = lazy_regex(
     "|".join((
         (r"\b(?:we|I|the team)(?:['’]ve| have| has)?\s+(?:already |finally |also |just )?"
         r"(?:rejected|ruled out|discarded|abandoned|gave up on|given up on|dropped the idea of)\b"),
@@ -60,20 +62,20 @@ _REJECTION = re.compile(
     )),
     re.IGNORECASE,
 )  # fmt: skip
-_BARE = re.compile(
+_BARE = lazy_regex(
     rf"^(?:no|nope|{_WRONG}|not quite|that(?:['’]s| is) (?:{_WRONG})|correction|actually|{_WRONG_ZH})[\s,.:;!—–。-]*$",
     re.IGNORECASE,
 )
-_STATES = re.compile(
+_STATES = lazy_regex(
     r"\b(?:it|that|this|the|they)\b.{0,60}\b(?:is|are|was|were|should)\b|\b(?:it|that)['’]s\b|\d", re.IGNORECASE
 )
-_CONTRAST = re.compile(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.IGNORECASE)
+_CONTRAST = lazy_regex(r"\bnot\b|\binstead of\b|\brather than\b|不是|而不是|并非|从.{1,20}改[为成]", re.IGNORECASE)
 
 
 #: Opens an answer that denies what stands before it.
-_DENIES = re.compile(r"(?:no|nope|wrong|不|不对|错了?)[,.:;!。—–-]", re.IGNORECASE)
+_DENIES = lazy_regex(r"(?:no|nope|wrong|不|不对|错了?)[,.:;!。—–-]", re.IGNORECASE)
 #: A number and its unit. Only the first quantities of a turn are read.
-_QUANTITY = re.compile(r"(?P<number>\d+(?:[.,]\d+)*) ?(?P<unit>%|[^\W\d_]{1,12})")
+_QUANTITY = lazy_regex(r"(?P<number>\d+(?:[.,]\d+)*) ?(?P<unit>%|[^\W\d_]{1,12})")
 _MAX_QUANTITIES = 20
 #: Characters of a sentence that are read. A text without full stops is no sentence, and the patterns look far ahead.
 _MOST_CHARS = 2_000

@@ -22,6 +22,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.contradiction import relation
 from ..statements.life_changes import ends_life_fact
 from ..statements.other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
@@ -84,19 +86,19 @@ _OVERRULES = 0.8
 #: Chance of a replacement that names the old value and the new one.
 _NAMED = 0.99
 #: A request to forget what was said, and the least share of the words behind it that the forgotten statement has.
-_FORGET = re.compile(
+_FORGET = lazy_regex(
     r"\b(?:forget|ignore|disregard|delete|scratch)\b.{0,20}\b(?:told you|told|said|mentioned|wrote)\b"
     r"(?: about| regarding)?"
     r"|(?:请?忘[了掉]|别记|不要记)我?(?:刚才|之前)?[说讲]的?(?:关于)?|当我没说过?",
     re.IGNORECASE,
 )
 _LEAST_NAMED, _LEAST_NAMED_HAN = 0.5, 0.25
-_CLAUSE_END = re.compile(r"[,;.!?。\uff0c\uff1b\uff01]")
+_CLAUSE_END = lazy_regex(r"[,;.!?。\uff0c\uff1b\uff01]")
 #: Table of signs. ``name: pattern`` is a pattern of Latin words, ``name! pattern`` any other pattern.
 _TABLE = "ending_signs.txt"
 SIGNS = ("end", "drop", "open", "negated", "withdrawn", "speech", "future")
-_REGULAR_PAST = re.compile(r"\b\w{2,}ed\b", re.IGNORECASE)
-_PERFECT_HAN = re.compile(r"了[。!,~ ]*$|啦|咯")
+_REGULAR_PAST = lazy_regex(r"\b\w{2,}ed\b", re.IGNORECASE)
+_PERFECT_HAN = lazy_regex(r"了[。!,~ ]*$|啦|咯")
 #: Acts of the newer sentence and of the older statement that the reader's chances are features of.
 _NEWER_ACTS, _OLDER_ACTS = ("done", "correction", "decision", "none"), ("thread", "fact")
 _OWN_FEATURES = (

@@ -19,6 +19,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = [
     "BUCKETS",
     "GROUPS",
@@ -40,12 +42,12 @@ GROUPS: dict[str, float] = {
     "previous": 0.8, "pair": 0.3, "context": 0.7,
 }  # fmt: skip
 
-_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[^\s\w]|[^\W\d_]+", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?。！？\n]+\s*(?=\S)")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_CODE = re.compile(r"`|\w+\(\)|\w+\.(?:py|ts|js|md|toml|yaml|json|sql|go|rs)\b|--\w+")
-_MONEY = re.compile(r"[$€£¥]|\d\s?(?:%|k\b|元|万|块|euros?\b|bucks\b)", re.IGNORECASE)
-_CLOCK = re.compile(r"\d:\d\d|\d\s?(?:am|pm)\b|\d点|\d{4}-\d\d|\d(?:st|nd|rd|th)\b|\d[月号日]", re.IGNORECASE)
+_TOKEN = lazy_regex(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[^\s\w]|[^\W\d_]+", re.IGNORECASE)
+_SENTENCE_END = lazy_regex(r"[.!?。！？\n]+\s*(?=\S)")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_CODE = lazy_regex(r"`|\w+\(\)|\w+\.(?:py|ts|js|md|toml|yaml|json|sql|go|rs)\b|--\w+")
+_MONEY = lazy_regex(r"[$€£¥]|\d\s?(?:%|k\b|元|万|块|euros?\b|bucks\b)", re.IGNORECASE)
+_CLOCK = lazy_regex(r"\d:\d\d|\d\s?(?:am|pm)\b|\d点|\d{4}-\d\d|\d(?:st|nd|rd|th)\b|\d[月号日]", re.IGNORECASE)
 #: Lengths at which a sentence counts as one step longer.
 _LENGTHS = (3, 6, 10, 15, 25, 40, 80)
 

@@ -9,7 +9,6 @@ reach somebody, and requests to remember, always count.
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -18,6 +17,8 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
+
+from agent_home.lazy_regex import lazy_regex
 
 from .labels import parse_label, parse_request
 
@@ -30,9 +31,9 @@ LEAST_CHANCE = 0.3
 _WEIGHTS = "foreign_topics.npz"
 _MAX_CHARS, _MAX_WORDS = 600, 120
 _MAX_WORD_CHARS = 20
-_TOKEN = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
-_CJK = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]")
-_CJK_RUN = re.compile(r"[\u3400-\u9fff\u3040-\u30ff]+")
+_TOKEN = lazy_regex(r"[\u3400-\u9fff\u3040-\u30ff]+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|\d+")
+_CJK = lazy_regex(r"[\u3400-\u9fff\u3040-\u30ff]")
+_CJK_RUN = lazy_regex(r"[\u3400-\u9fff\u3040-\u30ff]+")
 _LEAST_RUN = 6
 #: Words of a piece of a long clause. The next piece begins in its middle.
 _PIECE_WORDS = 6
@@ -43,11 +44,11 @@ _LEAST_OF_PIECE = 2.0
 #: Weights of one, two and three characters of a text without blanks.
 _CJK_WEIGHTS = (0.15, 0.5, 0.5)
 #: A clause may hide behind a harmless one.
-_CLAUSE_END = re.compile(
+_CLAUSE_END = lazy_regex(
     r"[.;,:!?()<>\n\u3002\uff0c\uff1b\uff1a\uff01\u3001]+(?=\s|[^\x00-\x7f]|$)|<!--|\s[-\u2013\u2014]\s"
 )
 #: E-mail addresses, account numbers with a country, and numbers of six digits or more but dates.
-_VALUE = re.compile(
+_VALUE = lazy_regex(
     r"[\w.+-]{1,64}@[\w-]{1,64}\.\w|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3}"
     r"|(?<![A-Za-z0-9.])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){5,40}|\b0x[0-9a-fA-F]{16}"
     r"|\b(?:bc1|[13])[a-km-zA-HJ-NP-Z1-9]{25}"

@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.sentences import is_question, narrowed
 
 __all__ = ["KINDS", "ItemKind", "Label", "kind_of_request", "parse_label", "parse_request", "refers_back"]
@@ -70,7 +72,7 @@ _NEEDS_COLON = frozenset({
     "决策", "教训", "复盘", "待定", "总结", "待办", "否决", "放弃", "排除", "弃用", "搞定", "解决", "已解决",
     "办完", "未完成", "提醒", "记住", "牢记", "记一下", "备忘", "请记住", "请牢记", "请记一下",
 })  # fmt: skip
-_LABEL = re.compile(
+_LABEL = lazy_regex(
     r"^[^\w]{0,3}\s*(?:" + "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS) + r")"
     r"(?:\s*\([^()]{0,40}\))?(?P<end>\s*:\s*|\s+[—–-]{1,2}\s+|\s*——\s*|\s*$)",
     re.IGNORECASE,
@@ -91,13 +93,13 @@ _REMEMBER = (
 )
 #: What joins a request to what it is about. "Remember the film?" and "remember when" have none of these.
 _LINK = r"(?:\s+that\b|\s*[:,;—–]+|\s+-+\s|\s+(?=(?:to|my|our|i|i['’]\w+|we|we['’]\w+|me|us)\b))"
-_REQUEST = re.compile(rf"^{_LEAD}{_POLITE}{_REMEMBER}(?P<link>{_LINK})?\s*(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
-_RECOLLECTION = re.compile(
+_REQUEST = lazy_regex(rf"^{_LEAD}{_POLITE}{_REMEMBER}(?P<link>{_LINK})?\s*(?P<rest>.*)$", re.IGNORECASE | re.DOTALL)
+_RECOLLECTION = lazy_regex(
     r"^(?:when|how|what|who|where|why|which|if|whether|me|back|those|the (?:time|day|one))\b", re.IGNORECASE
 )
-_NOT_A_FACT = re.compile(r"^(?:that|this|it|these|those)?[\s.!,]*$", re.IGNORECASE)
-_BACK = re.compile(r"\s*(?:that|this|it)?(?:[\s,]+(?:please|ok|for me|for later))*[\s.!,]*", re.IGNORECASE)
-_REQUEST_ZH = re.compile(
+_NOT_A_FACT = lazy_regex(r"^(?:that|this|it|these|those)?[\s.!,]*$", re.IGNORECASE)
+_BACK = lazy_regex(r"\s*(?:that|this|it)?(?:[\s,]+(?:please|ok|for me|for later))*[\s.!,]*", re.IGNORECASE)
+_REQUEST_ZH = lazy_regex(
     r"^(?:(?:另外|还有|对了|哦|好的?|那|顺便|嗯|重要)[\s,。!:]*){0,3}"
     r"(?P<polite>(?:请|麻烦|拜托|你|您|帮我|帮忙|给我|替我|务必|一定|要|也|再|先){0,4})"
     r"(?:记住|记一下|记下来?|记着|记好|记个事儿?|记一笔|备忘一下|备注一下|牢记|别忘了?|不要忘[记了]?|(?<=[请我你要])记得)"
@@ -105,31 +107,31 @@ _REQUEST_ZH = re.compile(
     re.DOTALL,
 )
 #: A request behind the fact that it is about.
-_SUFFIX = re.compile(
+_SUFFIX = lazy_regex(
     r"[\s,.;:—–-]+(?:so[\s,]+|and[\s,]+)?(?:please[\s,]+)?(?:remember|keep in mind|make a note of|don['’]?t forget|"
     r"note|memori[sz]e|write down)\s+(?:that|this|it)"
     r"(?:[\s,]+(?:please|ok(?:ay)?|for (?:me|later|next time|the future)))*[.!\s]*$|"
     r"[\s,。;]+(?:请|麻烦|帮我|你|给我|要|先){0,3}(?:记住|记一下|记下来?|记着|记好)(?:这一?[点个]|了|吧|哦|哈|啊|喔){0,2}[。!\s]*$",
     re.IGNORECASE,
 )
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
 #: Characters of a sentence that are searched for a request. A longer one is a pasted text.
 _MAX_REQUEST_CHARS = 600
-_PREFERS = re.compile(
+_PREFERS = lazy_regex(
     r"^(?:always|never|do(?:n['’]t| not)|use|call me|address me|write|answer|reply|no )\b|"
     r"\bi(?:['’]d| would)? (?:\w+ )?(?:like|prefer|hate|love|want|dislike|can['’]?t stand)\b|"
     r"\bi don['’]t (?:like|want|eat|drink)\b|"
     r"\bmy (?:favou?rite|preferred|preference)\b|以后|一律|不要|^别|叫我|喜欢|讨厌|偏好|习惯|不吃|不喝|尽量",
     re.IGNORECASE,
 )
-_TO_DO = re.compile(
+_TO_DO = lazy_regex(
     r"^(?:call|e?mail|send|book|buy|renew|pay|pick|submit|ask|tell|check|order|cancel|finish|follow|schedule|remind|"
     r"bring|return|review|reply|get|take)\b|\b(?:tomorrow|tonight|deadline|due|appointment|next (?:week|month|\w+day)|"
     r"by (?:mon|tues|wednes|thurs|fri|satur|sun)day|this (?:week|\w+day))\b|"
     r"明天|后天|今晚|下周|下个?月|这周|本周|周[一二三四五六日天]|截止|之前要|提醒|预约|要交|要去|要买|要开",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(
+_SETTLED = lazy_regex(
     r"\b(?:decided|agreed|we(?:['’]ll| will|['’]re going to)? (?:use|go with|stick with|chose|picked)|settled on|"
     r"going with)\b|决定|定了|说好了|商量好|选了|采用",
     re.IGNORECASE,

@@ -17,6 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.sentences import narrowed
 from .pair_terms import HAN_CHARACTER, MAX_CHARS, statement_terms, term_of
 
@@ -26,8 +28,8 @@ __all__ = ["BUCKETS", "MaskedPairModel", "hashed_grams", "masked", "vector_part"
 BUCKETS = 1 << 14
 #: Factors of the vector of the newer sentence, and of its difference from the older one's.
 _NEWER, _DIFFERENCE = 0.7, 0.5
-_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?.,;:。、]", re.IGNORECASE)
-_SUBJECT = re.compile(r"^(?:the user(?:['’]s)? |用户的?)", re.IGNORECASE)
+_TOKEN = lazy_regex(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?.,;:。、]", re.IGNORECASE)
+_SUBJECT = lazy_regex(r"^(?:the user(?:['’]s)? |用户的?)", re.IGNORECASE)
 _SELF, _ENDS = frozenset({"I", "I'", "I’"}), frozenset(".!?。")
 _SHARED, _NAME, _NUMBER, _SAME_NUMBER = "\u00a7", "N", "#", "#="
 

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
@@ -37,7 +38,7 @@ _MAX_TURN_CHARS = 4000
 _ENTRIES_SHARE = 0.25
 _SPEAKERS = ("user", "assistant", "tool")
 #: Marks of headings, which an entry of MEMORY.md may not have. A turn may.
-_HEADING_MARK = re.compile(r"^\s{0,3}(?:#{1,6}\s+|[=-]{3,}\s*$)", re.MULTILINE)
+_HEADING_MARK = lazy_regex(r"^\s{0,3}(?:#{1,6}\s+|[=-]{3,}\s*$)", re.MULTILINE)
 #: Least room for turns, in tokens, below which nothing is asked.
 _LEAST_ROOM = 100
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.stems import stem
 from recall.text.word_tables import stop_words
 
@@ -28,9 +29,9 @@ __all__ = [
 
 #: Characters of a text that are read. An entry or a sentence is shorter.
 MAX_CHARS = 400
-_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?]", re.IGNORECASE)
-HAN_CHARACTER = re.compile(r"[\u3400-\u9fff]")
-_CONTRACTION = re.compile(r"'(?:s|re|ve|ll|d|m|t)$")
+_TOKEN = lazy_regex(r"[a-z]+(?:['’][a-z]+)?|\d+(?:[.,:]\d+)*|[\u3400-\u9fff]|[!?]", re.IGNORECASE)
+HAN_CHARACTER = lazy_regex(r"[\u3400-\u9fff]")
+_CONTRACTION = lazy_regex(r"'(?:s|re|ve|ll|d|m|t)$")
 #: Chinese characters of grammar, which no two texts share by meaning.
 LIGHT_HAN = frozenset(
     "的了在是我你他她它们这那也就都和与跟把被给吗呢吧啊呀么哦啦还又再已经没有不要去来到说好会能可以得地着过个一下上里面后前中对从让"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from ..statements.sentences import is_question, narrowed, split_sentences
@@ -21,7 +22,7 @@ __all__ = ["repaired_value", "settle_self_corrections", "with_settled_values"]
 _MAX_LINE_CHARS, _MAX_SENTENCE_CHARS = 4000, 300
 #: A longer rest behind a word of repair is a statement of its own.
 _MOST_WORDS, _MOST_HAN = 6, 12
-_REPAIR = re.compile(
+_REPAIR = lazy_regex(
     r"(?:(?:oh|hm+|ah|er|um|uh)\b[,.…!]*\s*)*"
     r"(?:(?:no|nope|wait|hold on|sorry|oops|actually|correction|scratch that|make (?:that|it)|i mean|i meant)\b"
     r"[,.:;!…—–-]*(?:\s+|$))+(?:(?:it['’]s|that['’]s|it is)\s+)?"
@@ -30,12 +31,12 @@ _REPAIR = re.compile(
     re.IGNORECASE,
 )
 #: Inside a sentence, a pause stands before the repair.
-_INNER = re.compile(
+_INNER = lazy_regex(
     r"(?:[,;]\s*|\s+[-–—]\s*)"
     r"(?=(?:oh |no,? )?(?:no|wait|sorry|oops|scratch that|i mean|i meant)\b|哦?不对,|[说记]错了,|哦不,)",
     re.IGNORECASE,
 )
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
 _END = "。.!\uff01"
 
 

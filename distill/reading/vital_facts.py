@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.pairs.pair_features import relative_spans
 from ..statements.sentences import is_question, narrowed
 from ..statements.statement_parser import parse_statement
@@ -22,7 +24,7 @@ _BE = r"(?:\s+am|\s+is|\s+are|['’]m|['’]s|['’]re)"
 _HOW = r"(?:\s+(?:also|badly|severely|deathly|highly|very|really|both|all|still|a|an))*"
 _ILL = r"(?:coeliac|celiac|diabetic|epileptic|asthmatic|(?:lactose|gluten|fructose)[- ]intolerant)"
 #: Health of somebody named or owned.
-_HEALTH = re.compile(
+_HEALTH = lazy_regex(
     rf"{_WHO}{_BE}{_HOW}\s+(?:allergic\s+to\s+\w|{_ILL}\b)"
     rf"|{_WHO}(?:['’]s\s+got|\s+(?:has|have|had always))\s+an?\s+(?:[\w-]+\s+){{0,3}}(?:allergy|intolerance)\b"
     r"|\b(?i:my|our)(?: [\w'’-]+){1,2} (?:can['’]?t|cannot) (?:have|eat|tolerate) "
@@ -31,23 +33,23 @@ _HEALTH = re.compile(
     r"|(?:我|爸|妈|儿|女|儿子|女儿|老婆|老公|爱人|孩子|小宝|[\u4e00-\u9fff]{2,3})(?:一直)?不能[吃喝碰][\u4e00-\u9fff]{1,8}(?=[,。;!]|$)"
     r"|(?:我|爸|妈|奶奶|爷爷|外婆|外公|儿子|女儿)(?:有|得了|查出了?)(?:[一二]型)?(?:糖尿病|哮喘|癫痫|乳糜泻|蚕豆病)",
 )
-_DIET = re.compile(rf"{_WHO}{_BE}{_HOW}\s+(?:vegan|vegetarian)\b|素食|吃素")
-_CLAUSE_END = re.compile(r"[,.;!?\u3002\uff0c\uff1b\uff01]|\s(?:and|but)\s|$")
+_DIET = lazy_regex(rf"{_WHO}{_BE}{_HOW}\s+(?:vegan|vegetarian)\b|素食|吃素")
+_CLAUSE_END = lazy_regex(r"[,.;!?\u3002\uff0c\uff1b\uff01]|\s(?:and|but)\s|$")
 #: Two neighbouring Chinese characters. The second may be any. The first is none of the words that lead to the illness
 #: in «对花生过敏», because they stand in many other sentences.
-_TWO_HAN = re.compile(r"[^\W\x00-\u33ff对我有不能他她][^\W\x00-\u33ff]")
+_TWO_HAN = lazy_regex(r"[^\W\x00-\u33ff对我有不能他她][^\W\x00-\u33ff]")
 #: Name of somebody close.
-_PERSON = re.compile(
+_PERSON = lazy_regex(
     r"\b(?i:my) (?:boss|manager|wife|husband|partner|son|daughter|brother|sister|mother|father|mum|mom|dad|doctor|"
     r"landlord|landlady)(?:['’]s name)? is (?:called |named )?(?!Dr\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2}(?=[,.;!]|$)"
 )
-_NAME = re.compile(
+_NAME = lazy_regex(
     r"(?:^|[,.;!] ?)(?i:(?:so|and|but|oh|please|just),? )*(?i:call) me [A-Z][\w'’-]+(?:,? please)?(?=[,.;!]|$)"
     r"|(?:^|[,。;!])(?:请|就|以后|你可以|大家都)*叫我(?!起|一声|去|来|过|吃|看|帮|做|别|不|等|先|回|怎)[\u4e00-\u9fffA-Za-z]{1,6}?"
     r"(?:就行|就好|吧|即可)?(?=[,。;!]|$)"
 )
 #: A condition, a story, somebody else's words, or a wish for the moment.
-_NOT_MEANT = re.compile(
+_NOT_MEANT = lazy_regex(
     r"\b(?:if|unless|imagine|suppose|pretend|hypothetical|story|novel|character|game|song|film|movie|poem|today|tonight|"
     r"for now|at the moment|translate|wrote|written|said|says|no longer|not any ?more|used to)\b"
     r"|如果|假如|要是|假设|小说|故事|角色|电影|歌词|翻译|今天|今晚|现在|暂时|以前|曾经|听说|据说|不再",

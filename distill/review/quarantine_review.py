@@ -7,7 +7,6 @@ in git and is append-only, so an accepted message is appended once more with an 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from agent_home.documents.document import Document, parse
 from agent_home.documents.entry import Entry, section_of
 from agent_home.documents.placement import as_entry, insert_text, replace_placeholder
 from agent_home.home import ARCHIVED_DAILY, Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening import quarantine
 from agent_home.screening.quarantine import Quarantined
 from agent_home.screening.review_ledger import (
@@ -52,8 +52,8 @@ __all__ = [
 
 AcceptMode = Literal["as-is", "redacted"]
 #: A sentence with the space after it, for scripts with Latin or Chinese full stops.
-_SENTENCE = re.compile(r"[^.!?。!?\n]*(?:[.!?。!?]+|\n|$)\s*")
-_PLACEHOLDER = re.compile(r"\[REDACTED:[^\]]*\]")
+_SENTENCE = lazy_regex(r"[^.!?。!?\n]*(?:[.!?。!?]+|\n|$)\s*")
+_PLACEHOLDER = lazy_regex(r"\[REDACTED:[^\]]*\]")
 _MAX_PASSES = 6
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = ["Value", "ValueMention", "day_of", "known_values", "value_mentions"]
 
 #: A value: its kind and what identifies it, such as ``("day", "2026-11-25")`` or ``("number", "1450")``.
@@ -107,7 +109,7 @@ _YEAR_WORDS = {
 _MONTH_WORDS = {"last month": -1, "this month": 0, "next month": 1, "上个月": -1, "上月": -1, "这个月": 0, "本月": 0,
                 "下个月": 1, "下月": 1}  # fmt: skip
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven|eight|nine|ten|couple of)"
-_ONE_PERIOD = re.compile(
+_ONE_PERIOD = lazy_regex(
     r"\ban? (?:\w+ )?(?:second|minute|hour|day|week|month|year)\b|[一每]个?[天周月年]", re.IGNORECASE
 )
 _PERIOD_DAYS = {
@@ -419,7 +421,7 @@ _ONES = "one|two|three|four|five|six|seven|eight|nine"
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _HALF_DAY = r"(?P<half_day>上午|下午|早上|晚上|傍晚|中午|凌晨|早|晚)?"
 _PATTERNS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
-    (re.compile(pattern), read)
+    (lazy_regex(pattern), read)
     for pattern, read in (
         (r"(?<!\d)(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)", _full_date),
         (r"(?<![\d-])(?P<year>(?:19|20)\d{2})-(?P<number>\d{2})(?![\d-])", _year_month),

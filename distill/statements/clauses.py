@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from .contradiction import named_change
 from .dated_words import without_dates
 from .life_changes import ends_life_fact
@@ -21,11 +23,11 @@ __all__ = ["TouchedClauses", "ended_clauses", "replaced_clauses"]
 
 _MAX_CHARS = 600
 #: Where a sentence is cut. A comma inside a number is none.
-_CUT = re.compile(
+_CUT = lazy_regex(
     r"(?:(?<!\d),|,(?!\d)|[;\uff0c\uff1b])\s*(?:(?:and|but|while)\s)?|\s(?:and|but|while)\s", re.IGNORECASE
 )
 #: First words of a clause that says nothing without its neighbour.
-_DEPENDENT = re.compile(
+_DEPENDENT = lazy_regex(
     r"(?:because|so|if|when|which|who|since|until|unless|not)\b|因为|所以|如果|不是|而不是", re.IGNORECASE
 )
 _COUNTED = frozenset({"date", "day", "time", "number"})

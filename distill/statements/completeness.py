@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 
+from agent_home.lazy_regex import lazy_regex
+
 from .sentences import narrowed, split_sentences
 from .standalone import split_speaker
 from .topics import content_terms
 
 __all__ = ["lacks_its_noun", "statement_part"]
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_ASIDE = re.compile(r"\((?:asked\b|on ).*?\): |\([^()]*[问就]“.*?”\):", re.DOTALL)
-_PRONOUN = re.compile(
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_ASIDE = lazy_regex(r"\((?:asked\b|on ).*?\): |\([^()]*[问就]“.*?”\):", re.DOTALL)
+_PRONOUN = lazy_regex(
     r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b(?:['’](?:s|re|ve|ll|d)\b)?|"
     r"\b(?:these|those)\b(?= (?:are|were|ones)\b|[,.!]|$)|"
     r"^(?:\w+ )?(?:this|that)\b"
@@ -25,27 +27,27 @@ _PRONOUN = re.compile(
     re.IGNORECASE,
 )
 #: "It" that stands for nothing: the weather, the time, or a clause that follows.
-_IMPERSONAL = re.compile(
+_IMPERSONAL = lazy_regex(
     r"\bit(?:['’]s|['’]ll| is| was| takes| took| turns| turned| seems| rains| rained| will| would)\b"
     r"(?=[^.;]*\b(?:to|that|when|if|because|for|since|who|how|like|cold|hot|raining|snowing|late|early)\b)|"
     r"\b(?:make|makes|made|find|found|hate|love|like|take|call) it\b"
     r"(?= (?:when|if|easier|hard|harder|clear|that|to|easy|a)\b)",
     re.IGNORECASE,
 )
-_DETERMINED = re.compile(
+_DETERMINED = lazy_regex(
     r"\b(?:my|our|the|an?|your|some|any|no|all|both|every|each|two|three|four|five|six|seven|eight|nine|ten|"
     r"\d[\d.,:]*|another|one of)\s+[\w'’-]+|\b(?:mum|mom|mama|dad|papa|grandma|grandpa|nan|granny)\b",
     re.IGNORECASE,
 )
 #: A name, which starts with a capital inside the sentence.
-_NAME = re.compile(
+_NAME = lazy_regex(
     r"(?<=[\w,;:\"'’(/&-] )(?!I\b)[A-Z][\w'’-]+|^(?!I\b)[A-Z][\w-]*(?=,| (?:and|is|was|has|says|said|will)\b|['’]s )"
 )
-_CHINESE = re.compile(
+_CHINESE = lazy_regex(
     r"^[\s,]*(?:所以|但是?|而且|然后|就|也)?(?:[他她它]们?|[这那](?=是|样|就|也|会|让))|把[它他她]|[给对跟]它"
 )
 #: A request behind a statement: «..., can you help me?»
-_REQUEST = re.compile(
+_REQUEST = lazy_regex(
     r"(?:[,;.\u2014-]|\s-)\s*(?:so |and |but |also,? )*"
     r"(?:(?:can|could|would|will) you\b|please\b|help me\b|"
     r"(?:how|what|which|where|why) (?:can|could|should|do|would|is|are)\b|"
@@ -54,7 +56,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _MAX_ASIDE_CHARS = 300
-_PIECE = re.compile(r"[A-Za-z0-9]+|[\u3400-\u9fff]")
+_PIECE = lazy_regex(r"[A-Za-z0-9]+|[\u3400-\u9fff]")
 #: Words or Chinese characters of a statement without its question. Fewer («8th.») say nothing.
 _LEAST_PIECES = 3
 #: Terms before a pronoun of which one may be its noun.

@@ -20,6 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.identity import identity_key
 
 from .other_subject import names_other_thing, names_owned_thing, shares_only_name, shares_only_person
@@ -75,13 +76,13 @@ _INFINITIVE = frozenset({"to"})
 #: Statements of fewer words in another order may differ.
 _LEAST_BAG = 4
 
-_LEAD = re.compile(
+_LEAD = lazy_regex(
     r"^(?:(?:no|nope|wrong|sorry|wait|actually|correction|in fact)\b[,.:;—–-]*\s*|"
     r"that(?:'s| is) (?:wrong|not right)[,.:;]*\s*|"
     r"(?:不对|错了|更正|纠正一下|更正一下|数字不对)[,:。;]*\s*)+",
     re.IGNORECASE,
 )
-_REASON = re.compile(
+_REASON = lazy_regex(
     r"[,;]?\s*(?:\b(?:because|since|so that|due to|as a result of|given that|otherwise)\b|[,;]\s*as\b|"
     r"[,;]\s*(?:which|so)\b|因为|由于|以便|否则|这样)[^.。]*",
     re.IGNORECASE,
@@ -96,7 +97,7 @@ _NOT_BUT = rf"not (?!only|just)(?P<gone>{_CLAUSE})(?: any ?more| any longer)?,? 
 _STOP = r"(?=[,;.。]|\s+(?:for|in|as|because)\b|$)"
 #: Clauses that name a value that no longer holds (*gone*), some of them also the value that replaces it (*new*).
 _GONE: tuple[re.Pattern[str], ...] = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_regex(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b{_CHANGED}\b(?P<frame>[^,;.。]*?)\bfrom (?P<gone>{_CLAUSE}) to (?P<new>{_CLAUSE}){_STOP}",
         rf"\breplac\w+ (?P<gone>{_CLAUSE}) (?:with|by) (?P<new>{_CLAUSE}){_STOP}",
@@ -115,39 +116,39 @@ _GONE: tuple[re.Pattern[str], ...] = tuple(
     )
 )
 #: Words for a change that holds from now on.
-_CUE = re.compile(
+_CUE = lazy_regex(
     r"\b(?:now|from now on|no longer|any ?more|instead|any longer|switch\w*|chang(?:e|ed|ing) (?:to|the|our)|moved? to|"
     r"postponed|pushed (?:back )?to|raised to|lowered to|reduced to|increased to|renamed|revised|updated?|after all|"
     r"stop\w* using|back to)\b|改为|改成|改用|改到|换成|换用|换到|不再|调整为|调整到|推迟到|提前到|延到|现在|"
     r"从现在|更新为|升到|降到",
     re.IGNORECASE,
 )
-_NO_LONGER = re.compile(
+_NO_LONGER = lazy_regex(
     r"\b(?:no longer|any ?more|any longer|stop(?:ped)? us\w+|don't .{1,60} any)|不再|停用|弃用", re.IGNORECASE
 )
 #: Words of a time that is counted from the day of the sentence. They tell of an event.
-_DEICTIC = re.compile(
+_DEICTIC = lazy_regex(
     r"\b(?:today|yesterday|tonight|this (?:week|morning|month|time|sprint)|last (?:week|month|night|sprint)|just|"
     r"again)\b"
     r"|今天|昨天|本周|上周|这周|本月|上个?月|这次|刚刚|刚才",
     re.IGNORECASE,
 )
-_COPULA = re.compile(
+_COPULA = lazy_regex(
     r"\b(?:is|are|was|were|has|have|be|will|should|must|can|stays?|remains?|equals?|costs?|takes?|lives?|runs?|expires?|"
     r"means?|owns?|needs?|starts?|ends?|at)\b|是|为|在|有|等于|定在|设为",
     re.IGNORECASE,
 )
 #: Past events. A decision to do something, or an agreement that it is so, holds and is no past event.
-_PAST = re.compile(
+_PAST = lazy_regex(
     r"^(?:we|i|the team|they|she|he|\w+)\s+(?:\w+ly\s+)?"
     r"(?!need|embed|exceed|(?:decid|agre|resolv|conclud|settl)ed\s+(?:to|that|on)\b)(?:\w{2,}ed|won|lost|sold|bought|ran|"
     r"went|met|saw|made|had|did|got|found|took|wrote|fixed)\b|[了过]\s*[\d两二三四五六七八九十]",
     re.IGNORECASE,
 )
 #: Words with which the order of the other words carries the meaning.
-_ORDER = re.compile(r"\b(?:before|after|than|then|first|over|under)\b|[先再后前比给向]", re.IGNORECASE)
+_ORDER = lazy_regex(r"\b(?:before|after|than|then|first|over|under)\b|[先再后前比给向]", re.IGNORECASE)
 #: Words before a value. Another value in the same place would contradict it.
-_BEHIND = re.compile(
+_BEHIND = lazy_regex(
     r"(?:\b(?:in|by|to|until|till|on|at|from|with|as|use|using|is|are|be|was|stays?|after|before|every|into|via)|"
     r"到|在|于|是|为|用|至|按|前|从|每)\s*(?:now |currently |the |a |an |v)*$",
     re.IGNORECASE,

@@ -12,6 +12,8 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from agent_home.lazy_regex import lazy_regex
+
 from .weekday_direction import direction_of, direction_scores
 
 __all__ = ["add_dates", "named_dates", "without_dates"]
@@ -40,12 +42,12 @@ _CJK_WEEK = "(?:周|星期|礼拜)"
 _CJK_PLAIN = "(?<![每上下这本个隔周老小逢单双那])"
 #: A date that the speaker named already, right behind the words.
 _MONTH_NAMES = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-_NAMED_BEHIND = re.compile(
+_NAMED_BEHIND = lazy_regex(
     rf"(?:['’]s)?,? ?[(\uff08]?(?:about |约 |the )?(?:\d{{1,4}}(?:[-/.]\d|st|nd|rd|th|月|年| {_MONTH_NAMES})"
     rf"|{_MONTH_NAMES}[a-z]*\.? \d|(?<=[(\uff08])\d{{4}}[)\uff09]|(?<=[(\uff08]about )\d{{4}}[)])",
     re.IGNORECASE,
 )
-_ADDED = re.compile(r" ?[(\uff08](?:about |约 )?\d{4}(?:-\d\d){0,2}(?: (?:to|至) \d{4}-\d\d-\d\d)?[)\uff09]")
+_ADDED = lazy_regex(r" ?[(\uff08](?:about |约 )?\d{4}(?:-\d\d){0,2}(?: (?:to|至) \d{4}-\d\d-\d\d)?[)\uff09]")
 _HABIT = (
     "(?<!every )(?<!each )(?<!other )(?<!a )(?<!first )(?<!second )(?<!third )(?<!most )(?<!any )(?<!black )(?<!good )"
     "(?<!one )(?<!that )(?<!following )"
@@ -59,19 +61,19 @@ _RECURS = 0.6
 _PART_OF_DAY = "(?: morning| afternoon| evening| night)?"
 _CJK_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九]|十[一二]?)"
 #: A past verb.
-_BACK = re.compile(
+_BACK = lazy_regex(
     r"\b(?:was|were|did|had|went|got|came|saw|met|took|made|said|told|bought|left|ran|won|gave|found|felt|paid|sent|"
     r"wrote|spoke|began|lost|ate|drove|flew|held|kept|read|sold|taught|thought|woke|been|yesterday|\w{3,}ed)\b",
     re.IGNORECASE,
 )
 #: Words of a habit, which holds on each such day.
-_HABITUAL = re.compile(
+_HABITUAL = lazy_regex(
     r"\b(?:always|usually|(?:now|only) (?:also |open )?(?:on|until|till)|also (?:now )?on|free day|day off)\b",
     re.IGNORECASE,
 )
 #: Words that turn a limit ("only until Thursday") into an appointment.
-_ONCE = re.compile(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this time|instead|week)\b", re.IGNORECASE)
-_CJK_BACK = re.compile("[了过没]|昨|刚才")
+_ONCE = lazy_regex(r"\b(?:will|'ll|need|must|have to|has to|due|deadline|this time|instead|week)\b", re.IGNORECASE)
+_CJK_BACK = lazy_regex("[了过没]|昨|刚才")
 
 
 def add_dates(text: str, said: date) -> str:
@@ -139,7 +141,7 @@ def _count(match: re.Match[str]) -> int:
 def _distance(match: re.Match[str], said: date, text: str) -> str:
     """Return the day, month or year that is some units before or after *said*. Coarse units give coarse dates."""
     unit, count = match["unit"].casefold(), _count(match)
-    back = match.re in _BACK_PATTERNS
+    back = match.re.pattern in _BACK_PATTERNS
     if not back and _BACK.search(text):
         return ""  # "he painted it in two weeks" is a duration
     count = -count if back else count
@@ -178,7 +180,7 @@ _CJK_STEPS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2
 
 
 #: What makes "the last weekend" one of another time: "in June", "of the month".
-_OF_ANOTHER = re.compile(
+_OF_ANOTHER = lazy_regex(
     r"\s+(?:in|of)\s+(?:(?:the|each|every|a|next|last|this)\s+)?"
     r"(?:month|year|term|quarter|summer|winter|spring|autumn|holidays?|\d{4}|"
     r"(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)[a-z]*)\b",
@@ -331,13 +333,13 @@ def _month_end_named(match: re.Match[str], said: date, _text: str) -> str:
     return _month_end(said, step) if unit == "month" else f"{said.year + step}-12-31"
 
 
-_AGO = re.compile(rf"\b(?:{_COUNT} (?P<unit>day|week(?:end)?|fortnight|month|year)s? ago)\b", re.IGNORECASE)
-_CJK_AGO = re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?前(?!的)")
-_BACK_PATTERNS = (_AGO, _CJK_AGO)
+_AGO = lazy_regex(rf"\b(?:{_COUNT} (?P<unit>day|week(?:end)?|fortnight|month|year)s? ago)\b", re.IGNORECASE)
+_CJK_AGO = lazy_regex(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?前(?!的)")
+_BACK_PATTERNS = (_AGO.pattern, _CJK_AGO.pattern)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{pattern})(?:['’]s\\b)?", re.IGNORECASE)
+    return lazy_regex(f"(?:{pattern})(?:['’]s\\b)?", re.IGNORECASE)
 
 
 #: Expressions and how to compute their date. One that holds another stands before it.
@@ -355,7 +357,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_compiled(rf"\b{_COUNT} (?P<unit>day|week|month|year)s? from now\b"), _distance),
     (_compiled(r"\bthe (?P<unit>week|month|year) (?P<side>after next|before last)\b"), _second_period),
     (_compiled(rf"\b(?:{_DAY_NAME} week\b|a week (?:from|on) {_DAY_NAME.replace('weekday', 'from')})"), _week_later),
-    (re.compile(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?后(?!的)"), _distance),
+    (lazy_regex(rf"{_CJK_COUNT}(?P<unit>天|周|星期|礼拜|个月|年)(?:以|之)?后(?!的)"), _distance),
     (_compiled(r"\bthe end of (?:the|(?P<step>this|next|last)) (?P<unit>month|year)\b"), _month_end_named),
     (_compiled(rf"\b(?P<step>last|this|next) {_DAY}"), _stepped_weekday),
     (_compiled(rf"\b(?P<step>last|this|next) {_SHORT_DAY}"), _stepped_weekday),

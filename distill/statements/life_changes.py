@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from agent_home.lazy_regex import lazy_regex
+
 from .sentences import narrowed
 
 __all__ = ["LifeFact", "ends_life_fact", "life_fact"]
@@ -28,7 +30,7 @@ _STARTED = (
 _AS = r"(?:as an? [a-z ]{2,30} )?"
 #: Forms of a fact by what it is about: how it stands, and how it changes.
 _FORMS: tuple[tuple[str, bool, re.Pattern[str]], ...] = tuple(
-    (about, changes, re.compile(pattern))
+    (about, changes, lazy_regex(pattern))
     for about, changes, pattern in (
         ("home", False, rf"{_WHO}(?:['’]m| am| are| is)? {_NOW}liv(?:e|es|ing) in {_PLACE}"),
         ("home", True, rf"{_WHO}{_ALREADY} moved (?:back |over )?to {_PLACE}"),
@@ -41,7 +43,7 @@ _FORMS: tuple[tuple[str, bool, re.Pattern[str]], ...] = tuple(
     )
 )
 #: A stay, a visit, a plan or a wish is no change.
-_PASSING = re.compile(
+_PASSING = lazy_regex(
     r"\bfor (?:a|the|two|three|some|now|\d)|\btemporar|\buntil\b|\bif\b|\bnever\b|暂时|临时|几天|短期|如果|要是|打算|想"
 )
 _KIN = {

@@ -10,62 +10,64 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
+
 from .sentences import narrowed
 
 __all__ = ["Name", "NameKind", "commits_in", "is_file_name", "named_paths", "names_in", "prose_of"]
 
 NameKind = Literal["path", "symbol", "tag", "branch"]
 
-_URL = re.compile(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
+_URL = lazy_regex(r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://[^\s<>()]+|\bwww\.[^\s<>()]+", re.IGNORECASE)
 _EXTENSIONS = (
     "py|pyi|js|mjs|cjs|ts|tsx|jsx|java|kt|kts|go|rs|c|h|cc|cpp|hpp|cs|rb|php|swift|scala|sh|bash|zsh|sql|md|mdx|rst|txt|"
     "json|jsonl|yaml|yml|toml|ini|cfg|conf|lock|csv|tsv|html|css|scss|vue|svelte|xml|proto|ipynb|lua|pl|ex|exs|erl|hs|tf|"
     "gradle|patch|xlsx|docx|pptx|pdf|png|svg"
 )
 #: In running text a name begins with ASCII. Chinese has no spaces, so it would begin with the words before it.
-_PATH = re.compile(
+_PATH = lazy_regex(
     r"(?<![A-Za-z0-9_/.@~-])(?:~?/|\.{1,2}/)?"
     r"(?:(?:[A-Za-z0-9_.@+\[\]-]+/)*[A-Za-z0-9_.@+\[\]-]*[A-Za-z0-9_\]-]|[A-Za-z0-9_.@+\[\]-]+/[\w.@+\[\]/-]{0,200}?[\w\]-])"
     rf"\.(?:{_EXTENSIONS})(?![A-Za-z0-9_/-]|\.[A-Za-z0-9])"
 )
-_QUOTED_PATH = re.compile(
+_QUOTED_PATH = lazy_regex(
     r"`(?P<path>[^`\s]+/[^`\s]*[^`\s/()]|(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Jenkinsfile)|"
     rf"[^`\s()]+\.(?:{_EXTENSIONS}))`"
 )
-_PRODUCT = re.compile(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
-_CALL = re.compile(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
-_SNAKE = re.compile(
+_PRODUCT = lazy_regex(r"[A-Z][A-Za-z0-9]*\.js$")  # Node.js, Vue.js
+_CALL = lazy_regex(r"(?<![\w.])(?:[A-Za-z_]\w*(?:\.|::|#))*(?P<name>[A-Za-z_]\w*)\(\)", re.ASCII)
+_SNAKE = lazy_regex(
     r"(?<![\w/.-])(?:[A-Za-z_]\w*\.)*(?P<name>_*[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?![\w/-])", re.ASCII
 )
-_CAMEL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.ASCII)
-_QUOTED_CALL = re.compile(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.ASCII)
-_TAG = re.compile(
+_CAMEL = lazy_regex(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?:\([^`)]*\))?`", re.ASCII)
+_QUOTED_CALL = lazy_regex(r"`(?:[A-Za-z_]\w*\.)*(?P<name>[A-Za-z_][A-Za-z0-9_]*)\([^`]*\)`", re.ASCII)
+_TAG = lazy_regex(
     r"(?<![A-Za-z0-9_./-])v\d+\.\d+(?:\.\d+)?(?:[-.]?(?:rc|alpha|beta|a|b|dev)\.?\d*)?(?![A-Za-z0-9_/]|\.\d)", re.ASCII
 )
-_VERSION = re.compile(
+_VERSION = lazy_regex(
     r"(?:version|release|tag|版本|标签)\s*(?:to\s+|为|到|号)?\s*`?(?P<name>\d+\.\d+(?:\.\d+)?)(?![\d.]*\d)",
     re.IGNORECASE,
 )
-_BRANCH = re.compile(
+_BRANCH = lazy_regex(
     r"(?:\bmerged\s+(?:the\s+)?branch\s+|合并了?\s*分支\s*)[`'\"]?(?P<name>[A-Za-z0-9][\w./-]*\w)"
     r"|\bmerged\s+(?:the\s+)?[`'\"]?(?P<first>[A-Za-z0-9][\w./-]*\w)[`'\"]?\s+branch\b",
     re.IGNORECASE | re.ASCII,
 )
-_HASH = re.compile(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
-_COMMIT_WORD = re.compile(
+_HASH = lazy_regex(r"(?<![A-Za-z0-9_/.#=-])(?P<hash>[0-9a-f]{7,40})(?![A-Za-z0-9_/=-]|\.[A-Za-z0-9])")
+_COMMIT_WORD = lazy_regex(
     r"\b(?:commit(?:ted|s)?|sha|hash|revision|merged|pushed|landed|cherry-picked|reverted)\b|"
     r"提交|推送|合并|回滚",
     re.IGNORECASE,
 )
 #: Things besides commits that have hexadecimal names.
-_OTHER_ID = re.compile(
+_OTHER_ID = lazy_regex(
     r"\b(?:image|container|build|job|run|ticket|task|issue|card|layer|digest|checksum|session|request|trace|id|uuid|token|"
     r"key|pod|device|order|user|node|md5|blob|tree|镜像|容器|任务|工单|会话|请求|订单号?|编号)\W{0,3}$",
     re.IGNORECASE,
 )
 #: Longest distance of a hash from the word before it that says its kind.
 _NEAR_CHARS = 40
-_NAMES_COMMIT = re.compile(
+_NAMES_COMMIT = lazy_regex(
     r"(?:\b(?:commit(?:ted|s)?(?: (?:as|in|at|is|was))?|sha|hash|revision)|提交了?(?:为|是|号|到)?)\W{0,3}$",
     re.IGNORECASE,
 )

@@ -10,51 +10,53 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from .pairs.pair_features import MAX_CHARS, compare, relative_spans, word_weight
 from .statement_parser import Statement, Token, parse_statement
 
 __all__ = ["names_other_thing", "names_owned_thing", "shares_only_name", "shares_only_person"]
 
 #: A qualified noun at the head of a statement.
-_QUALIFIED = re.compile(
+_QUALIFIED = lazy_regex(
     r"(?:\w+: )?(?:the|our|my|his|her|their|your)\s+(?P<which>[a-z][\w-]+)\s+"
     r"(?!(?:is|are|was|were|has|have|had|will|can|must|should|gets?|got|now|moved|runs?)\b)(?P<noun>[a-z][\w-]+)\b",
     re.IGNORECASE,
 )
-_OF = re.compile(
+_OF = lazy_regex(
     r"(?:\w+: )?(?:the|our|my|his|her|their|your)\s+(?P<noun>[a-z][\w-]+)\s+of\s+"
     r"(?:(?:the|our|my|his|her|their|your)\s+)?(?P<which>[a-z][\w-]+)\b",
     re.IGNORECASE,
 )
 #: A thing with its make or name behind the same words: "We buy the Bosch oven".
-_NAMED = re.compile(
+_NAMED = lazy_regex(
     r"(?P<before>(?:\w+ ){1,6}(?:the|an?|our|my|one)) (?P<which>[A-Z][\w-]*) (?P<noun>[a-z][\w-]{2,})\b(?! [A-Z])"
 )
-_HAN = re.compile(r"(?:我们?的?|咱们?的?)?(?P<whole>[\u4e00-\u9fff]{4,8})的")
+_HAN = lazy_regex(r"(?:我们?的?|咱们?的?)?(?P<whole>[\u4e00-\u9fff]{4,8})的")
 #: Words that tell an earlier state of the same thing from a later one.
 _SAME_THING = frozenset({
     "old", "new", "current", "present", "next", "last", "former", "latest", "recent", "first", "second", "other",
     "final", "original", "previous", "now",
 })  # fmt: skip
 #: A person or thing at the head of a statement that owns something. A verb may also stand behind an "'s".
-_OWNER = re.compile(
+_OWNER = lazy_regex(
     r"(?:(?:Dr|Mrs?|Ms|Prof)\.? )?(?P<owner>[A-Z][a-z]+)['\u2019]s (?P<owned>(?!\w+(?:ed|ing)\b)[a-z]{3,}) "
     r"(?:is|was|has|had|will|just|\w+ed|\w+s)\b"
 )
-_OWNER_HAN = re.compile(r"(?P<owner>[\u4e00-\u9fff]{2,4}?)的(?!事)(?P<owned>[\u4e00-\u9fff]{2})")
+_OWNER_HAN = lazy_regex(r"(?P<owner>[\u4e00-\u9fff]{2,4}?)的(?!事)(?P<owned>[\u4e00-\u9fff]{2})")
 _LEAST_NOUN_CHARS = 2
-_TWO_HAN = re.compile(r"[\u3400-\u9fff]{2}")
-_UNIT = re.compile(r"\s?(?!(?:from|at|on|in|and|for|to|with|every|by|or|now)\b)[a-z%€$]+", re.IGNORECASE)
+_TWO_HAN = lazy_regex(r"[\u3400-\u9fff]{2}")
+_UNIT = lazy_regex(r"\s?(?!(?:from|at|on|in|and|for|to|with|every|by|or|now)\b)[a-z%€$]+", re.IGNORECASE)
 #: A change that is no change of a value.
-_AGED = re.compile(r"\bturn(?:s|ed|ing)\b")
+_AGED = lazy_regex(r"\bturn(?:s|ed|ing)\b")
 _AMOUNTS = frozenset({"number", "time"})
 _MAX_CHARS = 200
 #: A familiar form of a Chinese name at the head of a sentence.
-_FAMILIAR_HAN = re.compile(r"[小老阿][\u4e00-\u9fff]")
+_FAMILIAR_HAN = lazy_regex(r"[小老阿][\u4e00-\u9fff]")
 #: Where somebody is. 现在 and 正在 tell of time.
-_WHERE_HAN = re.compile(r"(?<![现正])在[\u4e00-\u9fff]{2}")
-_LIVES = re.compile(r"\bliv(?:es?|ing)\b|住", re.IGNORECASE)
-_MOVES = re.compile(r"\bmov(?:ed|ing)\b|搬(?:家|[来到去出进])", re.IGNORECASE)
+_WHERE_HAN = lazy_regex(r"(?<![现正])在[\u4e00-\u9fff]{2}")
+_LIVES = lazy_regex(r"\bliv(?:es?|ing)\b|住", re.IGNORECASE)
+_MOVES = lazy_regex(r"\bmov(?:ed|ing)\b|搬(?:家|[来到去出进])", re.IGNORECASE)
 _HAN_DIGITS = frozenset("一二三四五六七八九十")
 #: Least weight of a word that is no light one.
 _LEAST_WORD = 0.15

@@ -12,6 +12,8 @@ import string
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = [
     "ProseLine",
     "is_question",
@@ -26,33 +28,33 @@ __all__ = [
 _NARROW = {0xFF01 + offset: 0x21 + offset for offset in range(94)} | {0x3000: 0x20, 0xFFE5: 0xA5}
 
 #: Places where a text may be shortened, none inside an amount.
-_BREAK = re.compile(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
+_BREAK = lazy_regex(r"[ ;。、\uff0c\uff1b]|,(?!\d)")
 #: Characters of words, numbers and paths.
 _RUN = f"{string.ascii_letters}{string.digits}_.,:/-"
-_FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
-_QUOTED = re.compile(r"^\s*>")
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
-_BULLET = re.compile(
+_FENCE = lazy_regex(r"^ {0,3}(?P<mark>`{3,}|~{3,})")
+_QUOTED = lazy_regex(r"^\s*>")
+_HEADING = lazy_regex(r"^ {0,3}#{1,6}[ \t]+(?P<text>.*?)(?:[ \t]+#+)?[ \t]*$")
+_BULLET = lazy_regex(
     r"^[ \t]*(?:[-*+•·‣▪]|\(?\d{1,2}[.)、]|\(?[①-⑩一二三四五六七八九十]{1,2}[、)])(?:[ \t]+|(?<=[、)•]))"
 )
-_CHECKBOX = re.compile(r"^\[[ xX]\][ \t]+")
-_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
+_CHECKBOX = lazy_regex(r"^\[[ xX]\][ \t]+")
+_TABLE_ROW = lazy_regex(r"^\s*\|.*\|\s*$|^\s*[-=_*|:+]{3,}\s*$")
 #: A code span, which stays, or words between stars, whose stars are removed.
-_EMPHASIS = re.compile(
+_EMPHASIS = lazy_regex(
     r"(?P<code>`+[^`\n]*`+)|(?<![A-Za-z0-9_*])(?P<mark>\*{1,3})(?=\S)(?P<words>(?:`[^`\n]*`|[^*`])+?)(?<=\S)(?P=mark)"
     r"(?![A-Za-z0-9_*])"
 )
-_CODE_SPAN = re.compile(r"(`+[^`\n]*`+)")
+_CODE_SPAN = lazy_regex(r"(`+[^`\n]*`+)")
 #: Ends of sentences. A full stop needs a space behind it. A Chinese one always ends, with the closing quotes behind it,
 #: and so does "!" or "?" between Chinese characters.
-_END = re.compile(
+_END = lazy_regex(
     r"(?:[。\uff01\uff1f]+|[!?…]+(?=\s|$)|(?<=[\u4e00-\u9fff])[!?]+(?=[\u4e00-\u9fff])|\.+(?=\s|$))"
     r"[”’」』\")\]\uff09》]*\s*"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_regex(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|inc|ltd|v|[a-z])\.$|^\d{1,2}\.$", re.IGNORECASE
 )
-_QUESTION = re.compile(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
+_QUESTION = lazy_regex(r"\?[”’」』\")》]*$|(?:吗|么|呢)[。!.~]*$")
 _ELLIPSIS = "…"
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import lru_cache
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from .dated_words import add_dates
@@ -53,12 +54,12 @@ _PERSONAL = frozenset({"fact", "preference", "open_thread", "next_step"})
 _NAMELESS = frozenset(
     {"", "user", "assistant", "human", "ai", "bot", "agent", "system", "tool", "me", "you", "用户", "助手", "我"}
 )
-_NOT_A_NAME = re.compile(r"[:\uff1a*\[\]<>#`\"|()\uff08\uff09\n]|\d{4}")
+_NOT_A_NAME = lazy_regex(r"[:\uff1a*\[\]<>#`\"|()\uff08\uff09\n]|\d{4}")
 _MAX_NAME_CHARS = 40
 _FULL_WIDTH_ENDS = "。\uff01\uff1f\uff1b"
-_CJK = re.compile(r"[\u4e00-\u9fff]")
+_CJK = lazy_regex(r"[\u4e00-\u9fff]")
 
-_HEAD_FILLER = re.compile(
+_HEAD_FILLER = lazy_regex(
     r"(?:(?:well|so|ok(?:ay)?|alright|right|anyways?|oh(?: man| wow)?|ah|ooh|aw+|uh+|um+|uhm|h+m+|er+m?|(?:ha){2,}|"
     r"hehe|lol|wow|whoa|yay|like|honestly|basically|btw|fyi|by the way|i mean|you know(?: what)?|to be honest|tbh|"
     r"let me see|let's see|just so you know|one more thing|quick note|thanks|thank you|cool|great|nice|awesome|"
@@ -69,21 +70,21 @@ _HEAD_FILLER = re.compile(
     r"|(?:and|so|anyhow|anyway)\s+(?=i\b|i'|we\b|we'|my\b|the\b))",
     re.IGNORECASE,
 )
-_AGREEING_FILLER = re.compile(r"(?:yeah|yep|yup|sure|yes|absolutely|definitely|totally)(?:[,.!]+)\s+", re.IGNORECASE)
-_TAIL_FILLER = re.compile(
+_AGREEING_FILLER = lazy_regex(r"(?:yeah|yep|yup|sure|yes|absolutely|definitely|totally)(?:[,.!]+)\s+", re.IGNORECASE)
+_TAIL_FILLER = lazy_regex(
     r"[,.!]?\s*(?:\b(?:lol|(?:ha){2,}|btw|fyi|tbh|you know|hehe)|[\U0001f600-\U0001f64f\U0001f900-\U0001f9ff❤\ufe0f]+|"
     r"[:;]-?[)D(P])[.!]*$",
     re.IGNORECASE,
 )
-_INNER_FILLER = re.compile(
+_INNER_FILLER = lazy_regex(
     r",? \b(?:um+|uh+|uhm)\b,?(?= )|, (?:you know|i mean|like|i guess)(?=, )| (?:lol|(?:ha){2,})(?=[,;])", re.IGNORECASE
 )
-_CJK_HEAD_FILLER = re.compile(
+_CJK_HEAD_FILLER = lazy_regex(
     r"(?:嗯+|呃+|额|哦+|噢|啊|唉|哎+|诶|欸|哈+|嘿+|好的?|行|你好|谢谢|对了|顺便[说提]一[下句]|还有|另外|话说|那个|这个|就是说?|就是说|然后|怎么说呢|其实|反正|ok)"
     r"[,\uff0c、。.!\uff01… ]+|(?:嗯+|呃+|哦+(?=对了)|话说(?!明)|就是说|哈哈+)",
     re.IGNORECASE,
 )
-_CJK_TAIL_FILLER = re.compile(r"[,\uff0c]?\s*(?:哈哈+|嘿嘿+|嘻嘻+|hhh+)[。!\uff01~]*$")
+_CJK_TAIL_FILLER = lazy_regex(r"[,\uff0c]?\s*(?:哈哈+|嘿嘿+|嘻嘻+|hhh+)[。!\uff01~]*$")
 _MAX_FILLERS = 6
 #: Fewest words or Chinese characters of a sentence whose lead-in is left out.
 _LEAST_SAID = 3
@@ -92,28 +93,28 @@ _SHORT_WORDS = 9
 #: A sentence of at most so many words that holds "it" or "them" needs what stands before it in its turn.
 _MIDDLE_WORDS = 14
 
-_FIRST_PERSON = re.compile(
+_FIRST_PERSON = lazy_regex(
     r"\b(?:I|i)\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ll]et's)\b|[我咱俺]|本人"
 )
-_FIRST_PERSON_ALONE = re.compile(r"\b[Ii]\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b|我(?!们)|俺|本人")
-_SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
+_FIRST_PERSON_ALONE = lazy_regex(r"\b[Ii]\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b|我(?!们)|俺|本人")
+_SECOND_PERSON = lazy_regex(r"\b(?:you|your|yours|yourself)\b|[你您]", re.IGNORECASE)
 #: A sentence that starts with these words refers to something before it.
-_REFERS_BACK = re.compile(
+_REFERS_BACK = lazy_regex(
     r"(?:it|it's|its|he|he's|his|she|she's|her|they|they're|their|them|both|neither|either|same|agreed|"
     r"(?:that|this|these|those|which)(?:'s| (?:is|was|are|were|would|will|means|happens|happened|has|had|can)))\b"
     r"|[他她它]|[这那](?=是|样|就|也|会|让|么)|同意|都(?!是因为)|[前后]者",
     re.IGNORECASE,
 )
 #: Words that a short sentence needs something before it to be understood.
-_REFERS_ANYWHERE = re.compile(r"\b(?:it|that|this|them|those|these)\b|[它那这]", re.IGNORECASE)
-_REFERS_INSIDE = re.compile(r"\b(?:it|them|him)\b(?!')", re.IGNORECASE)
-_ANSWER = re.compile(
+_REFERS_ANYWHERE = lazy_regex(r"\b(?:it|that|this|them|those|these)\b|[它那这]", re.IGNORECASE)
+_REFERS_INSIDE = lazy_regex(r"\b(?:it|them|him)\b(?!')", re.IGNORECASE)
+_ANSWER = lazy_regex(
     r"(?:yes|yeah|yep|yup|no|nope|not|sure|of course|because|only|just|since|until|at|in|on|for|from|with|by|next|last|"
     r"never|always|(?:the )?(?:first|second|third|last|other|former|latter)|option|me|mine|nothing|none|one)\b"
     r"|是的?|对|不|没|因为|可以|好|第|就|只|还",
     re.IGNORECASE,
 )
-_SMALL_TALK = re.compile(
+_SMALL_TALK = lazy_regex(
     r"\b(?:how (?:are|have) you|how's it going|how(?:'s| is| was) (?:your|the|it|everything|life)|what's up|what's new|"
     r"anything new|"
     r"what have you been up to|"
@@ -121,34 +122,34 @@ _SMALL_TALK = re.compile(
     re.IGNORECASE,
 )
 #: A question that is about something named before it.
-_WHICH = re.compile(r"\b(?:which one|it|that|this|them|those|these|one of)\b|哪个|哪家|哪一|它|这|那", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z0-9][\w'.:/-]*|[\u4e00-\u9fff]")
+_WHICH = lazy_regex(r"\b(?:which one|it|that|this|them|those|these|one of)\b|哪个|哪家|哪一|它|这|那", re.IGNORECASE)
+_WORD = lazy_regex(r"[A-Za-z0-9][\w'.:/-]*|[\u4e00-\u9fff]")
 
 #: A sentence with one of these says what follows from a fault.
-_CONCLUSION = re.compile(
+_CONCLUSION = lazy_regex(
     r"\b(?:so|therefore|hence|we need|from now on|always|never|must|next time|should)\b|以后|所以|必须|下次|今后|从此",
     re.IGNORECASE,
 )
-_FAULT = re.compile(
+_FAULT = lazy_regex(
     r"\b(?P<name>[A-Z][a-z]+|he|she|He|She)(?P<verb> (?:forgot|screwed up|messed up|botched|misread|dropped the ball|"
     r"didn't bother|was (?:careless|sloppy|lazy)|couldn't be bothered))\b"
 )
-_FAULT_OF = re.compile(
+_FAULT_OF = lazy_regex(
     r"\b(?P<lead>(?:thanks to|because of|due to) )[A-Z][a-z]+'s (?=(?:sloppy|careless|lazy|stupid|silly|bad|mistake|"
     r"error|typo|negligence|carelessness)\b)",
     re.IGNORECASE,
 )
-_BLAMING_CLAUSE = re.compile(
+_BLAMING_CLAUSE = lazy_regex(
     r"^[^,;]{0,120}?\b(?:is|was|were)(?: all)? (?:[A-Z][a-z]+'s|his|her|their) (?:fault|mistake)[,;]"
     r" (?:so |and )?(?=\S)"
     r"|^[^,\uff0c]{0,60}是[^,\uff0c]{1,8}的(?:锅|错|责任|疏忽)[,\uff0c](?:所以)?"
 )
-_CJK_BLAME = re.compile(
+_CJK_BLAME = lazy_regex(
     r"(?:都|全)?[怪赖](?P<a>[\u4e00-\u9fff]{1,4}?)(?=忘|没|漏|弄|搞|写|看|改|删)"
     r"|(?P<lead>因为|由于|^)(?:[小老阿][\u4e00-\u9fff]|[\u4e00-\u9fff](?:总|工|哥|姐|经理))(?=忘|没检查|没看|漏|弄错|搞|写错|看错|改错|把[^,\uff0c]{1,8}删)"
 )
 
-_SPEAKER = re.compile(
+_SPEAKER = lazy_regex(
     r"(?P<name>[^\s:\uff1a\"()\uff08\uff09\[\]*][^:\uff1a\"()\uff08\uff09\[\]*\n]{0,39}?)"
     r"(?: ?[(\uff08](?:participant|参与者)[)\uff09] ?(?:said|说))?"
     r"(?: ?[(\uff08](?:(?:to|asked|on) [^\n]*?|(?:asked:|accepted,) [^\n]*?|[^\n“”]{0,40}[问就]“[^\n]*?|"
@@ -261,7 +262,7 @@ def split_speaker(text: str, names: Sequence[str] = ()) -> tuple[str, str]:
     return (name, text[match.end() :]) if known else ("", text)
 
 
-_LOOKS_LIKE_A_NAME = re.compile(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}")
+_LOOKS_LIKE_A_NAME = lazy_regex(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}")
 
 
 def speaks_of_self(text: str) -> bool:

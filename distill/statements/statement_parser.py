@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.normalise import normalise
 from recall.text.stems import stem
 from recall.text.word_tables import phrase_pattern, stop_words, word_table
@@ -37,7 +38,7 @@ _SPELLED = (
 )
 #: A letter or digit of a word. Chinese stands beside a Latin word without a space.
 _LETTER = r"[^\W\u3400-\u4dbf\u4e00-\u9fff]"
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"(?P<code>`[^`\n]+`)"
     rf"|(?P<date>\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?\b|\d{{4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}[日号])?|"
     rf"\d{{1,2}}月(?:\d{{1,2}}[日号])?|\d{{1,2}}[号日](?![楼线任仓机门房馆院])|"
@@ -54,19 +55,19 @@ _TOKEN = re.compile(
     r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff])",
 )
 #: Words before a number that is a label, not an amount.
-_LABELLED = re.compile(
+_LABELLED = lazy_regex(
     r"(?:\b(?:builds?|steps?|phases?|weeks?|sprints?|rooms?|chapters?|tickets?|issues?|stages?|rounds?|teams?|versions?|"
     r"pages?|tables?|figures?|items?|options?|tiers?|levels?|milestones?|batch(?:es)?|lines?|PRs?)|#|第)\s*$",
     re.IGNORECASE,
 )
-_LANGUAGE = re.compile(r"[中英日法德韩俄](?:文|语)|汉语")
-_NEGATIVE_HAN = re.compile(
+_LANGUAGE = lazy_regex(r"[中英日法德韩俄](?:文|语)|汉语")
+_NEGATIVE_HAN = lazy_regex(
     "(?:不(?![同仅错但断]|过(?![敏期年节])|一定)|没有?|(?<![特区级类])别(?!的|人)|勿|未(?!来)|(?<!毫)无(?!论|线)|禁止|停止|避免)(?:再|要)?"
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
-_VERB_NEXT = re.compile(r"^(?:\s*[\u4e00-\u9fff]|'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
+_SENTENCE_START = lazy_regex(r"(?:^|[.!?:;]\s+|[\n。])[\s\"'“(]*$")
+_VERB_NEXT = lazy_regex(r"^(?:\s*[\u4e00-\u9fff]|'s\b|\s+(?:is|was|has|had|will|and\s+[A-Z]|[a-z]{2,}ed)\b)")
 #: First word of a text that may be a name or the first of two nouns ("Stock builds").
-_MAY_BE_NAME = re.compile(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
+_MAY_BE_NAME = lazy_regex(r"^[\"'“(]*(?P<word>[A-Z][a-z]+)(?='s\b|\s+[a-z]+(?:ed|s)\b)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

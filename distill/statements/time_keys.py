@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = ["han_number", "time_key"]
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _HAN_DIGITS = "〇一二三四五六七八九"
-_HAN_NUMBER = re.compile(r"[一二三四五六七八九十]+")
+_HAN_NUMBER = lazy_regex(r"[一二三四五六七八九十]+")
 #: Minutes of a part of an hour.
 _PARTS = {"": "00", "半": "30", "1刻": "15", "3刻": "45"}
-_LATER = re.compile(r"(?:下午|晚上?|傍晚)\s*$")
-_HAN_DATE = re.compile(r"(?:(?P<year>\d{4})年)?(?:(?P<month>\d{1,2})月)?(?:(?P<day>\d{1,2})[日号])?")
-_ISO_DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?")
-_CLOCK = re.compile(r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)|点(?P<part>半|[13]刻)?)?\s*(?P<noon>[ap]m)?", re.IGNORECASE)
+_LATER = lazy_regex(r"(?:下午|晚上?|傍晚)\s*$")
+_HAN_DATE = lazy_regex(r"(?:(?P<year>\d{4})年)?(?:(?P<month>\d{1,2})月)?(?:(?P<day>\d{1,2})[日号])?")
+_ISO_DATE = lazy_regex(r"(?P<year>\d{4})-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?")
+_CLOCK = lazy_regex(r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)|点(?P<part>半|[13]刻)?)?\s*(?P<noon>[ap]m)?", re.IGNORECASE)
 
 
 def time_key(kind: str, raw: str, before: str = "") -> str:

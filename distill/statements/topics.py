@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache, lru_cache
 
+from agent_home.lazy_regex import lazy_regex
 from recall.text.han import HAN
 from recall.text.word_tables import stop_words, word_table
 
@@ -22,10 +23,10 @@ __all__ = ["content_terms", "find_topics"]
 
 #: Hiragana is left out with the Han characters, because it writes mostly words of grammar, without spaces.
 _NO_WORDS = f"{HAN}\u3041-\u309f"
-_WORD = re.compile(rf"[^\W\d_{_NO_WORDS}][^\W_{_NO_WORDS}]*(?:[_-][^\W_{_NO_WORDS}]+)*")
-_HAN = re.compile(r"[\u4e00-\u9fff]+")
-_QUOTED = re.compile(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
-_URL = re.compile(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://\S+|\[image:[^\]]{0,2000}\]")
+_WORD = lazy_regex(rf"[^\W\d_{_NO_WORDS}][^\W_{_NO_WORDS}]*(?:[_-][^\W_{_NO_WORDS}]+)*")
+_HAN = lazy_regex(r"[\u4e00-\u9fff]+")
+_QUOTED = lazy_regex(r"[«《「『“\"]([^«»《》「」『』“”\"\n]{2,24})[»》」』”\"]")
+_URL = lazy_regex(r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,20}://\S+|\[image:[^\]]{0,2000}\]")
 
 
 def find_topics(messages: Sequence[str], count: int, *, without: Collection[str] = ()) -> tuple[str, ...]:

@@ -11,14 +11,16 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from .contradiction import named_change
 from .statement_parser import Statement, Token, parse_statement
 
 __all__ = ["exchange_value", "exchanges_value", "put_value", "says_more", "sets_another_value", "value_span"]
 
 #: The date in brackets that closings put behind a relative word.
-_DATED = re.compile(r"\s?[(\uff08](?:about )?\d{4}-\d{2}(?:-\d{2})?(?: to [\d-]+)?[)\uff09]")
-_DIGITS = re.compile(r"[-+]?[¥$€£]?\d+(?:[.,]\d+)*")
+_DATED = lazy_regex(r"\s?[(\uff08](?:about )?\d{4}-\d{2}(?:-\d{2})?(?: to [\d-]+)?[)\uff09]")
+_DIGITS = lazy_regex(r"[-+]?[¥$€£]?\d+(?:[.,]\d+)*")
 _MAX_CHARS, _MAX_VALUE_CHARS = 600, 40
 #: Kinds of values that a newer statement changes without a word about the old one.
 _COUNTED = ("date", "day", "time", "number")
@@ -27,12 +29,12 @@ _MOST_OTHER = 0.5
 #: Least weight of words of another clause that a newer statement leaves out, and of a clause that it shares none with.
 _LEAST_MORE, _LEAST_APART = 1.0, 2.0
 #: Words before what a wish is about, unless nothing but a verb stands before them.
-_SCOPE = re.compile(
+_SCOPE = lazy_regex(
     r"(?:\b(?:for|when|before|after|about|to|with|if)|\S \S+ (?:in|on|at|of))\s+(?:the |my |our )?$", re.IGNORECASE
 )
 #: Most weight of a value of a wish, in English and Chinese.
 _MOST_VALUE, _MOST_HAN_VALUE = 1.0, 2.0
-_CLAUSE = re.compile(r"[,;\u3002\uff0c\uff1b]\s*|\.\s+|\s(?:and|but|while)\s")
+_CLAUSE = lazy_regex(r"[,;\u3002\uff0c\uff1b]\s*|\.\s+|\s(?:and|but|while)\s")
 
 
 def exchange_value(older: str, newer: str) -> str:

@@ -17,6 +17,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = ["DIRECTIONS", "direction_of", "direction_scores", "signs_of"]
 
 #: Directions in the order of their weights: after the day on which it was said, before it, neither.
@@ -27,19 +29,19 @@ _LEAST_CHANCE = 0.7
 #: Characters on either side of the weekday that are read.
 _MAX_CHARS = 160
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_WORD = re.compile(r"[a-z]+(?:['’][a-z]+)?")
-_SENTENCE_END = re.compile(r"[.;!?。；！？]")
-_CJK_CLAUSE_END = re.compile(r"[,，、。；！？]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_WORD = lazy_regex(r"[a-z]+(?:['’][a-z]+)?")
+_SENTENCE_END = lazy_regex(r"[.;!?。；！？]")
+_CJK_CLAUSE_END = lazy_regex(r"[,，、。；！？]")
 #: A comma before a clause with a subject of its own: "my nephew is having it, he shook hands on Saturday".
-_NEW_CLAUSE = re.compile(r",\s+(?=(?:i|he|she|we|they)\s)", re.IGNORECASE)
+_NEW_CLAUSE = lazy_regex(r",\s+(?=(?:i|he|she|we|they)\s)", re.IGNORECASE)
 _WEEKDAY = r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _SUBJECT = r"(?:i|we|he|she|they|it|my|our|his|her|their|the|a|an|that|this|there|in|on|at|since|if|one|as|\w+['’]\w+)$"
 _CHANGED = r"\b(?:moved|pushed|shifted|postponed|rescheduled|cancelled|canceled|changed|off)\b"
 
 
 def _compiled(table: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    return {name: re.compile(pattern, re.IGNORECASE) for name, pattern in table.items()}
+    return {name: lazy_regex(pattern, re.IGNORECASE) for name, pattern in table.items()}
 
 
 #: Signs of either side of the weekday in English, within its sentence.

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..reading.classifier import Act, SentenceReader
 from ..reading.labels import ItemKind, parse_label
 from ..statements.sentences import is_question, narrowed, prose_lines, split_sentences
@@ -31,18 +33,18 @@ _ACCEPTABLE: Mapping[Act, ItemKind] = {
 #: Least chance of a reply that accepts, and of a proposal that is worth keeping.
 _LEAST_ACCEPTANCE, _LEAST_WORTH = 0.55, 0.5
 #: Words that take on a proposal, even with more sentences behind them.
-_TAKES_ON = re.compile(
+_TAKES_ON = lazy_regex(
     r"\b(?:let['’]s (?:do|go with|take|try|use) (?:it|that|this)|do (?:it|that)|go (?:ahead|for it|with (?:it|that))|"
     r"agreed|deal|works for me|sounds good|settled|i['’]m (?:in|on board))\b|"
     r"就这[么样][定办吧]?|按你说的|听你的|同意|就这样|就它了|成交",
     re.IGNORECASE,
 )
 #: Words of a condition, which is no consent however kindly it starts.
-_CONDITION = re.compile(r"\b(?:but|except|instead|unless|if)\b|但|除非|如果|要是", re.IGNORECASE)
+_CONDITION = lazy_regex(r"\b(?:but|except|instead|unless|if)\b|但|除非|如果|要是", re.IGNORECASE)
 #: A sentence of a text that the assistant drafts, such as a mail.
-_QUOTED = re.compile(r"^[\"“「]|[\"”」]$")
+_QUOTED = lazy_regex(r"^[\"“「]|[\"”」]$")
 #: Heads of a proposal. They are left out of what is kept. What stands behind the head is what is proposed.
-_PROPOSES = re.compile(
+_PROPOSES = lazy_regex(
     r"^(?:(?:so|then|ok(?:ay)?|well|in that case|how about this|alternatively)[,:]?\s+)*"
     r"(?:(?:i(?:['’]d| would)?|my) (?:suggest(?:ion)?|propose|proposal|recommend(?:ation)?)"
     r"(?: is)?(?: that)?(?: we)?\s+|"

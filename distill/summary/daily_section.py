@@ -6,13 +6,13 @@ a field of its item.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from urllib.parse import quote
 
 from agent_home.documents.daily_log import NOTHING_KEPT
 from agent_home.documents.entry import fold_fields
+from agent_home.lazy_regex import lazy_regex
 from agent_home.tokens import count_tokens
 
 from ..evidence.status import Evidence
@@ -22,7 +22,7 @@ from .extraction import Item, Summary
 __all__ = ["HEADINGS", "count_item_tokens", "render_body"]
 
 #: Characters of a source that would end its line or cannot be encoded, and the percent sign of the quoting itself.
-_QUOTED = re.compile(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_QUOTED = lazy_regex(r"[%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 HEADINGS: Mapping[ItemKind, str] = {
     "conclusion": "Conclusions",

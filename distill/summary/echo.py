@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from ..grounding.extract import objections
@@ -19,7 +20,7 @@ __all__ = ["repeats"]
 
 #: Longer turns are pasted texts, and only the first sentences of a turn are compared.
 _MAX_CHARS, _MAX_SENTENCES = 2000, 12
-_PROPOSES = re.compile(r"\blet['’]?s\b", re.IGNORECASE)
+_PROPOSES = lazy_regex(r"\blet['’]?s\b", re.IGNORECASE)
 
 
 def repeats(text: str, said: Message) -> bool:

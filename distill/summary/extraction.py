@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 from recall.embedding.embedder import Embedder
 from recall.text.identity import identity_key
@@ -60,7 +61,7 @@ _LOOK_BACK = 12
 _SPEAKERS = ("user", "assistant")
 #: Kinds of items of the assistant that the user may have said just before. Its own work is none of the user's words.
 _REPEATED = frozenset({"conclusion", "correction", "decision", "next_step", "open_thread", "rejected"})
-_GREETING = re.compile(
+_GREETING = lazy_regex(
     r"^(?:(?:hi|hey|hello|good (?:morning|afternoon|evening)|thanks?(?: you)?|ok(?:ay)?|please|"
     r"早上好|下午好|你好|您好|嗨|早|好的|谢谢|请|麻烦)(?:[ ,.!。]+|$))+",
     re.IGNORECASE,
@@ -68,9 +69,9 @@ _GREETING = re.compile(
 _TITLE_EDGES = " ,.。!?:`*#>-\uff0c\uff01\uff1f\uff1a"
 #: What stands between a statement and the wish behind it.
 _WISH_EDGES = " ,;.-\u2014\uff0c\uff1b"
-_QUARANTINED = re.compile(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
-_TOOL_COMMIT = re.compile(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
-_NUMBER = re.compile(r"[+−-]?\s?\d+(?:[.,]\d+)*")
+_QUARANTINED = lazy_regex(r"\[quarantined q-[0-9a-f]+: [^\]]*\]$")
+_TOOL_COMMIT = lazy_regex(r"^\[(?P<branch>[^\]\s]+)(?: \(root-commit\))? (?P<hash>[0-9a-f]{7,40})\]", re.MULTILINE)
+_NUMBER = lazy_regex(r"[+−-]?\s?\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..reading.features import sentence_features
 from ..statements.completeness import lacks_its_noun
 from ..statements.sentences import is_question
@@ -28,19 +30,19 @@ BUCKETS = 1 << 12
 _WEIGHTS = "leaning.npz"
 _MAX_CHARS = 400
 _LENGTHS = (3, 5, 8, 12, 18, 30)
-_WORD = re.compile(r"[A-Za-z0-9][\w'.:/-]*|[\u3400-\u9fff]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_PRONOUN = re.compile(r"\b(?:it|its|they|them|their|he|him|his|she|her|hers)\b|[他她它]", re.IGNORECASE)
-_POINTING = re.compile(r"\b(?:that|those|this|these)\b|[那这]", re.IGNORECASE)
-_DEFINITE = re.compile(r"\bthe\b", re.IGNORECASE)
-_SECOND = re.compile(
+_WORD = lazy_regex(r"[A-Za-z0-9][\w'.:/-]*|[\u3400-\u9fff]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_PRONOUN = lazy_regex(r"\b(?:it|its|they|them|their|he|him|his|she|her|hers)\b|[他她它]", re.IGNORECASE)
+_POINTING = lazy_regex(r"\b(?:that|those|this|these)\b|[那这]", re.IGNORECASE)
+_DEFINITE = lazy_regex(r"\bthe\b", re.IGNORECASE)
+_SECOND = lazy_regex(
     r"\b(?:as well|too|same|other|another|again|else|instead|ones?|there|both|either)\b|[也还再又另]|同样",
     re.IGNORECASE,
 )
-_OWNED = re.compile(r"\b(?:my|our|an?)\s+\w+", re.IGNORECASE)
-_FIRST_AT_HEAD = re.compile(r"(?:I|my|we|our|I'm|we're|I've|we've)\b|[我咱俺]", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[\w,;:\"'’(/&-] )(?!I\b)[A-Z][\w'’-]+")
-_DIGIT = re.compile(r"\d|[一二三四五六七八九十两]")
+_OWNED = lazy_regex(r"\b(?:my|our|an?)\s+\w+", re.IGNORECASE)
+_FIRST_AT_HEAD = lazy_regex(r"(?:I|my|we|our|I'm|we're|I've|we've)\b|[我咱俺]", re.IGNORECASE)
+_NAME = lazy_regex(r"(?<=[\w,;:\"'’(/&-] )(?!I\b)[A-Z][\w'’-]+")
+_DIGIT = lazy_regex(r"\d|[一二三四五六七八九十两]")
 #: Names of the features of the shape, in the order of their weights.
 SHAPES = (
     "bias", "chinese", "no noun", "length", *(f"over {count}" for count in _LENGTHS),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statements.sentences import narrowed, prose_lines, split_sentences
 
 __all__ = ["chosen_option", "listed_options"]
 
 #: Most characters of a turn that are searched, and most options of one list.
 _MAX_CHARS, _MAX_OPTIONS = 4000, 9
-_MARK = re.compile(
+_MARK = lazy_regex(
     r"(?:(?<=\s)|^|(?<=[:,;\uff0c。\uff1a\uff1b]))\(?(?P<mark>[1-9]|[A-E])[.)、:\uff1a](?:\s+|(?=[\u3400-\u9fff]))"
 )
 _EDGES = " ,;.。\uff0c\uff1b"
 #: Sentences behind the last option, which ask for a choice.
-_ASKS = re.compile(r"[?\uff1f]\s*$")
-_LAST = re.compile(r"\b(?:the )?(?:last|latter)\b(?: one)?|后者|后一[个种]|最后[一那]?[个种]", re.IGNORECASE)
-_PLACES = re.compile(
+_ASKS = lazy_regex(r"[?\uff1f]\s*$")
+_LAST = lazy_regex(r"\b(?:the )?(?:last|latter)\b(?: one)?|后者|后一[个种]|最后[一那]?[个种]", re.IGNORECASE)
+_PLACES = lazy_regex(
     r"\b(?P<word>first|former|second|third|fourth|fifth)\b|"
     r"\b(?:option|number|no\.?|plan)\s*(?P<named>one|two|three|four|five|[1-9]|[A-E])\b|"
     r"第(?P<zh>[一二三四五1-5])[个种项]?|方案(?P<plan>[一二三四五1-5A-E])|(?P<front>前者|前一[个种])|"

@@ -7,7 +7,6 @@ labelled replies.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -15,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from agent_home.lazy_regex import lazy_regex
 
 from ..reading.classifier import SECTIONS, is_chinese, load_weights, read_sentence
 from ..reading.features import FeatureVector, sentence_features, turn_features
@@ -30,7 +31,7 @@ _MAX_CHARS = 300
 #: Weight of what the reader says beside the words, so that these models do not lean on its weights.
 _READ_WEIGHT = 0.25
 _WEIGHTS = "replies.npz"
-_PIECE = re.compile(r"[\u3400-\u9fff]|\w+")
+_PIECE = lazy_regex(r"[\u3400-\u9fff]|\w+")
 
 
 def acceptance_chance(reply: str) -> float:

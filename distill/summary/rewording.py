@@ -17,6 +17,7 @@ from typing import Any
 
 from agent_home.errors import GuardRefused, Locked
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.screening.service import ScreeningService
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
@@ -36,7 +37,7 @@ __all__ = ["Rewording", "reword"]
 _VERBATIM = frozenset({"preference", "correction"})
 _MAX_TURN_CHARS = 2000
 _MIN_LINE_CHARS = 4
-_DENIAL = re.compile(
+_DENIAL = lazy_regex(
     r"\b(?:not|no|never|none|nothing|neither|nor|without|cannot)\b|n['’]t\b|[不没未无非别勿]|否(?:认|决|定)",
     re.IGNORECASE,
 )

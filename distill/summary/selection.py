@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
 from recall.embedding.embedder import Embedder
@@ -47,19 +48,19 @@ _SAME_TURN_FACTOR = 0.9
 #: Exponent of a line's length in its value: 0 ignores the length, 1 divides by it.
 _LENGTH_EXPONENT = 0.1
 
-_OWN = re.compile(r"\b(?:I|we|my|our|me|us|mine|ours|myself)\b|[我咱]", re.IGNORECASE)
-_WHEN = re.compile(
+_OWN = lazy_regex(r"\b(?:I|we|my|our|me|us|mine|ours|myself)\b|[我咱]", re.IGNORECASE)
+_WHEN = lazy_regex(
     r"\b(?:yesterday|today|tomorrow|tonight|last|next|ago|weekend|week|month|years?|since|recently|just|currently|soon|"
     r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August|September|October|"
     r"November|December)\b|昨[天晚]|今[天晚年]|明[天年]|去年|前[天年]|[上下]个?(?:周|月|季度)|最近|刚刚|刚才|以前|"
     r"(?:周|星期|礼拜)[一二三四五六日天]|\d{1,2}月",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
+_NAME = lazy_regex(r"(?<=[a-z,;] )[A-Z][a-z]+|\b[A-Z]{2,}\b")
 #: What a converter writes for a picture of a turn.
-_CAPTION = re.compile(r"\[(?:image|photo|picture|图片|照片)[:\uff1a][^\]]*\]$", re.IGNORECASE)
+_CAPTION = lazy_regex(r"\[(?:image|photo|picture|图片|照片)[:\uff1a][^\]]*\]$", re.IGNORECASE)
 #: Reactions, courtesies and offers, which state no fact.
-_MANNERS = re.compile(
+_MANNERS = lazy_regex(
     r"^(?:wow|who?ah?|woah|woohoo|yay|hey|hi|hello|oh|aw+|haha|lol|thanks|thank you|good to see|congrats|"
     r"congratulations|glad|great|cool|nice|"
     r"awesome|amazing|sounds|that sounds|sure|yeah|yep|哇|哈哈|嗯|恭喜|谢谢|太[好棒]了|好的|辛苦了)(?![\w'’])|"

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..evidence.claims import is_completed_work
 from ..reading.classifier import Act, SentenceReader, SentenceReading, is_chinese
 from ..reading.corrections import corrects_value, states_correction, states_rejection
@@ -38,15 +40,15 @@ _KINDS: Mapping[Act, ItemKind] = {
     "thread": "open_thread",
     "fact": "fact",
 }
-_CONDITION = re.compile(
+_CONDITION = lazy_regex(
     r"^(?:and |but |so )?(?:if|when|whenever|unless|suppose|imagine|should you|in case|depending|whether)\b"
     r"|^(?:如果|要是|假如|假设|万一|若|当|一旦|除非)",
     re.IGNORECASE,
 )
 #: A request for this moment, unless the reader takes it for a lasting preference.
-_REQUEST = re.compile(r"(?:please|pls|plz|can you|could you|would you|help me)\b|帮我|请你?|麻烦", re.IGNORECASE)
+_REQUEST = lazy_regex(r"(?:please|pls|plz|can you|could you|would you|help me)\b|帮我|请你?|麻烦", re.IGNORECASE)
 #: A wish that is bound to the moment.
-_FOR_NOW = re.compile(
+_FOR_NOW = lazy_regex(
     r"\b(?:for|until|till) (?:only )?(?:today|tonight|now|once|lunch)\b|\b(?:today|tonight) only\b|"
     r"\b(?:just|only|for) this (?:once|one)\b|\bthis time\b|^tonight\b|"
     r"(?:今天|今晚|这次|这回|这一[次回])[^,。]{0,3}(?:先|就|别|不|只|用|写|要|压)|^先别",
@@ -59,15 +61,15 @@ _LEAST_STANDING: Mapping[Question, float] = {"kept": 0.55, "section": 0.6}
 #: Least chance that an order for always is worth keeping.
 _LIKELY_ORDER = 0.4
 #: An order for always, in so few words that the reader is unsure of it.
-_STANDING_ORDER = re.compile(
+_STANDING_ORDER = lazy_regex(
     r"(?:please |pls |and |also )*(?:always |never (?!mind)|from now on\b|(?:do not|don['’]t) ever )"
     r"|请?(?:你)?(?:以后|今后|从现在起|下次)?请?(?:总是|一律|永远|每次都|一定要?|务必|都)(?:先|要|用|别|不要|给|把|叫|写|说|回)",
     re.IGNORECASE,
 )
-_DENIAL = re.compile(
+_DENIAL = lazy_regex(
     r"\bnot?\b|n['’]t\b|\b(?:wrong|actually|correction|instead|mistake)\b|[不没错]|其实|并非|反了|才对", re.IGNORECASE
 )
-_ROOT_CAUSE = re.compile(r"\broot cause\b|根因|根本原因|问题根源", re.IGNORECASE)
+_ROOT_CAUSE = lazy_regex(r"\broot cause\b|根因|根本原因|问题根源", re.IGNORECASE)
 
 
 def stated_kind(sentence: str, previous: str, reader: SentenceReader) -> ItemKind | None:

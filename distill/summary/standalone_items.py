@@ -14,6 +14,7 @@ from datetime import datetime
 
 from agent_home import storage
 from agent_home.home import Home
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 from recall.text.identity import identity_key
 
@@ -41,7 +42,7 @@ _NEAR_ITEMS = 4
 _NEAR_TURNS = 12
 #: A longer sentence stays cut.
 _MAX_SENTENCE_CHARS = 1000
-_NAME = re.compile(
+_NAME = lazy_regex(
     r"^[-*\s]*\**(?:Name|姓名|名字|称呼)\**\s*[:\uff1a]\**[ \t]*(?P<name>[^\s(<\uff08][^\n(<\uff08,;]{0,39})",
     re.MULTILINE,
 )

@@ -17,6 +17,8 @@ from itertools import pairwise
 from math import exp, log, log1p
 from typing import Literal
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..reading.classifier import ACTS, Act, act_chances, is_chinese
 from ..reading.labels import ItemKind
 from ..statements.completeness import lacks_its_noun
@@ -46,18 +48,18 @@ _ACTS: Mapping[str, Act] = {
 #: A sentence behind fewer characters of its turn follows an answer or an interjection.
 _CUT_CHARS = 40
 _SHORT_WORDS, _LONG_WORDS = 8, 40
-_WORD = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_QUOTED = re.compile(r"[\"“]([^\"”]*)[\"”]")
-_ASKED = re.compile(r"\basked\b|问“")
-_ON = re.compile(r"\(on \"|就“")
-_POINTS = re.compile(
+_WORD = lazy_regex(r"[a-z0-9']+|[\u4e00-\u9fff]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
+_QUOTED = lazy_regex(r"[\"“]([^\"”]*)[\"”]")
+_ASKED = lazy_regex(r"\basked\b|问“")
+_ON = lazy_regex(r"\(on \"|就“")
+_POINTS = lazy_regex(
     r"\b(?:it|they|them|that|this|he|she|his|her|those|these|one|there)\b|[他她它]|那个|这个|那", re.IGNORECASE
 )
-_SELF = re.compile(r"\b(?:i|my|we|our|i'm|i've)\b|我", re.IGNORECASE)
-_OWNED = re.compile(r"\b(?:my|our) \w+|我[\u4e00-\u9fff]", re.IGNORECASE)
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
-_NUMBER = re.compile(r"\d|[一二三四五六七八九十]")
+_SELF = lazy_regex(r"\b(?:i|my|we|our|i'm|i've)\b|我", re.IGNORECASE)
+_OWNED = lazy_regex(r"\b(?:my|our) \w+|我[\u4e00-\u9fff]", re.IGNORECASE)
+_NAME = lazy_regex(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NUMBER = lazy_regex(r"\d|[一二三四五六七八九十]")
 
 
 def kind_of_entry(told: str, kind: ItemKind, content: str, previous: str) -> ItemKind | None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import compress, pairwise
 
+from agent_home.lazy_regex import lazy_regex
 from agent_home.store.transcript import Message
 
 from ..reading.classifier import SentenceReader
@@ -63,44 +64,44 @@ _NEAR = 3
 _NEAR_OPENING = 6
 _OPENING_TERMS = 3
 _MAX_OPENING_CHARS = 140
-_ASKS = re.compile(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
+_ASKS = lazy_regex(r"\b(?:can|could|would|will) you\b|帮我", re.IGNORECASE)
 #: Words that open another topic.
-_NEW_TOPIC = re.compile(
+_NEW_TOPIC = lazy_regex(
     r"(?:oh|anyway|anyhow|btw|by the way|also|another|next|quick one)\b|(?:哦|哎)?(?:对了|另外|还有|顺便|说正事)",
     re.IGNORECASE,
 )
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = lazy_regex(r"[\u3400-\u9fff]")
 _POINTING = r"\b(?:it|its|they|them|their|he|him|his|she|her|hers|that|those|this|these|there|then|one)\b"
 #: Words of those who talk. A short sentence without them may be a heading ("about the threshold.").
-_IN_TALK = re.compile(r"\b(?:i|me|my|we|us|you|your|please|thanks)\b|[我你您]", re.IGNORECASE)
-_POINTS = re.compile(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
+_IN_TALK = lazy_regex(r"\b(?:i|me|my|we|us|you|your|please|thanks)\b|[我你您]", re.IGNORECASE)
+_POINTS = lazy_regex(rf"{_POINTING}|[他她它那这]", re.IGNORECASE)
 #: The same where nothing before it can be its noun.
-_POINTS_BACK = re.compile(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
+_POINTS_BACK = lazy_regex(rf"{_POINTING}|^.{{0,12}}[他她它]|^.{{0,2}}[那这]", re.IGNORECASE)
 #: A question that offers something for what the user just said.
-_OFFERS = re.compile(r"要不要|\b(?:want (?:a|me|to)|shall i|should i|do you want)\b", re.IGNORECASE)
+_OFFERS = lazy_regex(r"要不要|\b(?:want (?:a|me|to)|shall i|should i|do you want)\b", re.IGNORECASE)
 #: Words at the head that mean what the turn before just said.
-_POINTS_AT_TURN = re.compile(r"(?:that|this)\b|[这那]", re.IGNORECASE)
-_PERSON_MEANT = re.compile(r"\b(?:he|him|his|she|her|hers|hes|shes)\b|[他她](?!们)", re.IGNORECASE)
+_POINTS_AT_TURN = lazy_regex(r"(?:that|this)\b|[这那]", re.IGNORECASE)
+_PERSON_MEANT = lazy_regex(r"\b(?:he|him|his|she|her|hers|hes|shes)\b|[他她](?!们)", re.IGNORECASE)
 _HE, _SHE = (
-    re.compile(r"\b(?:he|him|his|hes)\b|他", re.IGNORECASE),
-    re.compile(r"\b(?:she|hers?|shes)\b|她", re.IGNORECASE),
+    lazy_regex(r"\b(?:he|him|his|hes)\b|他", re.IGNORECASE),
+    lazy_regex(r"\b(?:she|hers?|shes)\b|她", re.IGNORECASE),
 )
-_HIM = re.compile(
+_HIM = lazy_regex(
     r"\b(?:dad|father|husband|son|brother|grandpa|boyfriend)\b|[爸爹爷哥弟叔]|老公|公公|儿子", re.IGNORECASE
 )
-_HER = re.compile(
+_HER = lazy_regex(
     r"\b(?:mum|mom|mother|wife|daughter|sister|grandma|girlfriend)\b|[妈姐妹奶婆]|女儿|闺女", re.IGNORECASE
 )
-_KIN = re.compile(f"{_HIM.pattern}|{_HER.pattern}", re.IGNORECASE)
+_KIN = lazy_regex(f"{_HIM.pattern}|{_HER.pattern}", re.IGNORECASE)
 #: A name inside an English sentence, or in Latin letters inside a Chinese one.
-_NAME = re.compile(r"(?:(?<=[a-z,;\u3400-\u9fff] )|(?<=[\u3400-\u9fff]))(?!I\b)[A-Z][a-z]+")
+_NAME = lazy_regex(r"(?:(?<=[a-z,;\u3400-\u9fff] )|(?<=[\u3400-\u9fff]))(?!I\b)[A-Z][a-z]+")
 #: A word for a person in English. Chinese names have no mark.
-_PERSON = re.compile(
+_PERSON = lazy_regex(
     r"(?:^|(?<=[\w,;] ))(?!I\b)[A-Z][a-z]+|\b(?:[Mm]y|[Oo]ur) \w+|\b(?:[Hh]e|him|his|[Ss]he|her|mum|dad)\b|"
     r"[\u3400-\u9fff]"
 )
 #: A name or a title in a Chinese sentence.
-_CJK_PERSON = re.compile(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先又给去来,\uff0c])|(?<![A-Za-z])[A-Z][a-z]+|我家")
+_CJK_PERSON = lazy_regex(r"[小老阿大][\u3400-\u9fff](?=[说想要在一先又给去来,\uff0c])|(?<![A-Za-z])[A-Z][a-z]+|我家")
 
 
 def choose_surroundings(words: str, turn: Message, earlier: Sequence[Message]) -> Surroundings:

@@ -10,7 +10,7 @@ from .commands.sync import home_embedder
 
 if TYPE_CHECKING:
     from agent_home.home import Home
-    from distill import Models
+    from distill.summary.composition import Models
 
     from .invocation import Invocation
 
@@ -23,7 +23,9 @@ def home_models(home: Home, invocation: Invocation) -> Models:
     The endpoint's key is the value of its environment variable. If that is not set, no key is sent, and the endpoint
     may refuse. A command line comes from the environment too, because ``agent.toml`` may come from another machine.
     """
-    from distill import DistillSettings, Endpoint, Models
+    from distill.language_model.endpoint import Endpoint
+    from distill.settings import DistillSettings
+    from distill.summary.composition import Models
 
     endpoint = home.manifest.settings("distill", DistillSettings).endpoint
     if any(item.key == "distill.endpoint" for item in home.manifest.waiting) and not home.manifest.refused:

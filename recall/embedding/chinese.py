@@ -11,7 +11,6 @@ A row has fewer dimensions than the model. The table's *basis* turns their sum i
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,8 @@ from io import BytesIO
 
 import numpy as np
 import numpy.typing as npt
+
+from agent_home.lazy_regex import lazy_regex
 
 from ..text.han import HAN, chinese_characters
 from ..text.normalise import normalise
@@ -33,9 +34,9 @@ _FILE = "chinese_vectors.npz"
 _LIMIT = 4_000
 #: Longest sequence of Han characters that has a row.
 _LONGEST = 3
-_RUN = re.compile(f"[{HAN}]+")
-_TOKEN = re.compile(f"[{HAN}]+|[A-Za-z]{{2,}}")
-_LATIN = re.compile(r"[A-Za-z]{2,}")
+_RUN = lazy_regex(f"[{HAN}]+")
+_TOKEN = lazy_regex(f"[{HAN}]+|[A-Za-z]{{2,}}")
+_LATIN = lazy_regex(r"[A-Za-z]{2,}")
 #: Han characters that say as much as one Latin word.
 _HAN_PER_WORD = 1.6
 

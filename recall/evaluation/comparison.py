@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent_home.errors import DocumentInvalid
+from agent_home.lazy_regex import lazy_regex
 
 from .metrics import CaseRanks, Report
 
@@ -32,7 +32,7 @@ __all__ = [
 
 #: Averages that differ by less are equal. Sums of floats depend on their order.
 _EQUAL = 1e-9
-_FLOOR = re.compile(r"(?P<mode>[a-z]+)\.(?P<measure>[a-z]+@\d+)=(?P<value>\d+(\.\d*)?|\.\d+)")
+_FLOOR = lazy_regex(r"(?P<mode>[a-z]+)\.(?P<measure>[a-z]+@\d+)=(?P<value>\d+(\.\d*)?|\.\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

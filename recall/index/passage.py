@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from agent_home.documents import document
 from agent_home.home import ARCHIVED_DAILY
+from agent_home.lazy_regex import lazy_regex
 from agent_home.storage import MAX_MARKDOWN_BYTES
 from agent_home.store import transcript
 from agent_home.store.speakers import resolve_roles
@@ -66,11 +66,11 @@ _TEXT = {
     ".html", ".py", ".js", ".ts", ".go", ".rs", ".java", ".c", ".h", ".cpp", ".sh", ".sql", ".diff", ".patch", ".out",
 }  # fmt: skip
 #: Borders where a text may be split, best first: paragraphs, lines, sentences, words.
-_BORDERS = tuple(re.compile(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])", r"\s+"))
-_TIMED = re.compile(r"(?P<time>\d{2}:\d{2}) ")
-_DATED = re.compile(r"(\d{4}-\d{2}-\d{2})")
+_BORDERS = tuple(lazy_regex(p) for p in (r"\n[ \t]*\n\s*", r"\n", r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？；])", r"\s+"))
+_TIMED = lazy_regex(r"(?P<time>\d{2}:\d{2}) ")
+_DATED = lazy_regex(r"(\d{4}-\d{2}-\d{2})")
 #: Heading of a closing in a daily log, and the headings below it whose text is no statement.
-_CLOSING, _STRUCTURAL = re.compile(r"\(s-[0-9a-z]+\)$"), frozenset(("Topics", "Commits"))
+_CLOSING, _STRUCTURAL = lazy_regex(r"\(s-[0-9a-z]+\)$"), frozenset(("Topics", "Commits"))
 _NAMELESS = frozenset(("user", "assistant", "human", "ai", "system", "tool"))
 #: Turns on each side whose vectors make up a turn's window. Answers stand up to two turns from their question.
 WINDOW_NEIGHBOURS = 2

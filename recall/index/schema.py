@@ -9,7 +9,6 @@ Migrations are numbered by their place in the list and only appended.
 
 from __future__ import annotations
 
-import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ import apsw
 
 from agent_home import storage
 from agent_home.home import is_text
+from agent_home.lazy_regex import lazy_regex
 
 from ..errors import IndexLocked, IndexUnusable
 from ..text.terms import TOKENIZER
@@ -77,7 +77,7 @@ UNAVAILABLE_ERRORS = (
 READER_TIMEOUT_MS = 500
 #: Copies of a damaged index that are kept.
 MOST_ASIDE = 3
-_ASIDE = re.compile(r"\.corrupt-(\d+)(?:-wal|-shm)?$")
+_ASIDE = lazy_regex(r"\.corrupt-(\d+)(?:-wal|-shm)?$")
 
 # A contentless table holds the postings alone. Rows are replaced by rowid, so removing postings needs no old text, and
 # no wrong text can corrupt them. In the end, `passage_words` is about passages, `file_words` about whole files.

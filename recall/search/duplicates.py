@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agent_home.documents.entry import FIELDS, parse_entry
+from agent_home.lazy_regex import lazy_regex
 
 from ..text.identity import Wording
 
@@ -23,10 +24,10 @@ __all__ = ["PassageContent", "group_duplicates", "passage_content", "representat
 _COMPARED = 100
 #: Layers, best first: files that a person can correct before conversations, living ones before the archive.
 _PREFERRED = ("memory", "knowledge", "projects", "daily", "sessions", "outputs", "archive")
-_BULLET = re.compile(r"^[ \t]*[-*+][ \t]+", re.MULTILINE)
-_FIELD_LINE = re.compile(rf"^[ \t]+(?:{'|'.join(FIELDS)}):.*$", re.MULTILINE)
+_BULLET = lazy_regex(r"^[ \t]*[-*+][ \t]+", re.MULTILINE)
+_FIELD_LINE = lazy_regex(rf"^[ \t]+(?:{'|'.join(FIELDS)}):.*$", re.MULTILINE)
 #: ``(session#message, session#message)`` at the end of a line.
-_SOURCES = re.compile(r"[ \t]*\([^()\s]+#[^()\n]*\)[ \t]*$", re.MULTILINE)
+_SOURCES = lazy_regex(r"[ \t]*\([^()\s]+#[^()\n]*\)[ \t]*$", re.MULTILINE)
 
 
 class HitLike(Protocol):

@@ -18,6 +18,8 @@ from datetime import date, timedelta
 import numpy as np
 import numpy.typing as npt
 
+from agent_home.lazy_regex import lazy_regex
+
 __all__ = ["Period", "day_number", "nearness", "periods"]
 
 Days = npt.NDArray[np.int64]
@@ -40,7 +42,7 @@ _UNITS = {"day": 1, "week": 7, "month": 30, "year": 365, "天": 1, "日": 1, "�
 
 #: Ways to write a date, the most specific first. "may" and "march" are months only beside a number or a preposition.
 _NAMED = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    lazy_regex(pattern, re.IGNORECASE)
     for pattern in (
         r"\b(?P<year>\d{4})[-/.](?P<number>\d{1,2})[-/.](?P<day>\d{1,2})\b",
         r"\b(?P<day>\d{1,2})\.(?P<number>\d{1,2})\.(?P<year>\d{4})\b",
@@ -191,7 +193,7 @@ def _weekday(match: re.Match[str], now: date) -> tuple[date, date]:
 
 
 _RELATIVE: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
-    (re.compile(pattern), read)
+    (lazy_regex(pattern), read)
     for pattern, read in (
         (r"\b(?:today|tonight|this morning)\b|今天|今日|今早", _days_back(0)),
         (r"(?<!before )\byesterday\b|\blast night\b|昨天|昨日|昨晚", _days_back(1)),

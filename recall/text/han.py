@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = ["HAN", "chinese_characters"]
 
 #: Han characters, as a class of a regular expression without its brackets.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_RUN = re.compile(f"[{HAN}]+")
+_RUN = lazy_regex(f"[{HAN}]+")
 #: Letters of Japanese and Korean. Han characters beside them are mostly no Chinese.
-_OTHER = re.compile("[\u3041-\u309f\u30a1-\u30fa\uac00-\ud7af]")
+_OTHER = lazy_regex("[\u3041-\u309f\u30a1-\u30fa\uac00-\ud7af]")
 #: Han characters beside one Japanese or Korean letter in a Chinese text, at least.
 _HAN_PER_OTHER = 20
 

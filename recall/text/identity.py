@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from .normalise import normalise
 from .terms import words_of
 from .word_tables import word_table
@@ -27,8 +29,8 @@ _LEAST_NEARLY = 12
 #: Least share of the pairs of successive words that both have, among those that either has.
 _NEARLY = 0.9
 #: A word without a digit.
-_PLAIN = re.compile(r"[^\W\d]+")
-_NEGATING = re.compile("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
+_PLAIN = lazy_regex(r"[^\W\d]+")
+_NEGATING = lazy_regex("[不没沒别別无無未非勿]|ない|なく|ません|안|못|없")
 
 
 @lru_cache(maxsize=4096)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
+
+from agent_home.lazy_regex import lazy_regex
 
 __all__ = ["normalise"]
 
 #: Format characters (zero width, direction marks), which would cut a word in two, and halves of surrogate pairs.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff]")
+_INVISIBLE = lazy_regex("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff\ud800-\udfff]")
 
 
 def normalise(text: str) -> str:

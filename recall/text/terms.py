@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent_home.lazy_regex import lazy_regex
+
 from .han import chinese_characters
 from .irregular_forms import forms_of
 from .normalise import normalise
@@ -33,23 +35,23 @@ _CJK = (
     "\u3005\u3007\u3040-\u309f\u30a0-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U000323af"
 )
-_RUN = re.compile(f"[{_CJK}]+")
-_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
-_CAMEL = re.compile(rf"\b\w*(?:{_HUMP.pattern})\w*")
-_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_COMPOUND = re.compile(r"\w+(?:[-_./:@#+\\]+\w+)*")
-_WORD = re.compile(r"[^\W_]+")
-_ANY_WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r'"([^"]{2,200})"|“([^”]{2,200})”|「([^」]{2,200})」')
-_HASH = re.compile(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
+_RUN = lazy_regex(f"[{_CJK}]+")
+_HUMP = lazy_regex(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
+_CAMEL = lazy_regex(rf"\b\w*(?:{_HUMP.pattern})\w*")
+_CAMEL_PART = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_COMPOUND = lazy_regex(r"\w+(?:[-_./:@#+\\]+\w+)*")
+_WORD = lazy_regex(r"[^\W_]+")
+_ANY_WORD = lazy_regex(r"\w+")
+_QUOTED = lazy_regex(r'"([^"]{2,200})"|“([^”]{2,200})”|「([^」]{2,200})」')
+_HASH = lazy_regex(r"(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}")
 #: Usual lengths of a shortened commit hash.
 _SHORT_HASHES = (7, 8, 10, 12)
 
-_LETTER = re.compile(r"[^\W\d_]")
+_LETTER = lazy_regex(r"[^\W\d_]")
 #: A query about "my" plan is about the user's words, not about the answer.
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
+_FIRST_PERSON = lazy_regex(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b|[我咱]|私|僕", re.IGNORECASE)
 #: A query about the agent's own words.
-_SECOND_PERSON = re.compile(
+_SECOND_PERSON = lazy_regex(
     r"\b(?:did|have|had) you\b|(?<!would )(?<!could )(?<!can )\byou(?:'ve| have| had)? "
     r"(?:said|told|gave|explain|mention|recommend|suggest|advise|propose)"
     r"|\byour (?:advice|answer|explanation|proposal|recommendation|reply|suggestion)"

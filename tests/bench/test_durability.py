@@ -13,7 +13,7 @@ from agent_home.git.client import GitClient
 from bench import durability
 from bench.durability import measure, measure_archive, table
 from bench.measure.grown_home import give_past, moment_of
-from distill import unclosed
+from distill.close import unclosed
 
 
 def test_each_step_is_measured_in_each_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

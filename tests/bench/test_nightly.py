@@ -8,7 +8,7 @@ from pathlib import Path
 from agent_home.creation import create
 from agent_home.documents import check, daily_log
 from bench.nightly import START, grow, main, measure, table
-from distill import unclosed
+from distill.close import unclosed
 
 
 def test_a_grown_home_has_nothing_open_and_a_night_closes_what_is_new(tmp_path: Path) -> None:

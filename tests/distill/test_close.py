@@ -21,17 +21,19 @@ from agent_home.errors import GuardRefused
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import Closed, EmptySession, NoSuchSession, close, close_all, summarise, unclosed
+from distill.close import close, close_all, unclosed
+from distill.closing_result import Closed
 from distill.entries.archived_statements import statement_key
 from distill.entries.promotion import place_candidates
+from distill.errors import EmptySession, NoSuchSession
 from distill.summary.composition import Composition
+from distill.summary.extraction import summarise
 from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
     from .conftest import Repo, Talk
 
 Rows = tuple[tuple[str, str], ...]
-#: The package exports the function of the same name.
 MODULE = importlib.import_module("distill.close")
 
 
@@ -314,7 +316,7 @@ def test_four_processes_close_the_same_sessions_once_each(
         keep(home, talk(("user", f"Decision: number {n}."), session=f"s{n}"), now)
     program = (
         "import sys, datetime; from pathlib import Path; from agent_home.home import Home;"
-        "from distill import close_all;"
+        "from distill.close import close_all;"
         "done = close_all(Home(Path(sys.argv[1])), now=datetime.datetime.now(datetime.UTC));"
         "print(len([c for c in done.closed if c.commit]), len(done.failed))"
     )

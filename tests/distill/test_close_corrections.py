@@ -16,8 +16,9 @@ from agent_home.documents.entry import superseded_by
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close, close_all, distill_home
+from distill.close import close, close_all
 from distill.entries.carried import stated_text
+from distill.nightly import distill_home
 from distill.review.queue import accept, waiting
 from distill.statements.dated_words import without_dates
 from distill.statements.operation import Operation

@@ -14,7 +14,7 @@ import pytest
 from agent_home.documents import check
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import close_all, unclosed
+from distill.close import close_all, unclosed
 from tests.doomed import ForkServer
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ from agent_home.store import closings, gateway, recovery, transcript
 from agent_home.git.client import GitClient
 from agent_home import storage
 from agent_home.home import Home
-from distill import close_all, unclosed
+from distill.close import close_all, unclosed
 from tests.doomed import dying, git_command, into
 closing = import_module("distill.close")
 root, now = Path(sys.argv[1]), datetime.fromisoformat(sys.argv[2])

@@ -14,8 +14,11 @@ from agent_home.documents.entry import Entry, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
-from distill import archive, cite, close, close_all, distill_home, unclosed
+from distill.close import close, close_all, unclosed
+from distill.entries.citation import cite
+from distill.entries.decay import archive
 from distill.entries.recurrence import standing_log_lines
+from distill.nightly import distill_home
 from distill.summary.daily_section import HEADINGS, render_body
 from distill.summary.extraction import summarise
 

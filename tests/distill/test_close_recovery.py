@@ -13,7 +13,8 @@ from agent_home.errors import HistoryError
 from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.store import closings, transcript
-from distill import DistillSettings, close, close_all, unclosed
+from distill.close import close, close_all, unclosed
+from distill.settings import DistillSettings
 
 if TYPE_CHECKING:
     from .conftest import Talk

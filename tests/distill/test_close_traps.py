@@ -12,7 +12,8 @@ from agent_home.errors import HistoryError
 from agent_home.git.hook import hook_state
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import close, verify
+from distill.close import close
+from distill.evidence.verification import verify
 from interfaces.health import examine
 from tests.agent_home.git.traps import Trapped, plain
 

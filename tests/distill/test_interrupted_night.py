@@ -12,7 +12,9 @@ import pytest
 from agent_home.git import commits
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import close_all, distill_home, interrupted_night
+from distill import interrupted_night
+from distill.close import close_all
+from distill.nightly import distill_home
 from distill.report import report_path
 
 if TYPE_CHECKING:

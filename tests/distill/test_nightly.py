@@ -19,7 +19,8 @@ from agent_home.home import MEMORY, Home
 from agent_home.lock import hold
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
-from distill import close, distill_home, unclosed
+from distill.close import close, unclosed
+from distill.nightly import distill_home
 
 if TYPE_CHECKING:
     from .conftest import Talk

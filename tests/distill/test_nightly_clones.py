@@ -20,7 +20,9 @@ from agent_home.home import MEMORY, Home
 from agent_home.store import closings, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
-from distill import cite, close_all, distill_home
+from distill.close import close_all
+from distill.entries.citation import cite
+from distill.nightly import distill_home
 from interfaces.health import examine
 from tests.doomed import ForkServer
 

@@ -15,7 +15,8 @@ from agent_home.documents.document import parse
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message, Turn
-from distill import Closed, close
+from distill.close import close
+from distill.closing_result import Closed
 from distill.projects import projects_by_turn
 from distill.review.queue import accept, find, reject, waiting
 

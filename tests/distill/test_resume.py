@@ -20,7 +20,7 @@ from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from distill import close
+from distill.close import close
 from distill.errors import EmptySession, NoSuchSession
 from distill.reading.classifier import SentenceReader, SentenceReading
 from distill.resume import Resume, ResumeLine, render, resume

@@ -14,7 +14,7 @@ from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close_all
+from distill.close import close_all
 from distill.review.entry_losses import settle_losses
 from interfaces.health import examine
 from tests.doomed import ForkServer
@@ -35,7 +35,7 @@ from agent_home.errors import HomeError
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 root, first, last, now = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), datetime.fromisoformat(sys.argv[4])
 for number in range(first, last):
     home, session = Home(root), f"s{number}"

@@ -19,7 +19,7 @@ from agent_home.store.gateway import transaction
 from agent_home.store.references import entry_places
 from agent_home.store.transcript import Message
 from assembler.prompt import Request, assemble
-from distill import close_all
+from distill.close import close_all
 from distill.review.queue import waiting
 from interfaces.health import examine
 from recall.index.sync import sync

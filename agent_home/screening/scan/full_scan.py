@@ -20,6 +20,7 @@ from guard import Action, Destination, GuardSettings, Source
 from ...forgetting.erasure import home_files
 from ...git.objects import BlobOrigin, GitObject, blob_origins, object_kinds, objects
 from ...home import Home
+from ...lazy_regex import lazy_regex
 from ...settings import MANIFEST
 from ..ruleset import destination_of
 from ..verdicts import Verdicts, guard_settings
@@ -30,8 +31,8 @@ __all__ = ["FullScan", "ScannedFinding", "scan_history", "scan_home", "scan_of",
 #: ``progress(what, done, total)``.
 Progress = Callable[[str, int, int], None]
 #: Texts with such a start are judged whole, not cut into passages.
-_WHOLE = re.compile(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
-_HEADING = re.compile(r"#{1,6}[ \t]+")
+_WHOLE = lazy_regex(r"-----BEGIN|<\s{0,4}private", re.IGNORECASE)
+_HEADING = lazy_regex(r"#{1,6}[ \t]+")
 _MAX_CHARS = 60_000
 #: Verdicts that are remembered, so that a passage is screened once however many versions of a file repeat it.
 _CAPACITY = 1_000_000

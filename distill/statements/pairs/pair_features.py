@@ -14,6 +14,8 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
+from agent_home.lazy_regex import lazy_regex
+
 from ..statement_parser import Statement, Token, are_opposites, parse_statement
 
 __all__ = ["FEATURES", "MAX_CHARS", "PairFeatures", "compare", "relative_spans", "word_weight"]
@@ -28,7 +30,7 @@ _WHEN = frozenset({"day", "date", "time", "period"})
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE)
+    return lazy_regex("|".join(parts), re.IGNORECASE)
 
 
 #: Groups of words that say how a statement speaks. Each is one feature of many.
@@ -107,9 +109,9 @@ _CUES: Mapping[str, re.Pattern[str]] = {
         r"\b(?:book|novel|film|movie|episode|dream(?:t|ed)?|story|joke)\b", r"小说|电影|梦见|据说|听说|剧里"
     ),
 }
-_NEW_THING = re.compile(r"\bnew [a-z][\w-]*", re.IGNORECASE)
+_NEW_THING = lazy_regex(r"\bnew [a-z][\w-]*", re.IGNORECASE)
 #: Words behind which a value stands that no longer holds.
-_GONE = re.compile(
+_GONE = lazy_regex(
     r"(?:\b(?:instead of|rather than|in place of|no longer|not(?! only| just| yet| sure)|no more|forget(?: the)?|"
     r"replac\w+|goodbye(?: to)?|stop(?:ped)? being|stop(?:ped)?|stop using|left|sold|quit|drop(?:ped)?|ditch(?:ed)?|"
     r"cancel(?:led|ed)?|isn't|aren't|wasn't|don't|doesn't|didn't|won't|from(?= [^,;.]{1,40} to )|nobody says|"
@@ -125,7 +127,7 @@ _GONE = re.compile(
     re.IGNORECASE,
 )
 #: People other than the speaker, by the word for their part.
-_KIN = re.compile(
+_KIN = lazy_regex(
     r"\b(?:mum|mom|mother|dad|father|son|daughter|sister|brother|wife|husband|partner|girlfriend|boyfriend|ex|fiancee?|"
     r"uncle|aunt|cousin|niece|nephew|grandma|grandpa|grandmother|grandfather|kids?|neighbou?r|roommate|flatmate|boss|"
     r"colleague|friend|landlord|team|client|customer|dog|cat|in-laws?|parents)\b"
@@ -134,8 +136,8 @@ _KIN = re.compile(
     re.IGNORECASE,
 )
 _KIN_NAMES = {"mom": "mum", "mother": "mum", "father": "dad", "妈": "妈妈", "爸": "爸爸", "女友": "女朋友"}
-_FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|my|me|mine)\b|我(?!们|[爸妈弟妹哥姐老])", re.IGNORECASE)
-_CLAUSE_END = re.compile(
+_FIRST_PERSON = lazy_regex(r"\b(?:i|i'm|i've|my|me|mine)\b|我(?!们|[爸妈弟妹哥姐老])", re.IGNORECASE)
+_CLAUSE_END = lazy_regex(
     r"[,;:!?。、]\s*|(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bProf)(?<!\bSt)\.(?:\s+|$)|\s[-–—]\s"
 )
 

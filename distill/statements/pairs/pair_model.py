@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from agent_home.lazy_regex import lazy_regex
 
 from ..statement_parser import Statement, parse_statement
 from ..time_keys import han_number
@@ -45,8 +46,8 @@ SAME_THING_VETOES = frozenset({
     "it begins with another thing", "it tells of the opposite thing", "it tells of another person",
     "it names another value as gone", "it names the same value of another thing",
 })  # fmt: skip
-_YEAR = re.compile(r"\b(?:19|20)\d\d(?!\d)")
-_HAN_NUMBER = re.compile(r"[一二三四五六七八九十]+")
+_YEAR = lazy_regex(r"\b(?:19|20)\d\d(?!\d)")
+_HAN_NUMBER = lazy_regex(r"[一二三四五六七八九十]+")
 #: Least share of the lighter statement's words in both. Statements without a common word are no candidates.
 _LEAST_SHARE = 0.2
 #: Most that one of two statements in other words may add to all that the other says, as a share of what both say.

@@ -15,7 +15,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distill import ArchiveReport
+    from distill.entries.decay import ArchiveReport
 
 __all__ = ["archive"]
 
@@ -44,7 +44,7 @@ def archive(invocation: Invocation, apply: bool) -> None:
 
     Regret is the share of archived entries that were needed again. A high regret means that 90 days are too few.
     """
-    from distill import archive as move
+    from distill.entries.decay import archive as move
 
     home = invocation.home
     found = move(home, now=invocation.moment, apply=apply)

@@ -12,7 +12,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from distill import Cited
+    from distill.entries.citation import Cited
 
 __all__ = ["cite"]
 
@@ -36,7 +36,7 @@ def cite(invocation: Invocation, ids: tuple[str, ...], session: str) -> None:
     When one ID is unknown, the command fails and records none of them.
     """
     from agent_home.store.transcript import session_name, session_path
-    from distill import cite as note
+    from distill.entries.citation import cite as note
 
     home = invocation.home
     if session and session_path(home, session) is None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from distill import ChangedEntry, Closed, ClosingFailure, ModelUse
+    from distill.closing_result import ChangedEntry, Closed, ClosingFailure
+    from distill.reading.model_reader import ModelUse
 
 __all__ = ["close"]
 
@@ -61,8 +62,8 @@ def close(context: click.Context, invocation: Invocation, session: str | None, e
     `git revert` stays undone on this machine, unless --again is given. The exit code is 1 when the guard quarantined a
     text, or when a session of --all could not be closed or the transcripts of closed sessions are missing.
     """
-    from distill import close as close_one
-    from distill import close_all
+    from distill.close import close as close_one
+    from distill.close import close_all
 
     if every == (session is not None):
         raise click.UsageError("name one SESSION, or give --all for every session with new turns")

@@ -21,7 +21,7 @@ from .sync import index_changes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from distill import NightlyRun
+    from distill.nightly import NightlyRun
 
 __all__ = ["distill"]
 
@@ -81,7 +81,7 @@ def _maintain(
     invocation: Invocation, progress: Callable[[str, str, int, int], None], *, apply: bool, alone: bool
 ) -> _HomeResult:
     """Run the maintenance of one home. An expected error is returned, unless this is the only home."""
-    from distill import distill_home
+    from distill.nightly import distill_home
 
     name = invocation.home_option or "."
     try:

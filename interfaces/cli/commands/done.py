@@ -28,7 +28,7 @@ def done(invocation: Invocation, entry_id: str, how: str, dry_run: bool) -> None
     goes to the archive with the next `memory archive --apply` or `memory distill`. Any other entry can be ended in the
     same way, such as a preference that no longer holds. `memory revert ID` undoes it.
     """
-    from distill import finish
+    from distill.entries.notes import finish
 
     home = invocation.home
     finished = finish(home, entry_id, now=invocation.moment, how=how, dry_run=dry_run)

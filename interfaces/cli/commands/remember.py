@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
-    from distill import NoteType, Remembered
+    from distill.entries.notes import NoteType, Remembered
 
 __all__ = ["remember"]
 
@@ -63,7 +63,7 @@ def remember(
 
     An entry with --until leaves memory after that day. The exit code is 1 when the guard held the text back.
     """
-    from distill import remember as write
+    from distill.entries.notes import remember as write
 
     if not text.strip():
         raise click.UsageError("TEXT is empty. Write what to remember in quotation marks")

@@ -24,7 +24,7 @@ def restore(invocation: Invocation, entry_id: str) -> None:
     The entry ID returns unchanged to its section, and its age counts from now on. An entry that is live already stays
     as it is, and nothing is committed. `memory search --in archive` finds archived entries by their words.
     """
-    from distill import restore as bring_back
+    from distill.entries.citation import restore as bring_back
 
     home = invocation.home
     done = bring_back(home, entry_id, now=invocation.moment)

@@ -16,7 +16,7 @@ from ..render import shortened
 from .sync import index_changes
 
 if TYPE_CHECKING:
-    from distill import VerificationReport
+    from distill.evidence.verification import VerificationReport
 
 __all__ = ["verify"]
 
@@ -44,7 +44,7 @@ def verify(context: click.Context, invocation: Invocation, ids: tuple[str, ...],
     Only entries whose repositories have a new HEAD, branch or tag since the last `memory verify --apply` are checked.
     --all checks every entry, and IDs check just these. The exit code is 1 when an entry is no longer confirmed.
     """
-    from distill import verify as ask
+    from distill.evidence.verification import verify as ask
 
     home = invocation.home
     entry_ids = [name.strip().strip("[]").upper() for name in ids]

@@ -22,7 +22,9 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.references import Reference, read
-from distill import archive, cite, close, restore
+from distill.close import close
+from distill.entries.citation import cite, restore
+from distill.entries.decay import archive
 
 from ..aged import archived_ids, keep, live_ids
 

@@ -21,7 +21,10 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.references import Reference, note
-from distill import DistillSettings, archive, cite, close
+from distill.close import close
+from distill.entries.citation import cite
+from distill.entries.decay import archive
+from distill.settings import DistillSettings
 from recall.index.sync import sync
 from recall.search.hybrid import SearchResult, search
 from recall.settings import RecallSettings
@@ -318,7 +321,7 @@ from datetime import datetime
 from pathlib import Path
 from agent_home import storage
 from agent_home.home import Home
-from distill import archive
+from distill.entries.decay import archive
 from tests.doomed import dying
 dying(storage, "replace", when=lambda staged, path: path.parent.name == "Archive")()
 archive(Home(Path(sys.argv[1])), now=datetime.fromisoformat(sys.argv[2]), apply=True)

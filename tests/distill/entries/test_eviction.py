@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from agent_home import storage
 from agent_home.documents.entry import SECTIONS, Entry
 from agent_home.home import Home
-from distill import DistillSettings, archive, cite
+from distill.entries.citation import cite
+from distill.entries.decay import archive
 from distill.entries.eviction import EntryUse, Eviction, select_evictions
+from distill.settings import DistillSettings
 
 from ..aged import archived_ids, keep, live_ids
 

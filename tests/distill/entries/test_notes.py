@@ -11,8 +11,8 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import Entry
 from agent_home.errors import GuardRefused, NoSuchEntry
 from agent_home.home import Home
-from distill import archive, finish, remember
-from distill.entries.notes import NoteType
+from distill.entries.decay import archive
+from distill.entries.notes import NoteType, finish, remember
 from distill.errors import NotLive
 from distill.forget import forget
 

@@ -12,9 +12,11 @@ from agent_home.documents.entry import Entry, superseded_by
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import Closed, DistillSettings, close
+from distill.close import close
+from distill.closing_result import Closed
 from distill.entries.promotion import find_candidates
 from distill.entries.recurrence import find_recurring, read_recent_logs, standing_log_lines
+from distill.settings import DistillSettings
 from distill.summary.extraction import Item
 
 NOW = datetime(2026, 11, 20, 18, tzinfo=UTC)

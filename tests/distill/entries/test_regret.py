@@ -6,7 +6,8 @@ import subprocess
 from datetime import UTC, datetime
 
 from agent_home.home import Home
-from distill import archive, cite, restore
+from distill.entries.citation import cite, restore
+from distill.entries.decay import archive
 from distill.entries.regret import Regret, measure_regret
 
 from ..aged import keep

@@ -11,7 +11,8 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import close, verify
+from distill.close import close
+from distill.evidence.verification import verify
 
 if TYPE_CHECKING:
     from ..conftest import Repo, Talk

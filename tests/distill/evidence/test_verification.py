@@ -19,8 +19,9 @@ from agent_home.errors import NoSuchEntry
 from agent_home.git.history import entry_history
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import VerificationReport, close, verify
+from distill.close import close
 from distill.evidence.repository import Repository
+from distill.evidence.verification import VerificationReport, verify
 
 if TYPE_CHECKING:
     from ..conftest import Repo, Talk

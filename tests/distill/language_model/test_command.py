@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from distill import Endpoint, EndpointFailed, EndpointSettings
+from distill.errors import EndpointFailed
 from distill.language_model.command import CommandFailed, run_command
+from distill.language_model.endpoint import Endpoint, EndpointSettings
 
 
 def python(code: str) -> str:

@@ -19,7 +19,9 @@ import pytest
 
 from agent_home.errors import SettingsInvalid
 from agent_home.settings import read_table
-from distill import DistillSettings, Endpoint, EndpointFailed, EndpointSettings
+from distill.errors import EndpointFailed
+from distill.language_model.endpoint import Endpoint, EndpointSettings
+from distill.settings import DistillSettings
 
 from ..model_server import Behaviour, completion, drip, drip_headers, endless, garbage, saying, send, serving, silence
 

@@ -16,7 +16,9 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
-from distill import Closed, close, restore
+from distill.close import close
+from distill.closing_result import Closed
+from distill.entries.citation import restore
 from distill.learning.evolution import EVOLUTION, Correction, corrections, withdraw_lessons
 
 Say = Callable[..., Closed]

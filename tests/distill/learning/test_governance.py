@@ -14,10 +14,12 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.proposals import pending_ids
 from agent_home.store.transcript import Message
-from distill import Closed, DistillSettings, close
+from distill.close import close
+from distill.closing_result import Closed
 from distill.learning.evolution import EVOLUTION
 from distill.learning.governance import PRINCIPLES, RETIRED, STEERING, propose, suggestions
 from distill.review.queue import accept, find, reject, up_to_risk, waiting
+from distill.settings import DistillSettings
 
 Correct = Callable[..., Closed]
 LESSON = "No, the report should be sorted by risk, not by date."

@@ -13,10 +13,14 @@ from agent_home import storage
 from agent_home.documents import check
 from agent_home.home import MEMORY, Home
 from agent_home.store import transcript
-from distill import Closed, Endpoint, EndpointSettings, Models, close, distill_home
+from distill.close import close
+from distill.closing_result import Closed
+from distill.language_model.endpoint import Endpoint, EndpointSettings
 from distill.language_model.token_budget import tokens_spent_on
 from distill.language_model.unread_sessions import unread_parts
+from distill.nightly import distill_home
 from distill.reading.model_reader import read_with_model
+from distill.summary.composition import Models
 
 from ..model_server import Behaviour, ModelServer, completion, saying, send, serving
 

@@ -17,7 +17,8 @@ from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.lineage import lineage
 from agent_home.store.transcript import Message
-from distill import Closed, close
+from distill.close import close
+from distill.closing_result import Closed
 from distill.errors import NotPlaceable
 from distill.review.entry_endings import MAX_ASKED, moot_ids
 from distill.review.queue import accept, edit, find, reject, waiting

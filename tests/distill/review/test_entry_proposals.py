@@ -18,9 +18,11 @@ from agent_home.store import proposals, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
-from distill import Closed, DistillSettings, close
+from distill.close import close
+from distill.closing_result import Closed
 from distill.errors import NoSuchProposal, NotAllowed
 from distill.review.queue import accept, edit, find, plan, reject, up_to_risk, waiting
+from distill.settings import DistillSettings
 from distill.statements.risk import risk_of
 
 PROPOSE = DistillSettings(review={"Key Decisions": "propose", "Lessons Learned": "propose"})

@@ -17,7 +17,7 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from distill.errors import NotRevertable, StillSuperseded
 from distill.review.reverting import plan_revert, revert
 

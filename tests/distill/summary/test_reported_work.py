@@ -13,10 +13,13 @@ import pytest
 
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import Closed, Models, close, verify
+from distill.close import close
+from distill.closing_result import Closed
 from distill.evidence.commit_reader import INSTRUCTIONS
 from distill.evidence.status import READ
+from distill.evidence.verification import verify
 from distill.language_model.endpoint import Completion, Endpoint, EndpointSettings
+from distill.summary.composition import Models
 
 if TYPE_CHECKING:
     from ..conftest import Repo, Talk

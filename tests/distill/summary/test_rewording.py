@@ -12,8 +12,12 @@ from agent_home import storage
 from agent_home.documents import check, daily_log
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import Closed, Endpoint, EndpointSettings, Models, close, summarise
+from distill.close import close
+from distill.closing_result import Closed
+from distill.language_model.endpoint import Endpoint, EndpointSettings
 from distill.language_model.token_budget import tokens_spent_on
+from distill.summary.composition import Models
+from distill.summary.extraction import summarise
 from distill.summary.rewording import Rewording, reword
 
 from ..model_server import (

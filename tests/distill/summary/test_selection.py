@@ -17,11 +17,14 @@ from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
 from agent_home.tokens import count_tokens
-from distill import DistillSettings, Models, Summary, close, summarise
+from distill.close import close
 from distill.grounding.extract import unsaid
 from distill.grounding.said_turn import SaidTurn
+from distill.settings import DistillSettings
 from distill.statements.sentences import shorten
+from distill.summary.composition import Models
 from distill.summary.daily_section import render_body
+from distill.summary.extraction import Summary, summarise
 from distill.summary.selection import add_facts
 from recall.embedding.embedder import Embedder, Vector
 from recall.errors import ModelError

@@ -12,7 +12,7 @@ from agent_home.documents.document import parse
 from agent_home.documents.entry import superseded_by
 from agent_home.home import Home
 from agent_home.store import transcript
-from distill import close
+from distill.close import close
 
 if TYPE_CHECKING:
     from ..conftest import Talk

@@ -14,7 +14,7 @@ from agent_home.creation import create
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import unclosed
+from distill.close import unclosed
 from interfaces.cli import cli
 
 NOW = "2026-11-21T09:00:00+00:00"

@@ -19,7 +19,7 @@ from agent_home.store import set_aside, transcript
 from agent_home.store.gateway import transaction
 from agent_home.store.proposals import ProposalDraft
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from interfaces.cli import cli
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from interfaces.cli import cli
 
 

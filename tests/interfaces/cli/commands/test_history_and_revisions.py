@@ -14,7 +14,7 @@ from agent_home.git.history import head
 from agent_home.home import Home
 from agent_home.store import transcript
 from agent_home.store.transcript import Message
-from distill import close
+from distill.close import close
 from interfaces.cli import cli
 
 

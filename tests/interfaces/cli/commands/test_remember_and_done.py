@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from agent_home.home import Home
-from distill import NOTE_TYPES
+from distill.entries.notes import NOTE_TYPES
 from interfaces.cli import cli
 from interfaces.cli.commands.remember import TYPES
 
